@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ObservedCall } from '../infra/local/rights/callers.ts';
+import type { ObservedCall } from '../infra/local/rights/policy.ts';
 import { CALLS_FILE } from '../test/support/rights/calls-file.ts';
 import { reportOf } from '../test/support/rights/report.ts';
 

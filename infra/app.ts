@@ -1,7 +1,7 @@
 import { Annotations, App, Stack, Validations } from 'aws-cdk-lib';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { hasPrivateAddress } from './crm/public-address.ts';
+import { hasPrivateAddress } from './crm/connections.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
 

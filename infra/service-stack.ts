@@ -3,21 +3,24 @@ import { CfnServiceLinkedRole } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { Alarms } from './constructs/alarms.ts';
+import { Alarms, Release } from './constructs/alarms.ts';
 import { countryRules } from './constructs/country-rules.ts';
-import { CrmWriter, RegistrationReader } from './constructs/crm-rights.ts';
 import { CrmWebhook } from './constructs/crm-webhook.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
 import { DocumentScan } from './constructs/document-scan.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
-import { constructName, createFunction, type FunctionContext, settlement } from './constructs/functions.ts';
+import {
+  constructName,
+  createFunction,
+  type FunctionContext,
+  type ServiceFunction,
+  settlement,
+} from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
-import { OperatorsPolicy } from './constructs/operators-policy.ts';
+import { CrmWriter, OperatorsPolicy, RegistrationReader } from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
-import { Release } from './constructs/release.ts';
-import type { ServiceFunction } from './constructs/service-function.ts';
 import { output } from './constructs/stack-names.ts';
 import { type DeployedRoute, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED, type ScheduledFunction } from './routes.ts';
 import type { Settings } from './settings.ts';

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import { Stack, Validations } from 'aws-cdk-lib';
 import {
   Alarm,
   type AlarmBase,
@@ -8,7 +8,9 @@ import {
   TreatMissingData,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Alias } from 'aws-cdk-lib/aws-lambda';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
@@ -115,4 +117,31 @@ function condition({ metric, atLeast, fewerThan, twice }: Exclude<AlarmDefinitio
 function describe({ id, loss, show, fix }: AlarmDefinition): string {
   const commands = fix === undefined ? ' ' : `\nShow: ${show}\nFix: ${fix}\n`;
   return `${loss}${commands}More: infra/docs/runbook.md, ${id}`;
+}
+
+/**
+ * New versions of the functions take over step by step. An alarm of a function rolls the whole deployment back. A failing
+ * trading server or channel does not: it fails without a release too.
+ */
+export class Release extends Construct {
+  constructor(
+    scope: Construct,
+    id: string,
+    props: { functions: readonly { name: DeployedFunction; live: Alias }[]; alarms: Alarms },
+  ) {
+    super(scope, id);
+    const application = new LambdaApplication(this, 'Application');
+    for (const { name, live } of props.functions) {
+      const group = new LambdaDeploymentGroup(this, name, {
+        application,
+        alias: live,
+        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+        alarms: props.alarms.rollingBack(name),
+      });
+      Validations.of(group).acknowledge({
+        id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]',
+        reason: 'The narrowest that AWS offers for the deployment of functions.',
+      });
+    }
+  }
 }

@@ -8,7 +8,7 @@ import { EVENT_SOURCE, environmentVariables, REDELIVERY, WebhookEnvironment } fr
 import { NOTIFIER } from '../routes.ts';
 import { signingSecretName } from '../settings.ts';
 import { eventQueue } from './event-bus.ts';
-import { constructName, type FunctionContext } from './functions.ts';
+import { constructName, type FunctionContext, ServiceFunction } from './functions.ts';
 import {
   acknowledgeDocuments,
   onDocuments,
@@ -18,7 +18,6 @@ import {
   readSecretNamed,
   writeClients,
 } from './rights.ts';
-import { ServiceFunction } from './service-function.ts';
 
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;

@@ -17,8 +17,7 @@ import {
   recordKind,
   serializeItems,
 } from './crm-items.ts';
-import type { RecordError } from './record-errors.ts';
-import { duplicateErrors, overlapErrors, recordErrors } from './record-rules.ts';
+import { duplicateErrors, overlapErrors, type RecordError, recordErrors } from './record-rules.ts';
 import { highestLogin, knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
 import type { Target } from './target.ts';
 

@@ -1,4 +1,4 @@
-import { CrmFileError } from './record-errors.ts';
+import { CrmFileError } from './record-rules.ts';
 
 /** The command's environment on this machine: input and output, settings, host names and time. */
 export interface Terminal {

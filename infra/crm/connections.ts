@@ -1,10 +1,10 @@
-import { isIP } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { defaultPlatformSecrets, gather } from '../settings.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { itemKey } from './crm-items.ts';
-import { isPublic } from './public-address.ts';
 import { deployedStage, readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -60,4 +60,43 @@ async function publicTextWarning(
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
   if (!addresses.some(isPublic)) return undefined;
   return `Warning: ${path}: ${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear. Such a server belongs into a private network.`;
+}
+
+/** Addresses that no public network leads to. */
+const NOT_PUBLIC = new BlockList();
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  NOT_PUBLIC.addSubnet(net, prefix, 'ipv4');
+}
+for (const [net, prefix] of [
+  ['::', 127],
+  ['fc00::', 7],
+  ['fe80::', 10],
+] as const) {
+  NOT_PUBLIC.addSubnet(net, prefix, 'ipv6');
+}
+
+export function isPublic(address: string): boolean {
+  return !NOT_PUBLIC.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** The addresses of a host, as this machine resolves it; empty if unknown. */
+export async function resolveHost(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true }).catch(() => []);
+  return found.map(({ address }) => address);
+}
+
+/** Whether a host has an address that no public network leads to. An unknown host has none. */
+export async function hasPrivateAddress(
+  host: string,
+  resolve: (host: string) => Promise<string[]> = resolveHost,
+): Promise<boolean> {
+  return (await resolve(host)).some((address) => !isPublic(address));
 }

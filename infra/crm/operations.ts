@@ -11,7 +11,7 @@ import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { findConnection } from './connections.ts';
 import { itemKey } from './crm-items.ts';
-import { table } from './listing.ts';
+import { table } from './records.ts';
 import type { Target } from './target.ts';
 
 const ASK_MS = 20_000;

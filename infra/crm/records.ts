@@ -1,11 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { addRecords, readTable, removeRecords } from './change.ts';
-import { CommandError, counted, indented, type Terminal, wrong } from './command.ts';
+import { CommandError, counted, indented, printableLine, type Terminal, wrong } from './command.ts';
 import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
-import { CRM_KINDS, type CrmKind } from './crm-items.ts';
-import { listRows, table } from './listing.ts';
-import { CrmFileError } from './record-errors.ts';
+import { CRM_KINDS, type CrmKind, type CrmRecords } from './crm-items.ts';
+import { CrmFileError } from './record-rules.ts';
 import type { Target } from './target.ts';
 
 interface ChangeOptions {
@@ -80,4 +79,52 @@ function parseKind(word: string): CrmKind {
   const kind = CRM_KINDS.find((known) => known === name || known === `${name}s`);
   if (kind === undefined) throw wrong('KIND is forms, clients, account-types or connections.');
   return kind;
+}
+
+/** The columns of each record in a list, after a line of headings. */
+function listRows(records: CrmRecords): Record<CrmKind, string[][]> {
+  return {
+    forms: [
+      ['ID', 'NAME', 'FIELDS'],
+      ...records.forms.map(({ id, name = '', fields }) => [id, name, String(fields.length)]),
+    ],
+    clients: [
+      ['ID', 'NAME', 'E-MAIL', 'PHONE', 'COUNTRY', 'LANGUAGE', 'REFERRAL CODE'],
+      ...records.clients.map(({ id, name, email, phone, country = '', language = '', referral_code = '' }) => [
+        ...[id, name, email, phone === undefined ? '' : `+${phone.country_code.replace('+', '')} ${phone.number}`],
+        ...[country, language, referral_code],
+      ]),
+    ],
+    account_types: [
+      ['ID', 'NAME', 'PLATFORM', 'DEPOSIT'],
+      ...records.account_types.map(({ id, name = '', platform, deposit = '' }) => [
+        id,
+        name,
+        platform,
+        String(deposit),
+      ]),
+    ],
+    connections: [
+      ['ID', 'NAME', 'PLATFORM', 'PROTOCOL', 'SERVER', 'ACCOUNTS', 'GROUPS', 'SECRET'],
+      ...records.connections.map(({ id, name = '', platform, protocol, host, port, demo, groups, secret }) => [
+        ...[id, name, platform, protocol, `${host}:${port}`, demo ? 'demo' : 'live'],
+        ...[groups === undefined ? 'any' : String(Object.keys(groups).length), secret],
+      ]),
+    ],
+  };
+}
+
+/** Rows in columns; the first row has the headings. */
+export function table(unsafeRows: string[][]): string {
+  const rows = unsafeRows.map((row) => row.map(printableLine));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
 }

@@ -1,5 +1,14 @@
+import * as v from 'valibot';
+import { PlatformFailure } from '../../lib/platform/platform.ts';
+import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
+import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { explain, missingRight, OPERATORS_POLICY } from '../crm/command.ts';
-import type { AwsProbes } from './probes.ts';
+import { isPublic } from '../crm/connections.ts';
+import { knowsPassword, remarks } from '../crm/server-report.ts';
+import type { ServiceSecret } from '../crm/service-secrets.ts';
+import { type Settings, usesAws } from '../settings.ts';
+import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
+import type { AwsProbes, ServerProbes } from './probes.ts';
 
 /** `unknown`: the probe failed, mostly because a right is missing. */
 type State = 'works' | 'missing' | 'warning' | 'unknown';
@@ -27,13 +36,13 @@ export interface Check<Probes = AwsProbes> {
 }
 
 /** A check of one subject. */
-export function check<Probes = AwsProbes>(area: string, subject: string, run: Check<Probes>['run']): Check<Probes> {
+function check<Probes = AwsProbes>(area: string, subject: string, run: Check<Probes>['run']): Check<Probes> {
   return { area, subject, run };
 }
 
-export const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
-export const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
-export const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
+const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
+const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
+const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
 
 /** Runs the checks in parallel. @returns their results, in the order of the checks */
 export async function examine<Probes>(checks: readonly Check<Probes>[], probes: Probes): Promise<CheckResult[]> {
@@ -62,4 +71,346 @@ export function unknown(error: unknown): CheckOutcome {
 /** Whether anything keeps the service from working: a warning does not, an unknown state may. */
 export function exitCode(results: readonly CheckResult[]): 0 | 1 {
   return results.some(({ state }) => state === 'missing' || state === 'unknown') ? 1 : 0;
+}
+
+/** The account's requirements for these settings, with or without a deployed stack. */
+export function accountChecks(settings: Settings, languages: readonly string[], deployed: boolean): Check[] {
+  return [...quotaChecks(settings), ...mailChecks(settings, deployed), ...messageChecks(settings, languages)];
+}
+
+interface ReservingSettings {
+  concurrency: Settings['concurrency'];
+  confirmation?: Settings['confirmation'];
+}
+
+export function quotaChecks({ concurrency, confirmation }: ReservingSettings = { concurrency: {} }): Check[] {
+  const { registration = 0, accounts = 0 } = concurrency;
+  const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
+  return [
+    check('account', 'credentials', async (probes) => {
+      const { account, region } = await probes.caller();
+      return works(`account ${account}, region ${region}`);
+    }),
+    check('account', 'bootstrap', async (probes) => {
+      const version = await probes.bootstrapVersion();
+      return version === undefined
+        ? missing('CDK has not prepared this account and region', 'npx cdk bootstrap')
+        : works(`version ${version}`);
+    }),
+    check('account', 'concurrent executions', async (probes) => {
+      const max = await probes.concurrentExecutions();
+      const quota = 'ask for more: Service Quotas, AWS Lambda, Concurrent executions';
+      if (reserved > 0 && max - reserved < 100) {
+        return missing(`${max} in all; AWS keeps 100 unreserved, and the settings reserve ${reserved}`, quota);
+      }
+      return max < 100 ? warning(`${max} in all: a flood stops every function`, quota) : works(`${max} in all`);
+    }),
+  ];
+}
+
+/** The mail account, the identity, and the DNS records of the sender's domain. */
+function mailChecks({ senderAddress, senderDomain, senderIdentity }: Settings, deployed: boolean): Check[] {
+  const byDomain = senderIdentity.endsWith('domain');
+  const name = byDomain ? senderDomain : senderAddress;
+  return [
+    check('mail', 'account', async (probes) => {
+      const { production, sending, perSecond, perDay, sentToday } = await probes.mailAccount();
+      if (!sending) return missing('AWS has stopped this account from sending', 'answer AWS in the Support Center');
+      const rate = `${perSecond} a second, ${perDay} a day, ${sentToday} sent in the last 24 hours`;
+      if (production) return works(rate);
+      const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, step 4';
+      return missing(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
+    }),
+    check('mail', `identity ${name}`, async (probes) => {
+      const identity = await probes.mailIdentity(name);
+      if (!deployed) return identityBeforeDeployment(identity !== undefined, senderIdentity);
+      if (identity === undefined) return missing('does not exist', 'npm run deploy');
+      if (identity.verified) return works(`verified, DKIM ${identity.dkim.toLowerCase()}`);
+      return missing(
+        'is not verified yet',
+        'set the DNS records of the outputs MailDnsRecord1 to 3, or follow the link in the mail',
+      );
+    }),
+    ...(byDomain ? [dmarc(senderDomain), mailFromCheck(senderDomain)] : []),
+  ];
+}
+
+function identityBeforeDeployment(exists: boolean, senderIdentity: string): CheckOutcome {
+  const expected = senderIdentity.startsWith('existing');
+  if (exists === expected) return works(exists ? 'exists already, and is used unchanged' : 'the deployment creates it');
+  return exists
+    ? missing(
+        'exists already: the first deployment would fail',
+        `npm run setting -- senderIdentity=existing-${senderIdentity}`,
+      )
+    : missing(
+        `does not exist, but senderIdentity is ${senderIdentity}`,
+        `npm run setting -- senderIdentity=${senderIdentity.slice('existing-'.length)}`,
+      );
+}
+
+function dmarc(domain: string): Check {
+  return check('mail', `DMARC of ${domain}`, async (probes) => {
+    const policy = (await probes.txtRecords(`_dmarc.${domain}`)).find((record) => /^v=DMARC1/i.test(record));
+    if (policy === undefined)
+      return warning('there is no policy', `set the DNS record _dmarc.${domain} TXT "v=DMARC1; p=quarantine"`);
+    return /p=none/i.test(policy)
+      ? warning('the policy asks for nothing (p=none)', `set p=quarantine in _dmarc.${domain}`)
+      : works('there is a policy');
+  });
+}
+
+function mailFromCheck(domain: string): Check {
+  return check('mail', 'MAIL FROM', async (probes) => {
+    const from = (await probes.mailIdentity(domain))?.mailFrom;
+    if (from === undefined) return works('AWS’s own domain');
+    const spf = (await probes.txtRecords(from.domain)).some((record) => /^v=spf1 .*amazonses\.com/i.test(record));
+    if (from.status === 'SUCCESS' && spf) return works(`${from.domain}, with SPF`);
+    return missing(
+      `${from.domain} is not set up`,
+      `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and its MX record`,
+    );
+  });
+}
+
+/** Texts, calls and WhatsApp messages, for the channels of the settings. */
+export function messageChecks(settings: Settings, languages: readonly string[]): Check[] {
+  const paid = (['sms', 'call'] as const).filter((channel) => usesAws(settings, channel));
+  return [
+    ...(paid.length > 0 ? [sandbox] : []),
+    ...paid.map((channel) => spend(channel, settings)),
+    ...(usesAws(settings, 'sms') ? [protection] : []),
+    ...templates(settings, languages),
+    ...Object.entries(settings.provider ?? {}).map(([channel, url]) => receiver(`provider of ${channel}`, url ?? '')),
+    ...(settings.crmWebhook === undefined ? [] : [receiver('crmWebhook', settings.crmWebhook)]),
+  ];
+}
+
+const sandbox: Check = check('messages', 'sandbox', async (probes) =>
+  (await probes.messagingSandbox())
+    ? missing(
+        'texts and calls reach verified numbers only',
+        'leave the sandbox: console, AWS End User Messaging, Overview',
+      )
+    : works('production access'),
+);
+
+const LIMITS = { sms: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', call: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT' } as const;
+
+function spend(channel: keyof typeof LIMITS, settings: Settings): Check {
+  const alarmAt = channel === 'sms' ? settings.spend.smsUsdPerMonth : settings.spend.callUsdPerMonth;
+  return check('messages', `spend of ${channel}`, async (probes) => {
+    const limit = (await probes.spendLimits()).find(({ name }) => name === LIMITS[channel]);
+    const enforced = limit?.enforced ?? 0;
+    const kind = channel === 'sms' ? 'text' : 'voice';
+    const fix = `aws pinpoint-sms-voice-v2 set-${kind}-message-spend-limit-override --monthly-limit ${Math.ceil(alarmAt * 2)}`;
+    if (enforced >= alarmAt) return works(`${enforced} USD a month`);
+    const detail = `${enforced} USD a month, below the alarm at ${alarmAt}: at the limit AWS sends no more messages`;
+    return warning(detail, `${fix} (at most ${limit?.max ?? 0}; more by Service Quotas)`);
+  });
+}
+
+const protection: Check = check('messages', 'protect configuration', async (probes) => {
+  const id = await probes.defaultProtectConfiguration();
+  if (id !== undefined) return works(`${id} is the account’s default, which SNS obeys`);
+  return warning(
+    'SNS obeys only the account’s default, and there is none: only this service blocks countries',
+    'aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id <output ProtectConfigurationId>',
+  );
+});
+
+/** A system of the broker that the service posts to. Its name must have a public address: AWS reaches no other. */
+function receiver(subject: string, url: string): Check {
+  const { hostname } = new URL(url);
+  return check('messages', subject, async (probes) => {
+    const addresses = await probes.addresses(hostname);
+    if (addresses.length === 0) return missing(`${hostname} has no address`, 'set its DNS record');
+    const isClosed = addresses.some((address) => !isPublic(address));
+    if (isClosed) return missing(`${hostname} has a private address`, `set a public address for ${hostname}`);
+    return works(hostname);
+  });
+}
+
+function templates(settings: Settings, languages: readonly string[]): Check[] {
+  const { whatsapp } = settings;
+  if (!usesAws(settings, 'whatsapp') || whatsapp === undefined) return [];
+  return [whatsapp.codeTemplate, whatsapp.noticeTemplate].map((template) =>
+    check('whatsapp', `template ${template}`, async (probes) => {
+      const approved = await probes.approvedLanguages(template);
+      const lacking = languages.filter((language) => !approved.includes(language));
+      if (lacking.length === 0) return works(`approved in all ${languages.length} languages`);
+      return missing(
+        `is not approved in ${lacking.join(', ')}`,
+        'have Meta approve it there: console, AWS End User Messaging Social',
+      );
+    }),
+  );
+}
+
+/**
+ * The stack by its name: its state, the receivers of its alarms, the alarms that ring, and its domain.
+ * @param isDeployed false: only the checks that make sense before the first deployment
+ */
+export function stackChecks(
+  stack: string,
+  { retainData, customDomain }: Pick<Settings, 'retainData' | 'customDomain'>,
+  isDeployed: boolean,
+): Check[] {
+  return [
+    check('stack', stack, (probes) => stackState(probes, stack, retainData)),
+    ...(isDeployed ? alarmChecks(stack) : []),
+    ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
+  ];
+}
+
+async function stackState(probes: AwsProbes, stack: string, retainData: boolean): Promise<CheckOutcome> {
+  const found = await probes.stack(stack);
+  if (found === undefined) return missing('is not deployed', 'npm run deploy');
+  const { status } = found;
+  const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
+  const events = `aws cloudformation describe-stack-events --stack-name ${stack}`;
+  if (/^(ROLLBACK|CREATE)_(COMPLETE|FAILED)$/.test(status) && status !== 'CREATE_COMPLETE') {
+    // The next deployment deletes the resources of a failed first one. Protection would prevent that.
+    const again = found.protected ? `${unprotect} && npm run deploy` : 'npm run deploy';
+    return missing(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
+  }
+  if (status === 'UPDATE_ROLLBACK_FAILED')
+    return missing(status, `${events}, then: aws cloudformation continue-update-rollback --stack-name ${stack}`);
+  if (/FAILED$/.test(status)) return missing(status, events);
+  if (retainData && !found.protected) return warning(`${status}, not protected from deletion`, 'npm run deploy');
+  return works(status);
+}
+
+function alarmChecks(stack: string): Check[] {
+  return [
+    receivers(stack, { subject: 'receivers of pages', output: 'AlarmTopicArn', absent: missing }),
+    receivers(stack, { subject: 'receivers of notices', output: 'NoticeTopicArn', absent: warning }),
+    check('alarms', 'now', async (probes) => {
+      const names = await probes.activeAlarms(stack);
+      return names.length === 0
+        ? works('none rings')
+        : names.map((name) => ({ ...warning('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
+    }),
+  ];
+}
+
+interface Receivers {
+  subject: string;
+  /** The output that names the topic. */
+  output: string;
+  absent: typeof missing;
+}
+
+function receivers(stack: string, { subject, output, absent }: Receivers): Check {
+  return check('alarms', subject, async (probes) => {
+    const topic = (await probes.stack(stack))?.outputs[output];
+    if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
+    const { confirmed, pending } = await probes.subscriptions(topic);
+    if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
+    if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
+    const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
+    return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);
+  });
+}
+
+function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
+  return check('domain', name, async (probes) => {
+    const certificate = await probes.certificate(certificateArn);
+    if (certificate?.status !== 'ISSUED') {
+      const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
+      return missing(`its certificate ${status}`, 'set the record that ACM names');
+    }
+    const target = (await probes.stack(stack))?.outputs.ApiDomainTarget;
+    if (target === undefined) return works('its certificate; the deployment names the DNS record');
+    const leads = (await probes.cnames(name)).includes(target);
+    return leads
+      ? works('certificate and DNS')
+      : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
+  });
+}
+
+/** Recovery and expiry, which AWS does not switch on in a table that it restores. */
+export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) =>
+  check('tables', name, async (probes) => {
+    const { expires = false, recoveryDays } = stackTable(name);
+    const found = await probes.table(name);
+    if (expires && !found.expires) {
+      const fix = `aws dynamodb update-time-to-live --table-name ${found.name} --time-to-live-specification Enabled=true,AttributeName=${EXPIRY_ATTRIBUTE}`;
+      return missing('its items do not expire', fix);
+    }
+    if (found.recoveryDays < recoveryDays) {
+      const fix = `aws dynamodb update-continuous-backups --table-name ${found.name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=${recoveryDays}`;
+      return missing(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
+    }
+    return works(`can be restored for ${found.recoveryDays} days`);
+  }),
+);
+
+/** The service’s own secrets, each by its name and its shape. */
+export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
+  return secrets.map(({ purpose, name, shape, parse, signs }) =>
+    check('secrets', purpose, async (probes) => {
+      const text = await probes.secret(name);
+      const fix = signs
+        ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
+        : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
+      if (text === undefined) return missing('does not exist', fix);
+      try {
+        parse(text);
+      } catch {
+        // The parser's message may quote the secret.
+        return missing('has another shape', fix);
+      }
+      return works('exists, in the right shape');
+    }),
+  );
+}
+
+/** How long after its time an unfinished operation counts as forgotten, in milliseconds. */
+const OVERDUE_MS = 10 * 60_000;
+
+/** The operations whose callers did not retry. */
+export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
+  return check('accounts', 'unfinished', async (probes) => {
+    const open = await probes.openOperations();
+    const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
+    if (overdue.length > 0) {
+      const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
+      const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
+      return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
+    }
+    const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
+    if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
+    return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
+  });
+}
+
+/** The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins. */
+export const connectionCheck: Check<ServerProbes> = check('trading server', 'connections', async (probes) => {
+  const connections = await probes.connections();
+  if (connections.length === 0) return missing('there are none', `npm run crm -- import crm.json ${probes.place}`);
+  return examine(connections.map(serverCheck), probes) satisfies Promise<CheckResult[]>;
+});
+
+function serverCheck(connection: Connection): Check<ServerProbes> {
+  const { id } = connection;
+  return check('trading server', id, async (probes) => {
+    const put = `npm run crm -- secret put ${id} ${probes.place}`;
+    const text = await probes.secret(connection.secret);
+    if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
+    if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
+      return missing(`the secret ${connection.secret} has another shape`, put);
+    }
+    try {
+      const found = remarks(connection, await probes.report(connection));
+      const entered = works(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
+      return [
+        entered,
+        ...found.map(({ about, says, ...rest }) => ({ subject: `${id} ${about}`, detail: says, ...rest })),
+      ];
+    } catch (error) {
+      if (!(error instanceof PlatformFailure)) throw error;
+      return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
+    }
+  });
 }

@@ -4,10 +4,21 @@ import { standardOutput } from '../crm/command.ts';
 import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts';
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
-import { accountChecks, quotaChecks } from './account-checks.ts';
-import { type Check, type CheckResult, examine, exitCode, unknown } from './checks.ts';
+import {
+  accountChecks,
+  type Check,
+  type CheckResult,
+  connectionCheck,
+  examine,
+  exitCode,
+  quotaChecks,
+  secretChecks,
+  settlementCheck,
+  stackChecks,
+  tableChecks,
+  unknown,
+} from './checks.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
-import { connectionCheck, secretChecks, settlementCheck, stackChecks, tableChecks } from './stack-checks.ts';
 
 /** `npm run doctor`: one table with the state of each subject and the command that fixes it. Changes nothing. */
 export async function runDoctor(

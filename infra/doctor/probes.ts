@@ -21,9 +21,9 @@ import {
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { orAbsent } from '../crm/command.ts';
+import { resolveHost } from '../crm/connections.ts';
 import { parseItems } from '../crm/crm-items.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
-import { resolveHost } from '../crm/public-address.ts';
 import { serverReporter } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';

@@ -6,7 +6,7 @@ import { DeliveryQueue } from './delivery-queue.ts';
 import { type Faults, serviceFaults } from './faults.ts';
 import { Bus, Outbox } from './outbox.ts';
 import { REGION } from './rights/arn.ts';
-import { type Caller, newAccessKeyId } from './rights/callers.ts';
+import { type Caller, newAccessKeyId } from './rights/policy.ts';
 import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
 import { startS3 } from './stand-ins/s3.ts';

@@ -3,8 +3,7 @@ import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { type Change, Dynamo } from './dynamo.ts';
 import { Faults } from './faults.ts';
 import { tableArn } from './rights/arn.ts';
-import type { Callers } from './rights/callers.ts';
-import type { Need } from './rights/policy.ts';
+import type { Callers, Need } from './rights/policy.ts';
 import { jsonError } from './stand-ins/protocols.ts';
 import { type Call, ServiceError, serve } from './stand-ins/stand-in.ts';
 

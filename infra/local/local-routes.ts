@@ -11,7 +11,7 @@ import { type FaultsState, outboxRoutes } from './outbox-page.ts';
 import { pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
-import type { CrmStandIn } from './stand-ins/crm.ts';
+import type { CrmStandIn } from './stand-ins/receivers.ts';
 
 /** The data that the routes below `/_local` show. */
 export interface LocalState extends Pick<LocalAws, 'outbox' | 'bus' | 'deliveries'> {

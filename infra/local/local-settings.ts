@@ -13,7 +13,7 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
-import { runningFunction } from './rights/callers.ts';
+import { runningFunction } from './rights/policy.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';

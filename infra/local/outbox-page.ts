@@ -5,11 +5,10 @@ import type { DeliveryQueue } from './delivery-queue.ts';
 import type { Fault, FaultKind } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { nameParameter } from './local-answers.ts';
-import { findCode } from './one-time-code.ts';
-import type { Bus, Outbox, SentMessage } from './outbox.ts';
+import { type Bus, findCode, type Outbox, type SentMessage } from './outbox.ts';
 import { sendPage, sendText } from './pages.ts';
-import type { SimulatedAccount } from './platforms/account-store.ts';
-import type { CrmStandIn } from './stand-ins/crm.ts';
+import type { SimulatedAccount } from './platforms/simulated-server.ts';
+import type { CrmStandIn } from './stand-ins/receivers.ts';
 
 /** As `GET /_local/faults` shows them. The version of a target grows with every change of its faults. */
 export type FaultsState = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;

@@ -13,17 +13,15 @@ import type { DeliveryQueue } from './delivery-queue.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { type Faults, serviceFaults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
-import { type LambdaHandler, type Route, startGateway } from './gateway.ts';
-import { lambdaContext } from './gateway-event.ts';
+import { type LambdaHandler, lambdaContext, type Route, startGateway } from './gateway.ts';
 import { type LocalState, localRoutes } from './local-routes.ts';
 import { makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
-import { runAsFunction } from './rights/callers.ts';
+import { runAsFunction } from './rights/policy.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { startCaptcha } from './stand-ins/captcha.ts';
-import { startCrm } from './stand-ins/crm.ts';
-import { startProvider } from './stand-ins/provider.ts';
+import { startCrm, startProvider } from './stand-ins/receivers.ts';
 
 type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
 

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { HEADERS } from './answers.ts';
 import { crmItemsDocument } from './crm-items.ts';
 import { description } from './description.ts';
 import type { JsonObject } from './json.ts';
 import { PARAMETERS, paths } from './operations.ts';
+import { HEADERS } from './problems.ts';
 import { schemas } from './schemas.ts';
 import { eventsDocument, webhookSchemas, webhooks } from './webhooks.ts';
 

@@ -6,10 +6,10 @@ import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/h
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
-import { errors, STANDARD_HEADERS, SUCCESS_HEADERS } from './answers.ts';
 import { bytes, limits, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
 import { type Json, type JsonObject, jsonSchema, ref } from './json.ts';
+import { errors, STANDARD_HEADERS, SUCCESS_HEADERS } from './problems.ts';
 
 /** `#/components/parameters` of the document. */
 export const PARAMETERS: JsonObject = {

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { certificate } from '../../infra/local/platforms/certificate.ts';
+import { certificate } from '../../infra/local/platforms/web-api-server.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import { eventFor } from './events.ts';
 import { farAway, platformsFarAway } from './far-away.ts';

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { createServer as createTlsServer } from 'node:tls';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { TABLES } from '../../infra/local/database.ts';
-import type { Certificate } from '../../infra/local/platforms/certificate.ts';
+import type { Certificate } from '../../infra/local/platforms/web-api-server.ts';
 import { localClient } from '../../infra/local-client.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { SentMessage } from '../../infra/local/outbox.ts';
-import type { SimulatedAccount } from '../../infra/local/platforms/account-store.ts';
+import type { SimulatedAccount } from '../../infra/local/platforms/simulated-server.ts';
 import type { StoredRegistration } from '../../lib/records/registrations.ts';
 import { asciiEmail, emailKey } from '../../lib/validators/email.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';

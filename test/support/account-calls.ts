@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { GatewayEvent } from '../../infra/local/gateway-event.ts';
+import type { GatewayEvent } from '../../infra/local/gateway.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import type { TextServerOptions } from '../../infra/local/platforms/text-accounts.ts';
-import { startTextServer } from '../../infra/local/platforms/text-server.ts';
+import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { AccountOrder } from '../../lib/platform/platform.ts';
 import type { TextLimits } from '../../lib/platform/text/client.ts';
 import { TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';

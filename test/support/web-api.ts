@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { type Certificate, certificate } from '../../infra/local/platforms/certificate.ts';
 import {
+  type Certificate,
+  certificate,
   startWebApiServer,
   type WebApiServer,
   type WebApiServerOptions,

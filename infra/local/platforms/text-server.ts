@@ -1,8 +1,14 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import iconv from 'iconv-lite';
 import type { Fault } from '../faults.ts';
-import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
-import { type Reply, TextAccounts, type TextServerOptions } from './text-accounts.ts';
+import {
+  type AccountStore,
+  type SimulatedGroup,
+  SimulatedPlatform,
+  type SimulatedServer,
+  type StoredAccount,
+} from './simulated-server.ts';
 
 /** The longest line that is read; a longer one closes the connection. */
 const MAX_LINE = 1_023;
@@ -110,4 +116,214 @@ class SimulatedTextServer extends SimulatedPlatform {
     }
     socket.end();
   }
+}
+
+export interface TextServerOptions {
+  dialect: 'web-registration' | 'interface-gateway';
+  /** 0 or absent: a free one. */
+  port?: number;
+  master: string;
+  /** In the plug-in's order: the first one has index 1. */
+  groups: SimulatedGroup[];
+  /** In which names are shown; the server itself only knows bytes. */
+  codePage?: string;
+  firstLogin?: number;
+  /** Client addresses that are admitted; absent: any. */
+  allowedAddresses?: string[];
+  /** How long the plug-in makes one `IP=` wait between two accounts. */
+  floodSeconds?: number;
+  /** How the gateway answers `WCHKACCOUNT` and `WCHECKPASS`; absent: it supports both. */
+  accountCheck?: Question;
+  passwordCheck?: Question;
+  /** How many bytes of an answer go out in one packet. */
+  packetBytes?: number;
+  now?: () => number;
+}
+
+/** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
+export type Question = 'known' | 'refused' | 'silent';
+
+/**
+ * An answer: its lines without `end`. `closes`: the server closes without an answer; `silent`: it does not even close.
+ */
+type Reply = string[] | 'closes' | 'silent';
+
+/** Bytes with the final NUL that the server has for a value. */
+const SIZES = { group: 16, password: 16, name: 128, email: 48, comment: 64, other: 256 };
+
+/** What `WNEWACCOUNT` keeps in addition, with the maximum bytes. */
+const DETAILS = {
+  ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
+  ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
+};
+/** All keys that it accepts. It refuses a new one, so that no test passes without its effect. */
+const KEYS = new Set([
+  ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COMMENT', 'LEVERAGE', 'READONLY'],
+  ...['DEPOSIT', 'BALANCE', 'BALCOMMENT'],
+  ...Object.keys(DETAILS),
+]);
+
+const MAX_LOGIN = 2_147_483_647;
+const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
+
+/**
+ * The commands of both dialects, read as the real servers read them: a parameter is the first `KEY=` anywhere in the
+ * line, its value runs to the next `|`, more than fits is cut, and nothing of it is checked.
+ */
+class TextAccounts {
+  readonly #options: TextServerOptions;
+  readonly #codePage: string;
+  readonly #accounts: AccountStore;
+  /** When an `IP=` last opened an account. */
+  readonly #visitors = new Map<string, number>();
+
+  constructor(options: TextServerOptions, accounts: AccountStore) {
+    this.#options = options;
+    this.#codePage = options.codePage ?? 'windows-1252';
+    this.#accounts = accounts;
+  }
+
+  /** @param line one line as it came, a character for each byte */
+  work(line: string): Reply {
+    // To the server's language a text ends with its first NUL.
+    const [command = ''] = line.slice(line.startsWith('W') ? 1 : 0).split('\0');
+    if (command.startsWith('NEWACCOUNT') && !hasKnownKeys(command)) return error('invalid data');
+    if (this.#options.dialect === 'web-registration') {
+      return command.startsWith('NEWACCOUNT') && line.startsWith('W') ? this.#register(command) : 'closes';
+    }
+    const master = cut(find(command, 'MASTER='), SIZES.other);
+    if (master === undefined) return error('miss MASTER');
+    if (master !== this.#options.master) return error('invalid MASTER');
+    if (command.startsWith('NEWACCOUNT')) return this.#create(command);
+    const { accountCheck = 'known', passwordCheck = 'known' } = this.#options;
+    if (command.startsWith('CHKACCOUNT')) return ask(accountCheck, () => this.#checkAccount(command));
+    if (command.startsWith('CHECKPASS')) return ask(passwordCheck, () => this.#checkPassword(command));
+    return UNKNOWN_COMMAND;
+  }
+
+  /** The plug-in: groups by index, every login its own, one `invalid data` for most errors. */
+  #register(command: string): Reply {
+    if (cut(find(command, 'MASTER='), SIZES.other) !== this.#options.master) return error('invalid data');
+    const ip = cut(find(command, 'IP='), SIZES.other);
+    const group = this.#options.groups[integer(find(command, 'GROUP=')) - 1];
+    if (ip === undefined || group === undefined || group.permitted === false) return error('invalid data');
+    const account = this.#read(command, group.name);
+    if (isSimple(account.master, group.minPasswordLength)) return error('simple password');
+    if (account.name === '' || account.leverage < 1) return error('invalid data');
+    const { floodSeconds = 20, now = Date.now } = this.#options;
+    const last = this.#visitors.get(ip);
+    if (last !== undefined && now() - last < floodSeconds * 1_000) {
+      return error(`IP is blocked. Please wait ${floodSeconds} secs and try again.`);
+    }
+    this.#visitors.set(ip, now());
+    const deposit = Math.min(Math.max(number(find(command, 'DEPOSIT=')), 0), 100_000_000);
+    return this.#add({ ...account, login: 0, readonly: false, balance: group.name.startsWith('demo') ? deposit : 0 });
+  }
+
+  /** The gateway: groups by name, the login and the read-only flag read, an error text for each error. */
+  #create(command: string): Reply {
+    const name = this.#decode(find(command, 'GROUP=') ?? '', SIZES.group);
+    const group = this.#options.groups.find((candidate) => candidate.name === name);
+    if (group === undefined || group.permitted === false) return error('invalid GROUP');
+    for (const key of ['NAME', 'PASSWORD', 'INVESTOR']) {
+      if (find(command, `${key}=`) === undefined) return error(`miss ${key}`);
+    }
+    const account = this.#read(command, name);
+    if (isSimple(account.master, group.minPasswordLength)) return error('invalid PASSWORD');
+    if (account.name === '') return error('invalid NAME');
+    if (account.leverage < 1) return error('invalid LEVERAGE');
+    const balance = number(find(command, 'BALANCE='));
+    return this.#add({
+      ...account,
+      login: integer(find(command, 'LOGIN=')),
+      readonly: integer(find(command, 'READONLY=')) !== 0,
+      balance: balance >= 0.01 ? balance : 0,
+    });
+  }
+
+  #read(command: string, group: string): Omit<StoredAccount, 'login' | 'readonly' | 'balance'> {
+    const text = (key: string, size: number) => this.#decode(find(command, key) ?? '', size);
+    return {
+      group,
+      leverage: integer(find(command, 'LEVERAGE=') ?? '100'),
+      name: text('NAME=', SIZES.name),
+      email: text('EMAIL=', SIZES.email),
+      comment: text('COMMENT=', SIZES.comment),
+      master: text('PASSWORD=', SIZES.password),
+      investor: text('INVESTOR=', SIZES.password),
+      details: Object.fromEntries(
+        Object.entries(DETAILS).map(([key, size]) => [key.toLowerCase(), text(`${key}=`, size)]),
+      ),
+    };
+  }
+
+  #add(account: StoredAccount): string[] {
+    if (account.login > MAX_LOGIN || this.#exists(account.login)) return error('account create failed');
+    return ['OK', `LOGIN=${this.#accounts.add(account)}`];
+  }
+
+  #exists(login: number): boolean {
+    return this.#accounts.find(login) !== undefined;
+  }
+
+  #checkAccount(command: string): Reply {
+    const login = find(command, 'LOGIN=');
+    if (login === undefined) return error('miss LOGIN');
+    return this.#exists(integer(login)) ? ['OK', 'user check successful'] : error('user check failed');
+  }
+
+  #checkPassword(command: string): Reply {
+    const [login, password] = [find(command, 'LOGIN='), find(command, 'PASSWORD=')];
+    if (login === undefined || password === undefined)
+      return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
+    const right = this.#accounts.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
+    return right ? ['OK', 'password is right'] : error('password is wrong');
+  }
+
+  #decode(bytes: string, size: number): string {
+    return iconv.decode(Buffer.from(cut(bytes, size) ?? '', 'latin1'), this.#codePage);
+  }
+}
+
+function hasKnownKeys(command: string): boolean {
+  const [, ...parameters] = command.split('|');
+  return parameters.every((one) => one === '' || KEYS.has(one.split('=', 1)[0] ?? ''));
+}
+
+/** `strstr` for the key, then up to `|`. */
+function find(command: string, key: string): string | undefined {
+  const at = command.indexOf(key);
+  return at === -1 ? undefined : command.slice(at + key.length).split('|', 1)[0];
+}
+
+function cut<T extends string | undefined>(bytes: T, size: number): T | string {
+  return bytes === undefined ? bytes : bytes.slice(0, size - 1);
+}
+
+/** `atof`: leading blanks, then as many characters as make a number; else 0. */
+function number(text: string | undefined): number {
+  return Number(/^\s*[+-]?\d+(\.\d+)?(e[+-]?\d+)?/i.exec(text ?? '')?.[0] ?? 0);
+}
+
+/** `atoi` */
+function integer(text: string | undefined): number {
+  return Number(/^\s*[+-]?\d+/.exec(text ?? '')?.[0] ?? 0);
+}
+
+/**
+ * Fewer than five characters, or only one of lower case, upper case, digits; any other character counts for a missing
+ * kind.
+ */
+function isSimple(password: string, minLength = 5): boolean {
+  const classes = [/[a-z]/, /[A-Z]/, /\d/].filter((one) => one.test(password)).length;
+  return password.length < Math.max(5, minLength) || (classes < 2 && !/[^A-Za-z\d]/.test(password));
+}
+
+function ask(question: Question, answer: () => Reply): Reply {
+  if (question === 'silent') return 'silent';
+  return question === 'known' ? answer() : UNKNOWN_COMMAND;
+}
+
+function error(reason: string): string[] {
+  return ['ERROR', reason];
 }

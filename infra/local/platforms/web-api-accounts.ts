@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { WebApiSecret } from '../../../lib/records/crm-records.ts';
-import type { AccountStore, StoredAccount } from './account-store.ts';
-import type { SimulatedGroup } from './simulated-server.ts';
+import type { AccountStore, SimulatedGroup, StoredAccount } from './simulated-server.ts';
 
 /** The rights of the manager of a simulated tp5 server; default: all. */
 export interface ManagerRights {

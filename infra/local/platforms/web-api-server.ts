@@ -1,12 +1,12 @@
+import { createHash, randomBytes, X509Certificate } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
+import { generate } from 'selfsigned';
 import { type Fault, STEP_FAULT_KINDS } from '../faults.ts';
 import { refuseForeign } from '../listen.ts';
-import { type Certificate, certificate } from './certificate.ts';
 import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, readParameters, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
-import { type Session, type SessionOptions, WebApiSessions } from './web-api-sessions.ts';
 
 export interface WebApiServerOptions extends WebApiAccountsOptions, SessionOptions {
   /** 0 or absent: a free one. */
@@ -181,4 +181,139 @@ function refusal({ kind, step, code = 2 }: Fault): Reply | undefined {
   if (kind === 'throttled') return reply(12);
   if (kind === 'retcode') return reply(code);
   return step === undefined ? reply(8) : undefined;
+}
+
+interface SessionOptions extends Pick<WebApiAccountsOptions, 'manager'> {
+  /** The idle timeout of a session, in milliseconds. */
+  idleMs?: number;
+}
+
+interface Session {
+  readonly socket: Socket;
+  state: 'new' | 'started' | 'open';
+  serverRandom: string;
+  timer: NodeJS.Timeout | undefined;
+  /** A request is being worked on. */
+  busy: boolean;
+}
+
+const LOWEST_VERSION = 484;
+/** How long a connection may take to log in, in milliseconds. */
+const LOGIN_MS = 10_000;
+
+/**
+ * The sessions of a simulated tp5 server: each is a connection, and ends with it. The proofs of both sides are
+ * computed.
+ */
+class WebApiSessions {
+  /** How many were opened so far. */
+  opened = 0;
+  readonly #manager: SessionOptions['manager'];
+  readonly #passwordHash: Buffer;
+  readonly #idleMs: number;
+  readonly #sessions = new Map<Socket, Session>();
+
+  constructor({ manager, idleMs = 180_000 }: SessionOptions) {
+    this.#manager = manager;
+    this.#passwordHash = md5(md5(Buffer.from(manager.password, 'utf16le')), Buffer.from('WebAPI'));
+    this.#idleMs = idleMs;
+  }
+
+  add(socket: Socket): void {
+    const session: Session = { socket, state: 'new', serverRandom: '', timer: undefined, busy: false };
+    this.#sessions.set(socket, session);
+    this.touch(session);
+    socket
+      .on('error', () => {})
+      .on('close', () => {
+        clearTimeout(session.timer);
+        this.#sessions.delete(socket);
+      });
+  }
+
+  of(socket: Socket): Session | undefined {
+    return this.#sessions.get(socket);
+  }
+
+  /** Begins the idle timeout again, which a session has once it is open. A running command does not count as idle. */
+  touch(session: Session): void {
+    clearTimeout(session.timer);
+    session.timer = setTimeout(
+      () => {
+        if (session.busy) this.touch(session);
+        else session.socket.destroy();
+      },
+      session.state === 'open' ? this.#idleMs : LOGIN_MS,
+    ).unref();
+  }
+
+  /** `auth/start` */
+  start(session: Session, query: URLSearchParams): Reply {
+    if (Number(query.get('version')) < LOWEST_VERSION) return reply(1010);
+    if (query.get('type') !== 'manager') return reply(1017);
+    if (Number(query.get('login')) !== this.#manager.login) return reply(1001);
+    session.state = 'started';
+    session.serverRandom = randomBytes(16).toString('hex');
+    return reply(0, { version_access: '4150', srv_rand: session.serverRandom });
+  }
+
+  /** `auth/answer`; @returns undefined for a wrong proof, which is answered with 403 */
+  finish(session: Session, query: URLSearchParams): Reply | undefined {
+    const proof = query.get('srv_rand_answer')?.toLowerCase();
+    const started = session.state === 'started';
+    session.state = 'new';
+    if (!started || proof !== this.#randomAnswer(session.serverRandom)) return undefined;
+    session.state = 'open';
+    this.opened += 1;
+    this.touch(session);
+    const cli_rand_answer = this.#randomAnswer(query.get('cli_rand') ?? '');
+    return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
+  }
+
+  /** Forgets every session, but keeps the connections. */
+  forget(): void {
+    for (const session of this.#sessions.values()) session.state = 'new';
+  }
+
+  /** Ends the connections on which nothing is being worked on. */
+  endIdle(): void {
+    for (const { busy, socket } of this.#sessions.values()) if (!busy) socket.destroy();
+  }
+
+  #randomAnswer(random: string): string {
+    return md5(this.#passwordHash, Buffer.from(random, 'hex')).toString('hex');
+  }
+}
+
+function md5(...texts: Buffer[]): Buffer {
+  const digest = createHash('md5');
+  for (const text of texts) digest.update(text);
+  return digest.digest();
+}
+
+export interface Certificate {
+  /** PEM. */
+  key: string;
+  /** PEM; self-signed, so it is its own authority. */
+  cert: string;
+  /** SHA-256 of the certificate, hexadecimal with colons. */
+  fingerprint: string;
+}
+
+/** A new self-signed certificate for these host names and addresses. */
+export async function certificate(hosts: string[] = ['localhost', '127.0.0.1', '::1']): Promise<Certificate> {
+  const { private: key, cert } = await generate([{ name: 'commonName', value: hosts[0] ?? 'localhost' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    extensions: [
+      { name: 'basicConstraints', cA: false, critical: true },
+      { name: 'keyUsage', digitalSignature: true, critical: true },
+      { name: 'extKeyUsage', serverAuth: true },
+      {
+        name: 'subjectAltName',
+        altNames: hosts.map((host) => (isIP(host) === 0 ? { type: 2, value: host } : { type: 7, ip: host })),
+      },
+    ],
+  });
+  return { key, cert, fingerprint: new X509Certificate(cert).fingerprint256 };
 }

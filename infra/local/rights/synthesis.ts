@@ -8,7 +8,7 @@ import { constructName } from '../../constructs/functions.ts';
 import { EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../../routes.ts';
 import { ServiceStack } from '../../service-stack.ts';
 import { readSettings } from '../../settings.ts';
-import type { FunctionRights, StackRights } from './rights-cache.ts';
+import type { FunctionRights, StackRights } from './stack-rights.ts';
 
 /** Everything slow that is not part of the template is disabled. */
 const BARE: AppProps = {

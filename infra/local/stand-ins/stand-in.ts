@@ -1,11 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Fault, Faults } from '../faults.ts';
-import { closed, LIKE_AWS, listen, refuseForeign } from '../listen.ts';
+import { closed, downtime, LIKE_AWS, listen, refuseForeign } from '../listen.ts';
 import type { OutboxEntry } from '../outbox.ts';
-import { type Caller, type Callers, findDenial } from '../rights/callers.ts';
-import type { Need } from '../rights/policy.ts';
-import { downtime } from './downtime.ts';
+import { type Caller, type Callers, findDenial, type Need } from '../rights/policy.ts';
 
 export interface StandInOptions {
   faults: Faults;

@@ -6,7 +6,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { ENTRY_FILE } from '../../../infra/bundle.ts';
-import { ServiceFunction } from '../../../infra/constructs/service-function.ts';
+import { ServiceFunction } from '../../../infra/constructs/functions.ts';
 import { legalFileOf } from '../../../infra/settings.ts';
 import { accountConfig, confirmationConfig, registrationConfig, settlementConfig } from '../../../lib/config.ts';
 import {

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { connectionWarnings } from '../../../infra/crm/connections.ts';
-import { hasPrivateAddress } from '../../../infra/crm/public-address.ts';
+import { connectionWarnings, hasPrivateAddress } from '../../../infra/crm/connections.ts';
 import { ConnectionSchema } from '../../../lib/records/crm-records.ts';
 import { cdkJsonOf } from '../../support/operators-account.ts';
 

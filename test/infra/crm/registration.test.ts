@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { findCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
 import { call, register, suppress } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 

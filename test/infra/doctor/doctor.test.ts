@@ -1,10 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { serviceSecrets } from '../../../infra/crm/service-secrets.ts';
-import { messageChecks } from '../../../infra/doctor/account-checks.ts';
-import { type CheckResult, examine, exitCode } from '../../../infra/doctor/checks.ts';
+import {
+  type CheckResult,
+  examine,
+  exitCode,
+  messageChecks,
+  secretChecks,
+  settlementCheck,
+  tableChecks,
+} from '../../../infra/doctor/checks.ts';
 import { awsChecks, table } from '../../../infra/doctor/doctor.ts';
 import type { AwsProbes } from '../../../infra/doctor/probes.ts';
-import { secretChecks, settlementCheck, tableChecks } from '../../../infra/doctor/stack-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';

@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ServerReport } from '../../../infra/crm/server-report.ts';
-import { type CheckResult, examine } from '../../../infra/doctor/checks.ts';
+import { type CheckResult, connectionCheck, examine } from '../../../infra/doctor/checks.ts';
 import { runDoctor } from '../../../infra/doctor/doctor.ts';
 import type { ServerProbes } from '../../../infra/doctor/probes.ts';
-import { connectionCheck } from '../../../infra/doctor/stack-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type Rights } from '../../../lib/platform/platform.ts';

@@ -3,8 +3,13 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type GatewayOptions, type LambdaHandler, type Route, startGateway } from '../../../infra/local/gateway.ts';
-import type { GatewayEvent } from '../../../infra/local/gateway-event.ts';
+import {
+  type GatewayEvent,
+  type GatewayOptions,
+  type LambdaHandler,
+  type Route,
+  startGateway,
+} from '../../../infra/local/gateway.ts';
 
 const ROUTE = { method: 'POST', path: '/users/{user_id}/accounts', functionName: 'open-account', timeoutMs: 2_000 };
 const PATH = '/users/CLIENT01/accounts';

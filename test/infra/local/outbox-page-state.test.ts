@@ -5,8 +5,8 @@ import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { Bus, type BusEvent, Outbox } from '../../../infra/local/outbox.ts';
 import { type LiveSources, type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
-import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
-import type { LocalClient } from '../../../infra/local/stand-ins/crm.ts';
+import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
+import type { LocalClient } from '../../../infra/local/stand-ins/receivers.ts';
 
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
 const ACCOUNT: SimulatedAccount = {

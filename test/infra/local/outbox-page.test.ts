@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { findCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { call, register } from '../../support/local-service.ts';

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { findCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';

@@ -1,9 +1,16 @@
 import type * as v from 'valibot';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
-import { findCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import type { Account, Body, Problem } from '../../../infra/openapi/client.ts';
-import { confirm, openAccount, RequestError, register } from '../../../infra/openapi/client.ts';
+import {
+  type Account,
+  type Body,
+  confirm,
+  openAccount,
+  type Problem,
+  RequestError,
+  register,
+} from '../../../infra/openapi/client.ts';
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
 import { EXTENSIONS, type OperationId, ROUTES } from '../../../infra/routes.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { certificate } from '../../../infra/local/platforms/certificate.ts';
+import { certificate } from '../../../infra/local/platforms/web-api-server.ts';
 import { providerChannel } from '../../../lib/messages/provider.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { PhoneChannel } from '../../../lib/validators/otp-types.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
+import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import {
   checkAccounts,

@@ -1,4 +1,4 @@
-import type { SimulatedAccount } from '../../../infra/local/platforms/account-store.ts';
+import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
 import { CONNECTIONS, type ConnectionId, firstRange, isKeyed } from '../account-connections.ts';

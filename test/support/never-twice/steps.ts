@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { ENDINGS, type Fault, type FaultKind } from '../../../infra/local/faults.ts';
-import type { Question } from '../../../infra/local/platforms/text-accounts.ts';
+import type { Question } from '../../../infra/local/platforms/text-server.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
 import type { Shape } from './checks.ts';

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { afterAll, inject } from 'vitest';
-import { observedCalls } from '../../../infra/local/rights/callers.ts';
+import { observedCalls } from '../../../infra/local/rights/policy.ts';
 
 let written = 0;
 

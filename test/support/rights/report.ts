@@ -1,6 +1,5 @@
 import { SETTINGS } from '../../../infra/local/local-settings.ts';
-import type { ObservedCall } from '../../../infra/local/rights/callers.ts';
-import { allowing, type Right } from '../../../infra/local/rights/policy.ts';
+import { allowing, type ObservedCall, type Right } from '../../../infra/local/rights/policy.ts';
 import { functionRights } from '../../../infra/local/rights/stack-rights.ts';
 import { FRONT_SETTINGS, ONE_COUNTRY } from '../front.ts';
 

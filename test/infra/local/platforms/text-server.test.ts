@@ -2,8 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { TextServerOptions } from '../../../../infra/local/platforms/text-accounts.ts';
-import { startTextServer } from '../../../../infra/local/platforms/text-server.ts';
+import { startTextServer, type TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
 
 /** A simulated plug-in (or gateway) that ends with the test. */
 async function start(options: Partial<TextServerOptions> = {}) {

@@ -11,8 +11,7 @@ import { SendWhatsAppMessageCommand, SocialMessagingClient } from '@aws-sdk/clie
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
-import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
-import { sesAccount } from '../../../../infra/local/stand-ins/ses-account.ts';
+import { sesAccount, startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';

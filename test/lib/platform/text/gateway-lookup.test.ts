@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../../../infra/local/platforms/text-accounts.ts';
+import type { Question } from '../../../../infra/local/platforms/text-server.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
 import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
 import { anOrder, aScript, aServer, HASTY, textPlatform } from '../../../support/text-protocol.ts';

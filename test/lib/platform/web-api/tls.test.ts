@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Certificate, certificate } from '../../../../infra/local/platforms/certificate.ts';
+import { type Certificate, certificate } from '../../../../infra/local/platforms/web-api-server.ts';
 import { forever, outcome } from '../../../support/outcomes.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
 import { listening } from '../../../support/servers.ts';

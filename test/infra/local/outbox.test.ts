@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findCode } from '../../../infra/local/one-time-code.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
 import { spokenText } from '../../../infra/local/stand-ins/voice.ts';
 import { speech } from '../../../lib/messages/call.ts';
 import { otpMails } from '../../../lib/messages/email.ts';
