@@ -5,7 +5,7 @@ import type { Message, OtpChannel } from './message.ts';
 import type { PlaceCall } from './providers.ts';
 import { translation as english } from './translations/en.ts';
 import { findTranslation } from './translations/languages.ts';
-import { type CallTranslation, fill, minutesText, type Translation } from './translations/translation.ts';
+import { type CallTranslation, fill, type Translation, validity } from './translations/translation.ts';
 
 /** A later notice only confuses. */
 const NOTICE_LIFE_SECONDS = 600;
@@ -69,7 +69,7 @@ function spokenSentences(
   const name = { brand: brand.name };
   if (message.kind === 'owner_notice') return { sentences: [say(call.ownerNotice, name)], language };
   const code = form.code(message.code);
-  const end = say(call.end, { minutes: minutesText(spoken, CODE_VALID_MINUTES) });
+  const end = say(call.end, { minutes: validity(spoken) });
   return { sentences: [say(call.greeting, name), say(call.code), code, say(call.again), code, end], language };
 }
 

@@ -1,11 +1,10 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { SendMail } from './providers.ts';
 import { findTranslation } from './translations/languages.ts';
-import { fill, minutesText, type Translation } from './translations/translation.ts';
+import { fill, type Translation, validity } from './translations/translation.ts';
 
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
@@ -54,7 +53,7 @@ export function otpMails(translation: Translation, brand: Brand): OtpMails {
 
 /** Subject and preheader do not have the code: lock screens show them. */
 function codeMail(translation: Translation, brand: Brand): FramedMail {
-  const minutes = minutesText(translation, CODE_VALID_MINUTES);
+  const minutes = validity(translation);
   const phrases = translation.codeMail;
   const expiry = rich(phrases.expiry, { minutes });
   return framedMail({

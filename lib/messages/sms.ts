@@ -1,9 +1,8 @@
 import type { Brand, SmsSettings } from '../validators/deployment.ts';
-import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
 import { findTranslation } from './translations/languages.ts';
-import { fill, minutesText, type Translation } from './translations/translation.ts';
+import { fill, type Translation, validity } from './translations/translation.ts';
 
 /** The channel `sms`: transactional texts through SNS. */
 export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish): OtpChannel {
@@ -35,7 +34,7 @@ export function smsText(message: Message, translation: Translation, brand: Brand
   if (message.kind === 'owner_notice') return firstThatFits(sms.ownerNotice.map((it) => fill(it, { brand: name })));
 
   const { code } = message;
-  const values = { brand: name, code, minutes: minutesText(translation, CODE_VALID_MINUTES) };
+  const values = { brand: name, code, minutes: validity(translation) };
   const wordings = [...sms.code, sms.codeAlone].map((wording) => fill(wording, values));
   const bound = webOtpDomain === undefined ? [] : wordings.map((it) => `${it}\n@${webOtpDomain} #${code}`);
   return firstThatFits([...bound, ...wordings]);

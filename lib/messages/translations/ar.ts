@@ -4,12 +4,7 @@ export const translation: Translation = {
   language: 'ar',
   direction: 'rtl',
   whatsapp: 'ar',
-  minutes: {
-    one: 'دقيقة واحدة',
-    two: 'دقيقتين',
-    few: '{n} دقائق',
-    other: '{n} دقيقة',
-  },
+  minutes: '{n} دقائق',
   codeMail: {
     subject: 'رمز التحقق الخاص بكم من {brand}',
     heading: 'تأكيد التسجيل',

@@ -3,10 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'de',
   whatsapp: 'de',
-  minutes: {
-    one: '{n} Minute',
-    other: '{n} Minuten',
-  },
+  minutes: '{n} Minuten',
   codeMail: {
     subject: 'Ihr Bestätigungscode von {brand}',
     heading: 'Bestätigen Sie Ihre Registrierung',

@@ -3,10 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation = {
   language: 'en',
   whatsapp: 'en_US',
-  minutes: {
-    one: '{n} minute',
-    other: '{n} minutes',
-  },
+  minutes: '{n} minutes',
   codeMail: {
     subject: 'Your {brand} verification code',
     heading: 'Confirm your registration',

@@ -3,10 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'es',
   whatsapp: 'es',
-  minutes: {
-    one: '{n} minuto',
-    other: '{n} minutos',
-  },
+  minutes: '{n} minutos',
   codeMail: {
     subject: 'Su código de verificación de {brand}',
     heading: 'Confirme su registro',

@@ -3,10 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'fr',
   whatsapp: 'fr',
-  minutes: {
-    one: '{n} minute',
-    other: '{n} minutes',
-  },
+  minutes: '{n} minutes',
   codeMail: {
     subject: 'Votre code de vérification {brand}',
     heading: 'Confirmez votre inscription',

@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'hi',
   whatsapp: 'hi',
-  minutes: {
-    other: '{n} मिनट',
-  },
+  minutes: '{n} मिनट',
   codeMail: {
     subject: 'आपका {brand} सत्यापन कोड',
     heading: 'अपने पंजीकरण की पुष्टि करें',

@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'id',
   whatsapp: 'id',
-  minutes: {
-    other: '{n} menit',
-  },
+  minutes: '{n} menit',
   codeMail: {
     subject: 'Kode verifikasi {brand} Anda',
     heading: 'Konfirmasikan pendaftaran Anda',

@@ -3,10 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'it',
   whatsapp: 'it',
-  minutes: {
-    one: '{n} minuto',
-    other: '{n} minuti',
-  },
+  minutes: '{n} minuti',
   codeMail: {
     subject: 'Il Suo codice di verifica {brand}',
     heading: 'Confermi la Sua registrazione',

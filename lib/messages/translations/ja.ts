@@ -4,9 +4,7 @@ export const translation: Translation = {
   language: 'ja',
   whatsapp: 'ja',
   wordBreak: 'auto-phrase',
-  minutes: {
-    other: '{n}分',
-  },
+  minutes: '{n}分',
   codeMail: {
     subject: '【{brand}】認証コードのお知らせ',
     heading: 'ご登録の確認',

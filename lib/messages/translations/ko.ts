@@ -4,9 +4,7 @@ export const translation: Translation = {
   language: 'ko',
   whatsapp: 'ko',
   wordBreak: 'keep-all',
-  minutes: {
-    other: '{n}분',
-  },
+  minutes: '{n}분',
   codeMail: {
     subject: '[{brand}] 인증 코드 안내',
     heading: '가입 확인',

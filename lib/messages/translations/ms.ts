@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'ms',
   whatsapp: 'ms',
-  minutes: {
-    other: '{n} minit',
-  },
+  minutes: '{n} minit',
   codeMail: {
     subject: 'Kod pengesahan {brand} anda',
     heading: 'Sahkan pendaftaran anda',

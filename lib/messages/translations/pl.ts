@@ -3,11 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'pl',
   whatsapp: 'pl',
-  minutes: {
-    one: '{n} minutę',
-    few: '{n} minuty',
-    other: '{n} minut',
-  },
+  minutes: '{n} minut',
   codeMail: {
     subject: 'Państwa kod weryfikacyjny {brand}',
     heading: 'Potwierdzenie rejestracji',

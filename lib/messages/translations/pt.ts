@@ -3,10 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'pt',
   whatsapp: 'pt_BR',
-  minutes: {
-    one: '{n} minuto',
-    other: '{n} minutos',
-  },
+  minutes: '{n} minutos',
   codeMail: {
     subject: 'Seu código de verificação da {brand}',
     heading: 'Confirme seu cadastro',

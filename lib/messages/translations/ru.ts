@@ -3,11 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'ru',
   whatsapp: 'ru',
-  minutes: {
-    one: '{n} минуту',
-    few: '{n} минуты',
-    other: '{n} минут',
-  },
+  minutes: '{n} минут',
   codeMail: {
     subject: 'Ваш код подтверждения {brand}',
     heading: 'Подтвердите регистрацию',

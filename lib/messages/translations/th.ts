@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'th',
   whatsapp: 'th',
-  minutes: {
-    other: '{n} นาที',
-  },
+  minutes: '{n} นาที',
   codeMail: {
     subject: 'รหัสยืนยัน {brand} ของคุณ',
     heading: 'ยืนยันการลงทะเบียน',

@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'tr',
   whatsapp: 'tr',
-  minutes: {
-    other: '{n} dakika',
-  },
+  minutes: '{n} dakika',
   codeMail: {
     subject: '{brand} doğrulama kodunuz',
     heading: 'Kaydınızı onaylayın',

@@ -1,10 +1,8 @@
-import type { VoiceId } from '../providers.ts';
+import type { VoiceId } from '@aws-sdk/client-pinpoint-sms-voice-v2';
+import { CODE_VALID_MINUTES } from '../../validators/otp-types.ts';
 
 /** A phrase that must have `{brand}`, or another placeholder: leaving it out is a type error. */
 type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
-
-/** A span of minutes, `{n}`, by the plural categories of the language, in its grammatical case for durations. */
-type MinuteForms = { other: Phrase<'n'> } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /** All phrases in one language. */
 export interface Translation {
@@ -16,7 +14,8 @@ export interface Translation {
   whatsapp: string;
   /** CSS of mails, for languages whose lines must not end inside a phrase or word. */
   wordBreak?: 'auto-phrase' | 'keep-all';
-  minutes: MinuteForms;
+  /** How long a code is valid, `{n}` minutes: in the plural form of five to ten, and the case for durations. */
+  minutes: Phrase<'n'>;
   codeMail: {
     subject: Phrase<'brand'>;
     heading: string;
@@ -86,11 +85,7 @@ export function fill(phrase: string, values: Readonly<Record<string, string>>): 
   return phrase.replace(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
 }
 
-const pluralRules = new Map<string, Intl.PluralRules>();
-
-/** A span of minutes, such as `10 minutes`. */
-export function minutesText({ language, minutes }: Pick<Translation, 'language' | 'minutes'>, count: number): string {
-  const rules = pluralRules.get(language) ?? new Intl.PluralRules(language);
-  pluralRules.set(language, rules);
-  return fill(minutes[rules.select(count)] ?? minutes.other, { n: String(count) });
+/** How long a code is valid, such as `10 minutes`. */
+export function validity({ minutes }: Translation): string {
+  return fill(minutes, { n: String(CODE_VALID_MINUTES) });
 }

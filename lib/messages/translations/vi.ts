@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'vi',
   whatsapp: 'vi',
-  minutes: {
-    other: '{n} phút',
-  },
+  minutes: '{n} phút',
   codeMail: {
     subject: 'Mã xác minh {brand} của quý khách',
     heading: 'Xác nhận đăng ký',

@@ -3,9 +3,7 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'zh',
   whatsapp: 'zh_CN',
-  minutes: {
-    other: '{n} 分钟',
-  },
+  minutes: '{n} 分钟',
   codeMail: {
     subject: '您的 {brand} 验证码',
     heading: '确认您的注册',

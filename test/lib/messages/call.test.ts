@@ -1,4 +1,3 @@
-import { VoiceId } from '@aws-sdk/client-pinpoint-sms-voice-v2';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { voiceCaller } from '../../../lib/aws/voice.ts';
@@ -95,8 +94,7 @@ describe.each(WORDS)('The speech in $language', (words) => {
     expect(ssml.replace(/<[^>]+>/g, '')).not.toMatch(/\d/);
   });
 
-  it('is read by a voice that the service has, within its maximum length', () => {
-    expect(Object.values(VoiceId)).toContain(words.voice);
+  it('is marked up, within the maximum length', () => {
     for (const message of [CODE, NOTICE]) {
       const ssml = speech(message, words, BRAND);
       expect(ssml.length).toBeLessThan(6000);

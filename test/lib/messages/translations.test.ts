@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findTranslation, LANGUAGES, pickLanguage } from '../../../lib/messages/translations/languages.ts';
-import { fill, minutesText, type Translation } from '../../../lib/messages/translations/translation.ts';
+import { fill, type Translation } from '../../../lib/messages/translations/translation.ts';
 
 const ENGLISH = await findTranslation('en');
 
@@ -88,27 +88,6 @@ describe('The language of a message', () => {
 
   it('is found for every string, without an error', () => {
     fc.assert(fc.property(fc.string(), (tag) => LANGUAGES.includes(pickLanguage(tag))));
-  });
-});
-
-describe('A span of minutes', () => {
-  it.each([
-    ['en', 1, '1 minute'],
-    ['en', 10, '10 minutes'],
-    ['pl', 1, '1 minutę'],
-    ['pl', 3, '3 minuty'],
-    ['pl', 10, '10 minut'],
-    ['ru', 1, '1 минуту'],
-    ['ru', 2, '2 минуты'],
-    ['ru', 10, '10 минут'],
-    ['ru', 21, '21 минуту'],
-    ['ar', 1, 'دقيقة واحدة'],
-    ['ar', 2, 'دقيقتين'],
-    ['ar', 10, '10 دقائق'],
-    ['ar', 15, '15 دقيقة'],
-    ['ja', 10, '10分'],
-  ] as const)('follows the plural rules of %s: %d is %s', async (language, minutes, words) => {
-    expect(minutesText(await findTranslation(language), minutes)).toBe(words);
   });
 });
 
