@@ -2,8 +2,8 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { registrationConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../../lib/limits/limits.ts';
-import { installedChannels } from '../../../lib/messages/channels.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
+import { once } from '../../../lib/once.ts';
 import { crmKey } from '../../../lib/records/crm-table.ts';
 import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
 import { dynamoRegistrationKeys } from '../../../lib/records/registration-keys.ts';
@@ -23,18 +23,12 @@ import { crmItem, instantTable } from './instant.ts';
 const config = registrationConfig();
 const crm = DEMO_RECORDS.forms.map((form) => crmItem(crmKey.form(form.id), form));
 const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
-const none = () => Promise.reject(new Error('Only mails are sent here.'));
 const dependencies = {
   ...registrationDependencies(config, async () => pepper),
   directory: dynamoRegistrationDirectory(instantTable(crm)),
   keys: dynamoRegistrationKeys(instantTable()),
   registrations: dynamoRegistrations(instantTable()),
-  channel: installedChannels(config, {
-    email: async ({ email, brand }) => emailChannel(email, brand, async () => ({ messageId: 'message-1' })),
-    sms: none,
-    call: none,
-    whatsapp: none,
-  }),
+  channel: once(async () => emailChannel(config.email, config.brand, async () => ({ messageId: 'message-1' }))),
   limits: dynamoLimits(instantTable(), instantTable, config.limits),
   hashPassword: async () =>
     '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$dGFndGFndGFndGFndGFndGFndGFndGFndGFndGFndGE',
