@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
-import { CUSTOM_FIELD_VALUES } from '../../lib/validators/custom-fields.ts';
+import { CUSTOM_FIELD_VALUES } from '../../lib/validators/field-values.ts';
 import {
   FIXED_FIELDS,
   type Form,

@@ -1,4 +1,5 @@
-import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
+import type { FormField } from '../../lib/validators/form.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 
 const PROOF = { label: 'Proof of identity', accept: ['application/pdf', 'image/png', 'image/jpeg'] };

@@ -1,13 +1,13 @@
 import { BODY_LIMITS } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import {
   MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,
   MAX_DOCUMENTS_BYTES,
   MAX_JSON_BYTES,
   MEGABYTE,
-} from '../../lib/validators/custom-fields.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
+} from '../../lib/validators/field-values.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { list, table } from './json.ts';
 import { problemTable } from './problems.ts';

@@ -1,8 +1,7 @@
 import type * as v from 'valibot';
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { type ConfirmationBodySchema, MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
-import { exampleValue } from '../../lib/validators/custom-fields.ts';
-import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES, exampleValue } from '../../lib/validators/field-values.ts';
 import { MAX_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { MAX_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import type { OperationId } from '../routes.ts';

@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { ConfirmationBodySchema } from '../../lib/validators/confirmation.ts';
-import { MAX_DEPTH, MAX_JSON_CHARACTERS } from '../../lib/validators/custom-fields.ts';
+import { MAX_DEPTH, MAX_JSON_CHARACTERS } from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { MAX_VIOLATIONS, RULES } from '../../lib/validators/primitives.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { CountrySchema } from '../validators/countries.ts';
 import { EmailSchema } from '../validators/email.ts';
 import { loginSchema } from '../validators/logins.ts';
-import { closedObject, IdSchema, NumberSchema, rule, word } from '../validators/primitives.ts';
+import { closedObject, IdSchema, NumberSchema, rule, wholeNumber, word } from '../validators/primitives.ts';
 
 export const ClientSchema = closedObject({
   id: IdSchema,
@@ -37,23 +37,12 @@ const connectionEntries = {
   name: v.optional(v.string()),
   /** A host name or address; `local` is a simulated server of the local service. */
   host: word,
-  port: v.pipe(
-    NumberSchema,
-    v.integer(rule('integer', 'must be an integer')),
-    v.minValue(1, rule('minimum', 'must be at least 1')),
-    v.maxValue(65_535, rule('maximum', 'must be at most 65535')),
-  ),
+  port: wholeNumber(1, 65_535),
   demo: v.boolean(),
   /** The name of a Secrets Manager secret. */
   secret: word,
   /** The highest leverage that accounts may have here, as in 1:leverage. */
-  max_leverage: v.exactOptional(
-    v.pipe(
-      NumberSchema,
-      v.integer(rule('integer', 'must be an integer')),
-      v.minValue(1, rule('minimum', 'must be at least 1')),
-    ),
-  ),
+  max_leverage: v.exactOptional(wholeNumber(1)),
 };
 const groupNames = v.optional(v.array(word));
 /** In a smaller range, most chosen logins would soon exist. */
@@ -91,14 +80,7 @@ const WebRegistrationConnectionSchema = closedObject({
   platform: v.literal('tp4'),
   protocol: v.literal('web-registration'),
   /** Group name to its 1-based index in the plug-in's list; this protocol has no names. */
-  groups: v.record(
-    word,
-    v.pipe(
-      NumberSchema,
-      v.integer(rule('integer', 'must be an integer')),
-      v.minValue(1, rule('minimum', 'must be at least 1')),
-    ),
-  ),
+  groups: v.record(word, wholeNumber(1)),
   code_page: codePage,
 });
 const InterfaceGatewayConnectionSchema = closedObject({

@@ -4,19 +4,18 @@ import { EmailSchema, emailKey } from './email.ts';
 import type { Channel } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
-import { closedObject, issuePath, rule } from './primitives.ts';
+import { closedObject, described, issuePath, rule } from './primitives.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MAX_CONFIRMATION_BYTES = 10_000;
 
 const shared = {
-  code: v.pipe(
-    v.string(),
-    v.regex(/^\d{6}$/, rule('format', 'must be six digits')),
-    v.description('The one-time password of the message.'),
-    v.examples(['012345']),
+  code: described(
+    v.pipe(v.string(), v.regex(/^\d{6}$/, rule('format', 'must be six digits'))),
+    'The one-time password of the message.',
+    '012345',
   ),
-  password: v.pipe(RegistrationPasswordSchema, v.description('The password of the registration.')),
+  password: described(RegistrationPasswordSchema, 'The password of the registration.'),
 };
 
 const OTP_TYPE = 'The channel that the registration named.';
@@ -24,18 +23,18 @@ const OTP_TYPE = 'The channel that the registration named.';
 /** The body of a confirmation: the channel and the address that the code went to, the code, and the password. */
 export const ConfirmationBodySchema = v.variant('otp_type', [
   closedObject({
-    otp_type: v.pipe(v.literal('email'), v.description(OTP_TYPE)),
-    email: v.pipe(EmailSchema, v.description('The email of the registration.'), v.examples(['ann@example.com'])),
+    otp_type: described(v.literal('email'), OTP_TYPE),
+    email: described(EmailSchema, 'The email of the registration.', 'ann@example.com'),
     ...shared,
   }),
   closedObject({
-    otp_type: v.pipe(v.picklist(['sms', 'call', 'whatsapp']), v.description(OTP_TYPE)),
-    phone: v.pipe(
+    otp_type: described(v.picklist(['sms', 'call', 'whatsapp']), OTP_TYPE),
+    phone: described(
       closedObject({
         country_code: v.pipe(PhoneSchema.entries.country_code, v.examples(['44'])),
         number: v.pipe(PhoneSchema.entries.number, v.examples(['07400 123456'])),
       }),
-      v.description('The phone of the registration.'),
+      'The phone of the registration.',
     ),
     ...shared,
   }),

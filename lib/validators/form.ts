@@ -1,29 +1,6 @@
 import * as v from 'valibot';
+import { CUSTOM_FIELD_TYPES } from './field-values.ts';
 import { closedObject, IdSchema, issuePath, rule, text, word } from './primitives.ts';
-
-/** The field types that a registration form may have (specification, 2.2). */
-export const CUSTOM_FIELD_TYPES = [
-  'text',
-  'textarea',
-  'description',
-  'number',
-  'number_string',
-  'boolean',
-  'radio',
-  'select',
-  'dynamicSelect',
-  'multiselect',
-  'checkbox',
-  'date',
-  'document',
-  'phone',
-  'email',
-  'country',
-  'nation',
-  'location',
-  'participants',
-  'leads',
-] as const;
 
 /** The fixed fields of a registration request. A form cannot use their names. */
 export const FIXED_FIELDS = [

@@ -1,16 +1,9 @@
-import * as v from 'valibot';
-import { NumberSchema, rule } from './primitives.ts';
+import { wholeNumber } from './primitives.ts';
 
 /** The largest login of each platform: 64 bits for tp5, of which JSON carries 53; 31 bits for tp4. */
 const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as const;
 
 /** The login of a trading account. */
 export function loginSchema(version: keyof typeof LARGEST_LOGIN) {
-  const largest = LARGEST_LOGIN[version];
-  return v.pipe(
-    NumberSchema,
-    v.integer(rule('integer', 'must be an integer')),
-    v.minValue(1, rule('minimum', 'must be at least 1')),
-    v.maxValue(largest, rule('maximum', `must be at most ${largest}`)),
-  );
+  return wholeNumber(1, LARGEST_LOGIN[version]);
 }

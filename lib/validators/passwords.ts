@@ -80,6 +80,6 @@ export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
     v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
     v.regex(/^[\x20-\x7e]*$/, rule('characters', 'must be printable ASCII characters')),
     v.check((password) => isMixed(password, version), rule('complexity', detail)),
-    v.metadata({ minLength: min, maxLength: max }),
+    v.metadata({ minLength: min, maxLength: max, format: 'password' }),
   );
 }

@@ -2,7 +2,7 @@ import type { NumberType } from 'libphonenumber-js/max';
 import * as v from 'valibot';
 import { once } from '../once.ts';
 import type { PhoneChannel } from './otp-types.ts';
-import { closedObject, rule, text } from './primitives.ts';
+import { closedObject, described, rule, text } from './primitives.ts';
 
 /** A phone number with its plus and no spaces, as +447400123456. */
 export type E164 = `+${string}`;
@@ -20,8 +20,8 @@ export const PhoneNumberSchema = text(1, 40);
 
 /** A dial code and a number. `parsePhone` says whether the number is valid. */
 export const PhoneSchema = closedObject({
-  country_code: v.pipe(DialCodeSchema, v.description('The dial code, with or without `+`.')),
-  number: v.pipe(PhoneNumberSchema, v.description('The number; a national trunk zero, spaces and dashes are fine.')),
+  country_code: described(DialCodeSchema, 'The dial code, with or without `+`.'),
+  number: described(PhoneNumberSchema, 'The number; a national trunk zero, spaces and dashes are fine.'),
 });
 
 /** A number by the numbering plans of the world. */

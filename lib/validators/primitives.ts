@@ -116,6 +116,12 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   strict_object: 'an object',
 };
 
+/** The schema with the words and examples that OpenAPI shows. */
+export function described<const S extends v.GenericSchema>(schema: S, meaning: string, ...examples: v.InferInput<S>[]) {
+  const description = v.description<v.InferOutput<S>, string>(meaning);
+  return examples.length === 0 ? v.pipe(schema, description) : v.pipe(schema, description, v.examples(examples));
+}
+
 /** The path of an issue that an action adds. */
 export function issuePath(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
   const item = (key: Key): v.UnknownPathItem => ({
@@ -299,6 +305,16 @@ export const IdSchema = v.pipe(
 
 /** A number that JSON can carry: `1e999` is read as infinity and refused. */
 export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
+
+/** A whole number within bounds. */
+export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER) {
+  return v.pipe(
+    NumberSchema,
+    v.integer(rule('integer', 'must be an integer')),
+    v.minValue(least, rule('minimum', `must be at least ${least}`)),
+    v.maxValue(most, rule('maximum', `must be at most ${most}`)),
+  );
+}
 
 const MAX_LANGUAGE = 64;
 /**

@@ -7,10 +7,10 @@ import {
   documentViolations,
   INVALID_PHONE,
   isTooLarge,
-  MAX_JSON_BYTES,
 } from './custom-fields.ts';
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
+import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type Form } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
@@ -18,6 +18,7 @@ import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneS
 import {
   type BodyViolation,
   closedObject,
+  described,
   dropEmpty,
   IdSchema,
   isObject,
@@ -40,69 +41,49 @@ export const MAX_REGISTRATION_BYTES = 5_900_000;
  * The body of a registration request (specification, 2.1): the fixed fields, and next to them the fields of the form.
  * This half of the rules is what OpenAPI shows; `registrationRequestSchema` adds those between fields.
  */
-export const RegistrationBodySchema = v.pipe(
+export const RegistrationBodySchema = described(
   openObject({
-    email: v.pipe(EmailSchema, v.description('The email of the user.'), v.examples(['ann@example.com'])),
-    type: v.pipe(v.literal('trader'), v.description('The type of user.')),
-    name: v.pipe(
-      personName(MAX_NAME_CHARACTERS),
-      v.description('The name of the user, with a letter or a digit.'),
-      v.examples(['Ann Lee']),
-    ),
+    email: described(EmailSchema, 'The email of the user.', 'ann@example.com'),
+    type: described(v.literal('trader'), 'The type of user.'),
+    name: described(personName(MAX_NAME_CHARACTERS), 'The name of the user, with a letter or a digit.', 'Ann Lee'),
     phone: v.exactOptional(
-      v.pipe(
+      described(
         closedObject({
           country_code: v.exactOptional(
-            v.pipe(
-              DialCodeSchema,
-              v.description('Phone country code: a dial code, with or without `+`.'),
-              v.examples(['44']),
-            ),
+            described(DialCodeSchema, 'Phone country code: a dial code, with or without `+`.', '44'),
           ),
           number: v.exactOptional(
-            v.pipe(
+            described(
               PhoneNumberSchema,
-              v.description('Phone number; a national trunk zero, spaces and dashes are fine.'),
-              v.examples(['07400 123456']),
+              'Phone number; a national trunk zero, spaces and dashes are fine.',
+              '07400 123456',
             ),
           ),
         }),
-        v.description(
-          'The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`.',
-        ),
+        'The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`.',
       ),
     ),
     otp_type: v.exactOptional(
-      v.pipe(
+      described(
         v.picklist(OTP_TYPES),
-        v.description(
-          'Channel used to deliver the one-time password. `email` is always available, the others only when a messaging-provider integration is installed.',
-        ),
+        'Channel used to deliver the one-time password. `email` is always available, the others only when a messaging-provider integration is installed.',
       ),
       'email',
     ),
-    password: v.pipe(RegistrationPasswordSchema, v.description('The password of the user.')),
+    password: described(RegistrationPasswordSchema, 'The password of the user.'),
     repeat_password: v.pipe(
       v.string(),
       v.description('The password repeated.'),
       v.metadata({ format: 'password' }),
       v.examples(['correct horse battery']),
     ),
-    form_id: v.pipe(IdSchema, v.description('Id of the registration form.'), v.examples(['FORM0002'])),
-    referrer_id: v.exactOptional(
-      v.pipe(IdSchema, v.description('Referral code of the referrer.'), v.examples(['REFANN01'])),
-    ),
+    form_id: described(IdSchema, 'Id of the registration form.', 'FORM0002'),
+    referrer_id: v.exactOptional(described(IdSchema, 'Referral code of the referrer.', 'REFANN01')),
     language: v.exactOptional(
-      v.pipe(
-        LanguageSchema,
-        v.description('Language of the message, a BCP 47 tag; `pt_BR` is read as `pt-BR`.'),
-        v.examples(['pt-BR']),
-      ),
+      described(LanguageSchema, 'Language of the message, a BCP 47 tag; `pt_BR` is read as `pt-BR`.', 'pt-BR'),
     ),
   } satisfies Record<(typeof FIXED_FIELDS)[number], v.GenericSchema>),
-  v.description(
-    'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, or an object of empty strings) counts as absent.',
-  ),
+  'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, or an object of empty strings) counts as absent.',
 );
 
 /** The channel and address of the message, and the key under which both are looked up and counted. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts';
-import { CUSTOM_FIELD_TYPES } from '../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
 import { RULES } from '../../lib/validators/primitives.ts';
 import { FIELDS } from './fields.ts';
 import { PARTS } from './parts.ts';

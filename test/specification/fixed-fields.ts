@@ -1,5 +1,5 @@
-import { exampleValue } from '../../lib/validators/custom-fields.ts';
-import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES, exampleValue } from '../../lib/validators/field-values.ts';
+import type { FormField } from '../../lib/validators/form.ts';
 import { CONSENT_FORM, DEMANDING_FORM, FORM, keyOf, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
 import { choicesOf, HALF, longAddress, longInternationalAddress, PHONE, spacedNumber } from './samples.ts';
 import { ABSENT, each, type Field, type FieldCase, limit, listed, named, PHONE_CHANNELS, readAs } from './table.ts';

@@ -1,5 +1,6 @@
 import type { CrmFile } from '../../infra/crm/crm-file.ts';
-import { CUSTOM_FIELD_TYPES, type FormField } from '../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
+import type { FormField } from '../../lib/validators/form.ts';
 import type { Version } from './table.ts';
 
 /** The key of a field in the form that has one of every type, none of which is required. */

@@ -1,7 +1,8 @@
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
 import { type FormSchema, formSchema } from '../../../infra/crm/form.ts';
-import { CUSTOM_FIELD_TYPES, FIXED_FIELDS, type FormField } from '../../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
+import { FIXED_FIELDS, type FormField } from '../../../lib/validators/form.ts';
 import { get } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 

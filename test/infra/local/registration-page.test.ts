@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { checkEvent } from '../../support/events.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/form.ts';
+import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
 import { document, type Field, formOf, rulesOf } from '../../support/custom-fields.ts';
