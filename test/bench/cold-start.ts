@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { certificate } from '../../infra/local/platforms/web-api-server.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
-import { eventFor } from './events.ts';
+import { eventFor } from '../support/gateway-events.ts';
 import { farAway, platformsFarAway } from './far-away.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import type { FirstAnswer } from './runner.ts';

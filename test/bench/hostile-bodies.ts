@@ -1,5 +1,5 @@
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
-import { registrationBody } from './events.ts';
+import { registrationBody } from '../support/gateway-events.ts';
 
 export interface HostileBody {
   what: string;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { eventFor } from '../support/gateway-events.ts';
 import { EVERYTHING, propertiesOf, resources, SENDER, synthesize } from '../support/stack.ts';
-import { eventFor } from './events.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure, quantile } from './figures.ts';
 import { PRICES } from './price-list.ts';
 import { type Call, recordHttp } from './recorder.ts';

@@ -1,5 +1,5 @@
 import { MAX_VIOLATIONS } from '../../lib/validators/primitives.ts';
-import { eventFor, registrationBody } from './events.ts';
+import { eventFor, registrationBody } from '../support/gateway-events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import { hostileBodies } from './hostile-bodies.ts';
 import { type Environment, theStage } from './stage.ts';
@@ -67,7 +67,7 @@ const LISTS_MOST_FAULTS = JSON.stringify({
  */
 async function processorMs(environment: Environment, body: string, calls: number): Promise<number> {
   const events = Array.from({ length: calls }, (_, call) => ({
-    ...eventFor('request-registration', { idempotencyKey: `key-${call}` }),
+    ...eventFor('request-registration', `key-${call}`),
     body,
   }));
   const later = await environment.call(events);

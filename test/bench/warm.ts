@@ -1,5 +1,5 @@
 import type { FunctionName } from '../../infra/routes.ts';
-import { eventFor } from './events.ts';
+import { eventFor } from '../support/gateway-events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure, quantile } from './figures.ts';
 import { type HandlerName, theStage } from './stage.ts';
 

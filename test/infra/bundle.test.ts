@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { SETTINGS } from '../../infra/local/local-settings.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
-import { AccountEnvironment, environmentVariables, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
+import { eventFor } from '../support/gateway-events.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 /** Of what Lambda reads at cold start, without source maps. */
@@ -44,57 +45,13 @@ function run(script: string, environment: Record<string, string> = {}): string {
   return stdout + stderr;
 }
 
-const DEPLOYMENT = { senderAddress: 'no-reply@acme.example', crmTable: 'crm', operationsTable: 'operations' };
-
-const ENVIRONMENT = {
-  AWS_REGION: 'eu-west-1',
-  AWS_ACCESS_KEY_ID: 'none',
-  AWS_SECRET_ACCESS_KEY: 'none',
-  ...environmentVariables(RegistrationEnvironment, {
-    ...DEPLOYMENT,
-    registrationsTable: 'registrations',
-    limitsTable: 'limits',
-    documentsBucket: 'documents',
-    pepperSecret: 'pepper',
-    channels: ['email', 'sms', 'call', 'whatsapp'],
-    phone: { countries: ['GB', 'DE'] },
-    call: { originationIdentity: 'phone-0a1b' },
-    whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
-  }),
-  ...environmentVariables(AccountEnvironment, {
-    ...DEPLOYMENT,
-    accountsTable: 'accounts',
-    loginsTable: 'logins',
-    passwordSecret: 'password',
-    notificationsTopicArn: 'arn:aws:sns:eu-west-1:123456789012:notifications',
-    eventBus: 'events',
-  }),
-};
-
-const ACCOUNT = { connection_id: 'tp-1', group: 'demo', leverage: 100 };
-const REGISTRATION = {
-  ...{ email: 'ann@acme.example', type: 'trader', name: 'Ann', form_id: 'FORM0001' },
-  ...{ password: 'correct horse', repeat_password: 'correct horse' },
-};
-
-/** The gateway's event for a valid request. */
-function requestTo(name: FunctionName): unknown {
-  return {
-    version: '2.0',
-    routeKey: 'POST /',
-    headers: { 'content-type': 'application/json' },
-    pathParameters: { user_id: 'CLIENT01' },
-    requestContext: { requestId: 'r-1', http: { method: 'POST', path: '/', sourceIp: '192.0.2.1' } },
-    body: JSON.stringify(name === 'request-registration' ? REGISTRATION : ACCOUNT),
-    isBase64Encoded: false,
-  };
-}
+const ENVIRONMENT = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'none', AWS_SECRET_ACCESS_KEY: 'none', ...SETTINGS };
 
 /** The output of a process that loads a function, makes a failing request, and then lists its Node modules. */
 function requestIn(name: FunctionName): string {
   const script = `
     const { handler } = await import(${JSON.stringify(pathToFileURL(join(folder, name, ENTRY_FILE)).href)});
-    const answer = await handler(${JSON.stringify(requestTo(name))}, { getRemainingTimeInMillis: () => 20_000 });
+    const answer = await handler(${JSON.stringify(eventFor(name))}, { getRemainingTimeInMillis: () => 20_000 });
     console.log(JSON.stringify(answer));
     console.log(process.moduleLoadList.filter((name) => name.includes('undici')).length);
   `;
@@ -201,7 +158,7 @@ describe('Bundling', () => {
 
   it.each([
     [['nothing'], /node infra\/bundle\.ts <function\|all> <folder>/],
-    [['create-tp4-account', folder], /holds something else than a bundle/],
+    [['create-tp4-account', folder], /is not empty, and holds no bundle/],
   ])('refuses other arguments, and a folder with something else in it: %j', (args, reason) => {
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
     expect(() => execFileSync(process.execPath, [bundler, ...args], { stdio: 'pipe' })).toThrow(reason);

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { GatewayEvent } from '../../infra/local/gateway.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';
+import { gatewayEvent } from './gateway-events.ts';
 import { checkAnswer } from './openapi.ts';
 
 /** The request of a caller. */
@@ -40,35 +40,9 @@ export function versionOf(body: AccountCall['body']): PlatformVersion {
 /** What API Gateway hands to the function, with an IAM caller. */
 export function accountEvent(
   version: PlatformVersion,
-  { userId = 'CLIENT01', body, key, caller }: AccountCall,
+  { userId = 'CLIENT01', body, key, caller = CRM_ARN }: AccountCall,
 ): GatewayEvent {
-  const path = `/public/v1/users/${userId}/${version}/accounts`;
-  const routeKey = `POST /public/v1/users/{user_id}/${version}/accounts`;
-  const now = new Date();
-  const event = {
-    version: '2.0',
-    routeKey,
-    rawPath: path,
-    rawQueryString: '',
-    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'idempotency-key': key }) },
-    requestContext: {
-      accountId: '000000000000',
-      apiId: 'test',
-      domainName: 'api.example.com',
-      domainPrefix: 'api',
-      http: { method: 'POST', path, protocol: 'HTTP/1.1', sourceIp: '203.0.113.7', userAgent: 'test' },
-      requestId: randomUUID(),
-      routeKey,
-      stage: '$default',
-      time: now.toUTCString(),
-      timeEpoch: now.getTime(),
-      authorizer: { iam: { userArn: caller ?? CRM_ARN } },
-    },
-    pathParameters: { user_id: userId },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-    isBase64Encoded: false,
-  };
-  return event;
+  return gatewayEvent(`/public/v1/users/{user_id}/${version}/accounts`, { body, userId, key, caller });
 }
 
 /** @throws Error when the answer is not one of those that are documented */

@@ -1,3 +1,4 @@
+import type { Context } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
@@ -18,6 +19,18 @@ const ACCOUNT: SimulatedAccount = {
   readonly: false,
   balance: 0,
   comment: '',
+};
+
+const EVENT: BusEvent = {
+  version: '0',
+  id: 'e-1',
+  'detail-type': 'RegistrationConfirmed',
+  source: 'broker.api',
+  account: '000000000000',
+  time: '2026-11-22T10:00:00Z',
+  region: 'eu-west-1',
+  resources: [],
+  detail: { id: 'r-1' },
 };
 
 /** The state of a page, and what it is made of. */
@@ -111,32 +124,21 @@ describe('the state of the outbox page', () => {
   });
 
   it('has each event and each client of the CRM, newest first', () => {
-    const event: BusEvent = {
-      version: '0',
-      id: 'e-1',
-      'detail-type': 'RegistrationConfirmed',
-      source: 'broker.api',
-      account: '000000000000',
-      time: '2026-11-22T10:00:00Z',
-      region: 'eu-west-1',
-      resources: [],
-      detail: { id: 'r-1' },
-    };
     const bus = new Bus();
-    const client = { id: 'C1', name: 'Nia', email: 'nia@example.com', registration_id: 'r-1', at: event.time };
+    const client = { id: 'C1', name: 'Nia', email: 'nia@example.com', registration_id: 'r-1', at: EVENT.time };
     const clients: LocalClient[] = [];
     const { state } = world({ bus, crm: { clients: () => clients, received: () => [] } });
     changes(state);
-    bus.deliver(event);
-    bus.deliver({ ...event, id: 'e-2', 'detail-type': 'AccountOpened' });
+    bus.deliver(EVENT);
+    bus.deliver({ ...EVENT, id: 'e-2', 'detail-type': 'AccountOpened' });
     expect(changes(state)).toEqual({
       crm: {
         total: 2,
         deliveries: [],
         received: [],
         events: [
-          { id: 'e-2', type: 'AccountOpened', at: event.time, detail: { id: 'r-1' } },
-          { id: 'e-1', type: 'RegistrationConfirmed', at: event.time, detail: { id: 'r-1' } },
+          { id: 'e-2', type: 'AccountOpened', at: EVENT.time, detail: { id: 'r-1' } },
+          { id: 'e-1', type: 'RegistrationConfirmed', at: EVENT.time, detail: { id: 'r-1' } },
         ],
         clients: [],
       },
@@ -145,6 +147,20 @@ describe('the state of the outbox page', () => {
     expect(changes(state).crm?.clients.map(({ id }) => id)).toEqual(['C2', 'C1']);
     expect(changes(state)).toEqual({});
   });
+});
+
+it('an event waits until a function works on the queue', async () => {
+  const queue = new DeliveryQueue();
+  queue.send(EVENT);
+  await queue.settled();
+  expect(queue.list()).toMatchObject([{ state: 'waiting', deliveries: 0 }]);
+  queue.consume(
+    async () => ({ batchItemFailures: [] }),
+    () => ({}) as Context,
+  );
+  await queue.settled();
+  expect(queue.list()).toMatchObject([{ state: 'delivered', deliveries: 1 }]);
+  queue.close();
 });
 
 describe('the calls that the page suggests', () => {

@@ -261,34 +261,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       expect(ids).toEqual([...new Set(ids)]);
     });
 
-    it('is usable with the Tab key in the order of the page, each stop visible', async () => {
-      await registerPerson({ otp_type: 'sms', phone: { country_code: '44', number: '7400123420' } });
-      await card('+447400123420').waitFor();
-      const focused = 'document.activeElement';
-      const stops: string[] = [];
-      for (let stop = 0; stop < 9; stop += 1) {
-        await page().keyboard.press('Tab');
-        const name = `${focused}.ariaLabel ?? (${focused}.textContent.trim() || ${focused}.value)`;
-        stops.push(await page().evaluate(name));
-        expect(await page().evaluate(`${focused}.matches(":focus-visible")`)).toBe(true);
-      }
-      expect(stops).toEqual([
-        'Messages 1',
-        expect.stringMatching(/^Servers/),
-        expect.stringMatching(/^CRM/),
-        'Faults',
-        'Registration page',
-        'API reference',
-        'Clear',
-        'all',
-        'Copy code',
-      ]);
-      await page().getByRole('link', { name: 'Faults' }).focus();
-      await page().keyboard.press('Enter');
-      await page().keyboard.press('Tab');
-      expect(await page().evaluate(`${focused}.textContent`)).toContain('ses');
-    });
-
     it('shows one part at a time on a phone, none of them wider than the screen', async () => {
       await registerPerson({ email: `${'long.'.repeat(11)}name@${'mail.'.repeat(20)}example.com` });
       await page().setViewportSize({ width: 360, height: 740 });
