@@ -56,7 +56,7 @@ export const SURVIVORS: readonly Survivor[] = [
     reason: 'The pause only ends later: whether the signal has come is asked after it, and no test is timed.',
   },
   {
-    path: 'lib/validators/custom-fields.ts',
+    path: 'lib/validators/field-values.ts',
     text: "room -= typeof inner === 'string' ? inner.length : 1;",
     change: '1 → 2',
     reason: 'A second character is certain: a comma or a bracket.',
