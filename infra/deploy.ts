@@ -17,7 +17,7 @@ export interface DeploySteps {
   /** @returns undefined for a stack that does not exist */
   status(stack: string): Promise<string | undefined>;
   protect(stack: string): Promise<void>;
-  tell(text: string): void;
+  report(text: string): void;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function deploy(args: readonly string[], cdkJson: string, steps: De
   const code = await steps.cdk(['deploy', ...args]);
   if (!retainData || !hasBeenCreated(await steps.status(stack))) return code;
   await steps.protect(stack);
-  steps.tell(`${stack} is protected from deletion.\n`);
+  steps.report(`${stack} is protected from deletion.\n`);
   return code;
 }
 
@@ -74,7 +74,7 @@ function awsSteps(): DeploySteps {
         new UpdateTerminationProtectionCommand({ StackName: stack, EnableTerminationProtection: true }),
       );
     },
-    tell: (text) => process.stderr.write(text),
+    report: (text) => process.stderr.write(text),
   };
 }
 

@@ -285,7 +285,7 @@ function variablesOf(
 const NAME_BYTES = 64;
 const ARN_BYTES = 130;
 
-const BELONGS_TO: readonly (readonly [string, string])[] = [
+const DEPENDENT_SETTINGS: readonly (readonly [string, string])[] = [
   ['jwtIssuer', 'jwtAudience'],
   ['jwtAudience', 'jwtIssuer'],
   ['jwtScope', 'jwtIssuer'],
@@ -299,7 +299,7 @@ const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
 function contradictions(given: Record<string, unknown>): string[] {
   const isOff = (value: unknown) => value === undefined || parseText(flag, value) === false;
-  const errors = BELONGS_TO.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
+  const errors = DEPENDENT_SETTINGS.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
     ([name, other]) => `${other}: is required where ${name} is given`,
   );
   const [first, ...others] = ONE_OF.filter((name) => given[name] !== undefined);
@@ -308,7 +308,7 @@ function contradictions(given: Record<string, unknown>): string[] {
     channels: given.channels,
   }).values;
   if (channels !== undefined) {
-    errors.push(...missingByChannels({ ...given, ...channels }), ...givenInVain(given, channels.channels));
+    errors.push(...missingByChannels({ ...given, ...channels }), ...unusedSettings(given, channels.channels));
   }
   for (const name of ['vpcCidr', 'egressAllocationId']) {
     if (given[name] !== undefined && parseText(flag, given.vpc) !== true) {
@@ -334,7 +334,7 @@ export function usesAws(settings: Pick<Settings, 'channels' | 'provider'>, chann
   return settings.channels.includes(channel) && !hasProvider(settings, channel);
 }
 
-function givenInVain(given: Record<string, unknown>, channels: readonly Channel[]): string[] {
+function unusedSettings(given: Record<string, unknown>, channels: readonly Channel[]): string[] {
   const errors = OTP_TYPES.filter(isPhoneChannel)
     .filter((channel) => !channels.includes(channel))
     .flatMap((channel) =>

@@ -122,7 +122,7 @@ function imports(path: string, source: string): string[] {
   });
 }
 
-/** What breaks the rules of the house in these files, one line each. */
+/** The violations of the rules in these files, one line each. */
 function violations(files: ReadonlyMap<string, string>): string[] {
   const found: string[] = [];
   for (const [path, source] of files) {
@@ -153,7 +153,7 @@ function sources(): Map<string, string> {
       .filter((name) => name.endsWith('.ts'))
       .map((name) => join(folder, name)),
   );
-  // This file plants violations.
+  // This file holds violations on purpose.
   return new Map(
     files
       .filter((path) => path !== 'test/architecture.test.ts')

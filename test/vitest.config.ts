@@ -10,7 +10,7 @@ const SLOW = [
 /** `npm test` runs all others, `npm run test:slow` these; a file can be run by its name. */
 const { TESTS } = process.env;
 
-/** Tests that wait for half a minute: started first, they leave the processors to the others. */
+/** Tests that wait for half a minute: started first, they use no processor while the others run. */
 const WAITING = /\/create-account\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
@@ -34,7 +34,7 @@ export default defineConfig({
     sequence: { sequencer: WaitingFirst },
     // The files of a worker load each module once: to load them again for every file takes as long as the tests.
     isolate: false,
-    // The most that any file asks for: a worker takes it from the first one.
+    // The maximum of all files: a worker uses the value of its first file.
     maxConcurrency: 20,
     // On a busy machine everything takes longer.
     expect: { poll: { timeout: 10_000 } },

@@ -33,9 +33,9 @@ export class CountryRules extends Construct {
     const made = new CfnProtectConfiguration(this, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
     made.overrideLogicalId('ProtectConfiguration');
     this.protectConfiguration = made.attrProtectConfigurationId;
-    const told =
+    const description =
       'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id';
-    output(this, 'ProtectConfigurationId', told, this.protectConfiguration);
+    output(this, 'ProtectConfigurationId', description, this.protectConfiguration);
   }
 }
 

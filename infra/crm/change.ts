@@ -133,12 +133,12 @@ function isPointer(write: CrmWrite): boolean {
 async function write(table: CrmTable, plan: readonly CrmWrite[][], { report }: Terminal): Promise<void> {
   const all = plan.reduce((sum, writes) => sum + writes.length, 0);
   let written = 0;
-  let told = 0;
+  let reported = 0;
   for (const writes of plan) {
     await table.write(writes, (count) => {
       written += count;
-      if (written - told < Math.max(500, all / 20)) return;
-      told = written;
+      if (written - reported < Math.max(500, all / 20)) return;
+      reported = written;
       report(`${written} of ${counted(all, 'item')} written\n`);
     });
   }

@@ -221,7 +221,7 @@ async function sighting(target: Target, held: Held): Promise<string> {
     case 'absent':
       return `it has no account ${login}.`;
     case 'silent':
-      return 'it cannot tell. Look there for an account of this group, opened at the time.';
+      return 'it cannot say. Look there for an account of this group, opened at the time.';
     default:
       return 'it cannot be asked from here.';
   }

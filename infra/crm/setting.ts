@@ -19,22 +19,22 @@ Without vpc, the next deployment deletes the network. It waits 20 to 40 minutes 
  * @param args such as `sms.senderId=ACME`
  * @returns the exit code and the output
  */
-export function changeSettings(args: readonly string[], file: string): { code: 0 | 1 | 2; told: string } {
+export function changeSettings(args: readonly string[], file: string): { code: 0 | 1 | 2; text: string } {
   const cdk = JSON.parse(readFileSync(file, 'utf8')) as { context?: Record<string, unknown> };
   const { context = {} } = cdk;
-  if (args.length === 0) return { code: 0, told: shown(context) };
+  if (args.length === 0) return { code: 0, text: shown(context) };
   const changes = args.map((arg) => /^([\w.]+)=(.*)$/s.exec(arg));
-  if (changes.includes(null)) return { code: 2, told: USAGE };
+  if (changes.includes(null)) return { code: 2, text: USAGE };
   const named = Object.fromEntries(changes.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
   try {
     const changed = changedContext(context, named);
     writeFileSync(file, `${formatJson({ ...cdk, context: changed })}\n`);
     const hasNetwork = (one: Record<string, unknown>) => String(gather(one).vpc) === 'true';
     const leavesNetwork = hasNetwork(context) && !hasNetwork(changed);
-    return { code: 0, told: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
+    return { code: 0, text: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    return { code: 1, told: `${error.message}\nNothing is written.\n` };
+    return { code: 1, text: `${error.message}\nNothing is written.\n` };
   }
 }
 
@@ -69,7 +69,7 @@ function formatJson(value: unknown): string {
 }
 
 if (import.meta.main) {
-  const { code, told } = changeSettings(process.argv.slice(2), CDK_JSON);
-  (code === 0 ? process.stdout : process.stderr).write(told);
+  const { code, text } = changeSettings(process.argv.slice(2), CDK_JSON);
+  (code === 0 ? process.stdout : process.stderr).write(text);
   process.exitCode = code;
 }

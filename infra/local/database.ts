@@ -102,7 +102,7 @@ async function createTables(endpoint: string, names: DatabaseTables): Promise<vo
 
 const { name: IndexName, shard, at } = DUE_INDEX;
 const key = (KeyType: 'HASH' | 'RANGE', AttributeName: string) => ({ AttributeName, KeyType });
-const OVER_WHAT_IS_DUE = {
+const DUE_INDEX_DEFINITION = {
   IndexName,
   KeySchema: [key('HASH', shard), key('RANGE', at)],
   Projection: { ProjectionType: 'KEYS_ONLY' as const },
@@ -120,7 +120,7 @@ function tableInput(kind: keyof DatabaseTables, TableName: string) {
       ...(isDue ? [{ AttributeName: at, AttributeType: 'N' as const }] : []),
     ],
     KeySchema: [key('HASH', 'pk'), ...(sortKey === undefined ? [] : [key('RANGE', sortKey)])],
-    ...(isDue ? { GlobalSecondaryIndexes: [OVER_WHAT_IS_DUE] } : {}),
+    ...(isDue ? { GlobalSecondaryIndexes: [DUE_INDEX_DEFINITION] } : {}),
   };
 }
 

@@ -175,8 +175,8 @@ async function startEnvironment(
   { crmWebhook, providerKey }: Pick<ServiceOptions, 'crmWebhook' | 'providerKey'>,
   open: Open,
 ) {
-  const told = registrationConfig(settings);
-  const secrets = makeSecrets(records, told, { webhookKey: crmWebhook?.key, providerKey });
+  const configuration = registrationConfig(settings);
+  const secrets = makeSecrets(records, configuration, { webhookKey: crmWebhook?.key, providerKey });
   const aws = open(await startAws(settings, secrets));
   const targets = new Map<string, Faults>(Object.entries(aws.faults));
   const addTarget = (name: string) => {
@@ -185,19 +185,19 @@ async function startEnvironment(
     return faults;
   };
   const captcha =
-    told.captcha &&
+    configuration.captcha &&
     open(
       await startCaptcha({
-        secret: secrets.get(told.captcha.secret) ?? '',
+        secret: secrets.get(configuration.captcha.secret) ?? '',
         faults: addTarget('captcha'),
-        settings: told.captcha,
+        settings: configuration.captcha,
       }),
     );
   const crm =
     crmWebhook === undefined
       ? open(await startCrm({ keys: () => webhookKeys(secrets), faults: addTarget('crm') }))
       : undefined;
-  let provider: Record<string, string | undefined> | undefined = told.provider;
+  let provider: Record<string, string | undefined> | undefined = configuration.provider;
   if (provider !== undefined && Object.values(provider).includes(LOCAL_HOST)) {
     const record = (entry: OutboxEntry) => aws.outbox.record(entry);
     const { url: base } = open(

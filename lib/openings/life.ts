@@ -96,7 +96,7 @@ const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next() 
 const hasNext = (_: Life, { next }: Context) => next() !== undefined;
 const isRequest = (_: Life, { worker }: Context) => worker === 'request';
 /** A server that lacks the look-up will lack it later too. */
-const oldForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
+const lacksLookUpForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
 const depositDue = (life: Open) => life.deposit === 'due';
 const complete = (life: Open, context: Context, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
@@ -171,7 +171,7 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
     // An earlier command may have been executed: from here on the login stays.
     { on: ['unmarked'], to: open, step: 'resume' },
     { on: ['foreign'], to: undecided, step: 'stop' },
-    { on: ['silent'], if: oldForSettler, to: undecided, step: 'stop' },
+    { on: ['silent'], if: lacksLookUpForSettler, to: undecided, step: 'stop' },
     { on: ['absent', 'silent'], if: isRequest, step: 'send' },
     { on: ['refused', 'unclear'], if: isRequest, step: 'pause' },
     { on: ['rejected', 'absent', 'silent', 'unclear'], step: 'rest' },

@@ -8,7 +8,7 @@ import { refusals } from './refusals.ts';
 import { closeStage } from './stage.ts';
 import { warm } from './warm.ts';
 
-/** `npm run bench`: the cost of the service, as ratios to the cheapest possible, all measured in one run. */
+/** `npm run bench`: the cost of the service, as ratios to a bare handler, all measured in one run. */
 
 const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, privacy, prices];
 

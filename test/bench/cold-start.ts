@@ -7,7 +7,7 @@ import { eventFor } from '../support/gateway-events.ts';
 import { farAway, platformsFarAway } from './far-away.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import type { FirstAnswer } from './runner.ts';
-import { BARE, type HandlerName, theStage } from './stage.ts';
+import { BARE, type HandlerName, openStage } from './stage.ts';
 
 const REPETITIONS = 15;
 
@@ -37,7 +37,7 @@ export const coldStartFarAway: Benchmark = {
 };
 
 async function measureFarAway(run: BenchmarkRun): Promise<Figure[]> {
-  const stage = await theStage();
+  const stage = await openStage();
   const own = await certificate();
   const folder = await mkdtemp(join(tmpdir(), 'bench-authority-'));
   const authority = join(folder, 'authority.pem');
@@ -78,7 +78,7 @@ async function measure(
         { handler: name, into: ours },
         { handler: BARE[name], into: bare },
       ];
-      // Each in turn is the first of a round.
+      // Each is the first of a round in turn.
       for (const { handler, into } of round % 2 === 0 ? turns : turns.toReversed()) {
         const first = await answerOnce(handler, name, environment);
         if (round > 0) into.push(first);
@@ -105,7 +105,7 @@ async function answerOnce(
   name: FunctionName,
   environment: Record<string, string>,
 ): Promise<FirstAnswer> {
-  const process = await (await theStage()).start(handler, eventFor(name), environment);
+  const process = await (await openStage()).start(handler, eventFor(name), environment);
   await process.end();
   const { first } = process;
   if (first.status !== 204 && first.status !== 200) throw new Error(`${handler} answered ${first.status}.`);

@@ -14,9 +14,9 @@ export interface Figure {
   ours: Spread;
   /** The comparison, measured alternately in the same run. */
   base?: Spread & { of: string };
-  /** Ours by base. */
+  /** Ours divided by base. */
   ratio?: Spread;
-  /** The most that `ours` or `ratio` may be. */
+  /** The maximum of `ours` or `ratio`. */
   aim?: { of: 'ours' | 'ratio'; most: number };
 }
 
@@ -28,7 +28,7 @@ export interface Benchmark {
 }
 
 export interface BenchmarkRun {
-  /** Fewer repetitions: enough to see that it works, too few to believe. */
+  /** Fewer repetitions: enough to see that it works, too few for a reliable figure. */
   quick: boolean;
   /** Requests of each kind that `privacy` compares; the usual number where absent. */
   pairs?: number;
@@ -53,7 +53,7 @@ export function spread(values: readonly number[]): Spread {
   };
 }
 
-/** A figure that has nothing to be compared with. */
+/** A figure without a comparison. */
 export function figure(what: string, unit: Figure['unit'], values: readonly number[], aim?: Figure['aim']): Figure {
   return { what, unit, ours: spread(values), ...(aim === undefined ? {} : { aim }) };
 }
@@ -88,7 +88,7 @@ export function isMet({ ours, ratio, aim }: Figure): boolean | undefined {
 }
 
 /**
- * A ratio whose quartiles are further apart than this share of it says little: something else kept the machine busy.
+ * If its quartiles are further apart than this share of it, a ratio is unreliable: the machine was busy.
  */
 const NOISY = 0.25;
 

@@ -40,7 +40,7 @@ if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Obj
 const runs = Number(values.runs);
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Every ten seconds, how far it is. */
+/** Reports progress every ten seconds. */
 function progress(kind: Kind) {
   let shown = Date.now();
   return ({ histories, requests, accounts }: Counts, failed: number) => {

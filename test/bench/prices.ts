@@ -4,7 +4,7 @@ import { EVERYTHING, propertiesOf, resources, SENDER, synthesize } from '../supp
 import { type Benchmark, type BenchmarkRun, type Figure, figure, quantile } from './figures.ts';
 import { PRICES } from './price-list.ts';
 import { type Call, recordHttp } from './recorder.ts';
-import { theStage } from './stage.ts';
+import { openStage } from './stage.ts';
 
 const TIMES = 10_000;
 /** The answer time of an AWS service within its region, in milliseconds. */
@@ -51,7 +51,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
 }
 
 async function observe(name: keyof typeof MEMORY_GB, repetitions: number): Promise<{ calls: Call[]; ms: number }> {
-  const stage = await theStage();
+  const stage = await openStage();
   const recorders = await Promise.all(
     SERVICES.map((service) =>
       recordHttp(service, stage.service.environment[`AWS_ENDPOINT_URL_${service}`] ?? '', ANSWER_MS),

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One call that passed by. */
+/** One recorded call. */
 export interface Call {
   service: string;
   /** Such as `PutItem`, or empty if the request has none. */

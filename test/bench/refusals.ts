@@ -2,14 +2,14 @@ import { MAX_VIOLATIONS } from '../../lib/validators/primitives.ts';
 import { eventFor, registrationBody } from '../support/gateway-events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import { hostileBodies } from './hostile-bodies.ts';
-import { type Environment, theStage } from './stage.ts';
+import { type Environment, openStage } from './stage.ts';
 
-/** A body is sent again and again until it has had its time, and at least and at most so often. */
+/** A body is sent repeatedly for this long, and at least and at most this many times. */
 const MS_FOR_A_BODY = 300;
 const LEAST_ROUNDS = 2;
 const MAX_ROUNDS = 9;
 const MAX_TIMES = 10;
-/** A body is sent so often in a row that a measurement is of several milliseconds. */
+/** A body is sent this many times in a row, so that a measurement takes several milliseconds. */
 const CALLS = [
   { below: 50_000, calls: 200 },
   { below: 1_000_000, calls: 20 },
@@ -27,10 +27,10 @@ export const refusals: Benchmark = {
 };
 
 async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
-  const stage = await theStage();
+  const stage = await openStage();
   const ours = await stage.start('instant-registration', eventFor('request-registration'));
   const base = await stage.start('parse', eventFor('request-registration'));
-  await processorMs(ours, LISTS_MOST_FAULTS, 500);
+  await processorMs(ours, MOST_VIOLATIONS, 500);
   const figures: Figure[] = [];
   for (const { what, text } of hostileBodies()) {
     progress(what);
@@ -43,7 +43,7 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
     // The first round warms up the compiler.
     const first = quick || calls === 1 ? 0 : -1;
     for (let round = first; !isOver(round); round += 1) {
-      const least = await processorMs(ours, LISTS_MOST_FAULTS, quick ? 1 : CALLS_WITH_LEAST);
+      const least = await processorMs(ours, MOST_VIOLATIONS, quick ? 1 : CALLS_WITH_LEAST);
       const [refused, parsed] = [await processorMs(ours, text, calls), await processorMs(base, text, calls)];
       if (round < 0) continue;
       refusing.push(Math.max(0, refused - least));
@@ -55,15 +55,15 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
   return figures;
 }
 
-const LISTS_MOST_FAULTS = JSON.stringify({
+const MOST_VIOLATIONS = JSON.stringify({
   ...registrationBody(1),
   form_id: 'FORMFULL',
   ...Object.fromEntries(Array.from({ length: MAX_VIOLATIONS }, (_, index) => [`k${index}`, 0])),
 });
 
 /**
- * The processor time of a call with this body, in milliseconds: other load hardly counts, but other threads of the
- * process do, such as garbage collection.
+ * The processor time of a call with this body, in milliseconds: load of other processes hardly counts, but other
+ * threads of this one do, such as garbage collection.
  */
 async function processorMs(environment: Environment, body: string, calls: number): Promise<number> {
   const events = Array.from({ length: calls }, (_, call) => ({

@@ -45,7 +45,7 @@ export interface Environment {
 let stage: Promise<Stage> | undefined;
 
 /** The one stage of this process; created for the first benchmark. */
-export function theStage(): Promise<Stage> {
+export function openStage(): Promise<Stage> {
   stage ??= setStage();
   return stage;
 }
@@ -64,7 +64,7 @@ async function setStage(): Promise<Stage> {
   const service = await startService({ load: async () => async () => ({ statusCode: 204 }) });
   const children = new Set<ChildProcess>();
 
-  const given = withoutQuiet(service.environment);
+  const given = withLogs(service.environment);
   return {
     service,
     async start(name, event, environment = {}) {
@@ -99,7 +99,7 @@ async function setStage(): Promise<Stage> {
 
 /**
  * Bundles a file as CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one
- * file, with nothing left out.
+ * file, complete.
  * @param entry its path in the project
  */
 async function plainBundle(entry: string, outdir: string): Promise<void> {
@@ -121,7 +121,7 @@ async function plainBundle(entry: string, outdir: string): Promise<void> {
 }
 
 /** As deployed, logs and metrics are written. */
-function withoutQuiet(environment: Readonly<Record<string, string>>): Record<string, string> {
+function withLogs(environment: Readonly<Record<string, string>>): Record<string, string> {
   const { LOG_LEVEL: _, ...rest } = environment;
   return rest;
 }

@@ -1,12 +1,12 @@
 import type { FunctionName } from '../../infra/routes.ts';
 import { eventFor } from '../support/gateway-events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure, quantile } from './figures.ts';
-import { type HandlerName, theStage } from './stage.ts';
+import { type HandlerName, openStage } from './stage.ts';
 
 const REPETITIONS = 7;
 const MAX_MS = 0.2;
 
-/** The calls whose time counts: those of a function that has just become warm, and those of a busy one. */
+/** The calls whose time counts: those right after the cold start, and those after thousands of calls. */
 const AGES = [
   { what: 'calls 21 to 220', before: 20, counted: 200 },
   { what: 'calls 3,000 to 4,000', before: 2_780, counted: 1_000 },
@@ -60,10 +60,10 @@ async function withoutWire(
   });
 }
 
-/** The median time of a call at each age, in one fresh process. */
+/** The median time of early and of late calls, in one fresh process. */
 async function timesOf(handler: HandlerName, name: FunctionName): Promise<number[]> {
   const events = (count: number) => Array.from({ length: count }, () => eventFor(name));
-  const environment = await (await theStage()).start(handler, eventFor(name));
+  const environment = await (await openStage()).start(handler, eventFor(name));
   const medians: number[] = [];
   for (const { before, counted } of AGES) {
     await environment.call(events(before));

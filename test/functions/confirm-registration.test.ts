@@ -11,7 +11,7 @@ import {
   type RegistrationWorld,
   registrationOf,
   registrationWorld,
-  whatIsTold,
+  visibleAnswer,
 } from '../support/registration-world.ts';
 
 const PNG = FILES.png.toString('base64');
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** Posts a confirmation from a source of its own, behind the front. */
+/** Posts a confirmation from a unique source, through the front. */
 function confirm(body: Record<string, unknown>) {
   return world.postTo(CONFIRM_PATH, { password: PASSWORD, ...body }, frontHeaders(world.service));
 }
@@ -72,7 +72,7 @@ describe('A confirmation', () => {
     const replies = await Promise.all(
       people.map((person) => confirm({ ...addressOf(person, 'email'), code: '000000' })),
     );
-    const [first, ...others] = replies.map(whatIsTold);
+    const [first, ...others] = replies.map(visibleAnswer);
     expect(first).toMatchObject({ status: 400, body: expect.stringContaining('code_not_accepted') });
     for (const other of others) expect(other).toEqual(first);
   });

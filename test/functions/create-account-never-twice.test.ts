@@ -112,7 +112,7 @@ class Request {
   }
 }
 
-/** In a world of its own for the time of the test. */
+/** In a separate world for the time of the test. */
 const request = (on: ConnectionId, more: Record<string, unknown>, work: (one: Request) => Promise<void>) =>
   pool.use(async (world) => {
     const one = new Request(world, await newClient(world), on, more);
@@ -205,7 +205,7 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
     }));
 });
 
-/** `npm run never-twice` runs as many as you like, and CI a good number. */
+/** `npm run never-twice` runs any number of them, and CI some hundreds. */
 const RUNS = 1;
 
 describe.concurrent('Random requests, retries, kills, pauses, faults and edits', () => {

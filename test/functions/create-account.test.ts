@@ -239,7 +239,7 @@ describe.concurrent('An account', () => {
     pool.use(async (world) => {
       await world.ask({ body: accountBody('tp5-live', NOTICES) });
       await world.ask({ body: accountBody('tp5-live', { leverage: 0 }) });
-      // There is something to find; each world is searched again when it ends.
+      // The search has texts to search in. Each world is searched again when it ends.
       const { tables, log, messages, refusals } = await world.written();
       expect(tables).toContain('"done"');
       expect(log).toMatch(/AccountOpened[\s\S]*CloudWatchMetrics/);

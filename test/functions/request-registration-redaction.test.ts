@@ -19,7 +19,7 @@ const PNG = `${Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex').toString('
 const numberOf = (serial: number) => `74000${String(serial).padStart(3, '0')}34`;
 const OWNER = { email: 'ann@example.com', phone: { country_code: '44', number: '7400123456' } };
 
-/** Everything that a person may type here, each with a word that nothing else holds. */
+/** Everything that a person may type here, each with a unique mark. */
 const bodyOf = (serial: number) => ({
   email: `marked-address-${serial}@marked-domain.example`,
   type: 'trader',
@@ -35,20 +35,20 @@ const bodyOf = (serial: number) => ({
   ],
 });
 
-/** A request that differs so from a good one, while something is wrong, and its possible answers. */
+/** The differences from a good request, the fault of a service, and the possible answers. */
 interface Try {
   expected: number | readonly number[];
   /** Members of the body, or all of it. */
   more?: Record<string, unknown> | string;
   headers?: Record<string, string>;
-  /** Whose request it is, if not a new person's. */
+  /** The person of the request, if it is not a new one. */
   from?: number;
   fault?: readonly [target: string, fault: Partial<Fault>];
 }
 
 const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' };
 const KINDS = ['throttled', 'refused', 'down'] as const;
-const SOMEBODY = 900;
+const REPEATING_PERSON = 900;
 
 const EVERYONE: readonly Try[] = [
   // The secret is not cached at first.
@@ -76,11 +76,11 @@ const SERVICES_FAIL: readonly Try[] = [
   ),
 ];
 const WRONG_FIELDS = 'email type name phone otp_type repeat_password language field_date field_number'.split(' ');
-const CALLERS_ERR: readonly Try[] = [
-  { expected: 204, from: SOMEBODY },
-  { expected: 204, from: SOMEBODY },
-  { expected: 422, from: SOMEBODY, more: { name: 'Marked-Other' } },
-  { expected: 429, from: SOMEBODY, headers: { 'idempotency-key': 'marked-other-key' } },
+const CALLER_ERRORS: readonly Try[] = [
+  { expected: 204, from: REPEATING_PERSON },
+  { expected: 204, from: REPEATING_PERSON },
+  { expected: 422, from: REPEATING_PERSON, more: { name: 'Marked-Other' } },
+  { expected: 429, from: REPEATING_PERSON, headers: { 'idempotency-key': 'marked-other-key' } },
   { expected: 400, headers: { 'idempotency-key': 'marked key with spaces' } },
   { expected: 400, more: '' },
   { expected: 400, more: '{"email":"marked-address@marked.example",\n    at marked-stack (marked-file.js:1:1)' },
@@ -115,7 +115,7 @@ describe('Nothing that a person typed, and no code', () => {
   const texts: Record<string, string> = {};
   beforeAll(async () => {
     const answers: string[] = [];
-    for (const one of [...EVERYONE, ...SERVICES_FAIL, ...CALLERS_ERR]) answers.push(await ask(one));
+    for (const one of [...EVERYONE, ...SERVICES_FAIL, ...CALLER_ERRORS]) answers.push(await ask(one));
     Object.assign(texts, { answers: answers.join('\n'), log: loud.lines.join('\n') });
   }, 120_000);
 
@@ -123,7 +123,7 @@ describe('Nothing that a person typed, and no code', () => {
     const text = texts[name] ?? '';
     expect(text.split('\n').length).toBeGreaterThan(50);
     const numbers = Array.from({ length: serial }, (_, index) => numberOf(index + 1));
-    const marks = ['marked', 'O’Hara', ...numbers, numberOf(SOMEBODY), OWNER.email, OWNER.phone.number];
+    const marks = ['marked', 'O’Hara', ...numbers, numberOf(REPEATING_PERSON), OWNER.email, OWNER.phone.number];
     expect(placesOfMarks(marks, { [name]: text })).toEqual([]);
     expect(text).not.toContain('127.0.0.1');
     const outbox = (await (await fetch(`${loud.url}/_local/outbox`)).json()) as SentMessage[];
@@ -133,7 +133,7 @@ describe('Nothing that a person typed, and no code', () => {
     for (const code of codes) expect(withoutIds).not.toMatch(new RegExp(`(?<!\\d)${code}(?!\\d)`));
   });
 
-  it('was kept out of what there was to say: every event that registration knows was logged and counted', () => {
+  it('was kept out although every event of a registration was logged and counted', () => {
     const outcomes = ['RegistrationRefused', 'OtpSent', 'OtpDeliveryFailed', 'OtpOutcomeUnknown'];
     const others = ['LimitReached', 'LimitUncheckable', 'OperationNotSettled', 'RequestRefused', 'InternalError'];
     for (const event of [...outcomes, ...others]) {

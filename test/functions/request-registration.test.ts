@@ -8,7 +8,7 @@ import {
   type RegistrationWorld,
   registrationOf,
   registrationWorld,
-  whatIsTold,
+  visibleAnswer,
 } from '../support/registration-world.ts';
 
 const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
@@ -64,8 +64,8 @@ async function observe(person: Person, channel: Channel, isRefused = false) {
   const body = registrationOf(person, { otp_type: channel });
   const reply = await post(body, { 'idempotency-key': `key-${person.email}` });
   return {
-    told: whatIsTold(reply),
-    // Calls that are made side by side arrive in any order, and on a busy machine a client may repeat one.
+    answer: visibleAnswer(reply),
+    // Parallel calls arrive in any order, and on a busy machine a client may repeat one.
     database: service.database.calls
       .filter(({ repeated }) => repeated !== true)
       .map(({ operation, table }) => `${operation} ${table}`)
@@ -83,16 +83,16 @@ describe('The answer reveals nothing', () => {
       const ours = await observe(world.client(), channel, isRefused);
       const theirs = await observe(world.stranger(), channel, isRefused);
       expect(ours).toEqual(theirs);
-      expect([ours.told.status, ours.questions]).toEqual([status, 1]);
+      expect([ours.answer.status, ours.questions]).toEqual([status, 1]);
     },
   );
 
-  it('also with faulty fields', async () => {
+  it('also with invalid fields', async () => {
     const faulty = { form_id: 'FORMFULL', field_number: 'x', other: 1 };
     const [ours, theirs] = await Promise.all(
       [world.client(), world.stranger()].map((person) => post(registrationOf(person, faulty))),
     );
-    expect(ours && whatIsTold(ours)).toEqual(theirs && whatIsTold(theirs));
+    expect(ours && visibleAnswer(ours)).toEqual(theirs && visibleAnswer(theirs));
     expect(ours?.status).toBe(400);
   });
 });

@@ -20,7 +20,7 @@ function published(): unknown[] {
   });
 }
 
-/** As if the lease of the last worker were over. */
+/** As if the lease of the last worker had ended. */
 async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
   const { items, table, close } = tablesOf(service);
   const past = { update: 'SET due_at = :past, lease_until = :past', values: { ':past': 0 } };
@@ -32,7 +32,7 @@ async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
 
 describe('The settler publishes', () => {
   it('an account that could not be recorded, and sends its notices', async () => {
-    // From the write on that follows the answer of the server.
+    // From the write that follows the answer of the server.
     service.faults('dynamodb').set({ kind: 'refused', after: 3, times: 99 });
     service.outbox.clear();
     const { status, body } = await openAccount(service, 'tp5', { ...LIVE, send_email: true, send_pop_up: true });

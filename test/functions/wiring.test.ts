@@ -51,7 +51,7 @@ interface Running {
 }
 
 let people = 0;
-/** Different for each request, so that no limit is reached by chance. */
+/** Different for each request, so that no limit is reached unintentionally. */
 function newPerson() {
   people += 1;
   const phone = { country_code: '44', number: `7400${String(100_000 + people * 10_001).slice(-6)}` };
@@ -152,14 +152,14 @@ const PROVIDER: Deployment = {
   ],
 };
 
-/** A registration is answered so. */
+/** The status that a registration is answered with. */
 const answers =
   (status: number, change: object): Row[2] =>
   async (running) => {
     expect(await register(running, change)).toBe(status);
   };
 
-/** A registration with a solved captcha is answered so. */
+/** The status that a registration with a solved captcha is answered with. */
 const solved =
   (status: number, solution: { score?: number }): Row[2] =>
   async (running) => {
@@ -167,7 +167,7 @@ const solved =
     expect(await register(running, {}, { 'captcha-token': token })).toBe(status);
   };
 
-/** Only for hCaptcha a low score means a person. */
+/** With hCaptcha alone, a low score means a person. */
 const HCAPTCHA: Deployment = {
   settings: { captcha: { provider: 'hcaptcha', secret: 'wiring/captcha', minScore: 0.7 } },
   rows: [
@@ -274,7 +274,7 @@ const LIMITS: Readonly<Record<string, (index: number) => [change: object, header
 
 const WIDE = { resendSeconds: [1], recipientPerHour: 100, recipientPerDay: 100 };
 
-/** A deployment with limits of one, or with one long wait. No two of them meet the same requests. */
+/** A deployment with limits of one, or with one long wait. The requests of each limit are its own. */
 const withLimits = (names: readonly string[], rows: readonly Row[] = []): Deployment => ({
   settings: {
     limits: {
@@ -383,7 +383,7 @@ const OF_LIMITS = [
 ];
 
 type Loud = Awaited<ReturnType<typeof loudService>>;
-/** What makes each function log an event, whose line names the stage. */
+/** A call for each function that logs an event, whose line names the stage. */
 const LOGGED: Readonly<Record<DeployedFunction, (running: Loud) => unknown>> = {
   'request-registration': (running) => register(running),
   'confirm-registration': (running) => confirm(running),
@@ -398,7 +398,7 @@ const DEPLOYMENTS: readonly Deployment[] = [
   ...OF_LIMITS,
 ];
 
-/** Settings that a function is given and that show nowhere, with the reason. */
+/** Settings of a function without a visible effect, with the reason. */
 const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly string[], reason: string])[] = [
   ['request-registration', CONFIRMATION_LIMITS, 'It confirms nothing.'],
   [

@@ -20,7 +20,7 @@ const LOG_GROUPS = Object.fromEntries(
     .map(([name, { Value }]) => [plain(Value), name]),
 );
 
-/** Whether a filter pattern of CloudWatch Logs takes a line: comparisons of members with texts, joined by `||`. */
+/** Whether a filter pattern of CloudWatch Logs matches a line: comparisons of members with texts, joined by `||`. */
 function matches(pattern: string, line: unknown): boolean {
   const [, body = ''] = /^\{ (.+) \}$/.exec(pattern) ?? [];
   return body.split(' || ').some((part) => {

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The packages that only those need who work on this project. */
+/** The packages that only developers of this project need. */
 function developmentPackages(): string[] {
   const lock = JSON.parse(readFileSync(new URL('package-lock.json', ROOT), 'utf8')) as {
     packages: Record<string, { dev?: boolean }>;
@@ -29,13 +29,13 @@ function developmentPackages(): string[] {
   return Object.keys(lock.packages).filter((path) => lock.packages[path]?.dev === true);
 }
 
-/** Services that are not there. */
+/** Services that cannot be reached. */
 const NOWHERE = {
   AWS_ENDPOINT_URL_SECRETS_MANAGER: 'http://127.0.0.1:1',
   AWS_ENDPOINT_URL_DYNAMODB: 'http://127.0.0.1:1',
 };
 
-/** Runs a module in a fresh Node as Lambda would, and gives all that it wrote. */
+/** Runs a module in a fresh Node as Lambda would, and returns all that it wrote. */
 function run(script: string, environment: Record<string, string> = {}): string {
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], {
     env: { PATH: process.env.PATH, ...environment },
@@ -145,8 +145,8 @@ describe('Bundling', () => {
   it('writes the same bytes to any folder, also from the command line', () => {
     const other = join(folder, 'other');
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
-    const told = execFileSync(process.execPath, [bundler, 'create-tp5-account', other], { encoding: 'utf8' });
-    expect(told).toMatch(/^create-tp5-account: \d+\.\d kB at start-up in \d+ files\n$/);
+    const output = execFileSync(process.execPath, [bundler, 'create-tp5-account', other], { encoding: 'utf8' });
+    expect(output).toMatch(/^create-tp5-account: \d+\.\d kB at start-up in \d+ files\n$/);
     const files = readdirSync(other, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(mjs|map)$/.test(file));
     expect(files.length).toBeGreaterThan(10);
     for (const file of files) {

@@ -56,7 +56,7 @@ describe('A template for operators', () => {
       const ids = [...text.matchAll(/^ {2}(\w+):\n {4}Type: AWS::/gm)].map(([, id = '']) => id);
       expect(ids.length).toBeGreaterThan(2);
       for (const id of ids) expect(included.getResource(id)).toBeDefined();
-      // Rules of CloudFormation, such as types and members that there are, and members that are needed.
+      // Rules of CloudFormation, such as known types and members, and required members.
       app.synth();
     } finally {
       rmSync(folder, { recursive: true });

@@ -19,7 +19,7 @@ async function deployed(status: string | undefined, code: number, args: string[]
     },
     status: async () => status,
     protect: async (stack) => void calls.push(`protect ${stack}`),
-    tell: () => {},
+    report: () => {},
   });
   return { ended, calls };
 }
@@ -71,7 +71,7 @@ describe('A first deployment that fails', () => {
 
 /** The command reports errors itself, except when it only lists environments to bootstrap. */
 const AS_CDK = JSON.stringify({ '@aws-cdk/core:failSynthOnValidationErrors': false });
-/** The rules of CloudFormation take seconds to load, and this stack has nothing that they are about. */
+/** The rules of CloudFormation take seconds to load, and this stack has no resource that they check. */
 const WITHOUT_RULES = { CDK_VALIDATION: 'false' };
 
 it('Bootstrapping needs no setting: without one there is a stack that names the missing ones and cannot be deployed', () => {

@@ -78,7 +78,7 @@ async function run(command: string, person: Person = {}) {
     };
     await operators.local('put', 'connection', record);
   }
-  // The operator says so later than the command could still open an account.
+  // The operator's finding comes after the last moment at which the command could open an account.
   if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
   const args = [...command.split(' ').map((word) => words[word] ?? word), '--stack', STACK];
   return account.run(() => crm(args, { cdkJson: account.cdkJson, ...person })).finally(() => vi.useRealTimers());
@@ -144,7 +144,7 @@ describe('The policy of operators', () => {
     expect(granted.filter((right) => !asked.some((call) => allows(right, call)))).toEqual([]);
   });
 
-  it('is proven with every command that there is', async () => {
+  it('is tested with every command', async () => {
     const { out } = await crm(['--help']);
     const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
     const names = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);

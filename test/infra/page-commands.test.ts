@@ -22,7 +22,7 @@ function commands(begin: string): string[] {
   return found.map((command) => command.split(' && ', 1)[0] ?? '');
 }
 
-/** The values that the pages leave open with dots. */
+/** The values that the pages abbreviate with dots. */
 const OPEN: Record<string, string> = {
   vpcCidr: '10.9.0.0/20',
   egressAllocationId: 'eipalloc-0a1b2c3d',

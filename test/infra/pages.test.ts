@@ -24,7 +24,7 @@ describe('The page of settings', () => {
     for (const [name, given] of rows) {
       const value = name.split('.').reduce<unknown>((one, key) => (one as Record<string, unknown>)?.[key], defaults);
       const [, literal] = /^`([^`]+)`$/.exec(given) ?? [];
-      // Without a default of its own, a function takes one: `false`, a version, another setting.
+      // A setting without a default in its schema gets one later: `false`, a version, another setting.
       if (value === undefined || name === 'senderAddress') continue;
       const empty = Array.isArray(value) && value.length === 0;
       expect([name, literal ?? given]).toEqual([name, empty ? 'none' : String(value)]);

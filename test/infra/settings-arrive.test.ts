@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { OTHERS } from '../support/other-settings.ts';
-import { EVERYTHING, SENDER, synthesize, synthesizeAnew } from '../support/stack.ts';
+import { EVERYTHING, SENDER, synthesize, synthesizeFresh } from '../support/stack.ts';
 
 /** Of the limits that are counts. */
 const OTHER_COUNT = 77;
@@ -32,7 +32,7 @@ const traces = SETTING_NAMES.map(traceOf);
 const usual = textOf(synthesize(EVERYTHING));
 
 /** A value is unique if no other setting has it, the default template lacks it, and it needs no other setting. */
-function isTelling(name: string): boolean {
+function isUnique(name: string): boolean {
   const trace = traceOf(name);
   const isAlone = traces.filter((one) => one.includes(trace)).length === 1;
   const isOne = ['string', 'number'].includes(typeof otherOf(name));
@@ -41,9 +41,9 @@ function isTelling(name: string): boolean {
 }
 
 describe('The settings with unique values, all together', () => {
-  const names = SETTING_NAMES.filter(isTelling);
+  const names = SETTING_NAMES.filter(isUnique);
   const others = Object.fromEntries(names.map((name) => [name, otherOf(name)]));
-  const text = textOf(synthesizeAnew({ ...EVERYTHING, ...others }));
+  const text = textOf(synthesizeFresh({ ...EVERYTHING, ...others }));
 
   it.each(names)('%s arrives in the template', (name) => {
     expect(text.includes(traceOf(name))).toBe(true);
@@ -51,12 +51,12 @@ describe('The settings with unique values, all together', () => {
 });
 
 describe('Each other setting', () => {
-  it.each(SETTING_NAMES.filter((name) => !isTelling(name)))('%s arrives in the template', (name) => {
+  it.each(SETTING_NAMES.filter((name) => !isUnique(name)))('%s arrives in the template', (name) => {
     const given = otherOf(name);
     expect(given, 'needs a second value in OTHERS of test/support/other-settings.ts').toBeDefined();
     const [beside, other] = Array.isArray(given) ? given : [{}, given];
     const settings = { ...EVERYTHING, ...beside };
-    const template = synthesizeAnew({ ...settings, ...changed(name, other) });
+    const template = synthesizeFresh({ ...settings, ...changed(name, other) });
     expect(textOf(template) === textOf(synthesize(settings))).toBe(false);
   });
 });

@@ -62,13 +62,13 @@ export function explore(scenario: Scenario, mistake: Mistake = { name: 'none' })
       return report(state, error.message);
     }
   }
-  const stuck = unending(worlds as World[], sources);
+  const stuck = findEndless(worlds as World[], sources);
   if (stuck !== undefined) return report(stuck, 'From here no end can be reached.');
   return { states: worlds.length, transitions };
 }
 
-/** The first state from which no end can be reached. */
-function unending(worlds: readonly World[], sources: readonly number[][]): number | undefined {
+/** The first state from which no final state can be reached. */
+function findEndless(worlds: readonly World[], sources: readonly number[][]): number | undefined {
   const ends = new Uint8Array(worlds.length);
   const waiting: number[] = [];
   for (const [state, world] of worlds.entries()) {

@@ -4,8 +4,8 @@ import { SCENARIOS } from './scenarios.ts';
 import type { Mistake } from './world.ts';
 
 /**
- * `npm run model`: explores every history of every scenario and prints states, transitions and time. It ends with 1 if a
- * promise is broken. `--without sent:3` takes a transition away, `--mistakes` plants each mistake and prints its story.
+ * `npm run model`: explores every history of every scenario and prints states, transitions and time. It ends with 1 if
+ * a promise is broken. `--without sent:3` removes a transition, `--mistakes` makes each mistake and prints its story.
  */
 
 /** The first scenario in which a mistake breaks a promise. */

@@ -12,8 +12,8 @@ const PLAIN: Omit<Scenario, 'name'> = {
 };
 
 /**
- * Two workers of one request, each of which may be a request, the settler or an operator; or two requests. Those that find
- * most mistakes in the shortest time come first.
+ * Two workers of one request, each of which may be a request, the settler or an operator; or two requests. Those that
+ * find the most mistakes in the shortest time come first.
  */
 const LARGE: readonly Scenario[] = [
   { ...PLAIN, name: 'web-registration', keyed: false, shows: 'silent', workers: 3 },
@@ -34,7 +34,7 @@ const LARGE: readonly Scenario[] = [
   },
 ];
 
-/** The same with one worker, which may die and come back: a second of exploring for all of them. */
+/** The same with one worker, which may die and restart: a second of exploring for all of them. */
 export const SMALL: readonly Scenario[] = LARGE.filter(({ rival, lies }) => !rival || lies).map((scenario) => ({
   ...scenario,
   name: `${scenario.name}, one worker`,

@@ -79,7 +79,7 @@ export interface World {
   reservations: Id[];
   /** By login: the operation whose account it is. */
   accounts: Id[];
-  /** Commands that have left and may still be executed; login 0: the server chooses. */
+  /** Commands that were sent and may still be executed; login 0: the server chooses. */
   commands: { id: Id; login: number }[];
   /** Paying commands that may still be executed. */
   payments: number;
@@ -418,7 +418,7 @@ export class Steps {
     const { shows } = this.#scenario;
     const owner = this.#world.accounts['login' in life ? (life.login ?? 0) : 0];
     learn({ on: 'unclear' }, 'looks, and hears nothing');
-    if (shows === 'silent' || !this.#scenario.keyed) learn({ on: 'silent' }, 'looks, and cannot tell');
+    if (shows === 'silent' || !this.#scenario.keyed) learn({ on: 'silent' }, 'looks: the server cannot say');
     else if (owner === NOTHING) learn({ on: 'absent' }, 'looks, and finds nothing');
     else if (shows === 'nothing') learn({ on: 'unmarked' }, 'looks, and finds an account');
     else learn({ on: owner === id ? 'ours' : 'foreign' }, `looks, and finds ${owner === id ? 'ours' : "another's"}`);
@@ -446,7 +446,7 @@ export class Steps {
     });
   }
 
-  /** What happens without workers. */
+  /** Events without a worker. */
   #happen(): void {
     const { commands, accounts, payments } = this.#world;
     for (const { id, login } of commands) {
@@ -485,7 +485,7 @@ export class Steps {
 
 type Learn = (fact: Fact, title: string, also?: (next: World) => void, more?: Partial<Worker>) => void;
 
-/** @throws Broken for a decision that keeps a promise by chance at best */
+/** @throws Broken for a decision that could only keep a promise by luck */
 function checkDecision({ refused, life }: Worker, fact: Fact, to: Life, { next }: Context): void {
   if (to.at === 'sent' && refused && life.at === 'sent')
     throw new Broken('It sends again after its only command was refused.');

@@ -21,7 +21,7 @@ const ROOT = new URL('../..', import.meta.url).pathname;
 const COPIED = ['functions', 'lib', 'infra', 'test', '.ci', '.github', '.githooks', '.biome.json', '.gitignore'].concat(
   globSync('*.{json,md}', { cwd: ROOT }),
 );
-/** How many files of tests are asked, the nearest first. Those that start the service are asked last. */
+/** How many test files are run, the nearest first. Those that start the service are run last. */
 const MAX_FILES = { nearest: 3, light: 15, heavy: 2 };
 /** Longer than any of the files takes on a busy machine: a mutant that loops without end. */
 const MAX_MS = 180_000;
@@ -80,7 +80,7 @@ async function failedFile(root: string, files: readonly string[]): Promise<strin
 
 const related = relatedTests(ROOT);
 
-/** What notices a mutant: a file of tests or `tsc`, undefined if nothing does. */
+/** The check that notices a mutant: a test file or `tsc`; undefined if none does. */
 async function killerOf(root: string, { path }: Mutant): Promise<string | undefined> {
   const { light, heavy } = related(path);
   return (
@@ -119,7 +119,7 @@ async function work(root: string): Promise<void> {
 const copies = Array.from({ length: Number(values.workers) }, newCopy);
 try {
   await Promise.all(copies.map(work));
-  // What fails without a mutant, too, has noticed nothing.
+  // A check that fails without the mutant too has noticed nothing.
   const [copy = ROOT] = copies;
   const files = [...killers.keys()].filter((killer) => killer.endsWith('.test.ts'));
   const areTypesBroken = killers.has('tsc') && !(await succeeds(copy, TSC));

@@ -52,7 +52,7 @@ const METHODS = new Map(
 );
 /** A string that programs read, not people. */
 const CODE_WORD = /^[\w.:#-]+$/;
-/** What follows has no effect at run time, or is not ours. */
+/** The following has no effect at run time, or is not our code. */
 const SKIPPED = /^(TS(?!(AsExpression|SatisfiesExpression|NonNullExpression)$)|Import|ExportAll|TemplateElement)/;
 
 /** Every mutant of a file, in the order of its text. */
@@ -107,7 +107,7 @@ function editsOf(node: Node, at: (node: Node) => string, source: string): Edit[]
     case 'Literal':
       return literalEdits(node).flatMap(replaced);
     case 'ExpressionStatement':
-      // A directive such as 'use strict' has nothing to lose.
+      // A directive such as 'use strict' is not changed.
       return 'directive' in node && node.directive != null ? [] : replaced(';');
     case 'ThrowStatement':
       return replaced(';');
@@ -143,7 +143,7 @@ function literalEdits({ value }: Node): string[] {
   return [];
 }
 
-/** Takes a member or an element away, with the comma that follows it. */
+/** Removes a member or an element, with the comma that follows it. */
 function withoutElement({ start, end }: Node, source: string): Edit {
   const comma = /^\s*,/.exec(source.slice(end));
   return { start, end: end + (comma?.[0].length ?? 0), replacement: '' };
@@ -156,7 +156,7 @@ function methodEdits({ property, computed }: Node): Edit[] {
 }
 
 /**
- * A sample that a seed decides. Each mutant has a rank of its own, so an edit of one line changes the sample of that
+ * A sample that depends on a seed. Each mutant has a rank of its own, so an edit of one line changes the sample of that
  * line alone.
  */
 export function sampleOf(mutants: readonly Mutant[], count: number, seed: number): Mutant[] {

@@ -7,7 +7,7 @@ const SOURCES = ['functions/**/*.ts', 'lib/**/*.ts', 'infra/**/*.ts', 'test/**/*
 const SERVICE = 'infra/local/service.ts';
 /** It bundles those of accounts, and processes of the tests run the bundles. */
 const BUNDLES = 'test/support/bundles.ts';
-/** What takes seconds to start. */
+/** Modules that take seconds to start. */
 const HEAVY = [SERVICE, BUNDLES, 'infra/bundle.ts'];
 /**
  * Browsers, histories and CloudFormation's rules take minutes, and a bundle is tested for its size and its packages.
@@ -44,7 +44,7 @@ export function relatedTests(root: string): (path: string) => Related {
         const isHeavy = HEAVY.some((one) => reach.has(one));
         return [{ test, distance, reach: reach.size, shared: sharedFolders(path, test), isHeavy }];
       })
-      // What is about the infrastructure comes last; of two that are as near, the one that loads less is about less.
+      // Tests of the infrastructure come last. Of two tests at the same distance, the one that loads less comes first.
       .sort((a, b) => b.shared - a.shared || rank(a) - rank(b) || a.distance - b.distance || a.reach - b.reach);
     const named = (heavy: boolean) => related.filter(({ isHeavy }) => isHeavy === heavy).map(({ test }) => test);
     return { light: named(false), heavy: named(true) };

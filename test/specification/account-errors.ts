@@ -1,4 +1,4 @@
-import { type ErrorCase, error, MANY_TIMES, type Wrong } from './cases.ts';
+import { type ErrorCase, error, MANY_TIMES, type ServiceFault } from './cases.ts';
 import { CLIENT, DEMO_PLACES, PLACES } from './records.ts';
 import { listed, VERSIONS, type Version } from './table.ts';
 
@@ -11,7 +11,7 @@ function ofVersion(operation: Version): ErrorCase[] {
   const strict = operation === 'tp5' ? 'real\\strict' : 'strict';
   const stands = (name: string, rule: string) => ({ row: `2.3 ${name}, ${operation}`, rule });
   const notFound = `400 ${operation}_connection_not_found` as const;
-  const goesWrong = (kind: Wrong[1]['kind']): Wrong => [connection_id, { kind, times: MANY_TIMES }];
+  const platformFault = (kind: ServiceFault[1]['kind']): ServiceFault => [connection_id, { kind, times: MANY_TIMES }];
   return [
     error(operation, notFound, 'a connection_id that no connection has', {
       body: { connection_id: 'nowhere' },
@@ -64,14 +64,14 @@ function ofVersion(operation: Version): ErrorCase[] {
       }),
     ),
     error(operation, '503 platform_unavailable', 'a platform that is down', {
-      goesWrong: goesWrong('down'),
+      fault: platformFault('down'),
       retryAfter: true,
     }),
     error(operation, '503 platform_unavailable', 'a platform that is asked too often', {
-      goesWrong: goesWrong('throttled'),
+      fault: platformFault('throttled'),
       retryAfter: true,
     }),
-    error(operation, '502 platform_refused', 'a platform that refuses us', { goesWrong: goesWrong('refused') }),
+    error(operation, '502 platform_refused', 'a platform that refuses us', { fault: platformFault('refused') }),
     error(operation, '413 payload_too_large', 'a body of 65,537 bytes', {
       raw: '{}'.padEnd(65_537),
       stands: { row: '8 size limits', rule: `decided: a ${operation} account of 64 KB` },
@@ -79,14 +79,14 @@ function ofVersion(operation: Version): ErrorCase[] {
   ];
 }
 
-const retcode = (code: number, after = 0): Wrong => ['tp5-live', { kind: 'retcode', code, times: 1, after }];
+const retcode = (code: number, after = 0): ServiceFault => ['tp5-live', { kind: 'retcode', code, times: 1, after }];
 
 const OF_ONE_VERSION: readonly ErrorCase[] = [
-  error('tp5', '503 login_range_exhausted', 'a platform that has no login left', { goesWrong: retcode(3002) }),
-  error('tp5', '503 account_limit_reached', 'a platform that has no licence left', { goesWrong: retcode(3007) }),
+  error('tp5', '503 login_range_exhausted', 'a platform that has no login left', { fault: retcode(3002) }),
+  error('tp5', '503 account_limit_reached', 'a platform that has no license left', { fault: retcode(3007) }),
   error('tp5', '400 validation_failed', 'a login that is reserved on another server of the platform', {
     body: { login: 8_000_001 },
-    goesWrong: retcode(3003, 1),
+    fault: retcode(3003, 1),
     violations: listed('reserved@#/login'),
   }),
   ...['tp4-gateway', 'tp4-plugin'].map((connection_id) =>
@@ -109,7 +109,7 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
   }),
   error('tp4', '504 account_outcome_unknown', 'an answer of tp4-plugin that never comes', {
     body: { connection_id: 'tp4-plugin' },
-    goesWrong: ['tp4-plugin', { kind: 'reply_lost', times: 1 }],
+    fault: ['tp4-plugin', { kind: 'reply_lost', times: 1 }],
   }),
 ];
 

@@ -15,7 +15,7 @@ import {
   type Version,
 } from './table.ts';
 
-/** Section 2.3, password rules: what both passwords of each version are held to. */
+/** Section 2.3, password rules: the rules of both passwords of each version. */
 const PASSWORDS: Record<Version, Record<string, { good?: readonly unknown[]; bad?: readonly Bad[] }>> = {
   tp5: {
     'minimum 8': {

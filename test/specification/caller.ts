@@ -18,7 +18,7 @@ export interface Answer {
 export interface Sending {
   /** The whole body, instead of the good one. */
   raw?: string;
-  /** Whom the request comes from; a new one where absent. */
+  /** The source of the request; a new one if absent. */
   source?: string;
 }
 
@@ -52,7 +52,7 @@ export function nextTrader(): string {
 /** An address that no message was sent to. */
 export function newEmail(): string {
   count += 1;
-  // A domain of its own: of one domain few mails are sent in an hour.
+  // A separate domain: few mails an hour are sent to one domain.
   return `trader${count}@company${count}.example`;
 }
 
@@ -62,7 +62,7 @@ export function newPhone(): { country_code: string; number: string } {
   return { country_code: '44', number: `740${String(count % 1_000).padStart(3, '0')}${randomInt(1_000, 10_000)}` };
 }
 
-/** A good body of an operation, changed as a case says. */
+/** A good body of an operation, with the changes of a case. */
 export function bodyOf({ operation, body = {} }: Change): Record<string, unknown> {
   if (operation !== 'registration') return { ...PLACES[operation], leverage: 100, ...body };
   const phone = ['sms', 'call', 'whatsapp'].includes(String(body.otp_type)) ? { phone: newPhone() } : {};

@@ -8,7 +8,7 @@ import type { Change, FieldCase, Operation, Stand, Violation } from './table.ts'
 import type { World } from './world.ts';
 
 /** A service or a connection, and its violation. */
-export type Wrong = [target: string, fault: Fault];
+export type ServiceFault = [target: string, fault: Fault];
 
 /** One case of the table of errors: a request, and its violation. */
 export interface ErrorCase extends Change {
@@ -20,10 +20,10 @@ export interface ErrorCase extends Change {
   /** The whole body. */
   raw?: string;
   /** The violation of the local service. */
-  goesWrong?: Wrong;
+  fault?: ServiceFault;
   /** More members of the problem. */
   members?: Record<string, unknown>;
-  /** All violations that are to be listed. */
+  /** All violations that the answer must list. */
   violations?: readonly Violation[];
   retryAfter?: boolean;
 }
@@ -42,13 +42,13 @@ export function error(
   return { operation, says, status: Number(status), type: type as ProblemType, ...more };
 }
 
-/** One case of the walk, with its rows. */
+/** One case, with its rows. */
 export interface Case {
   title: string;
   stands: readonly Stand[];
   /** The error that it is answered with, as `400 malformed_json`. */
   error?: string;
-  /** The rules that it breaks, by the words that answers have for them. */
+  /** The rules that it breaks, by their names in answers. */
   broken?: readonly string[];
   run(world: World): Promise<unknown>;
 }
@@ -65,7 +65,7 @@ export function breaks(row: string, rule: string, sentence: string, run: Run): C
   return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: false }], run };
 }
 
-/** It covers no row of the specification, but a decision of ours. */
+/** It covers no row of the specification, but our own decision. */
 export function decided(title: string, run: Run): Case {
   return { title, stands: [], run };
 }
@@ -98,9 +98,9 @@ export function ofField({ row, rule, says, violations, ...change }: FieldCase): 
   return { ...refused, broken: violations.map((violation) => violation.rule) };
 }
 
-/** A case of the table of errors: answered as it says, and nothing is sent or opened. */
+/** A case of the table of errors: it gets the expected answer, and nothing is sent or opened. */
 export function ofError(problem: ErrorCase): Case {
-  const { raw, goesWrong, members = {}, violations = [], retryAfter = false, status, type, ...change } = problem;
+  const { raw, fault, members = {}, violations = [], retryAfter = false, status, type, ...change } = problem;
   const run = async (world: World) => {
     world.service.outbox.clear();
     const before = accountsSoFar(world);
@@ -111,11 +111,11 @@ export function ofError(problem: ErrorCase): Case {
     if (retryAfter) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(world.service.outbox.list()).toEqual([]);
   };
-  return meets(problem, goesWrong === undefined ? run : (world) => whileWrong(world, ...goesWrong, () => run(world)));
+  return meets(problem, fault === undefined ? run : (world) => withFault(world, ...fault, () => run(world)));
 }
 
-/** Makes the next calls to a service or a connection go wrong, for as long as this takes. */
-export async function whileWrong<T>(
+/** Makes the next calls to a service or a connection fail while the work runs. */
+export async function withFault<T>(
   { service }: World,
   target: string,
   fault: Fault,

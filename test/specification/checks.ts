@@ -51,7 +51,7 @@ export function checkProblem(answer: Answer, status: number, type: string): void
   expect({ status: answer.status, type: answer.body?.type }).toEqual({ status, type });
 }
 
-/** The gateway's own answer to a route that there is not. */
+/** The gateway's own answer to an unknown route. */
 export function checkNotFound(answer: Answer, method = 'POST'): void {
   expect(answer.status).toBe(404);
   expect(answer.text).toBe(method === 'HEAD' ? '' : '{"message":"Not Found"}');

@@ -5,7 +5,7 @@ import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
 import { RULES } from '../../lib/validators/primitives.ts';
 import { FIELDS } from './fields.ts';
 import { PARTS } from './parts.ts';
-import { FIELD_STANDS, ROWS } from './rows.ts';
+import { FIELD_VERDICTS, ROWS } from './rows.ts';
 import { SEVERAL_ERRORS } from './several-errors.ts';
 import { gaps } from './table.ts';
 
@@ -13,10 +13,10 @@ const cases = Object.values(PARTS).flatMap((parts) =>
   parts.flatMap(({ sections }) => sections.flatMap((section) => section.cases)),
 );
 const values = Object.values(FIELDS).flat();
-const stands = [...cases.flatMap((one) => one.stands), ...FIELD_STANDS];
+const stands = [...cases.flatMap((one) => one.stands), ...FIELD_VERDICTS];
 
 describe('Nothing of the specification is missing', () => {
-  it('every case is walked by a test file', () => {
+  it('every case is run by a test file', () => {
     const walked = readdirSync(import.meta.dirname)
       .filter((name) => name.endsWith('.test.ts'))
       .map((name) => /walk\(PARTS\.(\w+)\)/.exec(readFileSync(`${import.meta.dirname}/${name}`, 'utf8'))?.[1])

@@ -10,7 +10,7 @@ import type { Section } from './walk.ts';
 const ROWS = { registration: '4.1 registration', tp5: '4.2 tp5 account', tp4: '4.3 tp4 account' } as const;
 const pathOf = (operation: Operation) => PATHS[operation].replace('{user_id}', CLIENT.id);
 
-/** Every other method and path is the gateway's to refuse. */
+/** The gateway refuses every other method and path. */
 function elsewhere(operation: Operation): Case[] {
   const row = ROWS[operation];
   const path = pathOf(operation);

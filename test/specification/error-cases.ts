@@ -3,7 +3,7 @@ import { checkAnswer } from '../support/openapi.ts';
 import { scriptedTcp } from '../support/scripted-tcp.ts';
 import { ACCOUNT_ERRORS } from './account-errors.ts';
 import { call, JSON_TYPE, newEmail, newKey, newSource, request } from './caller.ts';
-import { type Case, type ErrorCase, error, meets, ofError, whileWrong } from './cases.ts';
+import { type Case, type ErrorCase, error, meets, ofError, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { openAccount } from './promises.ts';
 import { RECORDS } from './records.ts';
@@ -25,7 +25,7 @@ const NEVER_SETTLED: Case = meets(
   async (world) => {
     const change: Change = { operation: 'tp4', body: { connection_id: 'tp4-plugin' }, headers: newKey() };
     const source = newSource();
-    const first = await whileWrong(world, 'tp4-plugin', { kind: 'reply_lost', times: 1 }, () =>
+    const first = await withFault(world, 'tp4-plugin', { kind: 'reply_lost', times: 1 }, () =>
       call(world, change, { source }),
     );
     checkProblem(first, 504, 'account_outcome_unknown');
@@ -66,7 +66,7 @@ export const ERROR_SECTIONS: readonly Section[] = [
   },
 ];
 
-const CHOOSY = { id: 'tp4-choosy', platform: 'tp4', protocol: 'interface-gateway', host: '127.0.0.1' } as const;
+const STRICT_SERVER = { id: 'tp4-strict', platform: 'tp4', protocol: 'interface-gateway', host: '127.0.0.1' } as const;
 
 /** None of the simulated servers refuses a leverage of 1 to 5000, as real ones may. */
 export function choosyPlatform(): Part {
@@ -76,15 +76,15 @@ export function choosyPlatform(): Part {
     async begin() {
       platform = await scriptedTcp((socket) => socket.end('ERROR\r\ninvalid LEVERAGE\r\nend\r\n'));
       const place = {
-        ...CHOOSY,
+        ...STRICT_SERVER,
         port: platform.port,
         demo: false,
         logins: { from: 1, to: 9_999 },
-        secret: CHOOSY.id,
+        secret: STRICT_SERVER.id,
         code_page: 'windows-1252',
       } as const;
       return {
-        records: { ...RECORDS, connections: [place], local_secrets: { [CHOOSY.id]: { master: 'secret' } } },
+        records: { ...RECORDS, connections: [place], local_secrets: { [STRICT_SERVER.id]: { master: 'secret' } } },
       };
     },
     end: () => platform?.close(),
@@ -94,7 +94,7 @@ export function choosyPlatform(): Part {
         cases: [
           ofError(
             error('tp4', '400 validation_failed', 'a leverage that the platform does not offer', {
-              body: { connection_id: CHOOSY.id },
+              body: { connection_id: STRICT_SERVER.id },
               violations: listed('not_offered@#/leverage'),
             }),
           ),

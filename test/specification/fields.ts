@@ -15,8 +15,8 @@ export const FIELDS = {
 } as const satisfies Record<string, readonly FieldCase[]>;
 
 /**
- * Those that are sent to the running service too. They show that it asks the rules: the first good value of each row and of
- * each promise, and the first value that breaks a rule in an operation.
+ * Those that are sent to the running service too. They show that it applies the rules: the first good value of each
+ * row and of each promise, and the first value that breaks a rule in an operation.
  */
 export function overHttp(cases: readonly FieldCase[]): FieldCase[] {
   const shown = new Set<string>();

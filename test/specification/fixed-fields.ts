@@ -388,7 +388,7 @@ export const ROOT_FIELDS: Field[] = [
 const BRITISH = { country_code: '44', number: '7400123456' };
 const CANADIAN = { country_code: '1', number: '4165551234' };
 
-/** Values of two fields that have to agree. */
+/** Values of two fields that must agree. */
 export const AGREEING_FIELDS: FieldCase[] = [
   {
     row: '2.1 repeat_password',

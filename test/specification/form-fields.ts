@@ -62,7 +62,7 @@ const PEOPLE: Field['values'] = {
     ...['length@/1/id', 'length@/1/name'],
   ),
   'decided: at most 20,000 characters of JSON': limit(20_000, peopleOf),
-  // Each person is two of them.
+  // Each person counts for two of them.
   'decided: at most 20 levels deep': limit(20, (size) => [{ more: nested(size - 2) }], 'nesting'),
   'decided: at most 100': limit(100, (size) => new Array(size).fill({ id: '1', name: 'Ann' }), 'too_many'),
 };

@@ -68,7 +68,7 @@ export async function checkRules(one: RuleCase & Pick<FieldCase, 'readAs'>): Pro
   const kept = JSON.parse(JSON.stringify(judgment.kept)) as Record<string, unknown>;
   if (one.readAs === undefined) {
     expect(JSON.parse(raw)).toMatchObject(kept);
-    // Changed values are documented in words.
+    // The document describes changed values in words.
     checkDocumented(one.operation, raw);
   } else {
     for (const [key, value] of Object.entries(one.readAs)) {

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { bodyOf, call, newKey, newSource } from './caller.ts';
-import { type Case, decided, meets, whileWrong } from './cases.ts';
+import { type Case, decided, meets, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { OPERATIONS, type Operation } from './table.ts';
 import type { Section } from './walk.ts';
@@ -9,7 +9,10 @@ import type { Section } from './walk.ts';
 const TARGETS = { registration: 'ses', tp5: 'tp5-live', tp4: 'tp4-gateway' } as const;
 const SUCCESS = { registration: 204, tp5: 200, tp4: 200 } as const;
 
-/** What a key means is shown by the tests of its records, of registrations and of the ledger; here, that it is asked. */
+/**
+ * The tests of key records, registrations and the ledger show the meaning of a key. These cases show that each
+ * operation uses it.
+ */
 function repeated(operation: Operation): Case[] {
   return [
     decided(`${operation}: the same key and body are answered again, and nothing is done twice`, async (world) => {
@@ -44,7 +47,7 @@ function workedOn(operation: Operation): Case {
     const change = { operation, headers: newKey(), body: bodyOf({ operation }) };
     const source = newSource();
     const target = TARGETS[operation];
-    await whileWrong(world, target, { kind: 'slow', ms: 1_500, times: 1 }, async () => {
+    await withFault(world, target, { kind: 'slow', ms: 1_500, times: 1 }, async () => {
       const first = call(world, change, { source });
       await expect.poll(() => world.service.faults(target).list()).toEqual([]);
       const second = await call(world, change, { source });

@@ -11,7 +11,7 @@ const installed = (sections: readonly Section[]): Part => ({
   sections,
 });
 
-/** Every case, by the test file that walks it. */
+/** Every case, by the test file that runs it. */
 export const PARTS: Readonly<Record<'registration' | 'accounts' | 'answers' | 'sending', readonly Part[]>> = {
   registration: [installed(REGISTRATION_SECTIONS)],
   accounts: [installed(ACCOUNT_SECTIONS), choosyPlatform()],

@@ -17,9 +17,9 @@ export const MORE_KEYS = {
 export const OPTIONS = ['fx', 'metals', 'indices'];
 
 export const FORM = 'FORMSPEC';
-/** Asks for one field of every type. */
+/** Has one field of every type. */
 export const DEMANDING_FORM = 'FORMREQD';
-/** Asks for a consent. */
+/** Has a field for a consent. */
 export const CONSENT_FORM = 'FORMMUST';
 
 const fields: FormField[] = [

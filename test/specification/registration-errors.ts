@@ -1,4 +1,4 @@
-import { type ErrorCase, error, MANY_TIMES, type Wrong } from './cases.ts';
+import { type ErrorCase, error, MANY_TIMES, type ServiceFault } from './cases.ts';
 import { CLIENT, keyOf } from './records.ts';
 import { choicesOf, textFile } from './samples.ts';
 import { listed, OPERATIONS, type Operation } from './table.ts';
@@ -7,7 +7,7 @@ import { listed, OPERATIONS, type Operation } from './table.ts';
 const MALFORMED = ['', '{', '[]', '{"__proto__":1}'];
 const OTHER_TYPES = ['', 'text/plain'];
 
-const refused = (target: string): Wrong => [target, { kind: 'refused', times: MANY_TIMES }];
+const refused = (target: string): ServiceFault => [target, { kind: 'refused', times: MANY_TIMES }];
 
 function ofEveryOperation(operation: Operation): ErrorCase[] {
   return [
@@ -17,7 +17,7 @@ function ofEveryOperation(operation: Operation): ErrorCase[] {
         headers: { 'content-type': type },
       }),
     ),
-    error(operation, '500 internal_error', 'a database that refuses', { goesWrong: refused('dynamodb') }),
+    error(operation, '500 internal_error', 'a database that refuses', { fault: refused('dynamodb') }),
   ];
 }
 
@@ -64,12 +64,12 @@ const OF_REGISTRATION: readonly ErrorCase[] = [
   ...Object.entries(SERVICES).map(([otp_type, service]) =>
     error(operation, '502 otp_delivery_failed', `otp_type ${otp_type} that its service refuses`, {
       body: { otp_type },
-      goesWrong: refused(service),
+      fault: refused(service),
     }),
   ),
   error(operation, '500 internal_error', 'a store of documents that is down', {
     body: withDocuments(10),
-    goesWrong: refused('s3'),
+    fault: refused('s3'),
   }),
 ];
 

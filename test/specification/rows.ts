@@ -2,7 +2,7 @@ import { FIELDS } from './fields.ts';
 import { PHONE_CHANNELS, type Row, rowsOf, type Stand, VERSIONS, type Version } from './table.ts';
 
 /** The values of all fields, as stands. */
-export const FIELD_STANDS: readonly Stand[] = Object.values(FIELDS)
+export const FIELD_VERDICTS: readonly Stand[] = Object.values(FIELDS)
   .flat()
   .map(({ row, rule, violations }) => ({ row, rule, kept: violations.length === 0 }));
 
@@ -34,7 +34,7 @@ function ofAccounts(version: Version): Row[] {
   ];
 }
 
-/** What single values of fields do not show: whole rows, and more words of the rows of fields. */
+/** What single values of fields do not show: whole rows, and further rules of the rows of fields. */
 const BEYOND_FIELDS: readonly Row[] = [
   {
     id: '1 registration',
@@ -68,4 +68,4 @@ const BEYOND_FIELDS: readonly Row[] = [
  * Every row of the specification, with the text of its columns; words that begin with `decided` are a decision of ours.
  * Section 8 repeats limits of 2.1 and 2.3. Sections 3, 5 and 6 have no rows; section 9 is in the paths of section 4.
  */
-export const ROWS: readonly Row[] = [...rowsOf(FIELD_STANDS), ...BEYOND_FIELDS];
+export const ROWS: readonly Row[] = [...rowsOf(FIELD_VERDICTS), ...BEYOND_FIELDS];

@@ -24,7 +24,7 @@ function unknown(operation: Operation): RuleCase[] {
     ),
     {
       operation,
-      says: 'an unknown member with a name of 255 characters, and one of 256, which is not told,',
+      says: 'an unknown member with a name of 255 characters, and one of 256, whose name is not repeated,',
       body: { ['x'.repeat(255)]: 1, ['x'.repeat(256)]: 1 },
       violations: listed(`unknown_field@#/${'x'.repeat(255)}`, 'unknown_field@#'),
     },

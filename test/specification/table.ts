@@ -55,7 +55,7 @@ export interface Change {
 export interface RuleCase extends Change {
   /** The request, in words. */
   says: string;
-  /** All violations that are to be listed; none: the request is accepted. */
+  /** All violations that the answer must list; none: the request is accepted. */
   violations: readonly Violation[];
   /** The countries whose numbers get messages, if not all of them. */
   served?: readonly string[];

@@ -11,13 +11,16 @@ export interface Section {
   cases: readonly Case[];
 }
 
-/** Sections that are walked with one service. */
+/** Sections that run with one service. */
 export interface Part extends Surroundings {
   title: string;
   sections: readonly Section[];
 }
 
-/** Values of fields: the good ones run side by side; not so the bad ones, which look at all that was done. */
+/**
+ * Values of fields: the good ones run side by side; the bad ones run one by one, because they check all effects of the
+ * service.
+ */
 export function sideBySide(title: string, cases: readonly Case[]): Section[] {
   const isGood = ({ stands }: Case) => stands.every(({ kept }) => kept);
   return [

@@ -152,7 +152,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
   const { send, ask, passwords, refusals } = callsOf(environments);
   const written = () => writtenIn(reader, { environments, outbox, refusals });
 
-  /** The places of passwords, secrets or client data that must not be there. */
+  /** The places that hold passwords, secrets or client data and must not. */
   async function leaks(): Promise<string[]> {
     const texts = await written();
     const derived = derivedPasswords(await itemsOf(reader, TABLES.operations));

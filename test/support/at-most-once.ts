@@ -16,7 +16,7 @@ interface Opened {
 
 const CODE = { kind: 'code', code: '012345' } as const;
 
-/** The tests that every channel passes: what certainly failed is known to have failed, and nothing is sent twice. */
+/** The tests that every channel passes: a certain failure is reported as certain, and nothing is sent twice. */
 export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void {
   it.each([
     ['throttled', 'retryable'],

@@ -85,7 +85,7 @@ function callOf(request: IncomingMessage, body: string): Call {
   return { service, operation, input, isQuery, action: `${prefix}:${operation}`, resource };
 }
 
-/** What IAM asks for: a transaction needs the rights of its single writes. */
+/** The rights that IAM checks: a transaction needs those of its single writes. */
 function neededFor({ action, resource, input }: Call): AwsCall[] {
   const writes = input.TransactItems as Record<string, { TableName: string }>[] | undefined;
   // SQS moves the messages with the rights of its caller.

@@ -30,7 +30,7 @@ export async function cheapHash(password: string, nonce: Buffer): Promise<string
   return `$argon2id$v=19$m=8,t=1,p=1$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** A hash names its own cost. */
+/** A hash holds its own cost. */
 async function isPassword(phc: string | undefined, password: string): Promise<boolean> {
   return phc === undefined || verifyPassword(phc, password);
 }

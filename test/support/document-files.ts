@@ -1,4 +1,4 @@
-/** The smallest files of their kinds. */
+/** The smallest valid file of each type. */
 export const FILES = {
   pdf: Buffer.from('%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n'),
   png: Buffer.from(

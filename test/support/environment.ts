@@ -59,7 +59,7 @@ process.on('message', ({ event, ms }: Invocation) => {
   handler(event, context as Context).then(
     (answer) => {
       say({ kind: 'answer', answer });
-      // So that the next process starts sooner, with all that a call needs; most end without a chance to write it.
+      // So that the next process starts sooner, with all that a call needs; most are killed before they could write it.
       flushCompileCache();
     },
     () => say({ kind: 'crash' }),

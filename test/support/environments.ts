@@ -23,7 +23,7 @@ export interface Run {
 }
 
 export interface EnvironmentsOptions {
-  /** The time of the world that they are in. */
+  /** The clock of their world. */
   clock?: WorldClock;
   /** By how much the wall clock of each new environment is wrong, in milliseconds. */
   skewMs?: () => number;
@@ -203,7 +203,7 @@ export class Environments {
     }
     child.on('error', () => {});
     child.on('message', (message: Message) => {
-      if (message.kind === 'refused') tellOfRefusal(message.port);
+      if (message.kind === 'refused') reportRefusedConnection(message.port);
     });
     await Promise.race([once(child, 'message'), once(child, 'exit')]);
     if (child.exitCode !== null) throw new Error(`${functionName} does not start: ${this.log.slice(-3).join('')}`);
@@ -232,7 +232,7 @@ function isStopped({ pid, exitCode, signalCode }: ChildProcess): boolean {
   try {
     return /^\d+ \(.*\) [TZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // It is gone, or this system does not say.
+    // It has ended, or this system does not report it.
     return true;
   }
 }
@@ -256,7 +256,7 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
 const loading = pLimit(2);
 
 /** In this process, with the simulated services: they watch its sockets for refused connections. */
-function tellOfRefusal(port: number): void {
+function reportRefusedConnection(port: number): void {
   const socket = new EventEmitter();
   socket.on('error', () => {});
   channel('net.client.socket').publish({ socket });

@@ -3,7 +3,7 @@ import type { Table } from '../../lib/aws/dynamodb.ts';
 
 type Around = <T>(method: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-/** A table whose calls are made by something else. */
+/** A table whose calls another party makes. */
 export function around(table: Table, make: Around): Table {
   const methods = Object.entries(table as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
     ([name, method]) => {
@@ -20,19 +20,19 @@ export function around(table: Table, make: Around): Table {
 /** Chooses the next of the waiting calls. */
 export type Choose = (waiting: number) => number;
 
-/** Lets several work on one table at once, one call at a time, in the order that `choose` decides. */
+/** Runs several actors on one table, one call at a time, in the order that `choose` returns. */
 export async function interleave<T>(
   table: Table,
   actors: readonly ((table: Table) => Promise<T>)[],
   choose: Choose,
 ): Promise<T[]> {
   const waiting: (() => Promise<void>)[] = [];
-  function inTurn<Result>(call: () => Promise<Result>): Promise<Result> {
+  function serialize<Result>(call: () => Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       waiting.push(() => call().then(resolve, reject));
     });
   }
-  const ordered = around(table, (_, call) => inTurn(call));
+  const ordered = around(table, (_, call) => serialize(call));
   const results = Promise.all(actors.map((actor) => actor(ordered)));
   for (;;) {
     // By now every actor is waiting for a call or has ended: they wait for nothing else.
@@ -43,7 +43,7 @@ export async function interleave<T>(
   }
 }
 
-/** Runs something once for every sequence of choices that it can meet. @returns how many there are */
+/** Runs something once for every possible sequence of choices. @returns their number */
 export async function everyOrder(run: (choose: Choose) => Promise<void>): Promise<number> {
   let path: { choice: number; of: number }[] = [];
   for (let runs = 1; ; runs += 1) {

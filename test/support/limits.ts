@@ -52,7 +52,7 @@ export class LimitsWorld {
     return this.#database;
   }
 
-  /** From here on nothing was ever counted. */
+  /** From here on all counts are empty. */
   forget(): void {
     this.#test += 1;
     this.now = Date.UTC(2026, 0, 1) + this.#test;
@@ -97,7 +97,7 @@ export class LimitsWorld {
     return passage;
   }
 
-  /** The counters that a request meets, by their kinds. */
+  /** The counters of a request, by their kinds. */
   async counters(
     { source, recipient }: Required<Asked>,
     settings: Partial<Limits> = {},

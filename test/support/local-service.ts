@@ -20,7 +20,7 @@ export const PHONE = { country_code: '44', number: '7400123499' };
 type At = Pick<LocalService, 'url'>;
 let callers = 0;
 
-/** Each call comes from an address of its own, so that no limit is met by chance. */
+/** Each call comes from a separate address, so that no limit is reached unintentionally. */
 export async function call({ url }: At, path: string, body: unknown, headers: Record<string, string> = {}) {
   callers += 1;
   const answer = await fetch(url + path, {

@@ -14,7 +14,7 @@ interface Loud {
 }
 
 /**
- * Starts the local service in a process of its own, which logs all that it ever would, so that a test can read it.
+ * Starts the local service in a process of its own, with all its logs, so that a test can read them.
  * @param isHurried its requests may be short of time (`hurried`), and its password hashes are cheap
  */
 export async function loudService(environment: Record<string, string>, isHurried = false): Promise<Loud> {

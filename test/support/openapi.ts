@@ -176,7 +176,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** By the schema of its type: of all that may be answered, an error would list those of every type. */
+/** By the schema of its type: else an error would list the differences from every type. */
 function problemDifferences(
   schema: Schema,
   type: string,

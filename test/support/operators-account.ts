@@ -127,7 +127,7 @@ export async function undeliveredEvent({ service }: Operators): Promise<void> {
   service.faults('crm').clear();
 }
 
-/** An opening of an account whose outcome only an operator can say. */
+/** An opening of an account whose outcome only an operator can decide. */
 export async function unknownOperation(operators: Operators): Promise<{ id: string; login: number }> {
   operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
   const { body } = await openAccount(operators.service, 'tp4', { connection_id: 'tp4-live-1', group: 'standard' });

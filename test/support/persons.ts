@@ -10,7 +10,7 @@ export interface Person {
 }
 
 export interface Persons {
-  /** A person that was not there before. */
+  /** A new person. */
   stranger(): Person;
   /** A client whose addresses were not used before. */
   client(): Person;

@@ -51,7 +51,7 @@ interface Change {
   table?: ReturnType<typeof stepping>;
   isClient?: boolean;
   limit?: LimitDecision;
-  /** Given, the directory and the limit are real too. */
+  /** If given, the directory and the limit are real too. */
   step?: Step;
   signal?: AbortSignal;
 }
@@ -238,14 +238,14 @@ export class RegistrationScene {
     const put = call((key) => this.passing.add(key));
     return {
       put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
-      tags: notAskedFor,
-      putTags: notAskedFor,
+      tags: notUsed,
+      putTags: notUsed,
       deleteTags: call((key) => this.passing.delete(key)),
     };
   }
 }
 
-const notAskedFor = () => Promise.reject(new Error('not asked for'));
+const notUsed = () => Promise.reject(new Error('not used here'));
 
 function hashOf(password: string, salt: Buffer): string {
   return `hash of ${password} with ${salt.toString('hex')}`;

@@ -149,7 +149,7 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
 }
 
 /** The parts of an answer that should not differ between two. */
-export function whatIsTold(reply: Reply) {
+export function visibleAnswer(reply: Reply) {
   const own = ['date', 'x-request-id', 'apigw-requestid'];
   return {
     status: reply.status,

@@ -1,6 +1,6 @@
 /**
- * The number of runs of a property that uses the database. In `npm test` that is a few times; `.ci/run` sets
- * `TEST_RUNS` and tries it so many times as often.
+ * The number of runs of a property that uses the database. In `npm test` it is small; `.ci/run` multiplies it by
+ * `TEST_RUNS`.
  */
 export function runs(few: number): { numRuns: number } {
   return { numRuns: few * Number(process.env.TEST_RUNS ?? 1) };

@@ -53,7 +53,7 @@ export function placesOf(secrets: Iterable<string>, texts: Readonly<Record<strin
   return search([...secrets].flatMap(writings), texts);
 }
 
-/** What of a client's record is the client's own. */
+/** The personal data of a client's record. */
 export interface PersonalData {
   name: string;
   email: string;

@@ -29,7 +29,7 @@ export function clientOf(server: { url: string }) {
   };
 }
 
-/** A signal that never comes in the time of a test. */
+/** A signal that does not abort during a test. */
 export function patient(): AbortSignal {
   return new AbortController().signal;
 }

@@ -13,16 +13,16 @@ export interface CfnResource {
 
 const made = new Map<string, Template>();
 
-/** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is asked. Made once. */
+/** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is checked. Made once. */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
   const key = JSON.stringify(settings);
-  const template = made.get(key) ?? synthesizeAnew(settings);
+  const template = made.get(key) ?? synthesizeFresh(settings);
   made.set(key, template);
   return template;
 }
 
 /** The same for settings that are looked at once: a template is large. */
-export function synthesizeAnew(settings: Record<string, unknown>): Template {
+export function synthesizeFresh(settings: Record<string, unknown>): Template {
   return inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) => Template.fromStack(stack));
 }
 
@@ -45,7 +45,7 @@ export function inBareApp<T>(
 
 export const SENDER = { senderAddress: 'no-reply@acme.example' };
 
-/** Settings that use everything there is. */
+/** Settings that switch every feature on. */
 export const EVERYTHING = {
   stage: 'full',
   allowedOrigins: ['https://www.acme.example', 'http://localhost:5173'],

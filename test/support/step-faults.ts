@@ -2,7 +2,7 @@ import { ConditionFailed, type Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { around } from './interleave.ts';
 
-/** Does a call of the use case to something outside, by its name; a test may have it go wrong. */
+/** Makes an outgoing call of the use case, by its name; a test may make it fail. */
 export type Step = <T>(name: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 export const atOnce: Step = (_, call) => call();
@@ -19,10 +19,10 @@ export type StepFault = (typeof FAULTS)[number];
 const DONE: readonly StepFault[] = ['answer lost', 'unanswered', 'killed after'];
 
 /**
- * Steps of one request, of which one goes wrong.
+ * Steps of one request, of which one fails.
  * @param at the name of the step, with its number where others have the same: `registrations.update 2`
  */
-export function stepsWith(at?: string, fault?: StepFault) {
+export function faultySteps(at?: string, fault?: StepFault) {
   const names: string[] = [];
   const time = new AbortController();
   const death = Promise.withResolvers<'killed'>();
@@ -45,7 +45,7 @@ export function stepsWith(at?: string, fault?: StepFault) {
   return { names, step, signal: time.signal, died: death.promise };
 }
 
-/** A condition may keep a write from being done. */
+/** A condition may prevent a write. */
 function orThrowUnlessRefused(error: unknown): void {
   if (!(error instanceof ConditionFailed)) throw error;
 }

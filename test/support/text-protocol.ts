@@ -24,7 +24,7 @@ export const DIALECTS = ['web-registration', 'interface-gateway'] as const;
 type Dialect = (typeof DIALECTS)[number];
 
 /** Time limits for a test that waits for them to pass. */
-export const HASTY = { answerTimeoutMs: 250 };
+export const SHORT_TIMEOUTS = { answerTimeoutMs: 250 };
 
 interface TextPlatformChanges extends Partial<TextLimits> {
   code_page?: string;
@@ -98,7 +98,7 @@ export function answering(text: string, { close = true } = {}): Promise<Scripted
   });
 }
 
-/** The command lines that an order comes to, without `QUIT`. */
+/** The command lines of an order, without `QUIT`. */
 export async function commandsOf(protocol: Dialect, changes: Partial<AccountOrder>): Promise<string[]> {
   const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
   const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';

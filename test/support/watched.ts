@@ -1,4 +1,4 @@
-/** A value that counts how often anything in it is looked at: a member read or asked for, or the names of all listed. */
+/** A value that counts how often it is read: a member, the test for a member, or the list of all names. */
 export function watched<T extends object>(value: T): { value: T; looks(): number } {
   let looks = 0;
   const count = <R>(result: R): R => {

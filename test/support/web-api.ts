@@ -53,7 +53,7 @@ const START = '{"retcode":"0 Done","srv_rand":"73007dc7184747ce0f7c98516ef1c851"
 
 /**
  * A TLS server that authenticates as it should, and answers every other request as the test says.
- * `impostor`: it takes any proof and has none of its own.
+ * `impostor`: it accepts any proof and has none of its own.
  */
 export async function scriptedServer(
   answer: (request: ScriptedRequest, response: ServerResponse) => void,
@@ -89,7 +89,7 @@ export async function scriptedServer(
 
 interface ScriptedOptions {
   impostor?: boolean;
-  /** What `auth/start` is answered with, word for word. */
+  /** The exact answer to `auth/start`. */
   start?: string;
 }
 
@@ -98,7 +98,7 @@ export interface ScriptedServer {
   ca: string;
   /** Without those of authentication. */
   requests: ScriptedRequest[];
-  /** From now on authentication is met with silence. */
+  /** From now on authentication gets no answer. */
   stopAuthentication(): void;
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 interface Sleeper {
-  /** On this clock. */
+  /** In milliseconds, by this clock. */
   at: number;
   wake(): unknown;
 }
@@ -22,7 +22,7 @@ export class WorldClock {
     return Date.now() + this.aheadMs;
   }
 
-  /** Ends without a word when the signal aborts. */
+  /** Ends without an error when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const sleeper: Sleeper = { at: this.now() + ms, wake: () => wake() };
@@ -57,7 +57,7 @@ export class WorldClock {
     return first;
   }
 
-  /** Never back. */
+  /** It never goes back. */
   #moveTo(at: number): void {
     this.aheadMs = Math.max(this.aheadMs, at - Date.now());
     this.onMove();

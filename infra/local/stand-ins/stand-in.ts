@@ -151,7 +151,7 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
   } satisfies StandIn;
 }
 
-const ANYBODY: Caller = { name: 'anybody' };
+const ANYONE: Caller = { name: 'anyone' };
 
 /**
  * Who signed a request for this service, by the access key in its signature's credential scope. The signature itself is
@@ -163,7 +163,7 @@ function findCaller({ headers, url }: IncomingMessage, signingName: string, call
   const credential = inHeader ?? new URL(url ?? '/', 'http://localhost').searchParams.get('X-Amz-Credential') ?? '';
   const [, key = '', service] = /^([^/]+)\/\d{8}\/[a-z0-9-]+\/([\w-]+)\/aws4_request$/.exec(credential) ?? [];
   if (service !== signingName) return undefined;
-  return callers === undefined ? ANYBODY : callers.get(key);
+  return callers === undefined ? ANYONE : callers.get(key);
 }
 
 /** Of the form that AWS uses for request and message ids. */

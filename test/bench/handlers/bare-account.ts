@@ -30,7 +30,8 @@ export interface BareOrder {
 
 /**
  * An account as it would be opened with the SDK alone: the same clients, of which the same ones are loaded on first
- * use, the same calls in the obvious order, and the platform's own protocol as `open` speaks it. No rules, no failures.
+ * use, the same calls in the obvious order, and the platform's own protocol, which `open` implements. No rules, no
+ * error handling.
  */
 export function bareAccountHandler(
   version: 'tp5' | 'tp4',
@@ -80,8 +81,8 @@ export function bareAccountHandler(
     const account = { pk: event.pathParameters.user_id, sk: `${version}#${order.connection_id}#${login}`, login };
     await database.send(new PutCommand({ TableName: env.ACCOUNTS_TABLE, Item: account }));
     await move('finished');
-    await tell({ ...account, operationId });
-    await move('told');
+    await publish({ ...account, operationId });
+    await move('published');
     if (order.send_email === true) await sendMail(login);
     if (order.send_pop_up === true) await sendPopUp(login);
     return {
@@ -96,7 +97,7 @@ export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_passwo
 
 let events: EventBridgeClient | undefined;
 
-async function tell(account: object): Promise<void> {
+async function publish(account: object): Promise<void> {
   const { EventBridgeClient, PutEventsCommand } = await import('@aws-sdk/client-eventbridge');
   events ??= new EventBridgeClient({});
   const Detail = JSON.stringify(account);

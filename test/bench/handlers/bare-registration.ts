@@ -7,7 +7,7 @@ import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } fr
 
 /**
  * A registration as it would be with the SDK alone: the same clients, of which the same ones are loaded on first use, the
- * same calls in the same order, the same password hash. No rules, no limits that limit, no failures, no words.
+ * same calls in the same order, the same password hash. No rules, no effective limits, no error handling, no texts.
  */
 
 const database = DynamoDBDocumentClient.from(new DynamoDBClient({}));

@@ -6,7 +6,7 @@ import { BARE_PASSWORDS, bareAccountHandler } from './bare-account.ts';
 export const handler = bareAccountHandler('tp4', async ({ host, port }, secret, order) => {
   const { master } = JSON.parse(secret) as { master: string };
   const { master_password, investor_password } = BARE_PASSWORDS;
-  // The plug-in lets one visitor open one account in a while.
+  // The plug-in limits how often one visitor may open an account.
   const visitor = `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
   const values =
     `MASTER=${master}|IP=${visitor}|GROUP=1|NAME=Ann Lee|PASSWORD=${master_password}|` +

@@ -1,9 +1,9 @@
-/** Parses the body, and nothing else: what every refusal costs at least. */
+/** Parses the body, and nothing else: the minimum cost of a refusal. */
 export const handler = async ({ body }: { body: string }) => {
   try {
     JSON.parse(body);
   } catch {
-    // A body that is no JSON is parsed as far as it goes.
+    // An invalid body is parsed up to its error.
   }
   return { statusCode: 204 };
 };

@@ -20,7 +20,7 @@ interface AlarmNumbers {
 
 describe('Alarms', () => {
   const TOPICS: Record<string, string> = { '<AlarmTopic>': 'page', '<NoticeTopic>': 'notice' };
-  /** Where each alarm is published, and for how much of which metric within how many minutes it rings. */
+  /** The topic, metric, threshold and minutes of each alarm. */
   const rows = (of: Template) =>
     alarmsOf(of)
       .map(({ name, actions, metric, dimensions, properties }) => {
@@ -34,7 +34,7 @@ describe('Alarms', () => {
       })
       .sort();
 
-  it('page a person for at most 15 reasons, give notice of others, and ring for this much in this many minutes', () => {
+  it('page a person for at most 15 reasons, and have the topic, metric, threshold and minutes of the table', () => {
     const inFull = rows(full);
     expect(inFull).toMatchInlineSnapshot(`
       [
@@ -106,9 +106,9 @@ describe('Alarms', () => {
 
   it('fire without data only if an event must happen', () => {
     for (const { name, missingData, comparison } of all.filter(({ rule }) => rule === undefined)) {
-      const mustHappen = name === 'SettlerFails';
-      expect([name, missingData]).toEqual([name, mustHappen ? 'breaching' : 'notBreaching']);
-      expect(comparison).toMatch(mustHappen ? /^LessThan/ : /^GreaterThanOrEqual/);
+      const isExpected = name === 'SettlerFails';
+      expect([name, missingData]).toEqual([name, isExpected ? 'breaching' : 'notBreaching']);
+      expect(comparison).toMatch(isExpected ? /^LessThan/ : /^GreaterThanOrEqual/);
     }
   });
 

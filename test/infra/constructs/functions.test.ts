@@ -238,7 +238,7 @@ describe('A new version', () => {
       expect(new Set(names.map((name) => name?.[1])).size).toBe(3);
       expect(new Set(names.map((name) => name?.[2])).size).toBe(1);
     }
-    // The settler has no callers to spare.
+    // The settler has no callers who would notice a bad version.
     const policies = aliases(made).map(({ UpdatePolicy }) => UpdatePolicy);
     const shifted = policies.filter((policy) => policy !== undefined);
     expect(policies).toHaveLength(4);

@@ -26,7 +26,7 @@ describe('The API', () => {
     ]);
   });
 
-  it('brings the policy that lets callers in', () => {
+  it('has a policy that admits callers', () => {
     const path = '<PublicApi>/$default/POST/public/v1/users/*';
     const Resource = [ARN('execute-api', `${path}/tp4/accounts`), ARN('execute-api', `${path}/tp5/accounts`)];
     expect(policy(template, 'GatewayOpenAccounts')).toMatchObject({
@@ -72,7 +72,7 @@ describe('The API', () => {
     expect(policy(template, 'CrmWriter')).toBeUndefined();
   });
 
-  it('lets in the roles that the settings name', () => {
+  it('admits the roles that the settings name', () => {
     full.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: ['crm-backend'] });
     template.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: Match.absent() });
   });
@@ -112,7 +112,7 @@ describe('The API', () => {
     expect(name).toMatch(/^\/aws\/vendedlogs\/broker-api-test\/access-/);
   });
 
-  it('answers no browser from elsewhere, unless its origin is named', () => {
+  it('answers no page of another origin, unless a setting names it', () => {
     const cors = (of: Template) => resources(of, 'AWS::ApiGatewayV2::Api').PublicApi?.Properties.CorsConfiguration;
     expect(cors(template)).toBeUndefined();
     expect(cors(full)).toEqual({

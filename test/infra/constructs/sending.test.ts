@@ -116,7 +116,7 @@ describe('Events', () => {
     });
   });
 
-  it('that a rule’s target did not take can go to an encrypted queue, from rules of this bus alone', () => {
+  it('that a rule’s target did not accept can go to an encrypted queue, from rules of this bus alone', () => {
     const [queue] = propertiesOf(template, 'AWS::SQS::Queue');
     expect(queue).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 1_209_600 });
     const [policy] = propertiesOf(template, 'AWS::SQS::QueuePolicy');
@@ -131,7 +131,7 @@ describe('Events', () => {
 describe('The webhook', () => {
   const { CrmQueue, CrmUndeliveredQueue } = resources(notified, 'AWS::SQS::Queue');
 
-  it('is there by the setting alone', () => {
+  it('exists only with the setting', () => {
     expect(functions(template)).not.toHaveProperty('NotifyCrm');
     expect(propertiesOf(template, 'AWS::SQS::Queue')).toHaveLength(1);
     template.resourceCountIs('AWS::Events::Rule', 0);

@@ -20,7 +20,7 @@ function callsSince(database: TestDatabase): string[] {
   return database.calls.splice(0).map(({ operation }) => operation);
 }
 
-/** What changes of a client and a connection cost in a table with this many other clients. */
+/** The cost of changing a client and a connection in a table with this many other clients. */
 async function callsWith(others: number) {
   const database = await testDatabase();
   const table = crmTable('crm', { ...clientSettings(database.url), ...PATIENT });

@@ -66,8 +66,8 @@ describe('a CRM file', () => {
   const RANGE = 'must hold at least 1000 logins: choose a range such as';
   const TWICE = { key: 'a', type: 'text' };
   /**
-   * The record, its change, the place in it, and how the rule begins. `crm-records.test.ts` shows the rules of one record
-   * alone; these are the kinds of places, and the rules of this file.
+   * The record, its change, the place in it, and the beginning of the rule. `crm-records.test.ts` shows the rules of
+   * one record alone; these are the kinds of places, and the rules of this file.
    */
   it.each<[record: string, change: object, place: string, rule: string]>([
     ['clients[0]', { email: 'ann' }, '.email', 'must be an email address'],
@@ -195,7 +195,7 @@ describe('local secrets', () => {
     return localSecretErrors(file).map(({ path, rule }) => `${path}: ${rule}`);
   }
 
-  it('are asked for by connections to real servers', async () => {
+  it('are required by connections to real servers', async () => {
     expect(await secretFaults(SECRETS)).toEqual([]);
     expect(await secretFaults({ ...SECRETS, 'platform/tp5-live-1': undefined })).toEqual([
       'local_secrets["platform/tp5-live-1"]: is missing; connections[0] is a real server and needs it',
@@ -215,7 +215,7 @@ describe('local secrets', () => {
     ]);
   });
 
-  it('are made for simulated servers', async () => {
+  it('are generated for simulated servers', async () => {
     expect(await secretFaults({}, 'local')).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ function open(order: { connection_id: string }, key: string) {
 }
 
 /** An opening whose answer is lost on a server that cannot be asked. */
-async function openInVain() {
+async function openWithLostAnswer() {
   const key = randomUUID();
   operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
   const { body } = await open(PLUG_IN, key);
@@ -60,7 +60,7 @@ beforeEach(async () => {
 
 describe('npm run crm -- operations --open', () => {
   it('lists unfinished operations and their missing steps', async () => {
-    const { id } = await openInVain();
+    const { id } = await openWithLostAnswer();
     const { code, out } = await operators.local('operations', '--open');
     expect(code).toBe(0);
     expect(out).toMatch(/^ID +USER +CONNECTION +GROUP +LOGIN +WHAT IS MISSING\n/);
@@ -71,7 +71,7 @@ describe('npm run crm -- operations --open', () => {
   });
 
   it('lists hundreds, the oldest first and last those of an operator, each once', async () => {
-    const { id } = await openInVain();
+    const { id } = await openWithLostAnswer();
     const [one = expect.fail()] = (await operators.items('operations')).filter(
       ({ operation_id }) => operation_id === id,
     );
@@ -105,10 +105,10 @@ describe('npm run crm -- operations --open', () => {
 
 describe('npm run crm -- operation', () => {
   it('shows the operation, the account on the server and the possible commands, and no secret', async () => {
-    const { id } = await openInVain();
+    const { id } = await openWithLostAnswer();
     const { code, out } = await operators.local('operation', id);
     expect(code).toBe(0);
-    for (const words of [`"operation_id": "${id}"`, '"group": "standard"', 'it cannot tell', '--login N', '--none'])
+    for (const words of [`"operation_id": "${id}"`, '"group": "standard"', 'it cannot say', '--login N', '--none'])
       expect(out).toContain(words);
     expect(out).not.toMatch(/nonce|fingerprint|lease/);
   });
@@ -116,7 +116,7 @@ describe('npm run crm -- operation', () => {
 
 describe('npm run crm -- settle', () => {
   it('by the login that was found writes the record, and a retry is answered with it', async () => {
-    const { id, retry } = await openInVain();
+    const { id, retry } = await openWithLostAnswer();
     const [account = expect.fail()] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
     expect((await operators.local('settle', id, '--login', String(account.login))).out).toBe(
       `The operation ${id} is settled.\n`,
@@ -141,7 +141,7 @@ describe('npm run crm -- settle', () => {
   });
 
   it('as none frees the key', async () => {
-    const { id, retry } = await openInVain();
+    const { id, retry } = await openWithLostAnswer();
     expect((await retry()).status).toBe(409);
     expect((await operators.local('settle', id, '--none')).code).toBe(0);
     expect(await listed()).toEqual([]);
@@ -150,7 +150,7 @@ describe('npm run crm -- settle', () => {
 
   it('refuses a login that another operation has, and does not change the operation', async () => {
     const { body } = await open(PLUG_IN, randomUUID());
-    const { id, retry } = await openInVain();
+    const { id, retry } = await openWithLostAnswer();
     const { code, reported } = await operators.local('settle', id, '--login', String(body.login));
     expect([code, reported]).toEqual([
       1,
@@ -160,7 +160,7 @@ describe('npm run crm -- settle', () => {
     expect((await retry()).status).toBe(409);
   });
 
-  it('leaves an operation to the settler that a login can be looked up for', async () => {
+  it('leaves an operation whose login can be looked up to the settler', async () => {
     const key = randomUUID();
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
     operators.service.faults('tp5-live-1').set({ kind: 'silence', times: 9 });
@@ -173,7 +173,7 @@ describe('npm run crm -- settle', () => {
   });
 
   it('that could not be written says so, and leaves the operation on the list', async () => {
-    const { id } = await openInVain();
+    const { id } = await openWithLostAnswer();
     const faults = operators.service.faults('dynamodb');
     // After the lease it reads the client's accounts of both versions.
     faults.onCall = async ({ name }) => {
@@ -186,7 +186,7 @@ describe('npm run crm -- settle', () => {
     expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'undecided' } }]);
   });
 
-  it('with a deposit that is there takes the account off the list', async () => {
+  it('with a deposit that exists removes the account from the list', async () => {
     const id = await openWithFailedDeposit(DEMO);
     expect((await operators.local('operations', '--open')).out).toContain('the deposit: an operator pays');
     expect(await operators.local('settle', id, '--deposit')).toMatchObject({ code: 0, reported: '' });
@@ -201,7 +201,7 @@ describe('npm run crm -- settle', () => {
   });
 
   it('leaves alone what another worker holds', async () => {
-    const { id } = await openInVain();
+    const { id } = await openWithLostAnswer();
     await change(id, 'SET lease_until = :soon', { ':soon': Date.now() + 60_000 });
     expect(await operators.local('settle', id, '--none')).toMatchObject({
       code: 1,
@@ -216,7 +216,7 @@ describe('npm run crm -- settle', () => {
     [['--login', 'x'], '--login takes the login of the account.'],
     [['--deposit'], 'Its deposit is not known to be missing.'],
   ])('called with %j says why it does nothing', async (options, words) => {
-    const { id } = await openInVain();
+    const { id } = await openWithLostAnswer();
     const { code, reported } = await operators.local('settle', id, ...options);
     expect(code).toBeGreaterThan(0);
     expect(reported).toContain(words);

@@ -45,7 +45,7 @@ describe('The limits that hold the next request', () => {
     );
   });
 
-  it('are each named by a setting that there is', async () => {
+  it('are each named by an existing setting', async () => {
     const phone = { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' } as const;
     const company = { channel: 'email', key: 'ann@acme.example', to: 'ann@acme.example' } as const;
     const messages = [await counters.message(pepper, phone), await counters.message(pepper, company)];

@@ -245,13 +245,13 @@ describe('npm run crm -- delete', () => {
     }
   });
 
-  it('deletes nothing when one of the ids is not there', async () => {
+  it('deletes nothing if one of the ids does not exist', async () => {
     const { code, reported } = await operators.local('delete', 'clients', 'CLIENT01', 'NOTTHERE');
     expect([code, reported]).toEqual([1, 'the local service holds no clients of this id: NOTTHERE\n']);
     expect(await operators.keys()).toContain('client#CLIENT01');
   });
 
-  it('shows with --dry-run what would go', async () => {
+  it('shows with --dry-run what would be deleted', async () => {
     expect((await operators.local('delete', 'connections', 'tp5-live-1', '--dry-run')).out).toContain(
       '- connection#tp5-live-1\n',
     );

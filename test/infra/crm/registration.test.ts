@@ -45,7 +45,7 @@ describe('npm run crm -- registration', () => {
     expect(out).toMatch(new RegExp(`, 2 of 5 guesses made\n  confirmed: ${TIME}$`, 'm'));
   });
 
-  it('shows that SES delivers nothing to a suppressed address, however it is spelled, and takes it off the list', async () => {
+  it('shows that SES delivers nothing to a suppressed address, however it is spelled, and removes it from the list', async () => {
     await suppress(email);
     await register(operators.service, { email });
     const sent = () => operators.service.outbox.list().filter(({ to }) => to === email).length;

@@ -34,7 +34,7 @@ beforeEach(async () => {
   for (const table of ['accounts', 'logins', 'operations', 'registrations']) await lose(table);
 });
 
-/** A table whose items only the backup has, but for those that were written since. */
+/** A table that lost all items but those that were written since; the backup has the others. */
 async function lost(table: string, items: Item[], since: Item[] = []): Promise<void> {
   await write(table, items);
   await backUp();

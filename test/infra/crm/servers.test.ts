@@ -140,7 +140,7 @@ describe('npm run crm -- pepper rotate', () => {
   const rotate = (waits: Person['waits'] = async () => {}) =>
     crm(['pepper', 'rotate', '--local', operators.service.url], { waits });
 
-  it('adds a key, uses it when all functions know it, and takes the old one away when no code needs it', async () => {
+  it('adds a key, uses it when all functions know it, and removes the old one when no code needs it', async () => {
     const { current: old = '' } = await pepper();
     const next = String(Number(old) + 1);
     const seen: unknown[] = [];

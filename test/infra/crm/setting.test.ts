@@ -15,7 +15,7 @@ function cdkJson(before: object = BEFORE) {
 
 it('Settings are written once, parsed, next to those of CDK', () => {
   const { change, text } = cdkJson();
-  const told = change(
+  const result = change(
     'senderAddress=no-reply@acme.example',
     'channels=email,sms',
     'phone.countries=GB',
@@ -23,7 +23,7 @@ it('Settings are written once, parsed, next to those of CDK', () => {
     'limits.recipientPerHour=3',
     'retainData=false',
   );
-  expect(told).toMatchObject({ code: 0, told: expect.stringContaining('"channels": ["email", "sms"]') });
+  expect(result).toMatchObject({ code: 0, text: expect.stringContaining('"channels": ["email", "sms"]') });
   expect(JSON.parse(text())).toEqual({
     app: 'node infra/app.ts',
     context: {
@@ -38,7 +38,7 @@ it('Settings are written once, parsed, next to those of CDK', () => {
   });
 });
 
-it('A later change leaves the others alone; an empty one takes a setting or a group away', () => {
+it('A later change keeps the other settings; an empty text removes a setting or a group', () => {
   const { change, text } = cdkJson();
   change(
     'senderAddress=no-reply@acme.example',
@@ -69,17 +69,17 @@ it.each([
   [['a.b.c=1'], 'a: is no setting'],
 ])('%j is not written, and every error is reported', (args, error) => {
   const { change, text } = cdkJson();
-  expect(change(...args)).toMatchObject({ code: 1, told: expect.stringContaining(error) });
+  expect(change(...args)).toMatchObject({ code: 1, text: expect.stringContaining(error) });
   expect(JSON.parse(text())).toEqual(BEFORE);
 });
 
 it('Other arguments are answered with the usage', () => {
-  expect(cdkJson().change('--help')).toMatchObject({ code: 2, told: expect.stringContaining('npm run setting') });
-  expect(cdkJson().change()).toMatchObject({ code: 0, told: expect.stringContaining('No setting is given yet.') });
+  expect(cdkJson().change('--help')).toMatchObject({ code: 2, text: expect.stringContaining('npm run setting') });
+  expect(cdkJson().change()).toMatchObject({ code: 0, text: expect.stringContaining('No setting is given yet.') });
 });
 
 it('A network that is switched off is announced to take 20 to 40 minutes', () => {
   const { change } = cdkJson({ context: { senderAddress: 'a@acme.example', vpc: true, vpcCidr: '10.9.0.0/20' } });
-  expect(change('brand.name=Acme').told).not.toContain('minutes');
-  expect(change('vpc=', 'vpcCidr=').told).toContain('It waits 20 to 40 minutes');
+  expect(change('brand.name=Acme').text).not.toContain('minutes');
+  expect(change('vpc=', 'vpcCidr=').text).toContain('It waits 20 to 40 minutes');
 });

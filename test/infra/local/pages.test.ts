@@ -63,7 +63,7 @@ describe('the pages of the local service', () => {
     },
   );
 
-  it('show a mail with a policy that runs and loads nothing', async () => {
+  it('show a mail with a policy that allows no script and no request', async () => {
     service.outbox.record({ kind: 'email', to: 'ann@example.com', text: 'Hello', html: '<p>Hello</p>' });
     const { headers, text } = await get(service, '/_local/outbox/1/mail');
     expect(headers.get('content-security-policy')).toMatch(/^default-src 'none';.*sandbox allow-same-origin/);

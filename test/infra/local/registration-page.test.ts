@@ -12,7 +12,7 @@ import { checkEvent } from '../../support/events.ts';
 const PERSON = { name: 'Nia Newman', password: 'one horse, four batteries' };
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==';
 const ODD_KEY = 'a/b~c %é';
-/** Forms that the demo records have none like. */
+/** Forms unlike those of the demo records. */
 const FORMS = [
   {
     id: 'FORMOPEN',

@@ -25,7 +25,7 @@ const NPM = ['npm', 'start'];
 /** The compile cache of a start; from here on also its first import. */
 const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 let folder: string;
-/** Those that still serve when the tests that started them are over: what ends a start is shown with them. */
+/** The processes that still run after the tests that started them: the tests of ending use them. */
 const left: Record<'node' | 'npm', Run[]> = { node: [], npm: [] };
 const children: ChildProcess[] = [];
 beforeAll(async () => {
@@ -74,7 +74,7 @@ async function start(
 }
 
 /** The message of a start in an invalid environment. */
-function told(environment: Record<string, string>): Promise<string> {
+function failedStart(environment: Record<string, string>): Promise<string> {
   return startOptions(environment).then(() => 'nothing', explain);
 }
 
@@ -142,7 +142,7 @@ describe('npm start', () => {
       'A setting is not valid: ALLOWED_ORIGINS: must be origins such as https://www.acme.example',
     ],
   ])('refuses %j', async (environment, sentence) => {
-    expect(await told(environment)).toContain(sentence);
+    expect(await failedStart(environment)).toContain(sentence);
   });
 
   it('takes settings of the functions from the environment, and says which is not valid', async () => {
@@ -237,7 +237,7 @@ describe('CRM_FILE=crm.json npm start', () => {
 
   it('reports a missing file', async () => {
     const path = join(folder, 'nothing.json');
-    expect(await told({ CRM_FILE: path })).toBe(`CRM_FILE ${path}: there is no such file.`);
+    expect(await failedStart({ CRM_FILE: path })).toBe(`CRM_FILE ${path}: there is no such file.`);
   });
 });
 

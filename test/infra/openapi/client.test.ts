@@ -153,7 +153,7 @@ describe('The client', () => {
     return new Response(body);
   };
 
-  /** Opens an account at a service that gives these answers in turn, and the last one again and again. */
+  /** Opens an account at a service that gives these answers in turn, and then repeats the last one. */
   function open(answers: (() => Response)[], { signal }: { signal?: AbortSignal } = {}) {
     const sent: { at: number; headers: unknown }[] = [];
     const startedAt = performance.now();

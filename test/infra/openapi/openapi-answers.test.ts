@@ -116,7 +116,7 @@ describe('An answer', () => {
     const untimed = differences({ path, status: Number(status), headers, body });
     const timed = differences({ path, status: Number(status), headers: { ...headers, 'retry-after': '5' }, body });
     const refused = expect.stringContaining('retry-after');
-    // An unknown outcome has it if a repeat may bring an answer.
+    // An unknown outcome has it if a retry may bring an answer.
     if (status === '504') expect([untimed, timed]).toEqual(['', '']);
     else expect([untimed, timed]).toEqual(retried ? [refused, ''] : ['', refused]);
   });

@@ -65,7 +65,7 @@ const SERVICES: Record<string, () => Promise<Called>> = {
   },
 };
 
-/** The services have different words. */
+/** The services have different error names. */
 const BUSY = /^(ProvisionedThroughputExceededException|SlowDown|ThrottlingException)$/;
 const GONE = /^ECONN(REFUSED|RESET)$/;
 const REFUSED = /^AccessDenied(Exception)?$/;

@@ -15,7 +15,7 @@ function queryError(code: string, message = 'text'): string {
   return `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`;
 }
 
-/** A server of bytes; says how many connections it had. */
+/** A TCP server that counts its connections. */
 async function tcp(onSocket: (socket: Socket) => void) {
   const seen = { connections: 0 };
   const server = createServer((socket) => {

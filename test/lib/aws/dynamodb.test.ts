@@ -78,7 +78,7 @@ describe('A table', () => {
 });
 
 describe('A failing database', () => {
-  it('that takes more than three seconds is asked again', async () => {
+  it('that takes more than three seconds is called again', async () => {
     await table.put({ pk: 's' }, forever);
     database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
     const start = performance.now();

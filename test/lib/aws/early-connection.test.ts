@@ -112,7 +112,7 @@ describe('A connection that is made early', () => {
   });
 });
 
-describe('Connections that are made ahead', () => {
+describe('Connections that are opened ahead', () => {
   it('are open for the next parallel request, the first with the first', async () => {
     const both = new Promise<void>((resolve) => {
       server.on('secureConnection', () => connections.length === 2 && resolve());

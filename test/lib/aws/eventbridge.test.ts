@@ -28,7 +28,7 @@ describe('An event', () => {
     expect(bus.list()).toMatchObject([{ source: 'broker.api', 'detail-type': 'AccountOpened', detail: { id: 'o-1' } }]);
   });
 
-  it('that is refused alone among its entries has failed, with the word of the service', async () => {
+  it('that is refused alone among its entries has failed, with the error code of the service', async () => {
     faults.set({ kind: 'partial', times: 9 });
     const failure = await put(ENTRY, forever).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AwsFailure);

@@ -15,7 +15,7 @@ import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
-import { atOnce, FAULTS, type Step, stepping, stepsWith } from '../../support/step-faults.ts';
+import { atOnce, FAULTS, faultySteps, type Step, stepping } from '../../support/step-faults.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
 const HOUR_SECONDS = 3_600;
@@ -265,7 +265,7 @@ describe('The client that the CRM answers with', () => {
   });
 });
 
-/** Everything that a delivery asks of others, in this order. */
+/** Every call of a delivery, in this order. */
 const STEPS = [
   ['reading the registration', 'registrations.get 1'],
   ['reading the verdict', 'tags 1'],
@@ -279,7 +279,7 @@ const STEPS = [
 describe('A delivery', () => {
   it('takes these steps', async () => {
     const world = await registered();
-    const steps = stepsWith();
+    const steps = faultySteps();
     expect(await world.notify(steps)).toBe(true);
     expect(steps.names).toEqual(STEPS.map(([, step]) => step));
   });
@@ -289,7 +289,7 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
   const cases = STEPS.flatMap(([what, step]) => FAULTS.map((fault) => [what, fault, step] as const));
   it.each(cases)('%s: %s, is delivered again, and all is as if nothing had happened', async (what, fault, step) => {
     const world = await registered();
-    const steps = stepsWith(step, fault);
+    const steps = faultySteps(step, fault);
     const killed = fault.startsWith('killed');
     expect(await Promise.race([world.notify(steps), steps.died])).toBe(killed ? 'killed' : false);
     expect(world.postponed).toEqual(killed ? [] : [30]);
@@ -307,7 +307,7 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
     world.answer = () => {
       throw new NotAccepted('http_500');
     };
-    expect(await world.notify(stepsWith('postpone 1', 'refused'))).toBe(false);
+    expect(await world.notify(faultySteps('postpone 1', 'refused'))).toBe(false);
     expect(world.events).toEqual(['CrmNotNotified']);
   });
 

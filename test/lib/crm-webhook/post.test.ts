@@ -93,7 +93,7 @@ describe('A message to the CRM', () => {
     expect(await reasonOf(postTo(await crm(listener), 50))).toBe('timeout');
   });
 
-  it('is not accepted by a CRM that breaks the connection, or is not there', async () => {
+  it('is not accepted by a CRM that breaks the connection, or cannot be reached', async () => {
     expect(await reasonOf(postTo(await crm((request) => request.socket.destroy())))).toMatch(
       /^(UND_ERR_SOCKET|ECONNRESET)$/,
     );

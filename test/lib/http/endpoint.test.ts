@@ -49,7 +49,7 @@ describe('The body of a request', () => {
   it.each([
     ['{"a":"x"}', '1 field needs attention.'],
     ['{"a":"x","b":"x"}', '2 fields need attention.'],
-  ])('that breaks rules is told how many: %s', async (body, detail) => {
+  ])('that breaks rules gets the number of violations: %s', async (body, detail) => {
     const number = v.exactOptional(v.number());
     const { handler } = anything(closedObject({ a: number, b: number }));
     expect(await answerTo(handler, event(body))).toMatchObject({ statusCode: 400, problem: { detail } });
@@ -117,7 +117,7 @@ describe('The captcha of a request', () => {
     return { handler, asked, outcomes };
   }
 
-  it('is asked for by the use case, with the token of the header', async () => {
+  it('is verified by the use case, with the token of the header', async () => {
     const { handler, asked, outcomes } = asking();
     const request = event('{}');
     request.headers['captcha-token'] = 'token-1';
@@ -126,7 +126,7 @@ describe('The captcha of a request', () => {
     expect(outcomes).toEqual([{ kind: 'refused' }]);
   });
 
-  it('needs the header captcha-token if the deployment asks for one, listed with all other errors', async () => {
+  it('needs the header captcha-token if the deployment requires one, listed with all other errors', async () => {
     const { handler, asked } = asking();
     const request = event('{}');
     request.headers['idempotency-key'] = 'a b';

@@ -50,11 +50,11 @@ describe('Of many requests at once for one recipient', () => {
   });
 
   const SHARED = ['recipient', 'prefix', 'country', 'channel'];
-  /** Every combination of them but none. */
+  /** Every non-empty combination of them. */
   const combinations = SHARED.reduce<string[][]>((found, one) => found.flatMap((some) => [some, [...some, one]]), [[]]);
 
   it.each([...combinations.slice(1), ['source'], ['source', ...SHARED]].map((full) => ({ full })))(
-    'none passes, and no counter changes, where these are full: $full',
+    'none passes, and no counter changes, if these are full: $full',
     async ({ full }) => {
       const asked = world.asked({ recipient: MOBILE });
       const counters = await world.counters(asked, WIDE);
@@ -77,7 +77,7 @@ describe('Of many requests at once for one recipient', () => {
   );
 });
 
-/** Several requests, one database call at a time, in a drawn order. */
+/** Several requests, one database call at a time, in a random order. */
 function inAnyOrder<T>(order: Iterator<number>, table: Table, actors: readonly ((table: Table) => Promise<T>)[]) {
   return interleave(table, actors, (waiting) => (order.next().value ?? 0) % waiting);
 }
@@ -131,7 +131,7 @@ describe('In any order of simultaneous requests', () => {
   });
 });
 
-/** A limit as a person would write it down. */
+/** A limit in its simplest implementation. */
 class NaiveCounter {
   readonly #windows: { ms: number; max: number; from: number; n: number }[];
   readonly #pauses: readonly number[];
@@ -286,7 +286,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
 });
 
 describe('A count that is released', () => {
-  it('is there again, and its pause is over', async () => {
+  it('is available again, and its pause is over', async () => {
     const limits = world.limits();
     const asked = world.asked({ recipient: MOBILE });
     const { counted } = await world.pass(limits, asked);

@@ -44,7 +44,7 @@ describe('The channel call', () => {
     ['th', 'en-US'],
     ['cy', 'en-US'],
     [undefined, 'en-US'],
-  ])('asked for %s uses a voice of %s', async (language, spoken) => {
+  ])('requested in %s uses a voice of %s', async (language, spoken) => {
     const { channel, outbox } = await call();
     await channel.send(TO, CODE, language, patient());
     expect(outbox[0]?.language).toBe(spoken);

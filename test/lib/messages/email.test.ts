@@ -43,7 +43,7 @@ describe('The channel email', () => {
     }
   });
 
-  it('is made ready without sending anything', async () => {
+  it('is prepared without sending anything', async () => {
     const { channel, outbox } = await email();
     await channel.prepare?.('es');
     expect(outbox).toEqual([]);

@@ -101,7 +101,7 @@ describe('A text message', () => {
     );
   });
 
-  it('says the whole name when it is not longer than the longest allowed one, and no domain asks for room', () => {
+  it('says the whole name when it is not longer than the longest allowed one, and no domain needs the space', () => {
     fc.assert(
       fc.property(
         anyMessage,
@@ -148,7 +148,7 @@ describe('The line for browsers (WebOTP)', () => {
     expect(text.split('\n')[0]).toContain('Example Broker');
   });
 
-  it('makes the words shorter before it is left out', async () => {
+  it('shortens the text before it is left out', async () => {
     const domain = `${'long-'.repeat(6)}name.example.com`;
     const text = smsText(CODE, await findTranslation('ru'), brandOf('Example Broker'), domain);
     expect(text).toBe(`Код: 012345\n@${domain} #012345`);

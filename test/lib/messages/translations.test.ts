@@ -5,7 +5,7 @@ import { fill, type Translation } from '../../../lib/messages/translations/trans
 
 const ENGLISH = await findTranslation('en');
 
-/** Every phrase of a set of words, by its path. */
+/** Every phrase of a translation, by its path. */
 function phrasesOf(words: object, path = ''): [path: string, phrase: string][] {
   return Object.entries(words).flatMap(([key, value]: [string, unknown]) => {
     const at = `${path}/${key}`;
@@ -16,12 +16,12 @@ function phrasesOf(words: object, path = ''): [path: string, phrase: string][] {
 
 const placeholders = (phrase: string) => [...phrase.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').sort();
 
-/** Those that every language has; how many plural forms and wordings of a text there are is its own affair. */
+/** Those that every language has; the number of plural forms and wordings of a text may differ. */
 function comparable(words: object): [path: string, phrase: string][] {
   return phrasesOf(words).filter(([path]) => /^\/(codeMail|ownerMail|account|footer|call)\//.test(path));
 }
 
-describe.each(LANGUAGES)('The words in %s', async (language) => {
+describe.each(LANGUAGES)('The phrases in %s', async (language) => {
   const words = await findTranslation(language);
 
   it('say which language they are in, and by what code of it Meta approves templates', () => {
@@ -54,7 +54,7 @@ describe.each(LANGUAGES)('The words in %s', async (language) => {
   });
 });
 
-describe('The words of other languages', () => {
+describe('The phrases of other languages', () => {
   it.each(LANGUAGES.filter((language) => language !== 'en'))(
     'are not forgotten English ones, in %s',
     async (language) => {

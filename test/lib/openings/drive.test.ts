@@ -153,7 +153,7 @@ describe('A first request', () => {
     ['to look', 19_500, 1],
     ['for the next login', 9_800, 2],
   ])(
-    'gives up a login that exists if no time is left %s, so that nobody takes the account for ours',
+    'gives up a login that exists if no time is left %s, so that no later worker takes the account for its own',
     async (_, takesMs, calls) => {
       const failure = new PlatformFailure('login_taken', { reason: 'login_exists' });
       const scene = Object.assign(new Scene(), {
@@ -179,7 +179,7 @@ describe('A first request', () => {
 
 describe('An opening', () => {
   const platformRefusal = new PlatformFailure('platform_refused', { reason: 'retcode_8' });
-  /** What the platform's answer or a look-up says. */
+  /** The result of a command or a look-up. */
   const learned = (on: string, login: number): Learned => {
     if (on === 'lost') return lost;
     if (on === 'elsewhere') return { on: 'lost', elsewhere: true };
@@ -189,12 +189,12 @@ describe('An opening', () => {
   /** An account is recorded, its client notified, and the rest completed. */
   const COMPLETED = ['record', 'notify', 'complete'];
   interface Circumstances extends Partial<Pick<Scene, 'hasNext' | 'prepared'>> {
-    /** It acquires what an earlier worker has sent. */
+    /** It acquires an operation that an earlier worker has sent. */
     later?: Context['worker'];
   }
   const ofPlugIn = { prepared: { plan: { keyed: false } } };
 
-  /** Commands and look-ups with what they say, by the distance from the first login; the end; the state, if any. */
+  /** Commands and look-ups with their results, by the distance from the first login; the end; the state, if any. */
   it.each<[string, string, end: string, at: Life['at'], Circumstances?]>([
     ['is refused before anything is sent', '', 'failed', 'gone', { prepared: { fails: new Error('no') } }],
     ['is refused by the platform', 'send 0 refused', 'failed platform_refused', 'gone'],

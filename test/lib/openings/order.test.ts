@@ -44,7 +44,7 @@ describe('The records that a request names', () => {
   });
 });
 
-describe('A connection takes', () => {
+describe('A connection accepts', () => {
   it.each([
     ['a group that the connection offers', LIVE, 'real\\standard', true],
     ['a group that it does not offer', LIVE, 'real\\raw', false],
@@ -82,7 +82,7 @@ describe('A connection takes', () => {
   });
 });
 
-describe('The logins that an operation asks for', () => {
+describe('The logins that an operation tries', () => {
   const range = RANGE;
   const candidates = (nonce: string, of = range) => [...chosenLogins(nonce, undefined, { ...LIVE, logins: of })];
 
@@ -102,7 +102,7 @@ describe('The logins that an operation asks for', () => {
     expect(candidates('another nonce')).not.toEqual(logins);
   });
 
-  it('are never asked for twice, however small the range is', () => {
+  it('are never tried twice, however small the range is', () => {
     const logins = candidates('a nonce', { from: 1, to: 8 });
     expect(new Set(logins).size).toBe(logins.length);
   });

@@ -60,7 +60,7 @@ describe('the platforms of the connections', () => {
   });
 
   it.each(['', 'not JSON', '{}', '[]', '{"login":1000}', '{"login":"1000","password":"p"}', '{"master":"m"}'])(
-    'the secret %s is none of a web-api connection',
+    'the secret %s is not one of a web-api connection',
     async (secret) => {
       const connect = platformConnections({ readSecret: async () => secret });
       expect(await outcome(connect(connectionTo({ port: 1 }), forever))).toBe('platform_refused secret_malformed');
@@ -88,7 +88,7 @@ describe('the platforms of the connections', () => {
 });
 
 describe('the server of a Web API connection that is new here', () => {
-  /** A secret that is read when the test says so. */
+  /** A secret whose reading the test completes. */
   function slowly() {
     const secret = Promise.withResolvers<string>();
     return { connect: platformConnections({ readSecret: () => secret.promise }), secret };

@@ -46,7 +46,7 @@ describe('a generated password', () => {
     expect(new Set([origin, ...changed].map(derivePassword)).size).toBe(5);
   });
 
-  it('never changes between releases, for a replay must answer it again', () => {
+  it('never changes between releases, because a replay must answer it again', () => {
     const made = VERSIONS.flatMap((version) => ROLES.map((role) => derivePassword({ ...origin, version, role })));
     expect(made).toMatchInlineSnapshot(`
       [

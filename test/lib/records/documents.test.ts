@@ -16,7 +16,7 @@ function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): Chec
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64');
 
-const notAskedFor = () => Promise.reject(new Error('not asked for here'));
+const notUsed = () => Promise.reject(new Error('not used here'));
 
 /** Keeps objects, and fails on demand. */
 function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
@@ -26,10 +26,10 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
       await put(object);
       objects.push(object);
     },
-    deleteTags: notAskedFor,
-    tags: notAskedFor,
-    putTags: notAskedFor,
-    link: notAskedFor,
+    deleteTags: notUsed,
+    tags: notUsed,
+    putTags: notUsed,
+    link: notUsed,
   };
   return { objects, documents: s3Documents('documents', { open: async () => store }) };
 }
@@ -118,7 +118,7 @@ describe('A document if the form accepts', () => {
     expect(faults).toMatchObject([{ pointer: '#/a~1b/0/doc' }, { pointer: '#/%C3%BC/2/doc' }]);
   });
 
-  it('something breaks off or is made to mislead without harm', async () => {
+  it('something may be truncated or misleading without harm', async () => {
     for (const whole of Object.values(FILES)) {
       for (let length = 1; length < Math.min(whole.length, 120); length += 1) {
         const faults = await documents.inspect([document(whole.subarray(0, length), { accept: ['application/pdf'] })]);
@@ -203,7 +203,7 @@ describe('A stored document', () => {
     expect(objects[0]?.key).toBe('registrations/r-1/1');
   });
 
-  it('of the longest names has metadata that S3 takes, cut at a character', async () => {
+  it('of the longest names has metadata that S3 accepts, cut at a character', async () => {
     const { documents, objects } = storeOf();
     const long = '\u{1f4c4}'.repeat(255);
     await documents.store('r-1', [document(FILES.pdf, { name: long, id: long, fieldKey: long })], forever);
@@ -241,7 +241,7 @@ describe('A stored document', () => {
     let opened = 0;
     const open = async () => {
       opened += 1;
-      return { put: async () => {}, deleteTags: notAskedFor, tags: notAskedFor, putTags: notAskedFor };
+      return { put: async () => {}, deleteTags: notUsed, tags: notUsed, putTags: notUsed };
     };
     const documents = s3Documents('documents', { open });
     expect(await documents.inspect([])).toEqual([]);

@@ -51,7 +51,7 @@ function world(table: Table = database.tables.operations) {
 }
 
 describe('A request with an Idempotency-Key', () => {
-  it('that is still running answers a second one with request_in_progress and when to come back', async () => {
+  it('that is still running answers a second one with request_in_progress and when to retry', async () => {
     const { claim, fresh, send } = world();
     const held = await fresh();
     const second = await claim();
@@ -146,7 +146,7 @@ describe('A request with an Idempotency-Key', () => {
     expect(await claim()).toMatchObject({ kind: 'finished' });
   });
 
-  it('is not forgotten while one that took it over just before still works on it', async () => {
+  it('does not expire while a worker that acquired it just before still works on it', async () => {
     const { clock, claim, fresh } = world();
     await fresh();
     clock.now += KEPT_MS - 1_000;

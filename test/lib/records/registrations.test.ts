@@ -63,7 +63,7 @@ describe('A pending registration', () => {
     expect(await registrations.get(record.registration_id, signal())).toBeUndefined();
   });
 
-  it('that is removed leaves the others as if it had never been', async () => {
+  it('that is removed leaves the others as if it had never existed', async () => {
     const kept: PendingRegistration[] = [];
     for (let i = 0; i < 4; i += 1) kept.unshift(await keep('back@example.com'));
     const [back] = kept.splice(2, 1);

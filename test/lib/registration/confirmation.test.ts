@@ -116,7 +116,7 @@ describe('The right code and password', () => {
 });
 
 describe('A refusal', () => {
-  /** What was there before, with how many wrong guesses, whether it is confirmed, and how long ago. */
+  /** The earlier registration: its wrong guesses, whether it is confirmed, and its age. */
   const having =
     (registered: Given[], { guesses = 0, confirmed = false, ms = 0 } = {}) =>
     async () => {

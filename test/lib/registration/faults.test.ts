@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 import { FORM_ITEM, MINUTE, RegistrationScene } from '../../support/registration-scene.ts';
-import { FAULTS, type StepFault, stepsWith } from '../../support/step-faults.ts';
+import { FAULTS, faultySteps, type StepFault } from '../../support/step-faults.ts';
 
 /**
  * Every step of a registration and of its confirmation, with every fault: it is refused, takes too long, is done without
@@ -23,7 +23,7 @@ const withFaults = (steps: Steps) =>
 const isKilled = (fault: StepFault) => fault.startsWith('killed');
 
 /** The first answer, or the end of the function. */
-function outcome(answer: Promise<unknown>, steps: ReturnType<typeof stepsWith>) {
+function outcome(answer: Promise<unknown>, steps: ReturnType<typeof faultySteps>) {
   const problem = (error: unknown) => {
     expect(error).toBeInstanceOf(Error);
     return 'problem';
@@ -31,7 +31,7 @@ function outcome(answer: Promise<unknown>, steps: ReturnType<typeof stepsWith>) 
   return Promise.race([answer.catch(problem), steps.died]);
 }
 
-/** Everything that a request with a key asks of others. */
+/** Every call of a request with a key. */
 const REQUEST = [
   ['the secret', 'secret 1'],
   ['claiming the key', 'operations.put 1'],
@@ -65,14 +65,14 @@ function answerToRequest(what: string, fault: StepFault): unknown {
 
 describe('A request for a registration', () => {
   it('takes these steps, some of them side by side', async () => {
-    const steps = stepsWith();
+    const steps = faultySteps();
     expect(await new RegistrationScene(database).request(steps)).toBe(204);
     expect(steps.names.toSorted()).toEqual(REQUEST.map(([, step]) => step).toSorted());
   });
 
   it.each(withFaults(REQUEST))('in which one goes wrong sends one message: %s: %s', async (what, fault, step) => {
     const scene = new RegistrationScene(database);
-    const steps = stepsWith(step, fault);
+    const steps = faultySteps(step, fault);
     const answer = await outcome(scene.request(steps), steps);
     expect(answer).toBe(answerToRequest(what, fault));
     const kept = await scene.registrations.list({ otp_type: 'email', address: scene.address }, forever);
@@ -99,7 +99,7 @@ describe('A request for a registration', () => {
   });
 });
 
-/** Everything that a confirmation asks of others, in this order. */
+/** Every call of a confirmation, in this order. */
 const CONFIRMATION = [
   ['the secret', 'secret 1'],
   ['counting the source', 'limits.update 1'],
@@ -138,7 +138,7 @@ async function registered(own = database) {
 describe('A confirmation with documents', () => {
   it('takes these steps', async () => {
     const { world, confirmation } = await registered();
-    const steps = stepsWith();
+    const steps = faultySteps();
     expect(await world.confirm({}, steps)).toBe(204);
     expect(steps.names).toEqual(CONFIRMATION.map(([, step]) => step));
     expect(await confirmation()).toMatchObject({ published: true });
@@ -151,7 +151,7 @@ const cases = withFaults(CONFIRMATION);
 describe('A confirmation in which one step goes wrong', () => {
   it.each(cases)('%s: %s', async (what, fault, step) => {
     const { world, id, confirmation } = await registered();
-    const steps = stepsWith(step, fault);
+    const steps = faultySteps(step, fault);
     const answer = await outcome(world.confirm({}, steps), steps);
     expect(answer).toBe(answerToConfirmation(what, fault));
 
@@ -188,7 +188,7 @@ const confirmed = cases.filter(([what, fault]) =>
 describe('A registration that was confirmed, and whose caller never comes back', () => {
   it.each(confirmed)('is published within two minutes after the fault: %s: %s', async (_, fault, step) => {
     const { world, id, confirmation } = await registered(await testDatabase(afterAll));
-    const steps = stepsWith(step, fault);
+    const steps = faultySteps(step, fault);
     await outcome(world.confirm({}, steps), steps);
     for (let minute = 0; minute < 3; minute += 1) {
       world.now += MINUTE;

@@ -76,7 +76,7 @@ describe('An Idempotency-Key', () => {
     const answer = await fake.run(registrationRequest({}, KEYED));
     expect(answer).toEqual(expected === 'answered' ? { replayed: true } : expect.objectContaining({ type: expected }));
     expect([fake.sent, fake.released]).toEqual([[], ['admit']]);
-    // What was kept is seen in the answer alone.
+    // Only the answer shows which registration was kept.
     await other.run(registrationRequest({}, KEYED));
     expect(fake.log).toEqual(other.log);
   });

@@ -93,14 +93,14 @@ describe('A request that is refused', () => {
     },
   );
 
-  it('lists the channels that there are', async () => {
+  it('lists the available channels', async () => {
     const answer = await fakeRegistration({ deployed: { channels: ['email', 'sms'] } }).run(
       registrationRequest({ recipient: RECIPIENTS.whatsapp }),
     );
     expect(answer).toMatchObject({ options: { members: { available: ['email', 'sms'] } } });
   });
 
-  it('for a limit says when to come back, and is counted as an event', async () => {
+  it('for a limit says when to retry, and is counted as an event', async () => {
     const fake = fakeRegistration({ limits: { 'count recipient': REACHED } });
     expect(await fake.run(registrationRequest())).toMatchObject({ options: { retryAfterSeconds: 41 } });
     expect(fake.events).toEqual([
@@ -111,7 +111,7 @@ describe('A request that is refused', () => {
 });
 
 describe('The limits', () => {
-  it.each(OTP_TYPES)('are asked about the recipient and the source: %s', async (channel) => {
+  it.each(OTP_TYPES)('are checked for the recipient and the source: %s', async (channel) => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }));
     expect(fake.asked.counted).toEqual({ recipient: RECIPIENTS[channel], source: '203.0.113.7' });

@@ -44,7 +44,7 @@ describe('The order of work', () => {
 });
 
 describe('The channel', () => {
-  it('is made ready in the language of the request while the password is hashed', async () => {
+  it('is prepared in the language of the request while the password is hashed', async () => {
     const prepared: unknown[] = [];
     const fake = fakeRegistration({
       prepare: async (language) => void prepared.push(language, fake.log.includes('hash'), fake.log.includes('lookup')),
@@ -88,7 +88,7 @@ describe('A failure before the send', () => {
     ]);
   });
 
-  it('is also the end of its time: after it nothing is sent', async () => {
+  it('is also a deadline that has passed: then nothing is sent', async () => {
     const ending = new AbortController();
     const fake = fakeRegistration({ onStep: (step) => step === 'record' && ending.abort() });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED), ending.signal))).toBe('internal_error');
@@ -122,7 +122,7 @@ describe('A send', () => {
   it.each([
     ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError')],
     ['any other error', new TypeError('a bug')],
-  ])('that may have gone out (%s) is answered like one that has, and never made again', async (_, failure) => {
+  ])('that may have gone out (%s) is answered like one that has, and never repeated', async (_, failure) => {
     const fake = fakeRegistration({ failures: { send: failure } });
     expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
     expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);

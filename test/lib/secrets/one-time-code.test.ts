@@ -104,7 +104,7 @@ describe('The seals of a code', () => {
     }
   });
 
-  it('of an older key match while that key is there', () => {
+  it('of an older key match while that key exists', () => {
     expect(sealGuess('012345', binding, seals, pepperOf('2', '1', '2'))).toBe(seals.code);
     expect(sealGuess('012345', binding, seals, pepperOf('2', '2'))).toBeUndefined();
   });

@@ -41,7 +41,7 @@ describe('The hash of a password', () => {
     expect(await verifyPassword(hash, 'x2-password')).toBe(false);
   });
 
-  it('takes in every character of a long password, of any script', async () => {
+  it('depends on every character of a long password, of any script', async () => {
     const long = '\u{1f511}пароль密码'.repeat(12);
     const hash = await hashPassword(long, salt);
     expect(await verifyPassword(hash, long)).toBe(true);

@@ -50,7 +50,7 @@ describe('The secret for signing', () => {
     JSON.stringify({ current: 'whsec_c2hvcnQ=' }),
     JSON.stringify({ current: `${current}=` }),
     JSON.stringify({ current, previous: '' }),
-  ])('is refused as %j, without a word of it', (text) => {
+  ])('is refused as %j, without being quoted', (text) => {
     expect(() => parseSigningSecret(text)).toThrow(
       'A secret for signing must be {"current": "whsec_…", "previous": "whsec_…"}.',
     );

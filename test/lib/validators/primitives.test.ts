@@ -86,7 +86,7 @@ describe('an open object', () => {
 });
 
 describe('a list', () => {
-  it('that is too long is refused before its elements are looked at', () => {
+  it('that is too long is refused before its elements are read', () => {
     const schema = boundedList(v.string(), 2);
     expect(violationsOf(schema, ['a', 'b'])).toEqual([]);
     expect(violationsOf(schema, [1, 'b'])).toEqual(['#/0 type']);
@@ -96,7 +96,7 @@ describe('a list', () => {
 });
 
 describe('A value that is too large', () => {
-  /** A rule that counts how often it is asked. */
+  /** A rule that counts how often it is applied. */
   function counted() {
     let asked = 0;
     const action = v.check<string, string>(

@@ -20,7 +20,7 @@ const SCHEMA = registrationRequestSchema(undefined);
 const list = <T>(count: number, element: T): T[] => Array.from({ length: count }, () => element);
 const members = (count: number) => Object.fromEntries(list(count, 0).map((_, index) => [`k${index}`, 0]));
 
-/** How often something in the body is looked at until the request is refused. */
+/** How often a value in the body is read until the request is refused. */
 async function looksAt(body: Record<string, unknown>): Promise<number> {
   const { value, looks } = watched({ ...FIXED, ...body });
   fingerprints(value, ['key']);
@@ -29,7 +29,7 @@ async function looksAt(body: Record<string, unknown>): Promise<number> {
   return looks();
 }
 
-/** More looks than these at each member, and the refusal would cost more than ten times the parsing. */
+/** With more reads of each member, the refusal would cost more than ten times the parsing. */
 const MAX_LOOKS = 12;
 
 describe('The work that a body makes until it is refused', () => {

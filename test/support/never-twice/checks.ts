@@ -39,7 +39,7 @@ export interface Intent {
   /** The number of running attempts. */
   running: number;
   /** A try was killed, stopped or out of time. */
-  befallen: boolean;
+  disturbed: boolean;
   /** When its key was first used, on the world's clock. */
   begunAt: number;
   /** How many of its operations may have acted: a key that has expired starts another one. */
@@ -90,7 +90,7 @@ export function newIntent(shape: Shape, client: WorldClient, login: number | und
     isContradicted: false,
     isRestored: false,
     running: 0,
-    befallen: false,
+    disturbed: false,
     begunAt: now,
     uses: 0,
   };

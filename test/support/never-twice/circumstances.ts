@@ -6,7 +6,7 @@ import type { ConnectionId } from '../account-connections.ts';
 
 /** How long a key is kept after the last write, in milliseconds. */
 export const KEPT_MS = keyExpiry(0) * 1_000;
-/** How much longer that is than callers are told. */
+/** How much longer that is than documented. */
 export const KEPT_LONGER_MS = KEPT_MS - KEY_HOURS * 60 * 60 * 1_000;
 
 /** How late a server may execute a command, in milliseconds, even if the connection has ended: longer than a lease. */
@@ -39,7 +39,7 @@ export const databaseFault = faultOf(
   'repeated',
 );
 /** It is executed, and answered with an undocumented code. */
-const unheardOf: fc.Arbitrary<Fault> = fc.record({
+const undocumentedCode: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant('retcode'),
   times: fc.constant(1),
   after: fc.constantFrom(0, 0, 1),
@@ -55,12 +55,12 @@ const anyPlatformFault = fc.record({
   after: fc.constantFrom(0, 0, 0, 1, 1, 2),
   ms: fc.constantFrom(...LATE_MS),
   ending: fc.constantFrom(...ENDINGS),
-  // Without those that are answered as if the request itself were wrong.
+  // Without those whose answer blames the request itself.
   code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
 });
-/** Those whose outcome is not known come most often. */
+/** Those with an unknown outcome are the most frequent. */
 export const platformFault: fc.Arbitrary<Fault> = fc.oneof(
-  ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, anyPlatformFault, unheardOf],
+  ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, anyPlatformFault, undocumentedCode],
 );
 
 /** The command is executed after its caller has gone. */

@@ -2,9 +2,9 @@ import type { AccountWorld } from '../account-world.ts';
 import { listenTo } from './moments.ts';
 
 /** The number of its last lines in a report. */
-const MAX_TOLD = 300;
+const MAX_LINES = 300;
 /** Of a line of the log; the rest is the same in each, or counts. */
-const TOLD_OF_LOG = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
+const LOGGED_FIELDS = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
 
 /** The events of a world, in order: the attempts, the received calls, and what the functions logged. */
 export class Diary {
@@ -33,10 +33,10 @@ export class Diary {
     this.#lines.push(`${seconds.padStart(12)} ${text}`);
   }
 
-  /** The last of it. */
-  tell(): string {
+  /** Its last lines. */
+  lastLines(): string {
     this.#copyLog();
-    return this.#lines.slice(-MAX_TOLD).join('\n');
+    return this.#lines.slice(-MAX_LINES).join('\n');
   }
 
   end(): void {
@@ -54,8 +54,8 @@ export class Diary {
 function lineInShort(line: string): string {
   try {
     const event = JSON.parse(line) as Record<string, unknown>;
-    const told = TOLD_OF_LOG.filter((name) => event[name] !== undefined).map((name) => `${name} ${event[name]}`);
-    return [event.message, ...told].join(', ');
+    const fields = LOGGED_FIELDS.filter((name) => event[name] !== undefined).map((name) => `${name} ${event[name]}`);
+    return [event.message, ...fields].join(', ');
   } catch {
     return line;
   }

@@ -20,7 +20,7 @@ import {
 import { KEPT_MS } from './circumstances.ts';
 import { Diary } from './diary.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
-import { befall, listenTo, type Moment } from './moments.ts';
+import { disturb, listenTo, type Moment } from './moments.ts';
 import type { Edit, Round, Step, Story } from './steps.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -28,14 +28,14 @@ const HOUR_MS = 60 * 60_000;
 const SETTLED_AFTER_MS = [0, 200_000, HOUR_MS + 60_000, HOUR_MS + 60_000, 24 * HOUR_MS, HOUR_MS + 60_000];
 /** After this time no command is pending, in milliseconds. An operator who finds no account waits for that. */
 const COMMANDS_END_MS = 400_000;
-/** At the end of a history nothing is in the way any more: the function's time then, in milliseconds. */
+/** At the end of a history nothing fails any more: the function's time then, in milliseconds. */
 const LAST_MS = 20_000;
 const MAX_RETRIES = 25;
 /** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
 /** Return codes that do not say whether the command was executed. */
 const UNDECIDED = [2, 7, 9, 14, 16, 17, UNDOCUMENTED_CODE];
-/** The comment of an operation that is none of these. */
+/** The comment of an operation outside of the history. */
 const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
 const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
@@ -71,7 +71,7 @@ export class History {
   readonly #counts: Counts;
   readonly #diary: Diary;
   readonly #intents: Intent[] = [];
-  /** Where something went wrong. */
+  /** The place of an error. */
   readonly #faulty = new Set<Target>();
   /** Stopped functions resume while others work. */
   readonly #stopped: Promise<unknown>[] = [];
@@ -112,10 +112,10 @@ export class History {
       this.#watch.check();
     } catch (error) {
       const what = error instanceof Error ? error.message : String(error);
-      throw new Error(`${what}\n${this.#diary.tell()}`);
+      throw new Error(`${what}\n${this.#diary.lastLines()}`);
     } finally {
       this.#diary.end();
-      // The next history meets nothing of this one.
+      // The next history sees nothing of this one.
       this.#world.clearFaults();
       await clock.pass(ALL_IS_OVER_MS);
       await Promise.allSettled(this.#stopped);
@@ -163,10 +163,10 @@ export class History {
   async #settle(moment: Moment | null): Promise<void> {
     const run = this.#world.settle();
     const places = { database: this.#world.faults.dynamodb, server: this.#world.servers.tp5.faults };
-    const struck = moment === null ? false : await befall(moment, places, run);
+    const disturbed = moment === null ? false : await disturb(moment, places, run);
     if (moment?.stopMs === undefined) await run.outcome;
     else this.#stopped.push(run.outcome);
-    if (struck) this.#counts[moment?.stopMs === undefined ? 'kills' : 'stops'] += 1;
+    if (disturbed) this.#counts[moment?.stopMs === undefined ? 'kills' : 'stops'] += 1;
   }
 
   #setFault(target: Target, fault: Fault): void {
@@ -187,10 +187,10 @@ export class History {
     const waited: Promise<unknown>[] = [];
     for (const [index, moment] of tries.entries()) {
       for (const intent of intents) {
-        // Of two that want the same something befalls the first.
-        const befalling = intent === first || index > 0 ? moment : null;
-        const asked = this.#ask(intent, befalling);
-        if (befalling?.stopMs === undefined) waited.push(asked);
+        // Of two requests for the same account, a fault happens to the first.
+        const disturbance = intent === first || index > 0 ? moment : null;
+        const asked = this.#ask(intent, disturbance);
+        if (disturbance?.stopMs === undefined) waited.push(asked);
         else this.#stopped.push(asked.catch((error) => (this.#failure ??= error)));
       }
     }
@@ -199,26 +199,26 @@ export class History {
     await clock.pass(passMs);
   }
 
-  /** Sends a request, and lets that befall the function if it is still at work then. */
+  /** Sends a request, and makes that happen to the function if it still works then. */
   async #ask(intent: Intent, moment: Moment | null, ms = FUNCTION_MS): Promise<AccountAnswer | undefined> {
     const name = `${intent.name.split(' {')[0]}, try ${++this.#tries}`;
-    this.#diary.write(`${name} begins${moment === null ? '' : `, befallen: ${JSON.stringify(moment)}`}`);
+    this.#diary.write(`${name} begins${moment === null ? '' : `, disturbed: ${JSON.stringify(moment)}`}`);
     const began = this.#world.clock.now();
     this.#counts.requests += 1;
     intent.running += 1;
     const pending = this.#world.send({ ...intent.call, ms });
     const places = { database: this.#world.faults.dynamodb, server: this.#server(intent).faults };
-    const befalling = moment === null ? false : befall(moment, places, pending);
+    const disturbance = moment === null ? false : disturb(moment, places, pending);
     const answer = await pending.answer;
     const { kind } = await pending.outcome;
-    const struck = await befalling;
+    const disturbed = await disturbance;
     this.#diary.write(`${name} ends: ${kind}${inShort(answer)}`);
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
-    // Lambda ends what takes too long: on a busy machine that is one more way to be killed.
+    // Lambda ends what takes too long: on a busy machine that is another way to be killed.
     if (kind === 'killed' || kind === 'timed out') this.#counts.kills += 1;
-    else if (struck) this.#counts.stops += 1;
-    if (struck || kind !== 'answer') intent.befallen = true;
+    else if (disturbed) this.#counts.stops += 1;
+    if (disturbed || kind !== 'answer') intent.disturbed = true;
     intent.uses = this.#operations(intent).length;
     // A function that was stopped answers after the gateway has answered in its place.
     const received = this.#world.clock.now() - began > GATEWAY_WAITS_MS ? undefined : answer;
@@ -237,7 +237,7 @@ export class History {
     if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
   }
 
-  /** New requests: one, or two that want the same. */
+  /** New requests: one, or two for the same account. */
   async #begin(shape: Shape, rivals: boolean): Promise<Intent[]> {
     const login = newLogin(shape);
     const now = this.#world.clock.now();
@@ -306,8 +306,8 @@ export class History {
         records: await this.#world.records(intent.client.id),
         published,
         isDepositReported: (login: number) => this.#isLogged(login, '"DepositFailed"'),
-        // The paying command may have been written down without being sent.
-        mayLackDeposit: intent.befallen || this.#faulty.has('dynamodb'),
+        // The payment may be recorded without being sent.
+        mayLackDeposit: intent.disturbed || this.#faulty.has('dynamodb'),
       };
       checkEnd(sight, intent);
       this.#counts.accounts += sight.accounts.length;

@@ -35,8 +35,8 @@ export function listenTo(faults: Faults, listener: Listener): () => void {
 
 const NOTES = ['UpdateItem', 'TransactWriteItems'];
 
-/** Has it befall the function, unless it has ended before. @returns whether it did */
-export async function befall(
+/** Makes it happen to the function, unless that has ended before. @returns whether it happened */
+export async function disturb(
   { of, count, stopMs }: Moment,
   { database, server }: { database: Faults; server: Faults },
   run: Pick<Run, 'kill' | 'stop' | 'outcome'>,
@@ -61,7 +61,7 @@ export async function befall(
   return Promise.race([struck, over]).finally(stopListening);
 }
 
-/** Until another worker has taken over, and believes that nothing was opened; or for a moment only. */
+/** Until another worker has taken over and assumes that nothing was opened; or for a moment only. */
 const stopMs = fc.constantFrom(300, 7_000, 65_000, 140_000, 140_000);
 const ending = fc.oneof(fc.constant(undefined), fc.constant(undefined), stopMs);
 export const moment: fc.Arbitrary<Moment> = fc.oneof(
@@ -70,7 +70,7 @@ export const moment: fc.Arbitrary<Moment> = fc.oneof(
   fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 4 }), stopMs: ending }),
   fc.record({ of: fc.constant('command' as const), count: fc.integer({ min: 1, max: 3 }), stopMs: ending }),
 );
-/** Right when it has noted that a command leaves. */
+/** Right after it has recorded that a command leaves. */
 export const noted: fc.Arbitrary<Moment> = fc.record({
   of: fc.constant('note' as const),
   count: fc.constantFrom(1, 1, 2),

@@ -13,7 +13,7 @@ import { type Story, storiesOf } from './steps.ts';
  */
 
 export interface Violation {
-  /** Which one of the seed's. */
+  /** Its number among those of the seed. */
   index: number;
   story: Story;
   message: string;
@@ -32,14 +32,14 @@ export interface HistoriesOptions {
   kind: Kind;
   /** How many histories. */
   runs: number;
-  /** How many at a time, each with everything of its own. */
+  /** How many at a time, each with separate services. */
   lanes: number;
   seed: number;
-  /** That one of them alone. */
+  /** Only this one of them. */
   only?: number | undefined;
   /** Called after each history. */
   progress?: (counts: Counts, violations: number) => void;
-  /** Called as soon as one is found. */
+  /** Called as soon as a broken promise is found. */
   onViolation?: (violation: Violation) => void;
 }
 

@@ -22,7 +22,7 @@ export interface Round {
   passMs: number;
   /** Before it, time passes until the key has this many milliseconds left. */
   beforeKeyEndsMs?: number;
-  /** From now on this goes wrong with the server. */
+  /** From now on the server has this fault. */
   fault?: Fault;
   edit?: Edit | undefined;
 }
@@ -43,7 +43,7 @@ const EDITS = [
 export type Edit = (typeof EDITS)[number];
 
 export type Step =
-  /** A new request, or two that want the same, with faults in its way, and its retries, one round after the other. */
+  /** A new request, or two for the same account, with faults, and the retries, one round after the other. */
   | { kind: 'begin'; shape: Shape; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
   /** Retries of an earlier request. */
   | { kind: 'retry'; which: number; round: Round }
@@ -65,7 +65,7 @@ export interface Story {
   steps: Step[];
 }
 
-/** Anything that may happen to requests for accounts of a kind. */
+/** All events that may happen to requests for accounts of a kind. */
 export function storiesOf(kind: Kind): fc.Arbitrary<Story> {
   return fc.record({
     passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
@@ -204,7 +204,7 @@ const refusedLater = script(lateFault, [
   fc.record({ tries: fc.constant([null]), passMs, fault: refusal }),
   calm,
 ]);
-/** Something goes wrong with the command after the opening. */
+/** The command after the opening fails. */
 const lostPayment = script(
   platformFault.map((one) => ({ ...one, after: 1 })),
   [afterMs(0, 12_000, 64_900), fc.oneof(anyRound, calm), calm],

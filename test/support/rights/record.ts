@@ -6,7 +6,7 @@ import { observedCalls } from '../../../infra/local/rights/policy.ts';
 
 let written = 0;
 
-/** After each file of tests: keeps what calls were made in this worker, for the report. */
+/** After each test file: keeps the calls that were made in this worker, for the report. */
 afterAll(() => {
   if (observedCalls.size === written) return;
   written = observedCalls.size;

@@ -28,7 +28,7 @@ function talk(port: number, text: string | Buffer): Promise<{ text: string; fail
   });
 }
 
-/** A line that opens an account, but for these changes; `undefined` leaves a parameter out. */
+/** A line that opens an account, with these changes; `undefined` leaves a parameter out. */
 function command(changes: Changes = {}, verb = 'NEWACCOUNT'): string {
   const basic = { MASTER: 'm4ster', IP: '10.0.0.1', GROUP: '2', NAME: 'Ann Lee', PASSWORD: 'Master77' };
   const parameters = Object.entries({ ...basic, INVESTOR: 'Inv88x', LEVERAGE: '100', ...changes });
@@ -167,7 +167,7 @@ describe('web-registration', () => {
     expect(server.details(100_001)).toMatchObject({ country: 'C'.repeat(31), phone: `+${'4'.repeat(30)}` });
   });
 
-  it('opens one account for an address in a while; refused commands do not count', async () => {
+  it('limits how often an address opens an account; refused commands do not count', async () => {
     let now = 0;
     const server = await start({ floodSeconds: 20, now: () => now });
     const answers: string[] = [];
@@ -221,7 +221,7 @@ describe('interface-gateway', () => {
 
 describe('A fault', () => {
   it.each(['orderly', 'reset'] as const)(
-    'late closes the connection, %s, and works the command off after',
+    'late closes the connection, %s, and executes the command afterwards',
     async (ending) => {
       const server = await start();
       server.faults.set({ kind: 'late', times: 1, ms: 150, ending });

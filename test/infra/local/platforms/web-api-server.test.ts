@@ -18,7 +18,7 @@ interface Answer {
   json: Record<string, unknown>;
 }
 
-/** A client of its own, with one connection, that knows the protocol by its document alone. */
+/** An independent client with one connection, written from the protocol's document alone. */
 function client(server: WebApiServer) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
@@ -60,7 +60,7 @@ async function loggedIn(options: Parameters<typeof testServer>[0] = {}) {
   return { server, ...caller };
 }
 
-/** The least that `user/add` needs. */
+/** The minimum that `user/add` needs. */
 const USER = {
   PassMain: 'Ma5ter#word',
   PassInvestor: 'Inve5tor#wd',
@@ -99,7 +99,7 @@ describe('a session of the simulated server', () => {
     expect((await logIn({ version: 483 })).json.retcode).toMatch(/^1010 /);
   });
 
-  it('ends when nothing comes for as long as its window', async () => {
+  it('ends after its idle timeout', async () => {
     const { call, isConnected } = await loggedIn({ idleMs: 1_000 });
     for (let ping = 0; ping < 4; ping += 1) {
       await sleep(300);

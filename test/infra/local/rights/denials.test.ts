@@ -73,7 +73,7 @@ const START = {
 type Denial = readonly [call: Send, error: string, action: string, resource: string];
 /**
  * One service of each protocol, and those whose calls need several rights: the right of the caller, a call that it
- * allows, and those that it does not.
+ * allows, and calls that it denies.
  */
 const CASES: readonly [keyof typeof START, Omit<Statement, 'Effect'>, Send | undefined, ...Denial[]][] = [
   [

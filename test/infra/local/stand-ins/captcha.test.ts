@@ -14,14 +14,14 @@ async function captcha() {
 }
 
 describe('The stand-in of a captcha’s provider', () => {
-  it('takes a token once', async () => {
+  it('accepts a token once', async () => {
     const { standIn, ask } = await captcha();
     const form = { secret: 'the-secret-key', response: standIn.solve() };
     expect(await ask(form)).toMatchObject({ success: true, challenge_ts: expect.stringMatching(/Z$/) });
     expect(await ask(form)).toEqual({ success: false, 'error-codes': ['timeout-or-duplicate'] });
   });
 
-  it('takes no token that is older than two minutes', async () => {
+  it('accepts no token that is older than two minutes', async () => {
     const { standIn, ask } = await captcha();
     vi.useFakeTimers({ toFake: ['Date'] });
     onTestFinished(() => {

@@ -12,7 +12,7 @@ async function sns() {
 }
 
 describe('A stand-in that is down', () => {
-  it('refuses connections as often as was asked or until it is cleared, and then works at the same port', async () => {
+  it('refuses connections as often as requested or until it is cleared, and then works at the same port', async () => {
     const { standIn, faults, outbox, send } = await sns();
     faults.set({ kind: 'down', times: 2, after: 1 });
     await send();

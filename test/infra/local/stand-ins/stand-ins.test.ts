@@ -20,12 +20,12 @@ import { clientOf } from '../../../support/senders.ts';
 
 /**
  * The promise of a stand-in: it accepts what its service accepts of our calls, and refuses what it refuses. The tests of
- * `lib/messages` and `lib/aws` show that it fails on demand; those of `infra/crm`, what operators ask it for.
+ * `lib/messages` and `lib/aws` show that it fails on demand; those of `infra/crm` show the calls of operators.
  */
 interface Contract {
   service: string;
   start(options: StandInOptions): Promise<StandIn>;
-  /** Sends a request that the service accepts, but for these members. */
+  /** Sends a request that the service accepts, with these members changed. */
   send(to: ReturnType<typeof clientOf>, change: Record<string, unknown>): Promise<unknown>;
   /** The difference, and its record. */
   accepts: readonly (readonly [says: string, change: Record<string, unknown>, recorded: object])[];

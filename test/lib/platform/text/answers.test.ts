@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { failureOf, forever, outcome } from '../../../support/outcomes.ts';
 import { tcpRelay } from '../../../support/tcp-relay.ts';
-import { answering, aScript, aServer, DIALECTS, HASTY, opening } from '../../../support/text-protocol.ts';
+import { answering, aScript, aServer, DIALECTS, opening, SHORT_TIMEOUTS } from '../../../support/text-protocol.ts';
 
 /** Longer than a test may take. */
 const PATIENT = { answerTimeoutMs: 600_000 };
@@ -51,7 +51,13 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
   it.each<[string, Parameters<typeof aScript>[0], string, 'orderly' | 'reset', limits?: object]>([
     ['a login that may be cut', saying('OK\r\nLOGIN=123'), NOT_UNDERSTOOD, 'reset'],
     ['a login without its line feed', saying('OK\r\nLOGIN=123\r'), NOT_UNDERSTOOD, 'reset'],
-    ['a login that may be cut, and stays open', saying('OK\r\nLOGIN=12', false), NOT_UNDERSTOOD, 'reset', HASTY],
+    [
+      'a login that may be cut, and stays open',
+      saying('OK\r\nLOGIN=12', false),
+      NOT_UNDERSTOOD,
+      'reset',
+      SHORT_TIMEOUTS,
+    ],
     ['OK alone', saying('OK\r\nend\r\n', false), NOT_UNDERSTOOD, 'orderly'],
     ['OK and something else', saying('OK\r\nmiss BNSCODE\r\nend\r\n'), NOT_UNDERSTOOD, 'orderly'],
     ['a login that is no number', saying('OK\r\nLOGIN=12x\r\nend\r\n'), NOT_UNDERSTOOD, 'orderly'],
@@ -62,20 +68,20 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     ['end alone', saying('end\r\n'), NONE, 'orderly'],
     ['another protocol', saying('HTTP/1.1 400 Bad Request\r\n\r\n', false), NOT_UNDERSTOOD, 'reset'],
     ['more than any answer', saying('A'.repeat(20_000)), NONE, 'reset'],
-    ['silence', () => {}, NONE, 'reset', HASTY],
+    ['silence', () => {}, NONE, 'reset', SHORT_TIMEOUTS],
   ])('that is %s leaves the outcome unknown', async (_, script, reason, ending, limits) => {
     expect(await exchange(protocol, script, limits)).toEqual([reason, ending]);
   });
 
   it('that never ends is not read to the end', async () => {
-    const pouring = (socket: Socket) => {
-      const pour = () => {
+    const endlessAnswer = (socket: Socket) => {
+      const writeMore = () => {
         while (socket.writable && socket.write('x'.repeat(65_536)));
       };
-      socket.on('drain', pour);
-      pour();
+      socket.on('drain', writeMore);
+      writeMore();
     };
-    expect(await exchange(protocol, pouring)).toEqual([NONE, 'reset']);
+    expect(await exchange(protocol, endlessAnswer)).toEqual([NONE, 'reset']);
   });
 
   it('that does not come in the time of the caller, or is a reset, leaves the outcome unknown', async () => {

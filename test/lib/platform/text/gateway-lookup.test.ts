@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Question } from '../../../../infra/local/platforms/text-server.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
 import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
-import { anOrder, aScript, aServer, HASTY, textPlatform } from '../../../support/text-protocol.ts';
+import { anOrder, aScript, aServer, SHORT_TIMEOUTS, textPlatform } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;
@@ -72,7 +72,7 @@ describe('Looking at a login on a gateway', () => {
       if (text.startsWith('WCHKACCOUNT')) socket.end('OK\r\nuser check successful\r\nend');
       else if (answer !== undefined) socket.end(answer);
     });
-    expect(await textPlatform(gateway, server.port, HASTY).look(MARK, forever)).toBe('unmarked');
+    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, forever)).toBe('unmarked');
   });
 
   it.each([
@@ -85,12 +85,12 @@ describe('Looking at a login on a gateway', () => {
     const server = await aScript((socket) => {
       if (answer !== undefined) socket.end(answer);
     });
-    expect(await textPlatform(gateway, server.port, HASTY).look(MARK, forever)).toBe('silent');
+    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, forever)).toBe('silent');
   });
 
   it('fails if the gateway has lost the server', async () => {
     const server = await aScript((socket) => void socket.end('ERROR\r\nMT is disconnected\r\nend\r\n'));
-    const failure = await failureOf(textPlatform(gateway, server.port, HASTY).look(MARK, forever));
+    const failure = await failureOf(textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, forever));
     expect(`${failure.kind} ${failure.reason}`).toBe('platform_unavailable platform_disconnected');
   });
 });

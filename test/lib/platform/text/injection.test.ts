@@ -21,7 +21,7 @@ const KEYS = [
   'DEPOSIT',
 ];
 
-/** Pieces that mean something to the protocol, in plain and in disguise. */
+/** Pieces with a meaning in the protocol, in plain and in encoded form. */
 const hostile = fc.oneof(
   fc.constantFrom('|', '=', '\r', '\n', '\r\n', '\0', '\t', '\x1b', '\x7f', '\u0085', '\u2028', '\u00a0', '\\', '"'),
   fc.constantFrom('＝', '｜', '≠', '¦', '│', '∣', '﹦', 'Ľ', 'ļ', '꞊', '\u0338', '\ufeff', '\ud800', '🙂', 'ﷺ'),
@@ -176,7 +176,7 @@ function isCarriable({ masterPassword, investorPassword }: AccountOrder): boolea
   return [masterPassword, investorPassword].every((one) => /^[ -<>-{}~]{0,15}$/.test(one));
 }
 
-/** By the platform's rule; the API asks for more. */
+/** By the platform's rule; the API requires more. */
 function isWeak(one: string): boolean {
   const classes = [/[a-z]/, /[A-Z]/, /\d/].filter((pattern) => pattern.test(one)).length;
   return one.length < 5 || classes < 2;

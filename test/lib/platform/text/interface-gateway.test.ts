@@ -1,6 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
-import { anOrder, aScript, aServer, commandsOf, HASTY, opening, textPlatform } from '../../../support/text-protocol.ts';
+import {
+  anOrder,
+  aScript,
+  aServer,
+  commandsOf,
+  opening,
+  SHORT_TIMEOUTS,
+  textPlatform,
+} from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
 
@@ -26,7 +34,7 @@ describe('interface-gateway', () => {
     ]);
   });
 
-  it('everything that can be asked for is supported', () => {
+  it('every field of an order is supported', () => {
     const order = anOrder({ login: 5, readonly: true, deposit: 100, group: 'standard' });
     expect(textPlatform(gateway, 1).unsupported(order)).toEqual([]);
     expect(textPlatform(gateway, 1).unsupported(anOrder({ login: 2 ** 31 }))).toMatchObject([{ pointer: '#/login' }]);
@@ -77,9 +85,9 @@ describe('an opening with a login', () => {
     ['throttled', 'account_outcome_unknown'],
     ['refused', 'account_outcome_unknown'],
     ['down', 'account_outcome_unknown'],
-  ] as const)('that failed, after which asking for the login comes to %s, is %s', async (kind, expected) => {
+  ] as const)('that failed, after which the look-up of the login ends with %s, is %s', async (kind, expected) => {
     const server = await aServer({ dialect: gateway });
-    const platform = textPlatform(gateway, server.port, kind === 'silence' ? HASTY : {});
+    const platform = textPlatform(gateway, server.port, kind === 'silence' ? SHORT_TIMEOUTS : {});
     await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
     server.faults.set({ kind, times: 1, after: 1 });
     expect(await outcome(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).toBe(

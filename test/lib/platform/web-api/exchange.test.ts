@@ -10,7 +10,7 @@ const TIMEOUT_MS = 2_000;
  * A connection whose server answers with the number of the request: the first before its sender knows that it is sent,
  * a later one afterwards. @param sent gets the callback that reports it
  */
-function hastyLine(sent: (tell: () => void) => void, written: Buffer[] = []): WebApiLine {
+function earlyAnswerLine(sent: (report: () => void) => void, written: Buffer[] = []): WebApiLine {
   let requests = 0;
   const tls = new Duplex({
     read() {},
@@ -28,13 +28,13 @@ function hastyLine(sent: (tell: () => void) => void, written: Buffer[] = []): We
 }
 
 it('takes an answer that comes before the command is known to be sent, and leaves the next command its own', async () => {
-  const line = hastyLine((tell) => setImmediate(() => setImmediate(tell)));
+  const line = earlyAnswerLine((report) => setImmediate(() => setImmediate(report)));
   expect(await exchange(line, SERVER, { path: '/first' }, TIMEOUT_MS)).toEqual({ status: 200, text: '1' });
   expect(await exchange(line, SERVER, { path: '/second' }, TIMEOUT_MS)).toEqual({ status: 200, text: '2' });
 });
 
 it('takes an answer whose command is never known to be sent, and the connection is used no more', async () => {
-  const line = hastyLine(() => {});
+  const line = earlyAnswerLine(() => {});
   expect(await exchange(line, SERVER, { path: '/first' }, 20)).toEqual({ status: 200, text: '1' });
   expect(line.tls.destroyed).toBe(true);
 });
@@ -45,6 +45,6 @@ it.each([
   [{ host: '2001:db8::1', port: 443 }, '[2001:db8::1]'],
 ])('names the host, and its port unless it is that of HTTPS: %j', async (server, host) => {
   const written: Buffer[] = [];
-  await exchange(hastyLine(setImmediate, written), server, { path: '/' }, TIMEOUT_MS);
+  await exchange(earlyAnswerLine(setImmediate, written), server, { path: '/' }, TIMEOUT_MS);
   expect(Buffer.concat(written).toString().toLowerCase()).toContain(`\r\nhost: ${host}\r\n`);
 });

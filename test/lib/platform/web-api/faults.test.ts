@@ -18,7 +18,7 @@ const OUTCOMES = {
   garbage: { kind: 'account_outcome_unknown', reason: 'malformed_answer', opened: true },
 } as const;
 
-/** Other faults are answered; a busy machine would reach the end of this time first. */
+/** Other faults are answered, and a busy machine could exceed this time. */
 const limitsFor = (fault: FaultKind) => (fault === 'slow' || fault === 'silence' ? { commandMs: 1_000 } : {});
 const SLOW_MS = 1_300;
 

@@ -47,7 +47,7 @@ describe('Looking at a login', () => {
   it.each([
     ['throttled', 'platform_unavailable'],
     ['refused', 'unmarked'],
-  ] as const)('with a check of the password that is %s comes to %s', async (kind, outcome) => {
+  ] as const)('with a check of the password that is %s ends with %s', async (kind, outcome) => {
     const { server, look } = await opened({ comment: '' });
     server.faults.set({ kind, times: 1, after: 1 });
     expect(await look().catch((failure: PlatformFailure) => failure.kind)).toBe(outcome);

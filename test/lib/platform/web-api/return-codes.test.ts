@@ -52,7 +52,7 @@ describe('return codes of an opening', () => {
     expect(await opening(server)).toEqual({ login: 42 });
   });
 
-  it('too frequent requests say when to come back', async () => {
+  it('too frequent requests say when to retry', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'throttled', times: 1 });
     const failed = await failureOf(opening(server));
@@ -69,7 +69,7 @@ describe('return codes of an opening', () => {
     expect(await outcome(opening(server, { group: 'real\\closed' }))).toBe('platform_refused retcode_8');
   });
 
-  it('when the group cannot be asked for, it stays a refusal', async () => {
+  it('when the group cannot be read, it stays a refusal', async () => {
     const server = await scriptedServer(({ path }, response) => {
       if (path === '/api/user/add') response.end('{"retcode":"8 Not enough permissions"}');
       else response.destroy();

@@ -86,7 +86,7 @@ describe('the session', () => {
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/test/access', '/api/user/add']);
   });
 
-  it('that speaks without being asked is not used again', async () => {
+  it('that sends unrequested data is not used again', async () => {
     const server = await scriptedServer((_request, response) => {
       response.end(DONE);
       setTimeout(() => response.socket?.write('HTTP/1.1 408 Request Timeout\r\n\r\n'), 10);
@@ -129,7 +129,7 @@ describe('the session', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('ends politely, and the next call opens another', async () => {
+  it('logs out, and the next call opens another', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     const platform = platformOn(server);
     await platform.check(forever);
@@ -150,13 +150,13 @@ describe('commands at the same time', () => {
   });
 
   it('no two ever run together', async () => {
-    let underWay = 0;
+    let running = 0;
     let most = 0;
     const server = await scriptedServer((_request, response) => {
-      underWay += 1;
-      most = Math.max(most, underWay);
+      running += 1;
+      most = Math.max(most, running);
       setTimeout(() => {
-        underWay -= 1;
+        running -= 1;
         response.end(DONE);
       }, 5);
     });

@@ -19,7 +19,7 @@ interface Trust {
 interface Issued extends Certificate {
   authority: string;
 }
-/** Of this machine and of another host: signed by themselves, and issued by an authority. */
+/** Of this machine and of another host: self-signed, and issued by an authority. */
 type Certificates = Record<'own' | 'foreign', Certificate> & Record<'issued' | 'chained' | 'issuedElsewhere', Issued>;
 
 const connecting = (port: number, { ca, ...more }: Trust = {}, limits = {}, signal = forever) =>
