@@ -47,7 +47,7 @@ function partsFor(room: number) {
   return { room, many, lists, nested, objectOf };
 }
 
-/** As large as is read at all, of many small things. */
+/** The largest bodies that are read, of many small values. */
 function ofManySmallThings({ many, nested }: Parts): Record<string, string> {
   return {
     'a list of zeros': `"x":[${many('0')}]`,
@@ -66,7 +66,7 @@ function ofManySmallThings({ many, nested }: Parts): Record<string, string> {
   };
 }
 
-/** As large as is read at all, by one large thing. */
+/** The largest bodies that are read, with one large value. */
 function ofOneLargeThing({ room }: Parts): Record<string, string> {
   return {
     'a long name': `"name":"${'n'.repeat(room)}"`,

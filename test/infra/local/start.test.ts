@@ -231,8 +231,8 @@ describe('CRM_FILE=crm.json npm start', () => {
     ],
   ])('refuses a file with %s', async (_, content, error) => {
     const file = await fileOf(content);
-    expect(await told({ CRM_FILE: file })).toContain(`CRM_FILE ${file} has 1 error`);
-    expect(await told({ CRM_FILE: file })).toContain(error);
+    expect(await failedStart({ CRM_FILE: file })).toContain(`CRM_FILE ${file} has 1 error`);
+    expect(await failedStart({ CRM_FILE: file })).toContain(error);
   });
 
   it('reports a missing file', async () => {
