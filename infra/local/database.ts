@@ -1,5 +1,6 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import { keyAttributes, TABLE_NAMES, type TableName } from '../tables.ts';
 import { type Change, Dynamo } from './dynamo.ts';
 import { Faults } from './faults.ts';
 import { tableArn } from './rights/arn.ts';
@@ -23,22 +24,17 @@ export interface DatabaseOptions {
   callers?: Callers;
 }
 
-/** The tables of the local service and of the tests. */
-export const TABLES = {
-  crm: 'crm',
-  operations: 'operations',
-  registrations: 'registrations',
-  limits: 'limits',
-  accounts: 'accounts',
-  logins: 'logins',
+type LocalName = Lowercase<TableName>;
+const localName = (name: TableName) => name.toLowerCase() as LocalName;
+
+/** The tables of the local service and of the tests: those of the stack, by their names in small letters. */
+export const TABLES = Object.fromEntries(TABLE_NAMES.map((name) => [localName(name), localName(name)])) as {
+  readonly [Name in LocalName]: Name;
 };
 export type DatabaseTables = typeof TABLES;
 
 /** DynamoDB on 127.0.0.1, in memory. */
 export type Database = Awaited<ReturnType<typeof startDatabase>>;
-
-/** The tables by the keys they have; all but the accounts' have a partition key alone. */
-const SORT_KEYS: Partial<Record<keyof DatabaseTables, string>> = { accounts: 'sk' };
 
 const ERRORS = {
   error: jsonError,
@@ -48,7 +44,7 @@ const ERRORS = {
 
 /** The stand-in of DynamoDB: dynalite, with calls that are counted and can fail. */
 export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}) {
-  const dynamo = new Dynamo(SORT_KEYS);
+  const dynamo = new Dynamo(new Map(TABLE_NAMES.map((name) => [localName(name), keyAttributes(name)])));
   const calls: DatabaseCall[] = [];
   const run = ({ method, path: url, headers, bytes }: Call) => dynamo.run({ method, url, headers }, bytes);
 
@@ -81,7 +77,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     faults,
     /** Every call so far, oldest first; a test may empty it. */
     calls,
-    createTables: (names: DatabaseTables) => createTables(observed.url, names),
+    createTables: () => createTables(observed.url),
     /** Called after each call that has written, with all its writes, before it is answered. */
     onWritten(listener: (changes: readonly Change[]) => void) {
       dynamo.onWritten = listener;
@@ -92,11 +88,10 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
   };
 }
 
-async function createTables(endpoint: string, names: DatabaseTables): Promise<void> {
+async function createTables(endpoint: string): Promise<void> {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials });
-  const entries = Object.entries(names) as [keyof DatabaseTables, string][];
-  await Promise.all(entries.map(([kind, name]) => client.send(new CreateTableCommand(tableInput(kind, name)))));
+  await Promise.all(TABLE_NAMES.map((name) => client.send(new CreateTableCommand(tableInput(name)))));
   client.destroy();
 }
 
@@ -108,18 +103,18 @@ const DUE_INDEX_DEFINITION = {
   Projection: { ProjectionType: 'KEYS_ONLY' as const },
 };
 
-function tableInput(kind: keyof DatabaseTables, TableName: string) {
-  const sortKey = SORT_KEYS[kind];
-  const isDue = kind === 'operations' || kind === 'registrations';
-  const texts = ['pk', ...(sortKey === undefined ? [] : [sortKey]), ...(isDue ? [shard] : [])];
+function tableInput(name: TableName) {
+  const isDue = name === 'Operations' || name === 'Registrations';
+  const [partition = '', sort] = keyAttributes(name);
+  const texts = [partition, ...(sort === undefined ? [] : [sort]), ...(isDue ? [shard] : [])];
   return {
-    TableName,
+    TableName: localName(name),
     BillingMode: 'PAY_PER_REQUEST' as const,
     AttributeDefinitions: [
       ...texts.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
       ...(isDue ? [{ AttributeName: at, AttributeType: 'N' as const }] : []),
     ],
-    KeySchema: [key('HASH', 'pk'), ...(sortKey === undefined ? [] : [key('RANGE', sortKey)])],
+    KeySchema: [key('HASH', partition), ...(sort === undefined ? [] : [key('RANGE', sort)])],
     ...(isDue ? { GlobalSecondaryIndexes: [DUE_INDEX_DEFINITION] } : {}),
   };
 }

@@ -32,16 +32,16 @@ const CONDITION_FAILED = 'ConditionalCheckFailedException';
 export class Dynamo {
   readonly #dynalite = dynalite({ createTableMs: 0 });
   readonly #tokens = new Set<string>();
-  /** The sort key of each table that has one. */
-  readonly #sortKeys: Readonly<Record<string, string>>;
+  /** The attributes of each table's key; absent: `pk`. */
+  readonly #keys: ReadonlyMap<string, readonly string[]>;
   /** Ends when the transactions that have come in so far are over. */
   #transaction: Promise<unknown> = Promise.resolve();
   readonly #running = new Set<Promise<Answer>>();
   /** Called after each call that has written, with all its writes. While it is set, writes run one at a time. */
   onWritten: ((changes: readonly Change[]) => void) | undefined;
 
-  constructor(sortKeys: Readonly<Record<string, string>>) {
-    this.#sortKeys = sortKeys;
+  constructor(keys: ReadonlyMap<string, readonly string[]>) {
+    this.#keys = keys;
   }
 
   async run(head: Head, body: Buffer): Promise<Answer> {
@@ -108,8 +108,7 @@ export class Dynamo {
   }
 
   #itemKey(table: string, attributes: Attributes): Attributes {
-    const sortKey = this.#sortKeys[table];
-    return { pk: attributes.pk, ...(sortKey === undefined ? {} : { [sortKey]: attributes[sortKey] }) };
+    return Object.fromEntries((this.#keys.get(table) ?? ['pk']).map((name) => [name, attributes[name]]));
   }
 
   #call(head: Head, operation: string, input: Attributes): Promise<Answer> {

@@ -212,7 +212,7 @@ async function startEnvironment(
     await Promise.all(simulated.map(async (one) => [one.id, open(await startPlatform(one, secrets))] as const)),
   );
   for (const [id, server] of platforms) targets.set(id, server.faults);
-  await aws.database.createTables(TABLES);
+  await aws.database.createTables();
   const table = open(crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB')));
   const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
   const items: CrmItem[] = await serializeItems({ ...records, connections });

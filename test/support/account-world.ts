@@ -103,7 +103,7 @@ async function startServices() {
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer(gateway),
   ]);
-  await aws.database.createTables(TABLES);
+  await aws.database.createTables();
   const servers: { tp5: WebApiServer; reg: SimulatedServer; gw: SimulatedServer } = { tp5, reg, gw };
   const faults: Record<'dynamodb' | 'secrets' | 'ses' | 'sns' | 'events' | ServerName, Faults> = {
     ...aws.faults,

@@ -28,7 +28,7 @@ export async function testDatabase(
   more: Parameters<typeof databaseClient>[0] = PATIENT,
 ): Promise<TestDatabase> {
   const database = await startDatabase();
-  await database.createTables(TABLES);
+  await database.createTables();
   const client = databaseClient({ ...clientSettings(database.url), ...more });
   ends(async () => {
     client.destroy();

@@ -7,7 +7,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type Database, startDatabase, TABLES } from '../../../infra/local/database.ts';
+import { type Database, startDatabase } from '../../../infra/local/database.ts';
 import { clientSettings } from '../../support/database.ts';
 import { held } from '../../support/held.ts';
 
@@ -15,7 +15,7 @@ let database: Database;
 let client: DynamoDBDocumentClient;
 beforeAll(async () => {
   database = await startDatabase();
-  await database.createTables(TABLES);
+  await database.createTables();
   client = DynamoDBDocumentClient.from(new DynamoDBClient({ ...clientSettings(database.url), maxAttempts: 1 }));
 });
 afterAll(async () => {
