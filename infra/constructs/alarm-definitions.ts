@@ -349,11 +349,6 @@ function mailNotices(configurationSet: string): AlarmRow[] {
 }
 
 /** The cost of this month's messages, in US dollars, for the whole account and region. */
-export const SPENT = {
-  sms: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'),
-  call: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'),
-};
-
 function monthlySpend(namespace: string, metricName: string): Metric {
   return new Metric({ namespace, metricName, statistic: 'Maximum', period: Duration.minutes(15) });
 }
@@ -364,12 +359,12 @@ function spendNotices({ channels, spend }: Settings): AlarmRow[] {
     {
       of: 'sms',
       loss: `Your bill: texts have cost $${smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
-      when: { metric: SPENT.sms, count: [smsUsdPerMonth, 15] },
+      when: { metric: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'), count: [smsUsdPerMonth, 15] },
     },
     {
       of: 'call',
       loss: `Your bill: calls have cost $${callUsdPerMonth} this month. At the account's own limit no call is made.`,
-      when: { metric: SPENT.call, count: [callUsdPerMonth, 15] },
+      when: { metric: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'), count: [callUsdPerMonth, 15] },
     },
     {
       of: 'whatsapp',

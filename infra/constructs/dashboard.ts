@@ -5,13 +5,12 @@ import {
   GraphWidget,
   type IMetric,
   MathExpression,
-  Metric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { DeployedFunction } from '../routes.ts';
 import type { Settings } from '../settings.ts';
-import { eventCount, type MonitoredFunction, type MonitoredService, SENDER, SPENT } from './alarm-definitions.ts';
+import { eventCount, type MonitoredFunction, type MonitoredService, SENDER } from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
 
 const PERIOD = Duration.minutes(5);
@@ -56,10 +55,6 @@ export class Dashboard extends Construct {
         ...functions.map(({ lambda, route }) => lambda.metricErrors({ label: `${route.name} crashes` })),
         ...functions.map(({ lambda, route }) => lambda.metricThrottles({ label: `${route.name} throttles` })),
       ]),
-    );
-    page.addWidgets(
-      mailGraph(props.configurationSetName),
-      graph('Spent this month, US dollars', [SPENT.sms, SPENT.call]),
     );
   }
 }
@@ -112,21 +107,6 @@ function accountGraph(functions: readonly MonitoredFunction[], stage: string): G
     );
   });
   return graph('Accounts', metrics);
-}
-
-function mailGraph(configurationSet: string): GraphWidget {
-  const rate = (metricName: string, label: string) =>
-    new Metric({
-      namespace: 'AWS/SES',
-      metricName,
-      dimensionsMap: { 'ses:configuration-set': configurationSet },
-      statistic: 'Average',
-      label,
-    });
-  return graph('Mails: share that bounces or is complained of', [
-    rate('Reputation.BounceRate', 'bounces'),
-    rate('Reputation.ComplaintRate', 'complaints'),
-  ]);
 }
 
 function graph(title: string, left: IMetric[]): GraphWidget {

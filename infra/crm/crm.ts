@@ -83,8 +83,7 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
   crm
     .command('list <kind>')
     .description('shows the records of a kind: forms, clients, account-types or connections')
-    .option('--json', 'lists as JSON')
-    .action((kind, options) => onTarget((target) => list(target, kind, options, terminal)));
+    .action((kind) => onTarget((target) => list(target, kind, terminal)));
   crm
     .command('form <id>')
     .description('prints a form as JSON Schema, with labels and order, for a registration page')
@@ -159,7 +158,6 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
     .command('restore <table>')
     .description('copies what a table lost from a table that AWS restored; infra/docs/restore.md has the steps')
     .requiredOption('--from <name>', 'the name of the restored table')
-    .option('--overwrite', 'of CRM records: also those that have changed since')
     .option('--dry-run', 'shows what would change, and changes nothing')
     .action((table, options) => onTarget((target) => restore(target, table, options, terminal)));
 }

@@ -30,10 +30,9 @@ export async function exportFile(target: Target, file: string | undefined, termi
 }
 
 /** Shows the records of a kind. */
-export async function list(target: Target, word: string, { json }: { json?: boolean }, terminal: Terminal) {
+export async function list(target: Target, word: string, terminal: Terminal) {
   const kind = parseKind(word);
-  const records = await readTable(target, terminal);
-  terminal.print(json === true ? `${JSON.stringify(records[kind], null, 2)}\n` : table(listRows(records)[kind]));
+  terminal.print(table(listRows(await readTable(target, terminal))[kind]));
 }
 
 /** Adds or changes one record. */

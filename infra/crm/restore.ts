@@ -13,8 +13,6 @@ export interface RestoreOptions {
   /** The name of the table that AWS restored. */
   from: string;
   dryRun?: boolean;
-  /** Of CRM records: also those that have changed since. */
-  overwrite?: boolean;
 }
 
 /** How the items of a table are copied back. An item whose key exists is never overwritten: it is newer. */
@@ -193,18 +191,14 @@ class Report {
 }
 
 /** CRM records keep their rules: an address or a login range that another record has now is refused. */
-async function restoreCrm(
-  target: Target,
-  { from, dryRun = false, overwrite = false }: RestoreOptions,
-  terminal: Terminal,
-) {
+async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptions, terminal: Terminal) {
   const restored = crmTable(from, target.clientOf('DYNAMODB'));
   const { records } = parseItems(await restored.readAll().finally(() => restored.close()));
   const current = await readTable(target, terminal);
   const wanted = emptyRecords();
   for (const one of place(records, (kind, _, id) => `${kind}[${JSON.stringify(id)}]`)) {
     const now = (current[one.kind] as CrmRecords[typeof one.kind]).find(({ id }) => id === one.record.id);
-    if (now === undefined || overwrite) put(wanted, one);
+    if (now === undefined) put(wanted, one);
   }
   if (CRM_KINDS.every((kind) => wanted[kind].length === 0)) return terminal.print('No record is missing.\n');
   await addRecords(

@@ -18,8 +18,6 @@ interface Message {
 /** As the stack has them. */
 const VISIBILITY_MS = 90_000;
 const AT_ONCE = 5;
-/** Of those that are done. */
-const MAX_KEPT = 1_000;
 
 /**
  * The queue between the bus and the function that notifies the CRM, its dead-letter queue, and Lambda that reads it.
@@ -41,8 +39,6 @@ export class DeliveryQueue {
 
   send(event: BusEvent): void {
     this.#messages.push({ event, state: 'waiting', receiptHandle: '', deliveries: 0, visibleAt: Date.now() });
-    const done = this.#messages.filter(({ state }) => state === 'delivered');
-    if (done.length > MAX_KEPT) this.#messages.splice(this.#messages.indexOf(done[0] as Message), 1);
     this.#work();
   }
 

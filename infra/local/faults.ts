@@ -31,13 +31,9 @@ export function serviceFaults(name: string): Faults {
   return new Faults(own[name] ?? COMMON_KINDS);
 }
 
-/** The steps before the first command of a session at which a fault may occur, and its kinds. */
-export const STEP_FAULT_KINDS = {
-  tls: ['slow', 'session_dropped', 'silence', 'garbage'],
-  authentication: PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'down' && kind !== 'late'),
-} as const satisfies Record<string, readonly FaultKind[]>;
+/** The steps before the first command of a session on a version 5 server, at which tests make faults. */
+type FaultStep = 'tls' | 'authentication';
 export const ENDINGS = ['orderly', 'cut', 'reset'] as const;
-export type FaultStep = keyof typeof STEP_FAULT_KINDS;
 
 export interface Fault {
   kind: FaultKind;
@@ -75,13 +71,10 @@ export class Faults {
   /** Starts at the time (epoch ms), so that a restarted service has a higher one. */
   #version = Date.now();
   readonly kinds: readonly FaultKind[];
-  /** The steps that the target has, with the kinds of each. */
-  readonly steps: Readonly<Partial<Record<FaultStep, readonly FaultKind[]>>>;
 
   /** @param kinds that are listed; a test may set others */
-  constructor(kinds: readonly FaultKind[] = COMMON_KINDS, steps: Faults['steps'] = {}) {
+  constructor(kinds: readonly FaultKind[] = COMMON_KINDS) {
     this.kinds = kinds;
-    this.steps = steps;
   }
 
   /** The wait of slow and late calls. A test may skip it. */
@@ -100,12 +93,7 @@ export class Faults {
     return this.#version;
   }
 
-  /** @throws RangeError when the target has no such fault at this step: it would never occur */
   set(fault: Fault): void {
-    const { kind, step } = fault;
-    if (step !== undefined && this.steps[step]?.includes(kind) !== true) {
-      throw new RangeError(`There is no fault ${kind} at the step ${step} here.`);
-    }
     this.#replace(fault.times === 0 ? [] : [{ ...fault, after: fault.after ?? 0 }]);
   }
 

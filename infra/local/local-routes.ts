@@ -4,7 +4,7 @@ import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form.ts';
 import type { LocalAws } from './aws.ts';
 import { docsRoutes } from './docs.ts';
-import { ENDINGS, type FaultStep, type Faults, STEP_FAULT_KINDS } from './faults.ts';
+import type { Faults } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { nameParameter, parseBody, Refusal } from './local-answers.ts';
 import { type FaultsState, outboxRoutes } from './outbox-page.ts';
@@ -140,9 +140,7 @@ const FaultSchema = v.strictObject({
   times: v.optional(numberUpTo(1_000_000), 1),
   after: v.exactOptional(numberUpTo(1_000_000)),
   ms: v.exactOptional(numberUpTo(600_000)),
-  ending: v.exactOptional(v.picklist(ENDINGS)),
   code: v.exactOptional(numberUpTo(99_999)),
-  step: v.exactOptional(v.picklist(Object.keys(STEP_FAULT_KINDS) as FaultStep[])),
 });
 
 /** `/faults` and `/faults/{target}`: the faults of the next calls. */
@@ -177,8 +175,7 @@ function listFaults(targets: FaultTargets): FaultsState {
 }
 
 function targetState(faults: Faults): FaultsState[string] {
-  const steps = Object.keys(faults.steps).length === 0 ? {} : { steps: faults.steps };
-  return { kinds: faults.kinds, ...steps, waiting: faults.list(), version: faults.version };
+  return { kinds: faults.kinds, waiting: faults.list(), version: faults.version };
 }
 
 function setFault(faults: Faults, { kind, ...rest }: v.InferOutput<typeof FaultSchema>): void {
@@ -186,13 +183,8 @@ function setFault(faults: Faults, { kind, ...rest }: v.InferOutput<typeof FaultS
     faults.clear();
     return;
   }
-  const { step } = rest;
-  const here = step === undefined ? faults.kinds : (faults.steps[step] ?? []);
-  const known = here.find((name) => name === kind);
-  if (known === undefined) {
-    const where = step === undefined ? 'This target has' : 'At this step the target has';
-    throw new Refusal(400, `${where} no fault of this kind.`, { kinds: here });
-  }
+  const known = faults.kinds.find((name) => name === kind);
+  if (known === undefined) throw new Refusal(400, 'This target has no fault of this kind.', { kinds: faults.kinds });
   if (known === 'retcode' && rest.code === undefined) throw new Refusal(400, 'code: is missing');
   faults.set({ kind: known, ...rest });
 }

@@ -144,9 +144,8 @@ function kindName(kind) {
 }
 
 /** @param {Fault} fault */
-function describe({ kind, step, times, after = 0, ms, code }) {
+function describe({ kind, times, after = 0, ms, code }) {
   const detail = ms === undefined ? (code ?? '') : `${ms} ms`;
-  const where = step === undefined ? '' : `at ${step === 'tls' ? 'TLS' : step}`;
-  const how = [kindName(kind), detail, where].filter((part) => part !== '').join(' ');
+  const how = `${kindName(kind)} ${detail}`.trim();
   return `${how}, ${times === 1 ? 'once' : `${times} times`}${after === 0 ? '' : `, skips first ${after}`}`;
 }

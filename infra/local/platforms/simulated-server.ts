@@ -139,9 +139,9 @@ export abstract class SimulatedPlatform extends AccountStore {
   readonly #listener: Server;
   readonly #closing = new AbortController();
 
-  constructor(firstLogin: number, steps: Faults['steps'] = {}) {
+  constructor(firstLogin: number) {
     super(firstLogin);
-    this.faults = new Faults(PLATFORM_FAULT_KINDS, steps);
+    this.faults = new Faults(PLATFORM_FAULT_KINDS);
     this.#listener = createServer({ noDelay: true }, (socket) => {
       this.sockets.add(socket);
       socket.on('error', () => {}).on('close', () => this.sockets.delete(socket));

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server as HttpsServer } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { generate } from 'selfsigned';
-import { type Fault, STEP_FAULT_KINDS } from '../faults.ts';
+import type { Fault } from '../faults.ts';
 import { refuseForeign } from '../listen.ts';
 import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, readParameters, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
@@ -55,7 +55,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   readonly #https: HttpsServer;
 
   constructor(options: WebApiServerOptions, { key, cert, fingerprint }: Certificate) {
-    super(options.firstLogin ?? 1_000_001, STEP_FAULT_KINDS);
+    super(options.firstLogin ?? 1_000_001);
     this.ca = cert;
     this.fingerprint = fingerprint;
     this.#options = options;

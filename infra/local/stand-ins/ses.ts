@@ -159,8 +159,6 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'DELETE suppression/addresses': 'DeleteSuppressedDestination',
   'GET insights': 'GetMessageInsights',
 };
-/** The mails that it knows; SES keeps 30 days. */
-const MAX_MAILS = 1_000;
 
 /** The mail data of an SES account: the suppression list, and the events of each mail. SES v2, as JSON. */
 export function sesAccount() {
@@ -195,7 +193,6 @@ export function sesAccount() {
       const Events = [{ Type: 'SEND' }, end].map((event) => ({ Timestamp: now(), ...event }));
       const Insights = [{ Destination: to, Events }];
       mails.set(id, { MessageId: id, FromEmailAddress: from, Subject: subject, EmailTags: [], Insights });
-      for (const oldest of [...mails.keys()].slice(0, -MAX_MAILS)) mails.delete(oldest);
       return !isSuppressed;
     },
 

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Item } from '../../../infra/crm/crm-table.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { call } from '../../support/local-service.ts';
-import { Operators } from '../../support/operators.ts';
+import { crm, Operators } from '../../support/operators.ts';
 import { itemsOf, KEYS, restoredTable, write } from '../../support/restored-tables.ts';
 
 const operators = new Operators();
@@ -161,7 +162,7 @@ describe('npm run crm -- restore', () => {
     );
   });
 
-  it('adds CRM records that are missing, and changed ones with --overwrite', async () => {
+  it('adds CRM records that are missing, and leaves changed ones to an import of the old state', async () => {
     await backUp();
     await operators.local('delete', 'clients', 'CLIENT02');
     const ann = await operators.table.read('client#CLIENT01');
@@ -169,7 +170,9 @@ describe('npm run crm -- restore', () => {
     expect((await restore('crm', '--dry-run')).out).toContain('+ client#CLIENT02\n1 record would change');
     expect((await restore('crm')).out).toBe('1 record changed in the local service.\n');
     expect((await restore('crm')).out).toBe('No record is missing.\n');
-    expect((await restore('crm', '--overwrite')).out).toBe('1 record changed in the local service.\n');
+    const old = join(operators.folder, 'old.json');
+    await crm(['export', old, '--table', nameOf('crm')]);
+    expect((await operators.local('import', old)).out).toBe('1 record changed in the local service.\n');
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: { name: 'Ann Lee' } });
   });
 });

@@ -191,9 +191,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       expect(await registerPerson()).toBe(204);
     });
 
-    it('shows faults that other programs set, with their steps', async () => {
-      service.faults('tp5-live-1').set({ kind: 'slow', ms: 100, times: 1, step: 'authentication' });
-      await page().getByText('slow 100 ms at authentication, once').waitFor();
+    it('shows faults that other programs set', async () => {
       service.faults('s3').set({ kind: 'slow', times: 3, after: 2, ms: 250 });
       await page().getByText('slow 250 ms, 3 times, skips first 2').waitFor();
       await toggle('s3').uncheck();

@@ -229,13 +229,4 @@ describe('a fault', () => {
     expect(await logIn()).toMatchObject(FORBIDDEN);
     expect(server.faults.list()).toEqual([]);
   });
-
-  it.each([
-    ['down', 'authentication'],
-    ['retcode', 'tls'],
-  ] as const)('%s cannot be at the step %s', async (kind, step) => {
-    const server = await testServer();
-    expect(() => server.faults.set({ kind, times: 1, step })).toThrow(RangeError);
-    expect(server.faults.list()).toEqual([]);
-  });
 });
