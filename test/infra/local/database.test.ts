@@ -64,3 +64,17 @@ it('does all writes of a transaction or none, and a repeated one once', async ()
   expect(await value('two')).toBeDefined();
   expect(await value('three')).toBeUndefined();
 });
+
+it('reports each write with the item before and after, also of a table with a sort key', async () => {
+  const seen: unknown[] = [];
+  database.onWritten((changes) => seen.push(...changes));
+  const put = (login: number) =>
+    client.send(new PutCommand({ TableName: 'accounts', Item: { pk: 'CLIENT01', sk: 'tp5#1', login } }));
+  await put(1);
+  await put(2);
+  const item = (login: string) => ({ pk: { S: 'CLIENT01' }, sk: { S: 'tp5#1' }, login: { N: login } });
+  expect(seen).toEqual([
+    { table: 'accounts', before: undefined, after: item('1') },
+    { table: 'accounts', before: item('1'), after: item('2') },
+  ]);
+});
