@@ -80,16 +80,12 @@ class SimulatedTextServer extends SimulatedPlatform {
     this.down?.check();
     await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
     await this.perform<Reply>(fault, {
-      execute: () => (this.#isListed(socket) ? this.#commands.work(line) : this.#unlisted()),
+      execute: () => this.#commands.work(line),
       refusal: (one) => this.#refusal(one),
       answer: (reply) => this.#answer(socket, reply),
       garbage: () => this.#send(socket, GARBAGE),
       end: (ending) => (ending === 'dropped' || ending === 'reset' ? socket.resetAndDestroy() : socket.end()),
     });
-  }
-
-  #isListed({ remoteAddress = '' }: Socket): boolean {
-    return this.#options.allowedAddresses?.includes(remoteAddress) ?? true;
   }
 
   #unlisted(): Reply {
@@ -128,8 +124,6 @@ export interface TextServerOptions {
   /** In which names are shown; the server itself only knows bytes. */
   codePage?: string;
   firstLogin?: number;
-  /** Client addresses that are admitted; absent: any. */
-  allowedAddresses?: string[];
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
   /** How the gateway answers `WCHKACCOUNT` and `WCHECKPASS`; absent: it supports both. */
