@@ -50,7 +50,11 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
       lib/secrets/keyed-hash.ts lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
-  [/^lib\/(openings|registration|crm-webhook)\/([\w-]+-)?dependencies\.ts$/, 'node:crypto lib/'],
+  // What joins the use cases with their adapters.
+  [
+    /^lib\/((openings|registration|crm-webhook)\/([\w-]+-)?dependencies|registration\/channels)\.ts$/,
+    'node:crypto lib/',
+  ],
   // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
   [
     /^lib\/openings\/ledger\.ts$/,

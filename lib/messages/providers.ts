@@ -1,5 +1,3 @@
-import type { VoiceId } from '@aws-sdk/client-pinpoint-sms-voice-v2';
-
 /**
  * One interface for each provider of messages; `lib/aws` implements them. Every function sends at most once, and fails with
  * `DeliveryFailure`.
@@ -51,6 +49,23 @@ interface VoiceCall {
 
 /** @throws DeliveryFailure */
 export type PlaceCall = (call: VoiceCall, signal: AbortSignal) => Promise<{ messageId: string }>;
+
+/** The voices of Amazon Polly that a call may use, by their names at AWS. */
+export type VoiceId =
+  | 'BIANCA'
+  | 'CAMILA'
+  | 'EWA'
+  | 'FILIZ'
+  | 'JOANNA'
+  | 'LEA'
+  | 'LUCIA'
+  | 'RAVEENA'
+  | 'SEOYEON'
+  | 'TAKUMI'
+  | 'TATYANA'
+  | 'VICKI'
+  | 'ZEINA'
+  | 'ZHIYU';
 
 /** A WhatsApp template message, in the format of Meta's Cloud API. */
 export interface WhatsAppTemplate {

@@ -1,5 +1,5 @@
-import type { VoiceId } from '@aws-sdk/client-pinpoint-sms-voice-v2';
 import { CODE_VALID_MINUTES } from '../../validators/otp-types.ts';
+import type { VoiceId } from '../providers.ts';
 
 /** A phrase that must have `{brand}`, or another placeholder: leaving it out is a type error. */
 type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
