@@ -59,7 +59,7 @@ interface Index {
 /** One table. Every call is one round trip unless its comment says more, and is aborted by its signal. */
 export interface Table {
   get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
-  /** Up to 100 items by key, in any order, without the missing ones. */
+  /** Items by key, in any order, without the missing ones. One round trip for each hundred. */
   getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
   /** The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte. */
   query(pk: string, begins: string, signal: AbortSignal): Promise<Item[]>;
@@ -90,6 +90,9 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
   return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
 }
 
+/** The maximum of one `BatchGetItem`. */
+const MAX_BATCH = 100;
+
 /** @throws AwsFailure, and ConditionFailed if a condition was given */
 export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): Table {
   return {
@@ -98,17 +101,18 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): 
 
     getMany: async (keys, abortSignal) => {
       const found: Item[] = [];
-      let wanted: Key[] = keys;
-      for (let attempt = 0; wanted.length > 0; attempt += 1) {
-        if (attempt === 3) throw new AwsFailure('UnprocessedKeys');
-        const Keys = wanted;
+      const wanted = [...keys];
+      const maxCalls = 3 * Math.ceil(keys.length / MAX_BATCH);
+      for (let calls = 0; wanted.length > 0; calls += 1) {
+        if (calls === maxCalls) throw new AwsFailure('UnprocessedKeys');
+        const Keys = wanted.splice(0, MAX_BATCH);
         const answer = await call(() =>
           client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } }), {
             abortSignal,
           }),
         );
         found.push(...(answer.Responses?.[TableName] ?? []));
-        wanted = (answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as Key[];
+        wanted.push(...((answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as Key[]));
       }
       return found;
     },

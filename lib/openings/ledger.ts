@@ -98,8 +98,6 @@ export interface Ledger {
 const MAX_DUE = 100;
 /** Operators see this many of a shard. */
 const MAX_LISTED = 1_000;
-/** DynamoDB reads this many items at once. */
-const BATCH = 100;
 
 const login = v.pipe(v.number(), v.integer(), v.minValue(1));
 const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
@@ -194,14 +192,11 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
     },
 
     async holders(version, wanted, signal) {
-      const found = new Map<number, string>();
-      for (let at = 0; at < wanted.length; at += BATCH) {
-        const keys = wanted.slice(at, at + BATCH).map((one) => ({ pk: `${version}#${one}` }));
-        for (const item of await logins.getMany(keys, signal)) {
-          found.set(Number(String(item.pk).split('#')[1]), String(item.operation_id));
-        }
-      }
-      return found;
+      const items = await logins.getMany(
+        wanted.map((login) => ({ pk: `${version}#${login}` })),
+        signal,
+      );
+      return new Map(items.map(({ pk, operation_id }) => [Number(String(pk).split('#')[1]), String(operation_id)]));
     },
   };
 }

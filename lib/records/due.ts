@@ -30,16 +30,13 @@ export async function readDueKeys(table: Table, until: number, most: number, sig
   return sorted.map(({ pk }) => String(pk));
 }
 
-/** The maximum of one `BatchGetItem`. */
-const BATCH = 100;
-
 /** The current items that are due until then, in the same order, without those that have ended in the meantime. */
 export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
   const pks = await readDueKeys(table, until, most, signal);
-  const found = new Map<unknown, Item>();
-  for (let at = 0; at < pks.length; at += BATCH) {
-    const keys = pks.slice(at, at + BATCH).map((pk) => ({ pk }));
-    for (const item of await table.getMany(keys, signal)) found.set(item.pk, item);
-  }
+  const items = await table.getMany(
+    pks.map((pk) => ({ pk })),
+    signal,
+  );
+  const found = new Map(items.map((item) => [item.pk, item]));
   return pks.map((pk) => found.get(pk)).filter((item) => item?.[DUE_INDEX.shard] !== undefined) as Item[];
 }
