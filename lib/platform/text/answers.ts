@@ -16,10 +16,8 @@ export function readOpening({ lines, ended, closed }: Answer): number | Platform
   return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
 }
 
-export type Existence = 'exists' | 'absent' | 'silent';
-
 /** The result of `WCHKACCOUNT`. `silent`: the server does not support the command. */
-export function readExistence({ lines: [first, reason = ''] }: Answer): Existence {
+export function readExistence({ lines: [first, reason = ''] }: Answer): 'exists' | 'absent' | 'silent' {
   if (first === 'OK' || first === 'Disable') return 'exists';
   return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'silent';
 }

@@ -12,18 +12,35 @@ import {
 } from '../platform.ts';
 import {
   CREATE_FAILED,
-  type Existence,
   hasNoResponse,
   readExistence,
   readOpening,
   readPassword,
+  requireAnswer,
   unavailable,
 } from './answers.ts';
-import { TextClient, type TextLimits } from './client.ts';
-import { checkAccountCommand, checkPasswordCommand, openingCommand, orderViolations } from './command.ts';
-import type { Answer } from './exchange.ts';
+import {
+  checkAccountCommand,
+  checkPasswordCommand,
+  openingCommand,
+  orderViolations,
+  type TextServer,
+} from './command.ts';
+import { codePage } from './encoding.ts';
+import { type Answer, dial, type TextConnection } from './exchange.ts';
+
+export interface TextLimits {
+  /** How long connecting may take, in milliseconds. */
+  connectTimeoutMs: number;
+  /** The timeout of an opening, in milliseconds. Other commands get at most three seconds. */
+  answerTimeoutMs: number;
+  /** The time of day, in epoch milliseconds. */
+  now: () => number;
+}
 
 const DEFAULTS: TextLimits = { connectTimeoutMs: 4_000, answerTimeoutMs: 14_000, now: Date.now };
+/** Two questions, about existence and password, fit into `LOOK_MS` of `lib/openings/effects.ts`. */
+const QUESTION_MS = 3_000;
 
 /**
  * A tp4 server that speaks the text protocol of the web-registration plug-in or of a manager-interface gateway: one TCP
@@ -36,14 +53,15 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   readonly keyed: boolean;
   readonly fundsWithOpening = true;
   readonly #connection: TextProtocolConnection;
+  readonly #master: string;
   readonly #limits: TextLimits;
-  readonly #client: TextClient;
+  #page: ReturnType<typeof codePage> | undefined;
 
   constructor(connection: TextProtocolConnection, secret: TextProtocolSecret, limits: Partial<TextLimits> = {}) {
     this.keyed = connection.protocol === 'interface-gateway';
     this.#connection = connection;
+    this.#master = secret.master;
     this.#limits = { ...DEFAULTS, ...limits };
-    this.#client = new TextClient(connection, secret.master, this.#limits);
   }
 
   /** Each command has a connection of its own. */
@@ -56,7 +74,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   async open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }> {
     const errors = this.unsupported(order);
     if (errors.length > 0) throw new PlatformFailure('validation_failed', { reason: 'not_transmittable', errors });
-    const command = await openingCommand(await this.#client.server(), order);
+    const command = await openingCommand(await this.#server(), order);
     const outcome = readOpening(await this.#send(command, sendDeadline, signal));
     if (typeof outcome === 'number') return { login: outcome };
     if (!this.keyed || outcome.reason !== CREATE_FAILED || order.login === undefined) throw outcome;
@@ -68,7 +86,8 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     const existence = await this.#existence(login, signal);
     if (existence !== 'exists') return existence;
     if (masterPassword === undefined) return 'unmarked';
-    const password = await this.#tryPassword(login, masterPassword, signal);
+    const command = checkPasswordCommand(await this.#server(), login, masterPassword);
+    const password = await this.#question(command, readPassword, signal);
     if (password === 'wrong') return 'foreign';
     return password === 'right' && masterGiven !== true ? 'ours' : 'unmarked';
   }
@@ -85,9 +104,9 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
    * creates nothing, so only the connection is tried there.
    */
   async check(signal: AbortSignal): Promise<void> {
-    const server = await this.#client.server();
-    if (this.keyed) await this.#client.ask(checkAccountCommand(server, 1), signal);
-    else (await this.#client.connect(signal)).close();
+    const server = await this.#server();
+    if (this.keyed) await this.#ask(checkAccountCommand(server, 1), signal);
+    else (await this.#connect(signal)).close();
   }
 
   /** The protocol has no command for them. */
@@ -110,7 +129,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   async close(): Promise<void> {}
 
   async #send(command: Buffer, sendDeadline: number, signal: AbortSignal): Promise<Answer> {
-    const connection = await this.#client.connect(signal);
+    const connection = await this.#connect(signal);
     try {
       if (connection.closed) throw unavailable('closed_before_sending');
       assertMaySend(sendDeadline, signal, this.#limits.now);
@@ -130,24 +149,39 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     }
   }
 
+  async #existence(login: number, signal: AbortSignal) {
+    return this.#question(checkAccountCommand(await this.#server(), login), readExistence, signal);
+  }
+
   /** Silence means that the gateway does not know the command. @throws PlatformFailure if it cannot be reached */
-  async #existence(login: number, signal: AbortSignal): Promise<Existence> {
-    const command = checkAccountCommand(await this.#client.server(), login);
+  async #question<T>(command: Buffer, read: (answer: Answer) => T, signal: AbortSignal): Promise<T | 'silent'> {
     try {
-      return readExistence(await this.#client.ask(command, signal));
+      return read(await this.#ask(command, signal));
     } catch (error) {
       if (hasNoResponse(error) && !signal.aborted) return 'silent';
       throw error;
     }
   }
 
-  async #tryPassword(login: number, password: string, signal: AbortSignal): Promise<ReturnType<typeof readPassword>> {
-    const command = checkPasswordCommand(await this.#client.server(), login, password);
-    try {
-      return readPassword(await this.#client.ask(command, signal));
-    } catch (error) {
-      if (hasNoResponse(error) && !signal.aborted) return 'silent';
-      throw error;
-    }
+  /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
+  async #ask(command: Buffer, signal: AbortSignal): Promise<Answer> {
+    const connection = await this.#connect(signal);
+    const answer = await connection.exchange(command, Math.min(QUESTION_MS, this.#limits.answerTimeoutMs), signal);
+    requireAnswer(answer);
+    return answer;
+  }
+
+  /** @throws PlatformFailure `platform_unavailable`: nothing was sent */
+  #connect(signal: AbortSignal): Promise<TextConnection> {
+    const { host, port } = this.#connection;
+    return dial(host, port, this.#limits.connectTimeoutMs, signal);
+  }
+
+  /** The server's data for commands. @throws PlatformFailure `platform_refused` for an unknown code page */
+  async #server(): Promise<TextServer> {
+    this.#page ??= codePage(this.#connection.code_page);
+    const page = await this.#page;
+    if (page === undefined) throw new PlatformFailure('platform_refused', { reason: 'unknown_code_page' });
+    return { connection: this.#connection, master: this.#master, page };
   }
 }
