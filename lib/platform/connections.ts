@@ -77,14 +77,7 @@ async function opener(connection: Connection, ahead: AbortSignal | undefined): P
 }
 
 function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser's own error would quote the secret.
-    value = undefined;
-  }
-  const result = v.safeParse(schema, value);
+  const result = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
   if (!result.success) throw new PlatformFailure('platform_refused', { reason: 'secret_malformed' });
   return result.output;
 }

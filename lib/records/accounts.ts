@@ -1,24 +1,9 @@
 import type { Table } from '../aws/dynamodb.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
+import type { EventDetail } from './event-schemas.ts';
 
 /** The record of an opened trading account, without passwords. */
-export interface AccountRecord {
-  user_id: string;
-  version: PlatformVersion;
-  connection_id: string;
-  login: number;
-  group: string;
-  leverage: number;
-  account_type_id?: string | undefined;
-  enable_readonly: boolean;
-  enable_rebate: boolean;
-  rebate_user_id?: string | undefined;
-  operation_id: string;
-  /** The caller: the IAM principal, the token's subject or client; `anonymous` without an authorizer. */
-  caller: string;
-  /** ISO 8601, UTC. */
-  opened_at: string;
-}
+export type AccountRecord = Omit<EventDetail<'AccountOpened'>, 'id'> & { operation_id: string };
 
 /** A record without its login. */
 export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;

@@ -17,7 +17,7 @@ const RetcodeSchema = v.pipe(
   v.regex(WHOLE),
   v.transform(Number),
 );
-const AnswerSchema = v.looseObject({ retcode: RetcodeSchema });
+const AnswerSchema = v.pipe(v.string(), v.parseJson(), v.looseObject({ retcode: RetcodeSchema }));
 
 export const LoginSchema = v.pipe(
   v.union([v.string(), v.number()]),
@@ -30,12 +30,8 @@ export const LoginSchema = v.pipe(
 
 /** @returns undefined for anything that is not an answer of the Web API */
 export function parseAnswer(text: string): (WebApiAnswer & Record<string, unknown>) | undefined {
-  try {
-    const result = v.safeParse(AnswerSchema, JSON.parse(text));
-    return result.success ? result.output : undefined;
-  } catch {
-    return undefined;
-  }
+  const result = v.safeParse(AnswerSchema, text);
+  return result.success ? result.output : undefined;
 }
 
 export function isDone({ retcode }: WebApiAnswer): boolean {

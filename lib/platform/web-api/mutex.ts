@@ -6,36 +6,24 @@ import { PlatformFailure } from '../platform.ts';
  * @throws PlatformFailure `platform_unavailable` if the signal aborts first
  */
 export function createMutex(): (signal?: AbortSignal) => Promise<() => void> {
-  const waiting: (() => void)[] = [];
-  let locked = false;
-
-  const unlock = () => {
-    const next = waiting.shift();
-    if (next === undefined) locked = false;
-    else next();
-  };
+  let last = Promise.resolve();
 
   return async (signal) => {
-    if (signal?.aborted === true) throw timedOut();
-    if (locked) {
-      await new Promise<void>((resolve, reject) => {
-        const start = () => {
-          signal?.removeEventListener('abort', leave);
-          resolve();
-        };
-        const leave = () => {
-          waiting.splice(waiting.indexOf(start), 1);
-          reject(timedOut());
-        };
-        waiting.push(start);
-        signal?.addEventListener('abort', leave, { once: true });
+    const { promise: unlocked, resolve: unlock } = Promise.withResolvers<void>();
+    const before = last;
+    last = before.then(() => unlocked);
+    await new Promise<void>((resolve, reject) => {
+      const leave = () => {
+        unlock();
+        reject(new PlatformFailure('platform_unavailable', { reason: 'queue_timeout', retryAfterSeconds: 5 }));
+      };
+      if (signal?.aborted === true) return leave();
+      signal?.addEventListener('abort', leave, { once: true });
+      before.then(() => {
+        signal?.removeEventListener('abort', leave);
+        resolve();
       });
-    }
-    locked = true;
+    });
     return unlock;
   };
-}
-
-function timedOut(): PlatformFailure {
-  return new PlatformFailure('platform_unavailable', { reason: 'queue_timeout', retryAfterSeconds: 5 });
 }

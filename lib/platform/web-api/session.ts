@@ -19,13 +19,7 @@ export interface SessionLimits {
 }
 
 /** An authenticated connection. There is no token: the session ends with the socket. */
-export interface WebApiSession {
-  /** Whether a command can be sent, as far as known. */
-  usable(): Promise<boolean>;
-  /** @throws LostAnswer */
-  exchange(request: WebApiRequest, timeoutMs: number, signal?: AbortSignal): Promise<HttpAnswer>;
-  destroy(): void;
-}
+export type WebApiSession = ReturnType<typeof createSession>;
 
 /** The lowest version of the protocol that servers accept. */
 const PROTOCOL_VERSION = 484;
@@ -101,7 +95,7 @@ function authenticationStep({ status, text }: HttpAnswer): unknown {
   return answer;
 }
 
-function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits): WebApiSession {
+function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits) {
   const socket = line.tls;
   let usedAt = now();
   let working = false;
@@ -114,7 +108,8 @@ function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: Se
   socket.unref();
 
   return {
-    async usable() {
+    /** Whether a command can be sent, as far as known. */
+    async usable(): Promise<boolean> {
       if (now() - usedAt > idleMs) return false;
       // After a freeze, a pending close is only read in the next turn of the event loop.
       await nextTurn();
@@ -122,7 +117,8 @@ function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: Se
       return !socket.destroyed && socket.writable && socket.readable;
     },
 
-    async exchange(request, timeoutMs, signal) {
+    /** @throws LostAnswer */
+    async exchange(request: WebApiRequest, timeoutMs: number, signal?: AbortSignal): Promise<HttpAnswer> {
       usedAt = now();
       working = true;
       socket.ref();
