@@ -1,6 +1,6 @@
 import type { Expression, Item } from '../aws/dynamodb.ts';
 
-/** `SET` and `REMOVE` of attributes. An undefined attribute is not changed. */
+/** `SET` of at least one attribute, and `REMOVE`. An undefined attribute is not changed. */
 export function assignments(
   set: Item,
   remove: readonly string[] = [],
@@ -14,9 +14,6 @@ export function assignments(
   }
   const assigned = Object.entries(names).map(([short, name]) => `${short} = :${name}`);
   for (const name of remove) names[`#${name}`] = name;
-  const update = [
-    ...(assigned.length === 0 ? [] : [`SET ${assigned.join(', ')}`]),
-    ...(remove.length === 0 ? [] : [`REMOVE #${remove.join(', #')}`]),
-  ];
-  return { update: update.join(' '), names, values };
+  const removal = remove.length === 0 ? '' : ` REMOVE #${remove.join(', #')}`;
+  return { update: `SET ${assigned.join(', ')}${removal}`, names, values };
 }

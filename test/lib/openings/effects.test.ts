@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { type AccountRequest, requestEffects, type Work } from '../../../lib/openings/effects.ts';
-import type { Held } from '../../../lib/openings/ledger.ts';
+import type { Held, Plan } from '../../../lib/openings/ledger.ts';
 import type { Sighting, TradingPlatform } from '../../../lib/platform/platform.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.ts';
@@ -10,18 +11,29 @@ import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.t
 const LOGIN = 500_001;
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 
+interface Scene {
+  sighting?: Sighting;
+  /** The login that the server answers with. */
+  opened?: number;
+  plan?: Partial<Plan>;
+  notices?: Partial<AccountNotices>;
+}
+
 /** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
-function retry(change: object, sighting: Sighting = 'absent', opened = LOGIN) {
+function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, notices = {} }: Scene = {}) {
   const platform: Partial<TradingPlatform> = {
     open: async () => ({ login: opened }),
     look: async () => sighting,
     fund: async () => {},
   };
   const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client: ANN };
-  const plan = planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}` });
   const work: Work = {
-    dependencies: { now: Date.now } as AccountDependencies,
-    held: { plan, operationId: 'operation-1', nonce: 'n' } as Held,
+    dependencies: { now: Date.now, notices } as AccountDependencies,
+    held: {
+      plan: planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
+      operationId: 'operation-1',
+      nonce: 'n',
+    } as Held,
     times: planTimes(Date.now(), Date.now() + 20_000),
     telemetry: recordingTelemetry([]),
     server: async () => server,
@@ -37,7 +49,7 @@ describe('A retry whose connection leads to another server since', () => {
   });
 
   it('takes an account there for its own only if it shows the mark', async () => {
-    const looked = (change: object, sighting: Sighting) => retry(change, sighting).look(LOGIN);
+    const looked = (change: object, sighting: Sighting) => retry(change, { sighting }).look(LOGIN);
     expect(await looked({}, 'unmarked')).toEqual({ on: 'unmarked' });
     expect(await looked({ port: 8443 }, 'unmarked')).toEqual({ on: 'foreign' });
     expect(await looked({ port: 8443 }, 'ours')).toEqual({ on: 'ours' });
@@ -51,5 +63,17 @@ describe('A retry whose connection leads to another server since', () => {
 });
 
 it('An answer that names another login than the command says that the server opens accounts elsewhere', async () => {
-  expect(await retry({}, 'absent', LOGIN + 1).send(LOGIN)).toEqual({ on: 'lost', elsewhere: true });
+  expect(await retry({}, { opened: LOGIN + 1 }).send(LOGIN)).toEqual({ on: 'lost', elsewhere: true });
+});
+
+it.each<[Partial<Plan>, string[]]>([
+  [{}, []],
+  [{ send_email: true }, ['email']],
+  [{ send_pop_up: true }, ['popUp']],
+  [{ send_email: true, send_pop_up: true }, ['email', 'popUp']],
+])('%j sends the notices %j', async (plan, wanted) => {
+  const sent: string[] = [];
+  const notices = { email: async () => void sent.push('email'), popUp: async () => void sent.push('popUp') };
+  await retry({}, { plan, notices }).notify(LOGIN);
+  expect(sent).toEqual(wanted);
 });

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { publicAnswer } from '../../../lib/openings/answer.ts';
+import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
+import { recordingTelemetry } from '../../support/openings.ts';
+
+const REASON = { reason: 'retcode_8' };
+
+it.each<[PlatformFailureKind, number | undefined, string[], number | undefined]>([
+  ['platform_refused', undefined, ['PlatformRefused'], undefined],
+  ['platform_unavailable', undefined, ['PlatformUnavailable'], 5],
+  ['platform_unavailable', 60, ['PlatformUnavailable'], 60],
+  ['login_taken', undefined, [], undefined],
+])('%s, to be retried after %s seconds: events %j, Retry-After %s', (kind, retryAfterSeconds, names, seconds) => {
+  const events: Parameters<typeof recordingTelemetry>[0] = [];
+  const failure = new PlatformFailure(kind, { ...REASON, ...(retryAfterSeconds && { retryAfterSeconds }) });
+  const answer = () =>
+    publicAnswer({ kind: 'failed', failure }, { operationId: 'o', hasKey: true }, recordingTelemetry(events));
+  const options = { retryAfterSeconds: seconds };
+  expect(answer).toThrow(expect.objectContaining({ type: kind, options }));
+  expect(events).toEqual(names.map((name) => ({ name, fields: REASON })));
+});
