@@ -6,7 +6,7 @@ import { mailbox, sesMailer } from '../../../lib/aws/ses.ts';
 import { clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
 import { listening } from '../../support/servers.ts';
 
-it('A mail names its configuration set, and has its kind as a tag', async () => {
+it('A mail is sent with each of its parts, its configuration set, and its kind as a tag', async () => {
   const sent: URLSearchParams[] = [];
   const server = createServer(async (request, response) => {
     sent.push(new URLSearchParams(await text(request)));
@@ -14,8 +14,22 @@ it('A mail names its configuration set, and has its kind as a tag', async () => 
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
   await failureOf(sesMailer(clientOf({ url }))({ ...MAIL, configurationSet: 'mails' }, patient()));
-  const tag = ['Name', 'Value'].map((part) => sent[0]?.get(`Tags.member.1.${part}`));
-  expect([sent[0]?.get('ConfigurationSetName'), ...tag]).toEqual(['mails', 'kind', 'code']);
+  expect(Object.fromEntries(sent[0] ?? [])).toEqual({
+    Action: 'SendEmail',
+    Version: '2010-12-01',
+    Source: '"Example Markets" <no-reply@example.com>',
+    'ReplyToAddresses.member.1': 'help@example.com',
+    'Destination.ToAddresses.member.1': 'ann@example.com',
+    'Message.Subject.Data': 'Your code',
+    'Message.Subject.Charset': 'UTF-8',
+    'Message.Body.Text.Data': '123456',
+    'Message.Body.Text.Charset': 'UTF-8',
+    'Message.Body.Html.Data': '<b>123456</b>',
+    'Message.Body.Html.Charset': 'UTF-8',
+    ConfigurationSetName: 'mails',
+    'Tags.member.1.Name': 'kind',
+    'Tags.member.1.Value': 'code',
+  });
 });
 
 describe("A sender's name in a mail header", () => {
