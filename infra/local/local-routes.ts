@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form.ts';
 import type { LocalAws } from './aws.ts';
-import { docsRoutes } from './docs.ts';
 import type { Faults } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { nameParameter, parseBody, Refusal } from './local-answers.ts';
@@ -30,8 +29,6 @@ export interface LocalState extends Pick<LocalAws, 'outbox' | 'bus' | 'deliverie
   form(id: string): Promise<Form | undefined>;
   /** The calls that the page suggests. */
   firstCalls: FirstCalls;
-  /** The examples of the API reference work. */
-  hasDemoRecords: boolean;
 }
 
 const MAX_BODY_BYTES = 65_536;
@@ -48,7 +45,6 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
         reply.header('cache-control', 'no-store');
       });
       pageRoutes(local);
-      docsRoutes(local, state.hasDemoRecords ? undefined : state.firstCalls);
       outboxRoutes(local, { ...state, faults: () => listFaults(state.targets) });
       faultRoutes(local, state.targets);
       dataRoutes(local, state);

@@ -107,7 +107,14 @@ ${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></s
 `;
 }
 
-/** The pages, and `/pages/{name}`: their files. A browser reloads only changed files. */
+const DOCUMENT = new URL('../openapi.json', import.meta.url);
+const LOCAL_NOTE =
+  'This is the local service. It shows the messages it sends in the [outbox](/_local), and needs no signed requests. The examples use its demo records.';
+
+/**
+ * The pages, `/pages/{name}`: their files, and `/openapi.json`: the document of the API reference. A browser reloads only
+ * changed files.
+ */
 export function pageRoutes(app: FastifyInstance): void {
   for (const [name, { paths }] of Object.entries(PAGES)) {
     for (const path of paths) app.get(path, (_request, reply) => sendPage(reply, name as PageName));
@@ -123,6 +130,12 @@ export function pageRoutes(app: FastifyInstance): void {
     reply.headers({ etag, 'cache-control': 'no-cache' });
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     return sendText(reply, type, content);
+  });
+  app.get('/openapi.json', async ({ headers }) => {
+    const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as { info: { description: string } };
+    const info = { ...document.info, description: `${LOCAL_NOTE}\n\n${document.info.description}` };
+    // The caller's own address, so that the page calls its own origin.
+    return { ...document, info, servers: [{ url: `http://${headers.host}`, description: 'The local service.' }] };
   });
 }
 

@@ -114,7 +114,7 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
   const load = addIdentity(options.load ?? loadSource);
   const { tick } = open(await startClock(load, options.clock === true));
   await startNotifier(load, aws.deliveries);
-  const shown = { forms: records.forms, firstCalls: firstCalls(records), hasDemoRecords: !options.records };
+  const shown = { forms: records.forms, firstCalls: firstCalls(records) };
   const { url, port } = open(
     await startGateway({
       routes: await loadRoutes(load),

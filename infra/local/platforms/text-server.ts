@@ -55,7 +55,7 @@ class SimulatedTextServer extends SimulatedPlatform {
   readonly #commands: TextAccounts;
 
   constructor(options: TextServerOptions) {
-    super(options.firstLogin ?? 100_001);
+    super(100_001);
     this.#options = options;
     this.#commands = new TextAccounts(options, this);
   }
@@ -123,7 +123,6 @@ export interface TextServerOptions {
   groups: SimulatedGroup[];
   /** In which names are shown; the server itself only knows bytes. */
   codePage?: string;
-  firstLogin?: number;
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
   /** How the gateway answers `WCHKACCOUNT` and `WCHECKPASS`; absent: it supports both. */
@@ -131,7 +130,6 @@ export interface TextServerOptions {
   passwordCheck?: Question;
   /** How many bytes of an answer go out in one packet. */
   packetBytes?: number;
-  now?: () => number;
 }
 
 /** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
@@ -204,12 +202,12 @@ class TextAccounts {
     const account = this.#read(command, group.name);
     if (isSimple(account.master, group.minPasswordLength)) return error('simple password');
     if (account.name === '' || account.leverage < 1) return error('invalid data');
-    const { floodSeconds = 20, now = Date.now } = this.#options;
+    const { floodSeconds = 20 } = this.#options;
     const last = this.#visitors.get(ip);
-    if (last !== undefined && now() - last < floodSeconds * 1_000) {
+    if (last !== undefined && Date.now() - last < floodSeconds * 1_000) {
       return error(`IP is blocked. Please wait ${floodSeconds} secs and try again.`);
     }
-    this.#visitors.set(ip, now());
+    this.#visitors.set(ip, Date.now());
     const deposit = Math.min(Math.max(number(find(command, 'DEPOSIT=')), 0), 100_000_000);
     return this.#add({ ...account, login: 0, readonly: false, balance: group.name.startsWith('demo') ? deposit : 0 });
   }
