@@ -33,7 +33,7 @@ export class OperatorsPolicy extends Construct {
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To run the commands crm and doctor; for operators.',
       statements: [
-        onTable(data.crm, 'WriteCrmRecords', ['Scan', 'GetItem', 'BatchGetItem', 'BatchWriteItem']),
+        onTable(data.crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
         onDueIndex(data.operations, 'FindOperations'),
         onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
         onTable(data.accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),

@@ -18,12 +18,11 @@ import {
   serializeItems,
 } from './crm-items.ts';
 import { duplicateErrors, overlapErrors, type RecordError, recordErrors } from './record-rules.ts';
-import { highestLogin, knowsPassword, type Remark, remarks, serverReporter } from './server-report.ts';
+import { highestLogin, knowsPassword, type Remark, remarks, reportServer } from './server-report.ts';
 import type { Target } from './target.ts';
 
 /** Connects to trading servers, logs in and looks at rights, groups and logins, without creating anything. */
 export async function check(target: Target, ids: string[], terminal: Terminal): Promise<void> {
-  const report = serverReporter(target);
   let failed = 0;
   for (const id of ids) {
     const connection = await findConnection(target, id);
@@ -31,7 +30,7 @@ export async function check(target: Target, ids: string[], terminal: Terminal): 
     for (const warning of await connectionWarnings(connection, id, target, terminal)) terminal.report(`${warning}\n`);
     const began = Date.now();
     try {
-      const found = remarks(connection, await report(connection));
+      const found = remarks(connection, await reportServer(target, connection));
       const loggedIn = knowsPassword(connection.protocol) ? ' and logged in' : '';
       terminal.print(`${id}: connected${loggedIn} (${Date.now() - began} ms)\n${found.map(lines).join('')}`);
       if (found.some(({ state }) => state === 'missing')) failed += 1;

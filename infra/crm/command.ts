@@ -1,3 +1,4 @@
+import { AwsFailure } from '../../lib/aws/failure.ts';
 import { CrmFileError } from './record-rules.ts';
 
 /** The command's environment on this machine: input and output, settings, host names and time. */
@@ -79,6 +80,7 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
     };
   }
   if (!(error instanceof Error)) return { message: String(error), exitCode: 1 };
+  if (error instanceof AwsFailure && error.cause !== undefined) return explain(error.cause);
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' && 'path' in error) return { message: `There is no file ${error.path}.`, exitCode: 1 };
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT') {

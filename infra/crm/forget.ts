@@ -1,12 +1,13 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
+import type { Item } from '../../lib/aws/dynamodb.ts';
 import { limitCounters } from '../../lib/limits/counters.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
 import { counted, type Terminal } from './command.ts';
-import { type Item, type TableItems, tableItems } from './crm-table.ts';
+import { type TableItems, tableItems } from './crm-table.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import type { Target } from './target.ts';
 

@@ -6,6 +6,7 @@ import { dynamoLedger, type Held, type Ledger, type Listed } from '../../lib/ope
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
 import { type AccountRecord, type Accounts, dynamoAccounts, openedAccounts } from '../../lib/records/accounts.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
@@ -14,6 +15,7 @@ import { itemKey } from './crm-items.ts';
 import { table } from './records.ts';
 import type { Target } from './target.ts';
 
+/** How long a trading server may take to accept our login and to answer all questions. */
 const ASK_MS = 20_000;
 const CALL_MS = 10_000;
 /** An operator's command holds an operation for this long at most. */
@@ -183,21 +185,22 @@ async function findOperation(store: Store, id: string): Promise<Listed> {
   return found;
 }
 
+type Question<T> = (server: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>;
+
+/** Asks a trading server, and ends the session. @throws PlatformFailure if the server does not accept our login */
+export async function askServer<T>({ clientOf }: Target, connection: Connection, question: Question<T>): Promise<T> {
+  const signal = AbortSignal.timeout(ASK_MS);
+  const readSecret = secretReader(clientOf('SECRETS_MANAGER'));
+  const server = await platformConnections({ readSecret })(connection, signal);
+  return question(server, signal).finally(() => server.close().catch(() => {}));
+}
+
 /** @returns undefined if the server cannot be asked */
-async function ask<T>(
-  target: Target,
-  { plan }: Held,
-  question: (platform: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>,
-): Promise<T | undefined> {
+async function ask<T>(target: Target, { plan }: Held, question: Question<T>): Promise<T | undefined> {
   const connection = await findConnection(target, plan?.connection_id ?? '');
   if (connection === undefined) return undefined;
-  const signal = AbortSignal.timeout(ASK_MS);
   try {
-    const platform = await platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) })(
-      connection,
-      signal,
-    );
-    return await question(platform, signal).finally(() => platform.close().catch(() => {}));
+    return await askServer(target, connection, question);
   } catch (error) {
     if (error instanceof PlatformFailure) return undefined;
     throw error;

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
+import type { Item } from '../../lib/aws/dynamodb.ts';
 import { reservationKey } from '../../lib/openings/ledger.ts';
 import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, readTable } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { CRM_KINDS, type CrmRecords, emptyRecords, parseItems, place, put } from './crm-items.ts';
-import { crmTable, type Item, type TableItems, tableItems } from './crm-table.ts';
+import { crmTable, type TableItems, tableItems } from './crm-table.ts';
 import type { Target } from './target.ts';
 
 export interface RestoreOptions {
@@ -137,7 +138,7 @@ async function copy(items: Item[], run: Run): Promise<void> {
     return reason === undefined;
   });
   if (candidates.length === 0) return;
-  const existing = await live.get(candidates.map((item) => live.itemKey(item)));
+  const existing = await live.get(candidates);
   for (const item of candidates) {
     const current = existing.find((one) => isDeepStrictEqual(live.itemKey(one), live.itemKey(item)));
     if (current !== undefined) {
@@ -152,7 +153,7 @@ async function add(item: Item, { live, logins, rule, report, dryRun }: Run): Pro
   const reservation = rule.reservation?.(item);
   if (reservation !== undefined) {
     const reserved = !dryRun && (await logins.add(reservation));
-    const [holder] = reserved ? [reservation] : await logins.get([logins.itemKey(reservation)]);
+    const [holder] = reserved ? [reservation] : await logins.get([reservation]);
     if (holder !== undefined && report.compareOwners(reservation, holder, 'operation_id')) return false;
   }
   return dryRun || live.add(rule.copied?.(item) ?? item);

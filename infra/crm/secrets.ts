@@ -13,6 +13,7 @@ import { type Connection, platformSecretSchema } from '../../lib/records/crm-rec
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
+import { parseJson } from '../../lib/validators/texts.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
 import { findConnection } from './connections.ts';
 import { parseItems } from './crm-items.ts';
@@ -66,14 +67,6 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
   if (!v.is(platformSecretSchema(connection), value))
     throw new CommandError(`The secret of ${id} must be ${shape}; nothing was stored.`);
   return JSON.stringify(value);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Of a key that requests are signed with, as long as HMAC-SHA-256 can use. */

@@ -1,8 +1,6 @@
-import { secretReader } from '../../lib/aws/secrets.ts';
-import { platformConnections } from '../../lib/platform/connections.ts';
 import type { ClosedGroups, PlatformInspector, Rights } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
-import { openLedger } from './operations.ts';
+import { askServer, openLedger } from './operations.ts';
 import type { Target } from './target.ts';
 
 /** The accounts in the login ranges of a connection. */
@@ -22,28 +20,19 @@ export interface ServerReport {
   ranges?: RangeReport;
 }
 
-/** How long one trading server may take to accept our login and to answer all questions, in milliseconds. */
-const INSPECTION_MS = 20_000;
 /** How many logins of a range are checked if the server cannot list its accounts. */
 const SAMPLES = 20;
 
-/** Inspects trading servers. @throws PlatformFailure if the server does not accept our login */
-export function serverReporter(target: Target): (connection: Connection) => Promise<ServerReport> {
-  const platforms = platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) });
-  return async (connection) => {
-    const signal = AbortSignal.timeout(INSPECTION_MS);
-    const server = await platforms(connection, signal);
-    try {
-      await server.check(signal);
-      const rights = await server.rights(signal);
-      const groups = await server.closedGroups(signal);
-      const ranges = loginRanges(connection);
-      if (ranges.length === 0) return { rights, groups };
-      return { rights, groups, ranges: await inspectRanges(target, server, connection, ranges, signal) };
-    } finally {
-      await server.close().catch(() => {});
-    }
-  };
+/** Inspects a trading server. @throws PlatformFailure if the server does not accept our login */
+export function reportServer(target: Target, connection: Connection): Promise<ServerReport> {
+  return askServer(target, connection, async (server, signal) => {
+    await server.check(signal);
+    const rights = await server.rights(signal);
+    const groups = await server.closedGroups(signal);
+    const ranges = loginRanges(connection);
+    if (ranges.length === 0) return { rights, groups };
+    return { rights, groups, ranges: await inspectRanges(target, server, connection, ranges, signal) };
+  });
 }
 
 async function inspectRanges(
@@ -87,17 +76,8 @@ function sampleLogins({ from, to }: LoginRange): number[] {
 
 /** The highest login of a server, to choose a range above it; undefined if the protocol cannot list logins. */
 export async function highestLogin(target: Target, connection: Connection): Promise<number | undefined> {
-  const signal = AbortSignal.timeout(INSPECTION_MS);
-  const server = await platformConnections({ readSecret: secretReader(target.clientOf('SECRETS_MANAGER')) })(
-    connection,
-    signal,
-  );
-  try {
-    const logins = await server.logins(signal);
-    return logins?.reduce((highest, login) => Math.max(highest, login), 0);
-  } finally {
-    await server.close().catch(() => {});
-  }
+  const logins = await askServer(target, connection, (server, signal) => server.logins(signal));
+  return logins?.reduce((highest, login) => Math.max(highest, login), 0);
 }
 
 /** A sentence about one aspect of a trading server. */

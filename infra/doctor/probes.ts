@@ -20,11 +20,12 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import type { Connection } from '../../lib/records/crm-records.ts';
 import { orAbsent } from '../crm/command.ts';
 import { resolveHost } from '../crm/connections.ts';
 import { parseItems } from '../crm/crm-items.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
-import { serverReporter } from '../crm/server-report.ts';
+import { reportServer } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
 
@@ -201,7 +202,7 @@ export function serverProbes(target: Target, place: string) {
     /** Those of the CRM records. */
     connections: async () => parseItems(await table.readAll()).records.connections,
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
-    report: serverReporter(target),
+    report: (connection: Connection) => reportServer(target, connection),
     /** How a table of the stack is kept. */
     async table(name: TableName) {
       const TableName = await target.resource(logicalId(name));

@@ -1,16 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext, Context } from 'aws-lambda';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import pLimit from 'p-limit';
 import { stripPort } from '../../lib/http/source.ts';
 import { CORS } from '../routes.ts';
-import { closed, isForeign, listen } from './listen.ts';
+import { isForeign } from './listen.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
+/** Of a function; all routes are POST. */
 export interface Route {
-  method: string;
   /** Such as `/public/v1/users/{user_id}/tp5/accounts`. */
   path: string;
   handler: LambdaHandler;
@@ -56,6 +57,7 @@ const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
 const EXPOSED_HEADERS = CORS.exposeHeaders.join(',');
 const PREFLIGHT_HEADERS = {
+  'access-control-allow-methods': 'POST',
   'access-control-allow-headers': CORS.allowHeaders.join(','),
   'access-control-max-age': String(CORS.maxAgeSeconds),
 };
@@ -85,6 +87,8 @@ class GatewayAnswer extends Error {
  */
 export async function startGateway(options: GatewayOptions) {
   const app = fastify({
+    http: { maxHeaderSize: MAX_HEADER_BYTES },
+    forceCloseConnections: true,
     genReqId: () => `${randomBytes(11).toString('base64url')}=`,
     frameworkErrors: (_error, _request, reply) => sendMessage(reply, 400, 'Bad Request'),
     routerOptions: { maxParamLength: MAX_HEADER_BYTES },
@@ -107,15 +111,10 @@ export async function startGateway(options: GatewayOptions) {
   });
   for (const route of options.routes) addRoute(app, route, options);
   options.beside?.(app);
-  await app.ready();
-
-  const { servers, port } = await listenOnLoopback((request, response) => app.routing(request, response), options.port);
-  /** Ends every connection at once. */
-  const close = async () => {
-    await Promise.all([...servers.map(closed), app.close()]);
-  };
   // On IPv4 and, if the machine has it, IPv6.
-  return { url: `http://localhost:${port}`, port, close };
+  await app.listen({ host: 'localhost', port: options.port ?? 0 });
+  const { port } = app.server.address() as AddressInfo;
+  return { url: `http://localhost:${port}`, port, close: () => app.close() };
 }
 
 function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): void {
@@ -123,7 +122,7 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
   const turns = pLimit(EVENTS_AT_ONCE);
   const config = { origins: route.cors === true ? (options.allowedOrigins ?? []) : [] };
   app.route({
-    method: route.method,
+    method: 'POST',
     url,
     config,
     // Everything is done in this hook: before the handler, fastify would read the body and judge its media type.
@@ -138,8 +137,7 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
   if (route.cors !== true) return;
   app.options(url, { config }, (request, reply) => {
     if (request.headers.origin === undefined) return reply.callNotFound();
-    const allowed = { ...PREFLIGHT_HEADERS, 'access-control-allow-methods': route.method };
-    return allowOrigin(request, reply).code(204).headers(allowed).send();
+    return allowOrigin(request, reply).code(204).headers(PREFLIGHT_HEADERS).send();
   });
 }
 
@@ -220,23 +218,6 @@ function sendMessage(reply: FastifyReply, status: number, message: string): Fast
     .send(Buffer.from(JSON.stringify({ message })));
 }
 
-/** Listens on one port of 127.0.0.1 and ::1 (if the machine has IPv6), because `localhost` may be either. */
-async function listenOnLoopback(listener: RequestListener, port = 0): Promise<{ servers: Server[]; port: number }> {
-  const create = () => createServer({ maxHeaderSize: MAX_HEADER_BYTES }, listener);
-  for (let attempt = 1; ; attempt += 1) {
-    const [four, six] = [create(), create()];
-    const picked = await listen(four, port);
-    try {
-      await listen(six, picked, '::1');
-      return { servers: [four, six], port: picked };
-    } catch (error) {
-      if (errorCode(error) !== 'EADDRINUSE') return { servers: [four], port: picked };
-      await closed(four);
-      if (port !== 0 || attempt === 10) throw error;
-    }
-  }
-}
-
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
@@ -249,7 +230,6 @@ interface ReadRequest {
   id: string;
   request: IncomingMessage;
   body: Buffer;
-  method: string;
   /** As the route declares it, such as `/public/v1/users/{user_id}/tp5/accounts`. */
   path: string;
   /** Decoded. */
@@ -257,7 +237,7 @@ interface ReadRequest {
 }
 
 /** The event that API Gateway makes of a request. */
-function gatewayEvent({ id, request, body, method, path, parameters }: ReadRequest): GatewayEvent {
+function gatewayEvent({ id, request, body, path, parameters }: ReadRequest): GatewayEvent {
   const now = new Date();
   const url = new URL(`http://localhost${request.url}`);
   const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
@@ -269,7 +249,7 @@ function gatewayEvent({ id, request, body, method, path, parameters }: ReadReque
 
   return {
     version: '2.0',
-    routeKey: `${method} ${path}`,
+    routeKey: `POST ${path}`,
     rawPath: url.pathname,
     rawQueryString: url.search.slice(1),
     ...(cookies === undefined ? {} : { cookies }),
@@ -286,14 +266,14 @@ function gatewayEvent({ id, request, body, method, path, parameters }: ReadReque
       domainName: headers.host ?? 'localhost',
       domainPrefix: 'local',
       http: {
-        method,
+        method: 'POST',
         path: url.pathname,
         protocol: `HTTP/${request.httpVersion}`,
         sourceIp: forwardedAddress(headers['x-forwarded-for']) ?? socketAddress,
         userAgent: headers['user-agent'] ?? '',
       },
       requestId: id,
-      routeKey: `${method} ${path}`,
+      routeKey: `POST ${path}`,
       stage: '$default',
       time: accessLogTime(now),
       timeEpoch: now.getTime(),

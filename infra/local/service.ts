@@ -223,8 +223,8 @@ async function startEnvironment(
 async function loadRoutes(load: LoadFunction): Promise<Route[]> {
   const routes: Route[] = [];
   for (const { path, name, timeoutSeconds, access } of [...ROUTES, ...EXTENSIONS]) {
-    const [method, timeoutMs, cors] = ['POST', timeoutSeconds * 1_000, access === 'open'] as const;
-    routes.push({ method, path, functionName: name, timeoutMs, cors, handler: await load(name) });
+    const [timeoutMs, cors] = [timeoutSeconds * 1_000, access === 'open'];
+    routes.push({ path, functionName: name, timeoutMs, cors, handler: await load(name) });
   }
   return routes;
 }

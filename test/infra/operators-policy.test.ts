@@ -89,7 +89,7 @@ async function lossOf(table: string): Promise<void> {
   const lost = { pk: 'lost', sk: 'lost', confirmation: {} };
   await write(table, [lost]);
   await restoredTable(operators, table, `${table}-restored`);
-  await itemsOf(table).delete(itemsOf(table).itemKey(lost));
+  await itemsOf(table).delete(lost);
 }
 
 /** A registration with a document. */

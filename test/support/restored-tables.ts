@@ -1,6 +1,7 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { type Item, tableItems } from '../../infra/crm/crm-table.ts';
+import { tableItems } from '../../infra/crm/crm-table.ts';
 import { keyAttributes, RESTORABLE } from '../../infra/tables.ts';
+import type { Item } from '../../lib/aws/dynamodb.ts';
 import type { Operators } from './operators.ts';
 
 /** The attributes of the key of each table that can be restored. */

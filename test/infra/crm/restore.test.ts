@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Item } from '../../../infra/crm/crm-table.ts';
+import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { call } from '../../support/local-service.ts';
 import { crm, Operators } from '../../support/operators.ts';
@@ -21,7 +21,7 @@ async function openAccount(key: string) {
 /** Deletes these items of a table, or all. */
 async function lose(table: string, which: (item: Item) => boolean = () => true): Promise<void> {
   const stored = itemsOf(table);
-  for (const item of (await operators.items(table)).filter(which)) await stored.delete(stored.itemKey(item));
+  for (const item of (await operators.items(table)).filter(which)) await stored.delete(item);
 }
 
 let tests = 0;

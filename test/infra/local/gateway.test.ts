@@ -11,7 +11,7 @@ import {
   startGateway,
 } from '../../../infra/local/gateway.ts';
 
-const ROUTE = { method: 'POST', path: '/users/{user_id}/accounts', functionName: 'open-account', timeoutMs: 2_000 };
+const ROUTE = { path: '/users/{user_id}/accounts', functionName: 'open-account', timeoutMs: 2_000 };
 const PATH = '/users/CLIENT01/accounts';
 const JSON_TYPE = { 'content-type': 'application/json' };
 
