@@ -1,9 +1,10 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { DOCUMENTS_FOLDER } from '../../lib/validators/deployment.ts';
+import { allow } from './rights.ts';
 
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
 /** Of the rule that it makes for itself. */
@@ -39,18 +40,17 @@ export class DocumentScan extends Construct {
   private rights(bucket: Bucket): PolicyStatement[] {
     const rule = Stack.of(this).formatArn({ service: 'events', resource: 'rule', resourceName: MANAGED_RULE });
     const documents = bucket.arnForObjects(`${DOCUMENTS_FOLDER}/*`);
-    const right = (sid: string, actions: string[], resource: string, conditions = {}) =>
-      new PolicyStatement({ sid, actions, resources: [resource], conditions });
-    const rules = ['PutRule', 'DeleteRule', 'PutTargets', 'RemoveTargets'].map((action) => `events:${action}`);
-    const tagging = ['Put', 'Get'].flatMap((verb) => [`s3:${verb}ObjectTagging`, `s3:${verb}ObjectVersionTagging`]);
+    const ownRule = allow('ManageOwnRule', 'events', ['PutRule', 'DeleteRule', 'PutTargets', 'RemoveTargets'], rule);
+    ownRule.addCondition('StringLike', { 'events:ManagedBy': SCANNER });
+    const tagging = ['Put', 'Get'].flatMap((verb) => [`${verb}ObjectTagging`, `${verb}ObjectVersionTagging`]);
     return [
-      right('ManageOwnRule', rules, rule, { StringLike: { 'events:ManagedBy': SCANNER } }),
-      right('WatchOwnRule', ['events:DescribeRule', 'events:ListTargetsByRule'], rule),
-      right('HearOfObjects', ['s3:PutBucketNotification', 's3:GetBucketNotification'], bucket.bucketArn),
-      right('CheckOwner', ['s3:ListBucket'], bucket.bucketArn),
-      right('CheckBucket', ['s3:PutObject'], bucket.arnForObjects(VALIDATION_OBJECT)),
-      right('ReadDocuments', ['s3:GetObject', 's3:GetObjectVersion'], documents),
-      right('LeaveVerdicts', tagging, documents),
+      ownRule,
+      allow('WatchOwnRule', 'events', ['DescribeRule', 'ListTargetsByRule'], rule),
+      allow('HearOfObjects', 's3', ['PutBucketNotification', 'GetBucketNotification'], bucket.bucketArn),
+      allow('CheckOwner', 's3', ['ListBucket'], bucket.bucketArn),
+      allow('CheckBucket', 's3', ['PutObject'], bucket.arnForObjects(VALIDATION_OBJECT)),
+      allow('ReadDocuments', 's3', ['GetObject', 'GetObjectVersion'], documents),
+      allow('LeaveVerdicts', 's3', tagging, documents),
     ];
   }
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage, Duration, RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
 import { type ISecurityGroup, type IVpc, SubnetType } from 'aws-cdk-lib/aws-ec2';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Alias,
   Architecture,
@@ -38,10 +38,11 @@ import type { FixedEgress } from './fixed-egress.ts';
 import type { MailSender } from './mail-sender.ts';
 import {
   acknowledgeDocuments,
+  acknowledgePlatformSecrets,
+  allow,
   onDocuments,
   onDueIndex,
   onTable,
-  publishRight,
   readSecretNamed,
   readSecrets,
   rightsOfChannels,
@@ -86,56 +87,56 @@ const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
 
 function registration(route: DeployedRoute, context: FunctionContext): ServiceFunction {
   const { stack, settings, data, mail } = context;
-  const made = answering(route, context, 'registration', {
-    description: 'Keeps a pending registration and sends its one-time password.',
-    rights: [
-      mail.right,
-      ...rightsOfChannels(stack, settings, context.protectConfiguration),
-      onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-      onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-      onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
-      onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
-      // If registrations can be confirmed, a document gets a tag, and disappears after a day.
-      onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]),
-      readSecrets('ReadPepper', data.pepper.secretArn),
-      ...edgeRights(stack, settings),
-    ],
-    environment: environmentVariables(RegistrationEnvironment, {
-      ...settings,
-      ...registrationResources(context),
-      providerSecret: settings.provider && signingSecretName(settings.stage, 'provider'),
-      protectConfiguration: settings.call && context.protectConfiguration,
+  return acknowledgeDocuments(
+    answering(route, context, 'registration', {
+      description: 'Keeps a pending registration and sends its one-time password.',
+      rights: [
+        mail.right,
+        ...rightsOfChannels(stack, settings, context.protectConfiguration),
+        onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
+        onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+        onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
+        onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
+        // If registrations can be confirmed, a document gets a tag, and disappears after a day.
+        onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]),
+        readSecrets('ReadPepper', data.pepper.secretArn),
+        ...edgeRights(stack, settings),
+      ],
+      environment: environmentVariables(RegistrationEnvironment, {
+        ...settings,
+        ...registrationResources(context),
+        providerSecret: settings.provider && signingSecretName(settings.stage, 'provider'),
+        protectConfiguration: settings.call && context.protectConfiguration,
+      }),
     }),
-  });
-  acknowledgeDocuments(made);
-  return made;
+  );
 }
 
 function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFunction {
   const { stack, settings, data, events } = context;
-  const made = answering(route, context, 'registration', {
-    description: 'Confirms a registration by its one-time password.',
-    rights: [
-      events.right,
-      onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-      onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
-      onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
-      onDocuments(
-        data,
-        'KeepDocuments',
-        settings.scanDocuments ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging'],
-      ),
-      readSecrets('ReadPepper', data.pepper.secretArn),
-      ...edgeRights(stack, { ...settings, captcha: undefined }),
-    ],
-    environment: environmentVariables(ConfirmationEnvironment, {
-      ...settings,
-      ...registrationResources(context),
-      eventBus: events.bus.eventBusName,
+  return acknowledgeDocuments(
+    answering(route, context, 'registration', {
+      description: 'Confirms a registration by its one-time password.',
+      rights: [
+        events.right,
+        onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
+        onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
+        onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
+        onDocuments(
+          data,
+          'KeepDocuments',
+          settings.scanDocuments ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging'],
+        ),
+        readSecrets('ReadPepper', data.pepper.secretArn),
+        ...edgeRights(stack, { ...settings, captcha: undefined }),
+      ],
+      environment: environmentVariables(ConfirmationEnvironment, {
+        ...settings,
+        ...registrationResources(context),
+        eventBus: events.bus.eventBusName,
+      }),
     }),
-  });
-  acknowledgeDocuments(made);
-  return made;
+  );
 }
 
 function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: FunctionContext): ServiceFunction {
@@ -149,8 +150,7 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: 
     ],
     environment: environmentVariables(AccountEnvironment, { ...context.settings, ...accountResources(context) }),
   });
-  acknowledgePlatformSecrets(made, context.settings);
-  return made;
+  return acknowledgePlatformSecrets(made, context.settings);
 }
 
 /** The function of a route, with the settings of its kind. */
@@ -222,7 +222,7 @@ function schedule(called: ServiceFunction, everyMinutes: number): void {
 function rightsOfAccounts({ stack, settings, data, mail, notifications, events }: FunctionContext): PolicyStatement[] {
   return [
     mail.right,
-    publishRight(notifications, 'PublishClientNotifications'),
+    allow('PublishClientNotifications', 'sns', ['Publish'], notifications.topicArn),
     events.right,
     onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
     onTable(data.accounts, 'RecordAccounts', ['PutItem']),
@@ -251,14 +251,6 @@ function registrationResources(context: FunctionContext) {
     documentsBucket: data.documents.bucketName,
     pepperSecret: data.pepper.secretArn,
   };
-}
-
-function acknowledgePlatformSecrets(made: ServiceFunction, settings: Settings): void {
-  const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
-  Validations.of(made).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${secrets}]`,
-    reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
-  });
 }
 
 function mailFiles({ brand }: Settings): Record<string, string> {
@@ -356,14 +348,9 @@ export class ServiceFunction extends Construct {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `What ${name} may do.`,
     });
-    for (const right of [...rights, ...(network === undefined ? [] : [NETWORK_INTERFACES])]) role.addToPolicy(right);
-    role.addToPolicy(
-      new PolicyStatement({
-        sid: 'WriteOwnLog',
-        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-        resources: [this.logGroup.logGroupArn],
-      }),
-    );
+    for (const right of rights) role.addToPolicy(right);
+    if (network !== undefined) role.addToPolicy(allow('JoinNetwork', 'ec2', INTERFACE_ACTIONS, '*'));
+    role.addToPolicy(allow('WriteOwnLog', 'logs', ['CreateLogStream', 'PutLogEvents'], this.logGroup.logGroupArn));
     Validations.of(role).acknowledge({
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason:
@@ -374,18 +361,10 @@ export class ServiceFunction extends Construct {
 }
 
 /** What Lambda itself needs of the role to put a function into a network. */
-const NETWORK_INTERFACES = new PolicyStatement({
-  sid: 'JoinNetwork',
-  actions: [
-    'ec2:CreateNetworkInterface',
-    'ec2:DescribeNetworkInterfaces',
-    'ec2:DescribeSubnets',
-    'ec2:DeleteNetworkInterface',
-    'ec2:AssignPrivateIpAddresses',
-    'ec2:UnassignPrivateIpAddresses',
-  ],
-  resources: ['*'],
-});
+const INTERFACE_ACTIONS = [
+  ...['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets', 'DeleteNetworkInterface'],
+  ...['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],
+];
 
 const FUNCTIONS_FOLDER = fileURLToPath(new URL('../../functions', import.meta.url));
 const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url));

@@ -1,12 +1,21 @@
 import { Stack, Validations } from 'aws-cdk-lib';
-import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { type Settings, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
-import { acknowledgeDocuments, onDocuments, onDueIndex, onQueue, onTable, readDocuments, secretArn } from './rights.ts';
+import {
+  acknowledgeDocuments,
+  acknowledgePlatformSecrets,
+  allow,
+  onDocuments,
+  onDueIndex,
+  onQueue,
+  onTable,
+  readDocuments,
+  secretArn,
+} from './rights.ts';
 import { output } from './stack-names.ts';
 
 export interface OperatorsPolicyProps {
@@ -25,50 +34,30 @@ export class OperatorsPolicy extends Construct {
   constructor(scope: Construct, id: string, { settings, data, topicArns, webhook }: OperatorsPolicyProps) {
     super(scope, id);
     const stack = Stack.of(this);
-    const stackArn = stack.formatArn({
-      service: 'cloudformation',
-      resource: 'stack',
-      resourceName: `${stack.stackName}/*`,
-    });
+    const arn = (service: string, resource: string, resourceName: string) =>
+      stack.formatArn({ service, resource, resourceName });
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To run the commands crm and doctor; for operators.',
       statements: [
-        onTable(data.crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
-        onDueIndex(data.operations, 'FindOperations'),
-        onTable(data.operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-        onTable(data.accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
-        onTable(data.logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
-        onTable(data.registrations, 'ForgetRegistrations', [
-          'Scan',
-          'GetItem',
-          'BatchGetItem',
-          'PutItem',
-          'DeleteItem',
-        ]),
-        onTable(data.limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
+        ...onTables(data),
         onDocuments(data, 'ForgetDocuments', ['DeleteObject']),
-        statement('ReadTableStates', READ_TABLE_STATES, [...data.tables.values()].map(requireArn)),
-        statement(
-          'ReadRestoredTables',
-          ['dynamodb:Scan'],
-          RESTORABLE.map((name) => `${requireArn(data.tables.get(name))}-restored*`),
-        ),
         ...secretStatements(stack, settings, data),
         ...(webhook === undefined ? [] : redeliver(webhook)),
-        statement('ReadStack', ['cloudformation:DescribeStacks', 'cloudformation:DescribeStackResource'], [stackArn]),
-        statement('ReadReceivers', ['sns:ListSubscriptionsByTopic'], topicArns),
-        statement('ReadBootstrap', ['ssm:GetParameter'], [BOOTSTRAP_VERSION(stack)]),
-        statement('ReadAccount', READ_ACCOUNT, ['*']),
-        statement('ReadMails', ['ses:GetMessageInsights', 'ses:GetSuppressedDestination'], ['*']),
-        statement('UnsuppressAddresses', ['ses:DeleteSuppressedDestination'], ['*']),
+        allow(
+          'ReadStack',
+          'cloudformation',
+          ['DescribeStacks', 'DescribeStackResource'],
+          arn('cloudformation', 'stack', `${stack.stackName}/*`),
+        ),
+        allow('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
+        allow('ReadBootstrap', 'ssm', ['GetParameter'], arn('ssm', 'parameter', 'cdk-bootstrap/hnb659fds/version')),
+        new PolicyStatement({ sid: 'ReadAccount', actions: READ_ACCOUNT, resources: ['*'] }),
+        allow('ReadMails', 'ses', ['GetMessageInsights', 'GetSuppressedDestination'], '*'),
+        allow('UnsuppressAddresses', 'ses', ['DeleteSuppressedDestination'], '*'),
       ],
     });
-    const platformSecrets = `<AWS::Region>:<AWS::AccountId>:secret:${settings.platformSecrets}*`;
+    acknowledgePlatformSecrets(policy, settings);
     Validations.of(policy).acknowledge(
-      {
-        id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:secretsmanager:${platformSecrets}]`,
-        reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
-      },
       {
         id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/${stack.stackName}/*]`,
         reason: 'The last part of the ARN is a number that CloudFormation chooses.',
@@ -90,14 +79,21 @@ export class OperatorsPolicy extends Construct {
   }
 }
 
-const READ_TABLE_STATES = ['dynamodb:DescribeContinuousBackups', 'dynamodb:DescribeTimeToLive'];
-
-function requireArn(table: Table | undefined): string {
-  return table?.tableArn ?? '';
-}
-
-function statement(sid: string, actions: readonly string[], resources: readonly string[]): PolicyStatement {
-  return new PolicyStatement({ sid, actions: [...actions], resources: [...resources] });
+function onTables({ crm, operations, accounts, logins, registrations, limits, tables }: DataStores): PolicyStatement[] {
+  const states = ['DescribeContinuousBackups', 'DescribeTimeToLive'];
+  const restored = RESTORABLE.map((name) => `${tables.get(name)?.tableArn}-restored*`);
+  const forget = ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'DeleteItem'];
+  return [
+    onTable(crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
+    onDueIndex(operations, 'FindOperations'),
+    onTable(operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+    onTable(accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
+    onTable(logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
+    onTable(registrations, 'ForgetRegistrations', forget),
+    onTable(limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
+    allow('ReadTableStates', 'dynamodb', states, ...[...tables.values()].map(({ tableArn }) => tableArn)),
+    allow('ReadRestoredTables', 'dynamodb', ['Scan'], ...restored),
+  ];
 }
 
 /** To move undelivered events back into the queue: the rights that SQS checks. */
@@ -119,9 +115,6 @@ const READ_ACCOUNT = [
   'social-messaging:ListWhatsAppMessageTemplates',
 ];
 
-const BOOTSTRAP_VERSION = (stack: Stack) =>
-  stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName: 'cdk-bootstrap/hnb659fds/version' });
-
 function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStores): PolicyStatement[] {
   const named = [
     settings.captcha?.secret,
@@ -133,10 +126,9 @@ function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStor
     secretArn(stack, `${settings.platformSecrets}*`),
     ...named.map((name) => secretArn(stack, `${name}-??????`)),
   ];
-  const write = ['secretsmanager:GetSecretValue', 'secretsmanager:PutSecretValue'];
   return [
-    statement('WriteSecrets', write, [pepper.secretArn, ...created]),
-    statement('CreateSecrets', ['secretsmanager:CreateSecret'], created),
+    allow('WriteSecrets', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], pepper.secretArn, ...created),
+    allow('CreateSecrets', 'secretsmanager', ['CreateSecret'], ...created),
   ];
 }
 

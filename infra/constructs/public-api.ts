@@ -18,13 +18,14 @@ import {
 import { HttpIamAuthorizer, HttpJwtAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
-import { ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
+import { ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { CORS, type DeployedRoute, type OperationId } from '../routes.ts';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
+import { allow } from './rights.ts';
 import { output, ownEnding } from './stack-names.ts';
 
 /** A route and its function. */
@@ -207,11 +208,12 @@ function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRo
     description: 'To call the account routes of the API; for the users and roles that may open accounts.',
     roles: callerRoles.map((name) => Role.fromRoleName(scope, `Caller-${name}`, name)),
     statements: [
-      new PolicyStatement({
-        sid: 'OpenAccounts',
-        actions: ['execute-api:Invoke'],
-        resources: paths.map((path) => api.arnForExecuteApi('POST', path, '$default')),
-      }),
+      allow(
+        'OpenAccounts',
+        'execute-api',
+        ['Invoke'],
+        ...paths.map((path) => api.arnForExecuteApi('POST', path, '$default')),
+      ),
     ],
   });
   for (const path of paths) {

@@ -1,7 +1,6 @@
 import { ArnFormat, Aws, type Stack, Validations } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 import {
@@ -20,13 +19,14 @@ import type { DataStores } from './data-stores.ts';
  * local service refuses a call whose right is missing here, and CI a right that no call needs.
  */
 
+/** The actions of one service on these resources. */
+export function allow(sid: string, service: string, actions: readonly string[], ...resources: string[]) {
+  return new PolicyStatement({ sid, actions: actions.map((action) => `${service}:${action}`), resources });
+}
+
 /** The actions on one table, without `dynamodb:`. */
-export function onTable(table: Table, sid: string, actions: string[]): PolicyStatement {
-  return new PolicyStatement({
-    sid,
-    actions: actions.map((action) => `dynamodb:${action}`),
-    resources: [table.tableArn],
-  });
+export function onTable({ tableArn }: Table, sid: string, actions: string[]): PolicyStatement {
+  return allow(sid, 'dynamodb', actions, tableArn);
 }
 
 /** To write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
@@ -38,13 +38,12 @@ export function writeClients(table: Table): PolicyStatement[] {
 
 /** The actions on one queue, without `sqs:`. */
 export function onQueue({ queueArn }: Queue, sid: string, actions: string[]): PolicyStatement {
-  return new PolicyStatement({ sid, actions: actions.map((action) => `sqs:${action}`), resources: [queueArn] });
+  return allow(sid, 'sqs', actions, queueArn);
 }
 
 /** To find the due items of a table. */
-export function onDueIndex(table: Table, sid: string): PolicyStatement {
-  const resources = [`${table.tableArn}/index/${DUE_INDEX.name}`];
-  return new PolicyStatement({ sid, actions: ['dynamodb:Query'], resources });
+export function onDueIndex({ tableArn }: Table, sid: string): PolicyStatement {
+  return allow(sid, 'dynamodb', ['Query'], `${tableArn}/index/${DUE_INDEX.name}`);
 }
 
 /** To read the secret of this name, with any random suffix. */
@@ -62,17 +61,9 @@ export function secretArn(stack: Stack, resourceName: string): string {
   });
 }
 
-export function publishRight({ topicArn }: Topic, sid: string): PolicyStatement {
-  return new PolicyStatement({ sid, actions: ['sns:Publish'], resources: [topicArn] });
-}
-
 /** The actions on the documents of registrations, without `s3:`. */
 export function onDocuments({ documents }: DataStores, sid: string, actions: string[]): PolicyStatement {
-  return new PolicyStatement({
-    sid,
-    actions: actions.map((action) => `s3:${action}`),
-    resources: [documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`)],
-  });
+  return allow(sid, 's3', actions, documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`));
 }
 
 /** To read documents; if they are scanned, only those without malware. */
@@ -82,15 +73,25 @@ export function readDocuments(data: DataStores, scanned: boolean | undefined): P
   return right;
 }
 
-export function acknowledgeDocuments(holder: IConstruct): void {
+export function acknowledgeDocuments<T extends IConstruct>(holder: T): T {
   Validations.of(holder).acknowledge({
     id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
     reason: 'Documents are named by their registration: their names are not known beforehand.',
   });
+  return holder;
+}
+
+export function acknowledgePlatformSecrets<T extends IConstruct>(holder: T, { platformSecrets }: Settings): T {
+  const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${platformSecrets}*`;
+  Validations.of(holder).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${secrets}]`,
+    reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
+  });
+  return holder;
 }
 
 export function readSecrets(sid: string, ...resources: string[]): PolicyStatement {
-  return new PolicyStatement({ sid, actions: ['secretsmanager:GetSecretValue'], resources });
+  return allow(sid, 'secretsmanager', ['GetSecretValue'], ...resources);
 }
 
 /** To send by the channels that are installed, and by no other. */
@@ -123,21 +124,15 @@ function sendCalls(stack: Stack, call: CallSettings, protectConfiguration: strin
   const { originationIdentity: identity } = call;
   const arn = (resource: string, resourceName: string) =>
     stack.formatArn({ service: 'sms-voice', resource, resourceName });
-  return new PolicyStatement({
-    sid: 'SendCalls',
-    actions: ['sms-voice:SendVoiceMessage'],
-    resources: [
-      identity.startsWith('arn:') ? identity : arn(identity.startsWith('pool-') ? 'pool' : 'phone-number', identity),
-      ...(protectConfiguration === undefined ? [] : [arn('protect-configuration', protectConfiguration)]),
-    ],
-  });
+  const from = identity.startsWith('arn:')
+    ? identity
+    : arn(identity.startsWith('pool-') ? 'pool' : 'phone-number', identity);
+  const rules = protectConfiguration === undefined ? [] : [arn('protect-configuration', protectConfiguration)];
+  return allow('SendCalls', 'sms-voice', ['SendVoiceMessage'], from, ...rules);
 }
 
 function sendWhatsApp(stack: Stack, { phoneNumberId }: WhatsAppSettings): PolicyStatement {
   const resourceName = phoneNumberId.replace(/^phone-number-id-/, '');
-  return new PolicyStatement({
-    sid: 'SendWhatsApp',
-    actions: ['social-messaging:SendWhatsAppMessage'],
-    resources: [stack.formatArn({ service: 'social-messaging', resource: 'phone-number-id', resourceName })],
-  });
+  const number = stack.formatArn({ service: 'social-messaging', resource: 'phone-number-id', resourceName });
+  return allow('SendWhatsApp', 'social-messaging', ['SendWhatsAppMessage'], number);
 }
