@@ -5,9 +5,8 @@ import { formSchema } from '../crm/form.ts';
 import type { LocalAws } from './aws.ts';
 import type { Faults } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
-import { nameParameter, parseBody, Refusal } from './local-answers.ts';
 import { type FaultsState, outboxRoutes } from './outbox-page.ts';
-import { pageRoutes } from './pages.ts';
+import { nameParameter, pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
 import type { CrmStandIn } from './stand-ins/receivers.ts';
@@ -183,4 +182,25 @@ function setFault(faults: Faults, { kind, ...rest }: v.InferOutput<typeof FaultS
   if (known === undefined) throw new Refusal(400, 'This target has no fault of this kind.', { kinds: faults.kinds });
   if (known === 'retcode' && rest.code === undefined) throw new Refusal(400, 'code: is missing');
   faults.set({ kind: known, ...rest });
+}
+
+/** An error answer of a local route: one sentence, and members that name the alternatives. */
+class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly status: number;
+  readonly members: Record<string, unknown>;
+
+  constructor(status: number, detail: string, members: Record<string, unknown> = {}) {
+    super(detail);
+    this.status = status;
+    this.members = members;
+  }
+}
+
+/** The body of a request, validated. @throws Refusal with every error */
+function parseBody<S extends v.GenericSchema>({ body }: FastifyRequest, schema: S): v.InferOutput<S> {
+  const result = v.safeParse(schema, body);
+  if (result.success) return result.output;
+  const errors = result.issues.map((issue) => `${v.getDotPath(issue) ?? 'body'}: ${issue.message}`);
+  throw new Refusal(400, errors.join('; '));
 }

@@ -4,9 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import type { Fault, FaultKind } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
-import { nameParameter } from './local-answers.ts';
 import { type Bus, findCode, type Outbox, type SentMessage } from './outbox.ts';
-import { sendPage, sendText } from './pages.ts';
+import { nameParameter, sendPage, sendText } from './pages.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
 import type { CrmStandIn } from './stand-ins/receivers.ts';
 

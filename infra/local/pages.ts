@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { nameParameter } from './local-answers.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Our files and those of packages, by the name in `/_local/pages/{name}`. There is no build step. */
 const OURS = new URL('./pages/', import.meta.url);
@@ -149,4 +148,9 @@ export function sendPage(reply: FastifyReply, name: PageName): FastifyReply {
 export function sendText(reply: FastifyReply, type: string, content: string | Buffer): FastifyReply {
   const headers = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
   return reply.headers({ ...headers, 'content-type': `${type}; charset=utf-8` }).send(content);
+}
+
+/** The parameter `name` of the route's path, decoded. */
+export function nameParameter({ params }: FastifyRequest): string {
+  return (params as { name: string }).name;
 }

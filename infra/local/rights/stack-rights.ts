@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
 import { deploymentEntries, variableName } from '../../../lib/validators/deployment.ts';
+import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
@@ -132,12 +134,6 @@ export interface FunctionRights {
 type Settings = Readonly<Record<string, unknown>>;
 type Synthesize = (settings: Settings) => StackRights | Promise<StackRights>;
 
-interface Kept {
-  /** Of everything that the rights follow from. */
-  sources: string;
-  rights: StackRights;
-}
-
 /**
  * Synthesizes once for each set of settings. The result is cached in memory, and in a file for processes with the same
  * sources.
@@ -152,12 +148,12 @@ export function rightsCache(
   async function find(key: string, settings: Settings): Promise<StackRights> {
     const path = join(folder, `${hash('sha256', key).slice(0, 16)}.json`);
     const sources = sourcesOf();
-    const kept = read(path);
-    if (kept?.sources === sources) return kept.rights;
+    const kept = v.safeParse(KeptSchema, await readFile(path, 'utf8').catch(() => undefined));
+    if (kept.success && kept.output.sources === sources) return kept.output.rights;
     const rights = await synthesize(settings);
     mkdirSync(folder, { recursive: true });
     // In one step: other processes may do the same.
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify({ sources, rights } satisfies Kept));
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify({ sources, rights }));
     renameSync(`${path}.${process.pid}`, path);
     return rights;
   }
@@ -170,23 +166,15 @@ export function rightsCache(
   };
 }
 
-function read(path: string): Kept | undefined {
-  try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Kept;
-  } catch {
-    return undefined;
-  }
-}
-
-let sources: string | undefined;
+/** The rights, and a hash of all that they follow from. */
+const KeptSchema = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ sources: v.string(), rights: v.custom<StackRights>(isObject) }),
+);
 
 /** Changes with every source that the stack may be made of, and with the version of CDK. */
 export function sourcesHash(): string {
-  sources ??= hashOfSources();
-  return sources;
-}
-
-function hashOfSources(): string {
   const paths = ['infra', 'lib'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(ts|json)$/.test(name))

@@ -54,10 +54,11 @@ describe('every listener of the local service', () => {
     expect(answers).toEqual(answers.map(() => ({ refused: false, cors: [] })));
   });
 
-  it.each([
-    ['another name', { host: 'evil.example' }],
-    ['the address of a network', { host: '192.168.0.1' }],
-    ['a page of another origin', { host: 'localhost', origin: 'http://evil.example' }],
+  it.each<[string, Record<string, string>]>([
+    ...['localhost.evil.example', 'LOCALHOST.:80', '[::2]', '192.168.0.1'].map(
+      (host): [string, Record<string, string>] => [host, { host }],
+    ),
+    ['a page of another origin', { host: 'localhost', origin: 'http://localhost.evil.example' }],
     ['a page without an origin', { host: 'localhost', origin: 'null' }],
     // `gateway.test.ts` shows that it may call the routes for pages.
     ['a page that may register people', { host: 'localhost', origin: ALLOWED }],
