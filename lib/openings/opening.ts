@@ -32,18 +32,13 @@ export async function openTradingAccount(
 ): Promise<Answer<TradingAccountAnswer>> {
   const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
   const reads = startReads(dependencies, version, request, telemetry, times);
-  let isConnecting = true;
-  const onEnd = () => {
-    isConnecting = false;
-  };
-  reads.ready.then(onEnd, onEnd);
   try {
     const keys = await dependencies.keys(times.signal);
     const claim = await claimOperation(dependencies, version, request, keys, times.signal);
     return await answer({ dependencies, version, request, telemetry, times, reads, keys, claim });
   } finally {
-    // A session that was not needed ends with the answer.
-    if (isConnecting) times.leavePlatform();
+    // A session that is still being opened was not needed.
+    times.leavePlatform();
   }
 }
 

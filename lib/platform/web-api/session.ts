@@ -99,11 +99,10 @@ function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: Se
   const socket = line.tls;
   let usedAt = now();
   let working = false;
-  // A server that sends unrequested data or closes gets no more commands.
+  // A server that sends unrequested data gets no more commands. If it closes, Node closes the socket too.
   socket.on('data', () => {
     if (!working) socket.destroy();
   });
-  socket.on('end', () => socket.destroy());
   // An idle session does not keep the process running.
   socket.unref();
 

@@ -139,9 +139,9 @@ describe('Every mail', () => {
   });
 
   it('leaves out the facts of an account that are not known', () => {
-    const { text } = accountMail({ login: 7, version: 'tp4' }, ENGLISH, BRAND);
+    const { text, html } = accountMail({ login: 7, version: 'tp4' }, ENGLISH, BRAND);
     expect(text).toContain('Login: 7\nPlatform version: 4\n\n');
-    expect(text).not.toMatch(/undefined|Server|Group|Leverage/);
+    expect(text + html).not.toMatch(/undefined|Server|Group|Leverage/);
   });
 
   it('isolates the name from the right-to-left text around it, and nothing that is copied', async () => {
