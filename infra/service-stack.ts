@@ -62,7 +62,7 @@ export class ServiceStack extends Stack {
     const { topicArn } = context.notifications;
     output(this, 'NotificationsTopicArn', 'For the system that shows clients their popups.', topicArn);
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
-    for (const one of functions) this.show(constructName(one.route), `behind ${one.route.path}`, one);
+    for (const one of functions) this.show(constructName(one.route), `of the route ${one.route.path}`, one);
     for (const one of scheduled) this.show(constructName(one.scheduled), 'that completes what no client retries', one);
     if (webhook !== undefined) this.show(constructName(NOTIFIER), 'that notifies the CRM', webhook.deployed);
   }

@@ -72,7 +72,7 @@ interface Closable {
 type Open = <T extends Closable>(started: T) => T;
 
 /**
- * The whole service in this process: the functions of `functions/` with their real SDK clients behind a gateway,
+ * The whole service in this process: the gateway, the functions of `functions/` with their real SDK clients,
  * embedded stand-ins for what they call, and simulated trading servers. Only one at a time in a process, because the
  * functions read its environment.
  */

@@ -9,7 +9,7 @@ export class AwsFailure extends Error {
     this.reason = reason;
   }
 
-  /** The failure behind an error of the SDK. */
+  /** The failure that an error of the SDK shows. */
   static from(error: unknown): AwsFailure {
     if (error instanceof AwsFailure) return error;
     const failure = new AwsFailure(failureReason(error), error);

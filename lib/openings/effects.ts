@@ -149,7 +149,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
   }
 }
 
-/** The fact behind a failed command. After an unexpected error the outcome is unknown. */
+/** The fact that a failed command shows. After an unexpected error the outcome is unknown. */
 function failureFact(failure: unknown, telemetry: Telemetry): Learned {
   const kind = failure instanceof PlatformFailure ? failure.kind : 'account_outcome_unknown';
   if (kind === 'login_taken') return { on: 'exists', failure };

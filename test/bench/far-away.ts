@@ -6,7 +6,7 @@ import type { Certificate } from '../../infra/local/platforms/web-api-server.ts'
 import { localClient } from '../../infra/local-client.ts';
 import type { Stage } from './stage.ts';
 
-/** A distant service, optionally behind TLS. */
+/** A distant service, optionally with TLS. */
 export interface FarAway {
   readonly port: number;
   close(): Promise<void>;

@@ -23,7 +23,7 @@ export const privacy: Benchmark = {
   name: 'privacy',
   about:
     `The time of a registration with a client's address next to that with a stranger's, in ${USUAL_PAIRS} pairs unless --pairs says ` +
-    'otherwise, over HTTP, with a captcha and behind a proxy; and of refused confirmations next to that of a wrong code for a ' +
+    'otherwise, over HTTP, with a captcha and a proxy; and of refused confirmations next to that of a wrong code for a ' +
     'stranger\'s address. Passwords have a cheap hash: the time of a real one would hide the rest. "Slower" is the share of ' +
     'pairs in which the first takes longer: 50 % reveals nothing. 20 pairs show a difference of a fifth.',
   run,

@@ -95,7 +95,7 @@ const COMMANDS: Row[] = [
   ['the opening, with a lost answer', { target: 'tp5' }, { ...lost, times: 2 }, opened],
   ['the opening, executed late', { target: 'tp5' }, { kind: 'late', ms: 1_500 }, opened],
   ['the opening, with a silent server', { target: 'tp5' }, silent, opened],
-  ['the opening, with a server that is silent for good', { target: 'tp5' }, always(silent), unknown],
+  ['the opening, with a server that stays silent', { target: 'tp5' }, always(silent), unknown],
   ['the opening, with an unreadable answer', { target: 'tp5' }, { kind: 'garbage' }, opened],
   ['the opening, with a login that exists', { target: 'tp5' }, code(3004), opened],
   ['the opening, with a password', { target: 'tp5' }, code(3006), ['400 password_rejected', 0, '200']],
@@ -121,7 +121,7 @@ const COMMANDS: Row[] = [
 ];
 /** With all the time that a deployed function has. */
 const DEPLOYED: Row[] = [
-  ['a server that is silent for good', { target: 'tp5', isSlow: true }, always(silent), unknown],
+  ['a server that stays silent', { target: 'tp5', isSlow: true }, always(silent), unknown],
   ['a plug-in that is silent', { on: 'reg-live', target: 'reg', isSlow: true }, silent, forOperators(0)],
   [
     'an opening and a deposit that take long',

@@ -94,7 +94,7 @@ const says =
   };
 
 /** The mail about an opened account has this. */
-const tells =
+const mailsHave =
   (version: keyof typeof PLACES, words: string): Row[2] =>
   async (running) => {
     expect(await openAccount(running, version, { send_email: true })).toBe(200);
@@ -114,7 +114,7 @@ const OWNER = { phone: { country_code: '44', number: '7400123456' } };
 
 const ACCOUNTS = (['tp5', 'tp4'] as const).flatMap((version): Row[] => {
   const name = `create-${version}-account` as const;
-  return [...IN_MAILS.map(([setting, words]): Row => [name, setting, tells(version, words)])];
+  return [...IN_MAILS.map(([setting, words]): Row => [name, setting, mailsHave(version, words)])];
 });
 
 const EVERY_MESSAGE: Deployment = {
@@ -176,8 +176,8 @@ const HCAPTCHA: Deployment = {
   ],
 };
 
-/** Requests from one gateway address, each for another person behind the front. */
-const behindFront =
+/** Requests from one gateway address, in which the front names another person each time. */
+const throughFront =
   (count: number, send: (running: Running, headers: Record<string, string>) => Promise<number>): Row[2] =>
   async (running) => {
     for (let index = 0; index < count; index += 1) {
@@ -186,8 +186,8 @@ const behindFront =
       expect(await send(running, headers)).not.toBe(429);
     }
   };
-const registersBehindFront = behindFront(2, (running, headers) => register(running, {}, headers));
-const confirmsBehindFront = behindFront(2, (running, headers) => confirm(running, {}, headers));
+const registersBehindFront = throughFront(2, (running, headers) => register(running, {}, headers));
+const confirmsBehindFront = throughFront(2, (running, headers) => confirm(running, {}, headers));
 
 const FRONT: Deployment = {
   settings: {

@@ -309,7 +309,7 @@ export class Steps {
       advance(next, index, step);
     });
     if (to.at !== 'sent' || to.commands !== 'one') return;
-    this.#add(`${title}, hears nothing, and takes it back`, (next) => {
+    this.#add(`${title}, gets no answer, and takes it back`, (next) => {
       store(next, { ...worker, life: to }, { at: 'gone' }, undefined);
       next.workers[index] = null;
     });
@@ -384,7 +384,7 @@ export class Steps {
   #answer({ id, life }: Worker, learn: Learn): void {
     const login = 'login' in life ? (life.login ?? 0) : 0;
     const consume = (next: World) => take(next, id, login);
-    learn({ on: 'lost' }, 'hears no answer');
+    learn({ on: 'lost' }, 'gets no answer');
     if (!this.#world.commands.some((one) => one.id === id && one.login === login)) return;
     const isFirst = life.at === 'sent' && life.commands === 'one';
     learn({ on: 'refused' }, 'is refused', consume, { refused: isFirst });
@@ -396,13 +396,13 @@ export class Steps {
       });
     }
     if (login !== 0 && this.#world.accounts[login] !== NOTHING)
-      learn({ on: 'exists' }, 'hears that it exists', consume);
+      learn({ on: 'exists' }, 'is answered that it exists', consume);
     if (!this.#scenario.lies) return;
     for (const chosen of LOGINS) {
       const holder = this.#world.reservations[chosen];
       const [opened] = this.#free(login);
       if (holder === NOTHING || holder === id || opened === undefined) continue;
-      learn({ on: 'opened', login: chosen }, `has opened ${opened}, and hears ${chosen}`, (next) => {
+      learn({ on: 'opened', login: chosen }, `has opened ${opened}, and gets the answer ${chosen}`, (next) => {
         consume(next);
         next.accounts[opened] = id;
       });
@@ -417,7 +417,7 @@ export class Steps {
   #look({ id, life }: Worker, learn: Learn): void {
     const { shows } = this.#scenario;
     const owner = this.#world.accounts['login' in life ? (life.login ?? 0) : 0];
-    learn({ on: 'unclear' }, 'looks, and hears nothing');
+    learn({ on: 'unclear' }, 'looks, and gets no answer');
     if (shows === 'silent' || !this.#scenario.keyed) learn({ on: 'silent' }, 'looks: the server cannot say');
     else if (owner === NOTHING) learn({ on: 'absent' }, 'looks, and finds nothing');
     else if (shows === 'nothing') learn({ on: 'unmarked' }, 'looks, and finds an account');
@@ -440,7 +440,7 @@ export class Steps {
     learn(done('made'), 'pays', (next) => {
       next.deposits += 1;
     });
-    this.#add(`${name(worker, index)} pays, and hears nothing`, (next) => {
+    this.#add(`${name(worker, index)} pays, and gets no answer`, (next) => {
       next.payments = Math.min(MAX_PENDING, next.payments + 1);
       change(next, index, { fact: done('unknown'), step: null });
     });

@@ -5,7 +5,7 @@ import { newSource } from './registration-world.ts';
 export const FRONT_PROOF = 'front-secret-of-the-local-service';
 const HEADER = 'x-client-address';
 
-/** The settings of a deployment with a captcha, behind a proxy. */
+/** The settings of a deployment with a captcha and a proxy. */
 export const FRONT_SETTINGS = {
   CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'captcha/key' }),
   FRONT: JSON.stringify({ header: HEADER, secret: 'front/key' }),

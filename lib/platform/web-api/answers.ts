@@ -62,7 +62,7 @@ const RESERVED: Violation = {
 };
 
 /**
- * The failure behind a return code other than "done", for a command that opens an account or pays. After an
+ * The failure that a return code other than "done" means for a command that opens an account or pays. After an
  * undocumented code the outcome is unknown.
  */
 export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
@@ -81,7 +81,7 @@ export function openingFailure(retcode: number, loginGiven = false): PlatformFai
   return known ? commandFailure(retcode) : new PlatformFailure('account_outcome_unknown', { reason });
 }
 
-/** The failure behind a return code other than "done", for other commands. */
+/** The failure that a return code other than "done" means for other commands. */
 export function commandFailure(retcode: number): PlatformFailure {
   const reason = `retcode_${retcode}`;
   if (retcode === TOO_FREQUENT) {

@@ -204,11 +204,11 @@ describe('An opening', () => {
       ...(['finds its login taken, and has no other', 'send 0 exists, look 0 unmarked'] as const),
       ...(['failed login_range_exhausted', 'gone', { hasNext: false }] as const),
     ],
-    ['hears that its login exists, and finds its own mark', 'send 0 exists, look 0 ours', 'opened', 'done'],
+    ['gets the answer that its login exists, and finds its own mark', 'send 0 exists, look 0 ours', 'opened', 'done'],
     ['loses the answer, and finds the account, whatever it shows', 'send 0 lost, look 0 unmarked', 'opened', 'done'],
     ['loses the answer, and finds nothing', 'send 0 lost, look 0 absent, send 0 opened', 'opened', 'done'],
     ["loses the answer, and finds another's mark", 'send 0 lost, look 0 foreign', 'undecided', 'undecided'],
-    ['hears another login, and repeats nothing', 'send 0 elsewhere', 'undecided', 'undecided'],
+    ['gets another login as answer, and repeats nothing', 'send 0 elsewhere', 'undecided', 'undecided'],
     ['loses the answer of a plug-in', 'send - lost', 'undecided', 'undecided', ofPlugIn],
     [
       ...(['keeps its login if a repeated command is refused', 'send 0 lost, look 0 absent, send 0 rejected'] as const),
@@ -289,7 +289,7 @@ describe('A database that fails', () => {
   it.each<[string, number, Learned[], string, string[], Life['at'] | undefined]>([
     ['before the command: nothing is sent, and the key is free', 1, [], 'failed', [], undefined],
     ['after the account is open: 200, and the settler completes it', 2, [], 'opened', ['send', 'record'], 'sent'],
-    ['after a refusal: the caller hears it', 2, [refusal('refused')], 'failed', ['send'], 'sent'],
+    ['after a refusal: the caller gets it', 2, [refusal('refused')], 'failed', ['send'], 'sent'],
     ['after a lost answer: unknown', 2, [lost], 'unknown', ['send'], 'sent'],
     ['at the end: 200', 3, [], 'opened', ['send', 'record', 'notify', 'complete'], 'open'],
   ])('%s', async (_, at, sends, end, calls, state) => {
