@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import { INVALID_PHONE } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
-import type { Channel } from './otp-types.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, parsePhone } from './phone.ts';
-import { closedObject, described, issuePath, rule } from './primitives.ts';
+import { closedObject, described, isObject, issuePath, listViolations, rule } from './primitives.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MAX_CONFIRMATION_BYTES = 10_000;
@@ -48,15 +48,36 @@ interface Confirmed {
   password: string;
 }
 
+/** A confirmation, with its address as the index of registrations has it. All violations are listed at once. */
 export const ConfirmationRequestSchema = v.pipeAsync(
-  ConfirmationBodySchema,
-  v.rawTransformAsync(async ({ dataset, addIssue, NEVER }): Promise<Confirmed> => {
-    const { otp_type: channel, code, password, ...body } = dataset.value;
+  v.pipe(ConfirmationBodySchema, v.rawCheck(checkSharedFields)),
+  v.rawCheckAsync(checkPhone),
+  v.transformAsync(async ({ otp_type: channel, code, password, ...body }): Promise<Confirmed> => {
     if ('email' in body) return { channel, address: emailKey(body.email), code, password };
     const parsed = await parsePhone(body.phone.country_code, body.phone.number);
-    if (parsed !== undefined) return { channel, address: parsed.e164, code, password };
-    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
-    return NEVER;
+    if (parsed === undefined) throw new TypeError('The rules let no such phone pass.');
+    return { channel, address: parsed.e164, code, password };
   }),
 );
 export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequestSchema>;
+
+type BodyContext = v.RawCheckContext<v.InferOutput<typeof ConfirmationBodySchema>>;
+
+/** Without a known channel, the schema checks no other field. */
+function checkSharedFields({ dataset, addIssue }: BodyContext): void {
+  const body: unknown = dataset.value;
+  if (!isObject(body) || v.is(v.picklist(OTP_TYPES), body.otp_type)) return;
+  for (const issue of v.safeParse(v.object(shared), body).issues ?? []) {
+    const [violation] = listViolations([issue]);
+    if (violation !== undefined) addIssue({ message: rule(violation.rule, violation.detail), path: issue.path });
+  }
+}
+
+/** The phone is checked also when other fields break their rules. */
+async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
+  const body: unknown = dataset.value;
+  if (!isObject(body) || !isPhoneChannel(body.otp_type) || !v.is(PhoneSchema, body.phone)) return;
+  const { country_code, number } = body.phone;
+  if ((await parsePhone(country_code, number)) !== undefined) return;
+  addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
+}

@@ -50,6 +50,22 @@ describe('a confirmation', () => {
     expect(await rulesOf({ ...least, [field]: value })).toEqual([`#/${field} ${rule}`]);
   });
 
+  it.each([
+    ['without a channel', {}, ['#/otp_type required', '#/code required', '#/password required']],
+    [
+      'of an unknown channel',
+      { otp_type: '', code: '1' },
+      ['#/otp_type one_of', '#/code format', '#/password required'],
+    ],
+    [
+      'of an invalid phone',
+      { otp_type: 'sms', phone: { ...phone, number: '123' }, code: '1' },
+      ['#/code format', '#/password required', '#/phone/number phone'],
+    ],
+  ])('%s has all its violations listed at once', async (_, body, rules) => {
+    expect(await rulesOf(body)).toEqual(rules);
+  });
+
   it('by phone has both members of it', async () => {
     const { code, password } = least;
     const body = { otp_type: 'call', phone: { country_code: '', number: '' }, code, password };
