@@ -99,7 +99,7 @@ function explain(issue: Issue): Pick<BodyViolation, 'rule' | 'detail'> {
   if (options && typeof issue.input === 'string') {
     return {
       rule: 'one_of',
-      detail: `must be ${issue.expected?.replace(/^\((.*)\)$/, '$1').replaceAll(' | ', ' or ')}`,
+      detail: `must be ${issue.expected?.replaceAll(/[()]/g, '').replaceAll(' | ', ' or ')}`,
     };
   }
   return { rule: 'type', detail: `must be ${options ? 'a string' : (TYPE_NAMES[issue.type] ?? 'of another type')}` };

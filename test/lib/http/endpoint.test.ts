@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { closedObject, openObject } from '../../../lib/validators/primitives.ts';
+import { closedObject, openObject, wholeNumber } from '../../../lib/validators/primitives.ts';
 import { answerTo, anything, event } from '../../support/endpoint.ts';
 
 describe('The body of a request', () => {
@@ -48,9 +48,10 @@ describe('The body of a request', () => {
 
   it.each([
     ['{"a":"x"}', '1 field needs attention.'],
+    ['{"a":0.5}', '1 field needs attention.'],
     ['{"a":"x","b":"x"}', '2 fields need attention.'],
-  ])('that breaks rules gets the number of violations: %s', async (body, detail) => {
-    const number = v.exactOptional(v.number());
+  ])('that breaks rules gets the number of fields: %s', async (body, detail) => {
+    const number = v.exactOptional(wholeNumber(1));
     const { handler } = anything(closedObject({ a: number, b: number }));
     expect(await answerTo(handler, event(body))).toMatchObject({ statusCode: 400, problem: { detail } });
   });

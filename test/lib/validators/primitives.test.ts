@@ -163,6 +163,14 @@ describe('A violation', () => {
     const { issues = [] } = v.safeParse(v.picklist(['a', 'b']), 'secret');
     expect(listViolations(issues)).toEqual([{ pointer: '#', rule: 'one_of', detail: 'must be "a" or "b"' }]);
   });
+
+  it('of a choice between choices names all of them', () => {
+    const of = (...names: ['a' | 'b', ...string[]]) => v.object({ kind: v.picklist(names) });
+    const { issues = [] } = v.safeParse(v.variant('kind', [of('a'), of('b', 'c')]), { kind: 'secret' });
+    expect(listViolations(issues)).toEqual([
+      { pointer: '#/kind', rule: 'one_of', detail: 'must be "a" or "b" or "c"' },
+    ]);
+  });
 });
 
 function isIntlTag(tag: string): boolean {
