@@ -113,7 +113,7 @@ class Loop {
 
   #context(): Context {
     const { worker, effects, now } = this.#run;
-    const { life, since, plan } = this.#held;
+    const { life, plan } = this.#held;
     const login = this.#reserved ?? ('login' in life ? life.login : undefined);
     const at = now();
     return {
@@ -123,8 +123,14 @@ class Loop {
       next: () => (login === undefined || !this.#hasTime('send') ? undefined : effects.nextLogin(login)),
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
       now: at,
-      old: since !== undefined && at - since > DAY_MS,
+      old: this.#ageMs(at) > DAY_MS,
     };
+  }
+
+  /** How long it has waited for the account, or since the opening for the rest, in milliseconds. */
+  #ageMs(at: number): number {
+    const { life, since = at } = this.#held;
+    return at - (life.at === 'open' ? Date.parse(life.opened_at) : since);
   }
 
   async #do(step: Step): Promise<Learned> {
@@ -238,8 +244,8 @@ class Loop {
   /** Releases the operation until a retry or the settler acquires it. */
   async #rest(fact: Learned): Promise<End> {
     const { ledger, now, worker, telemetry } = this.#run;
-    const { life, since = now() } = this.#held;
-    const age = now() - since;
+    const { life } = this.#held;
+    const age = this.#ageMs(now());
     const backoff = worker === 'settler' ? Math.min(HOUR_MS, Math.max(MINUTE_MS, age)) : MINUTE_MS;
     let until: number | undefined = now() + backoff;
     if (life.at === 'sent' && age > DAY_MS) {

@@ -396,6 +396,20 @@ describe('A deposit', () => {
     },
   );
 
+  it('that is refused is due again for a day after the opening, however late that was', async () => {
+    const scene = new Scene();
+    Object.assign(scene, { prepared: { plan: funded }, completed: completed('refused'), sends: [{ on: 'lost' }] });
+    const held = await world.claimed();
+    await scene.run(held);
+    world.now += DAY_MS + 1;
+    scene.looks = [{ on: 'ours' }];
+    await scene.run(held, 'settler');
+    expect(await world.item(held)).toMatchObject({ life: { at: 'open', deposit: 'due' } });
+    world.now += DAY_MS + 1;
+    await scene.run(held, 'settler');
+    expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: true } });
+  });
+
   it('that travels with the opening is not paid again', async () => {
     const scene = new Scene();
     scene.prepared = { plan: { ...funded, deposit_with_opening: true } };
