@@ -7,6 +7,7 @@ import { type KeyClaim, LeaseLost } from '../records/registration-keys.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Form } from '../validators/form.ts';
+import { MAX_VIOLATIONS } from '../validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
 import { keepAndSend } from './message.ts';
 import {
@@ -156,12 +157,11 @@ async function checkFields(work: AdmittedWork, { form, referrerId }: Records): P
   const { body } = request;
   if (form === undefined) return await refuseWrongId(work, 'form_not_found');
   const custom = await checkCustomFields(form, body.members);
-  if (!custom.ok) {
-    throw custom.tooLarge
-      ? new Problem('payload_too_large', { errors: custom.violations })
-      : invalid(custom.violations);
-  }
   const wrongDocuments = await dependencies.documents.inspect(custom.documents);
+  if (!custom.ok) {
+    const errors = [...custom.violations, ...wrongDocuments].slice(0, MAX_VIOLATIONS);
+    throw custom.tooLarge ? new Problem('payload_too_large', { errors }) : invalid(errors);
+  }
   if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
   const { channels: available } = dependencies.settings;
   if (!available.includes(body.recipient.channel)) {

@@ -11,7 +11,7 @@ import {
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
-import { FIXED_FIELDS, type Form } from './form.ts';
+import { FIXED_FIELDS, type Form, type FormField } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
 import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
@@ -242,6 +242,8 @@ export type CustomFieldsOutcome =
   | {
       ok: false;
       violations: BodyViolation[];
+      /** Of the fields without violations: their content is checked too, so that all errors are listed. */
+      documents: CheckedDocument[];
       /** True if something is over its size: the answer is 413, even with other errors. */
       tooLarge: boolean;
     };
@@ -253,12 +255,15 @@ export async function checkCustomFields(
 ): Promise<CustomFieldsOutcome> {
   const violations: BodyViolation[] = [];
   const fields: Record<string, unknown> = {};
+  const ofDocuments: FormField[] = [];
   for (const field of form.fields) {
     const checked = await checkCustomField(field, Object.hasOwn(values, field.key) ? values[field.key] : undefined);
     if ('violations' in checked) violations.push(...checked.violations);
-    else if (checked.value !== undefined && field.type !== 'document') fields[field.key] = checked.value;
+    else if (field.type === 'document') ofDocuments.push(field);
+    else if (checked.value !== undefined) fields[field.key] = checked.value;
   }
-  violations.push(...unknownFields(form, values), ...documentViolations(form.fields, values));
+  const together = documentViolations(form.fields, values);
+  violations.push(...unknownFields(form, values), ...together);
   if (violations.length === 0 && isTooLarge(fields)) {
     violations.push({
       pointer: '#',
@@ -266,14 +271,16 @@ export async function checkCustomFields(
       detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
     });
   }
+  const documents = together.length > 0 ? [] : decodeDocuments(ofDocuments, values);
   if (violations.length > 0) {
     return {
       ok: false,
       violations: violations.slice(0, MAX_VIOLATIONS),
+      documents,
       tooLarge: violations.some((violation) => violation.rule === 'size'),
     };
   }
-  return { ok: true, fields, documents: decodeDocuments(form.fields, values), consents: givenConsents(form, fields) };
+  return { ok: true, fields, documents, consents: givenConsents(form, fields) };
 }
 
 const IS_FIXED: ReadonlySet<string> = new Set(FIXED_FIELDS);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProblemType } from '../../../lib/problem.ts';
+import type { Problem, ProblemType } from '../../../lib/problem.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import {
   type FakeSettings,
@@ -45,12 +45,12 @@ describe('A request that is refused', () => {
     [
       'for a custom field',
       'validation_failed',
-      'admit, release counts',
+      'inspect, release counts',
       'admit',
       {},
       { members: { k3J9xQ: 5, other: 'x' } },
     ],
-    ['for the size of its documents', 'payload_too_large', 'admit, release counts', 'admit', documents, large],
+    ['for the size of its documents', 'payload_too_large', 'inspect, release counts', 'admit', documents, large],
     ['for a document’s content', 'validation_failed', 'inspect, release counts', 'admit', wrong],
     [
       'for its channel',
@@ -92,6 +92,12 @@ describe('A request that is refused', () => {
       expect(keyed.log.indexOf('release')).toBeGreaterThan(keyed.log.indexOf(`${steps.at(-1)} done`));
     },
   );
+
+  it('for a custom field and a document’s content lists both', async () => {
+    const answer = await fakeRegistration(wrong).run(registrationRequest({ members: { k3J9xQ: 5 } }));
+    const { errors = [] } = (answer as Problem).options;
+    expect(errors.map(({ rule }) => rule)).toEqual(['type', 'media_type']);
+  });
 
   it('lists the available channels', async () => {
     const answer = await fakeRegistration({ deployed: { channels: ['email', 'sms'] } }).run(

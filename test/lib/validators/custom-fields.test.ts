@@ -159,6 +159,12 @@ describe('documents', () => {
     expect(await check({ d0cUpl: [document(one)], m0re: [document(other + 1)] })).toMatchObject({ tooLarge: true });
   });
 
+  it('come out also next to errors of other fields, so that their content is checked', async () => {
+    const outcome = await check({ x: 1, d0cUpl: [{ id: '', name: '', doc: '#' }], m0re: [document(1)] });
+    expect(outcome).toMatchObject({ ok: false, documents: [{ fieldKey: 'm0re', index: 0 }] });
+    expect(await check({ d0cUpl: [document(2 * MB)], m0re: [document(3 * MB)] })).toMatchObject({ documents: [] });
+  });
+
   it('that are too large decide the answer, even with other errors', async () => {
     expect(await check({ x: 1, m0re: [document(3 * MB + 1)] })).toMatchObject({
       tooLarge: true,
