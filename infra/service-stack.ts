@@ -57,7 +57,12 @@ export class ServiceStack extends Stack {
     if (given.scanDocuments) new DocumentScan(this, 'Scan', context.data.documents);
     if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);
 
-    output(this, 'CrmTableName', 'The table of CRM records, for the operators’ command.', context.data.crm.tableName);
+    output(
+      this,
+      'CrmTableName',
+      'The table of CRM records, for the operators’ command.',
+      context.data.tables.Crm.tableName,
+    );
     output(this, 'PepperSecretArn', 'The secret to rotate.', context.data.pepper.secretArn);
     const { topicArn } = context.notifications;
     output(this, 'NotificationsTopicArn', 'For the system that shows clients their popups.', topicArn);

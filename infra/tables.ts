@@ -4,6 +4,8 @@ interface StackTable {
   sortKey?: true;
   /** Items expire at the time in `EXPIRY_ATTRIBUTE`. */
   expires?: true;
+  /** Unfinished items are found by the time at which they are due. Without any, the index is empty. */
+  due?: true;
   /** How many days back the table can be restored. AWS goes no further than 35; counters are not worth restoring. */
   recoveryDays: 35 | 1;
 }
@@ -17,9 +19,9 @@ const TABLES = {
   /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
   Logins: { recoveryDays: 35 },
   /** Operations: 24 hours after they ended. */
-  Operations: { expires: true, recoveryDays: 35 },
+  Operations: { expires: true, due: true, recoveryDays: 35 },
   /** Pending registrations: 24 hours. Confirmed ones: the setting `confirmedDays`. */
-  Registrations: { expires: true, recoveryDays: 35 },
+  Registrations: { expires: true, due: true, recoveryDays: 35 },
   /** The counters of the limits: 24 hours. */
   Limits: { expires: true, recoveryDays: 1 },
 } as const satisfies Record<string, StackTable>;

@@ -19,28 +19,20 @@ import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
-import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, type TableName } from '../tables.ts';
+import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { ownEnding } from './stack-names.ts';
 
 /**
  * Everything that the service stores. Logical ids are fixed: a resource with another id is another, empty resource.
  */
 export class DataStores extends Construct {
-  readonly crm: Table;
-  readonly accounts: Table;
-  /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
-  readonly logins: Table;
-  readonly operations: Table;
-  readonly registrations: Table;
-  readonly limits: Table;
+  readonly tables: Readonly<Record<TableName, Table>>;
   /** The documents of registrations. */
   readonly documents: Bucket;
   /** The key that codes are sealed with. */
   readonly pepper: Secret;
   /** The key that generated passwords are derived from. */
   readonly passwordKey: Secret;
-
-  readonly tables = new Map<TableName, Table>();
 
   private readonly settings: Settings;
   private readonly removalPolicy: RemovalPolicy;
@@ -50,21 +42,8 @@ export class DataStores extends Construct {
     this.settings = settings;
     this.removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
 
-    this.crm = this.table('Crm');
-    this.accounts = this.table('Accounts');
-    this.logins = this.table('Logins');
-    this.operations = this.table('Operations');
-    this.registrations = this.table('Registrations');
-    for (const table of [this.operations, this.registrations]) {
-      // Only unfinished items have these attributes: without any, the index is empty.
-      table.addGlobalSecondaryIndex({
-        indexName: DUE_INDEX.name,
-        partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
-        sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
-        projectionType: ProjectionType.KEYS_ONLY,
-      });
-    }
-    this.limits = this.table('Limits');
+    const tables = TABLE_NAMES.map((name) => [name, this.table(name)]);
+    this.tables = Object.fromEntries(tables) as Record<TableName, Table>;
     this.documents = this.bucket();
 
     const { platformSecrets, stage } = settings;
@@ -85,7 +64,7 @@ export class DataStores extends Construct {
   }
 
   private table(name: TableName): Table {
-    const { expires, recoveryDays } = stackTable(name);
+    const { expires, due, recoveryDays } = stackTable(name);
     const [partitionKey = '', sortKey] = keyAttributes(name);
     const made = new Table(this, name, {
       partitionKey: { name: partitionKey, type: AttributeType.STRING },
@@ -98,7 +77,14 @@ export class DataStores extends Construct {
       removalPolicy: this.removalPolicy,
     });
     (made.node.defaultChild as CfnTable).overrideLogicalId(logicalId(name));
-    this.tables.set(name, made);
+    if (due) {
+      made.addGlobalSecondaryIndex({
+        indexName: DUE_INDEX.name,
+        partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
+        sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
+        projectionType: ProjectionType.KEYS_ONLY,
+      });
+    }
     return made;
   }
 

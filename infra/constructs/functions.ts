@@ -93,10 +93,10 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
       rights: [
         mail.right,
         ...rightsOfChannels(stack, settings, context.protectConfiguration),
-        onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-        onTable(data.registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-        onTable(data.limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
-        onTable(data.operations, 'KeepOperations', OPERATION_STEPS),
+        onTable(data.tables.Crm, 'ReadCrm', ['BatchGetItem']),
+        onTable(data.tables.Registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+        onTable(data.tables.Limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
+        onTable(data.tables.Operations, 'KeepOperations', OPERATION_STEPS),
         // If registrations can be confirmed, a document gets a tag, and disappears after a day.
         onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]),
         readSecrets('ReadPepper', data.pepper.secretArn),
@@ -119,9 +119,9 @@ function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFu
       description: 'Confirms a registration by its one-time password.',
       rights: [
         events.right,
-        onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-        onTable(data.registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
-        onTable(data.limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
+        onTable(data.tables.Crm, 'ReadCrm', ['BatchGetItem']),
+        onTable(data.tables.Registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
+        onTable(data.tables.Limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
         onDocuments(
           data,
           'KeepDocuments',
@@ -145,8 +145,8 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: 
     network: context.egress,
     rights: [
       ...rightsOfAccounts(context),
-      onTable(context.data.operations, 'KeepOperations', OPERATION_STEPS),
-      onTable(context.data.logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
+      onTable(context.data.tables.Operations, 'KeepOperations', OPERATION_STEPS),
+      onTable(context.data.tables.Logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
     ],
     environment: environmentVariables(AccountEnvironment, { ...context.settings, ...accountResources(context) }),
   });
@@ -188,15 +188,15 @@ export function settlement(scheduled: ScheduledFunction, context: FunctionContex
     network: context.egress,
     rights: [
       ...rightsOfAccounts(context),
-      onTable(data.operations, 'SettleOperations', ['UpdateItem']),
-      onDueIndex(data.operations, 'FindOperations'),
-      onDueIndex(data.registrations, 'FindRegistrations'),
-      onTable(data.registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
+      onTable(data.tables.Operations, 'SettleOperations', ['UpdateItem']),
+      onDueIndex(data.tables.Operations, 'FindOperations'),
+      onDueIndex(data.tables.Registrations, 'FindRegistrations'),
+      onTable(data.tables.Registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
     ],
     environment: environmentVariables(SettlementEnvironment, {
       ...settings,
       ...accountResources(context),
-      registrationsTable: data.registrations.tableName,
+      registrationsTable: data.tables.Registrations.tableName,
     }),
   });
   acknowledgePlatformSecrets(made, settings);
@@ -224,8 +224,8 @@ function rightsOfAccounts({ stack, settings, data, mail, notifications, events }
     mail.right,
     allow('PublishClientNotifications', 'sns', ['Publish'], notifications.topicArn),
     events.right,
-    onTable(data.crm, 'ReadCrm', ['BatchGetItem']),
-    onTable(data.accounts, 'RecordAccounts', ['PutItem']),
+    onTable(data.tables.Crm, 'ReadCrm', ['BatchGetItem']),
+    onTable(data.tables.Accounts, 'RecordAccounts', ['PutItem']),
     readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
   ];
 }
@@ -234,8 +234,8 @@ function accountResources(context: FunctionContext) {
   const { data, notifications, events } = context;
   return {
     ...sharedResources(context),
-    accountsTable: data.accounts.tableName,
-    loginsTable: data.logins.tableName,
+    accountsTable: data.tables.Accounts.tableName,
+    loginsTable: data.tables.Logins.tableName,
     passwordSecret: data.passwordKey.secretArn,
     notificationsTopicArn: notifications.topicArn,
     eventBus: events.bus.eventBusName,
@@ -246,8 +246,8 @@ function registrationResources(context: FunctionContext) {
   const { data } = context;
   return {
     ...sharedResources(context),
-    registrationsTable: data.registrations.tableName,
-    limitsTable: data.limits.tableName,
+    registrationsTable: data.tables.Registrations.tableName,
+    limitsTable: data.tables.Limits.tableName,
     documentsBucket: data.documents.bucketName,
     pepperSecret: data.pepper.secretArn,
   };
@@ -262,8 +262,8 @@ function sharedResources({ data, mail, settings: { brand } }: FunctionContext) {
   return {
     brand: { ...brand, legal: undefined },
     legalFile: legalFileOf(brand)?.name,
-    crmTable: data.crm.tableName,
-    operationsTable: data.operations.tableName,
+    crmTable: data.tables.Crm.tableName,
+    operationsTable: data.tables.Operations.tableName,
     sesConfigurationSet: mail.configurationSetName,
   };
 }

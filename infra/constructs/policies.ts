@@ -79,19 +79,19 @@ export class OperatorsPolicy extends Construct {
   }
 }
 
-function onTables({ crm, operations, accounts, logins, registrations, limits, tables }: DataStores): PolicyStatement[] {
+function onTables({ tables }: DataStores): PolicyStatement[] {
   const states = ['DescribeContinuousBackups', 'DescribeTimeToLive'];
-  const restored = RESTORABLE.map((name) => `${tables.get(name)?.tableArn}-restored*`);
+  const restored = RESTORABLE.map((name) => `${tables[name].tableArn}-restored*`);
   const forget = ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'DeleteItem'];
   return [
-    onTable(crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
-    onDueIndex(operations, 'FindOperations'),
-    onTable(operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-    onTable(accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
-    onTable(logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
-    onTable(registrations, 'ForgetRegistrations', forget),
-    onTable(limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
-    allow('ReadTableStates', 'dynamodb', states, ...[...tables.values()].map(({ tableArn }) => tableArn)),
+    onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
+    onDueIndex(tables.Operations, 'FindOperations'),
+    onTable(tables.Operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+    onTable(tables.Accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
+    onTable(tables.Logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
+    onTable(tables.Registrations, 'ForgetRegistrations', forget),
+    onTable(tables.Limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
+    allow('ReadTableStates', 'dynamodb', states, ...Object.values(tables).map(({ tableArn }) => tableArn)),
     allow('ReadRestoredTables', 'dynamodb', ['Scan'], ...restored),
   ];
 }
@@ -148,7 +148,7 @@ const CLIENTS = ['client#*', 'email#*', 'phone#*', 'referral#*'];
 export class CrmWriter extends Construct {
   constructor(scope: Construct, id: string, data: DataStores, writes: NonNullable<Settings['crmWriter']>) {
     super(scope, id);
-    const statement = onTable(data.crm, 'WriteCrmItems', ACTIONS);
+    const statement = onTable(data.tables.Crm, 'WriteCrmItems', ACTIONS);
     if (writes === 'clients') statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENTS });
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To write CRM records as infra/crm-items.json describes them; for the CRM.',
@@ -166,13 +166,13 @@ export class RegistrationReader extends Construct {
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To read confirmed registrations and their documents; for the CRM.',
       statements: [
-        onTable(data.registrations, 'ReadRegistrations', ['GetItem']),
+        onTable(data.tables.Registrations, 'ReadRegistrations', ['GetItem']),
         readDocuments(data, settings.scanDocuments),
       ],
     });
     acknowledgeDocuments(policy);
     output(this, 'ReadRegistrationsPolicy', 'Lets the CRM read confirmed registrations.', policy.managedPolicyArn);
-    output(this, 'RegistrationsTableName', 'The table of registrations.', data.registrations.tableName);
+    output(this, 'RegistrationsTableName', 'The table of registrations.', data.tables.Registrations.tableName);
     output(this, 'DocumentsBucketName', 'Their documents.', data.documents.bucketName);
   }
 }

@@ -17,7 +17,7 @@ import {
   recordKind,
   serializeItems,
 } from './crm-items.ts';
-import { duplicateErrors, overlapErrors, type RecordError, recordErrors } from './record-rules.ts';
+import { duplicateErrors, overlapErrors, recordErrors } from './record-rules.ts';
 import { highestLogin, knowsPassword, type Remark, remarks, reportServer } from './server-report.ts';
 import type { Target } from './target.ts';
 
@@ -78,6 +78,9 @@ export async function showHighestLogin(
   terminal.print(`${id}: the highest login is ${highest}; a free range is "logins": ${range}\n`);
 }
 
+const WRONG_POINTER = 'is missing, or does not lead to the right records';
+const WRONG_RECORD = "has another `e164` than the record's phone, or attributes that are not known";
+
 /**
  * Lists the items of the table that the service cannot use, and pointers that are missing or wrong.
  * @param options.fix writes what follows from the records: the pointers, and numbers in E.164
@@ -99,11 +102,11 @@ export async function checkItems(
     terminal.print(`${counted(differing.length + dangling.length, 'item')} fixed in ${name}.\n`);
   } else {
     errors.push(
-      ...differing.map(describeDifference),
-      ...dangling.map(({ pk }) => recordError(pk, 'leads to no such record')),
+      ...differing.map(({ pk, record }) => ({ path: pk, rule: record === undefined ? WRONG_POINTER : WRONG_RECORD })),
+      ...dangling.map(({ pk }) => ({ path: pk, rule: 'leads to no such record' })),
     );
   }
-  errors.push(...unknown.map(({ pk }) => recordError(pk, 'is not a key of this table')));
+  errors.push(...unknown.map(({ pk }) => ({ path: pk, rule: 'is not a key of this table' })));
   for (const { path, rule } of errors) terminal.print(`${path}: ${rule}\n`);
   if (errors.length > 0) throw new CommandError(`${counted(errors.length, 'error')} in ${name}.`);
   terminal.print(`${counted(items.length, 'item')} in ${name}, no errors.\n`);
@@ -124,13 +127,4 @@ function compare(items: readonly CrmItem[], wanted: readonly CrmItem[]) {
     dangling: others.filter((item) => pointerKind(item.pk) !== undefined && !leadsToDamaged(item)),
     unknown: others.filter(({ pk }) => pointerKind(pk) === undefined),
   };
-}
-
-function describeDifference({ pk, record }: CrmItem): RecordError {
-  if (record === undefined) return recordError(pk, 'is missing, or does not lead to the right records');
-  return recordError(pk, "has another `e164` than the record's phone, or attributes that are not known");
-}
-
-function recordError(path: string, rule: string): RecordError {
-  return { path, rule };
 }

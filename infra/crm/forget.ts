@@ -11,11 +11,8 @@ import { type TableItems, tableItems } from './crm-table.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import type { Target } from './target.ts';
 
-export interface ForgetOptions {
-  /** Also the record of the client who has this address. */
-  client?: boolean;
-  dryRun?: boolean;
-}
+/** `client`: also the record of the client who has this address. */
+type ForgetOptions = { client?: boolean; dryRun?: boolean };
 
 /** Deletes the data about a person: registrations, documents, counters, and on request the client record. */
 export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
@@ -28,7 +25,10 @@ export async function forget(target: Target, typed: string, options: ForgetOptio
   const existing = await limits.get(counters.map((pk) => ({ pk })));
   if (options.dryRun !== true) {
     // The documents first: the registrations hold their keys.
-    await deleteDocuments(target, await resource('DocumentsBucket'), found.documents);
+    const s3 = new S3Client(target.clientOf('S3'));
+    const Bucket = await resource('DocumentsBucket');
+    for (const Key of found.documents) await s3.send(new DeleteObjectCommand({ Bucket, Key }));
+    s3.destroy();
     for (const pk of [...found.registrations, ...found.pointers]) await registrations.delete({ pk });
     for (const { pk } of existing) await limits.delete({ pk });
   }
@@ -78,13 +78,6 @@ async function recipientKeys(target: Target, person: Person): Promise<string[]> 
   const counters = limitCounters(DEFAULT_LIMITS);
   const all = await Promise.all(listRecipients(person).map((recipient) => counters.message(pepper, recipient)));
   return all.flatMap(({ recipient }) => recipient.map(({ pk }) => pk));
-}
-
-async function deleteDocuments({ clientOf }: Target, Bucket: string, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return;
-  const client = new S3Client(clientOf('S3'));
-  for (const Key of keys) await client.send(new DeleteObjectCommand({ Bucket, Key }));
-  client.destroy();
 }
 
 function summary({ registrations, documents }: Found, counters: number, dryRun: boolean): string {

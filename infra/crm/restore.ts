@@ -10,11 +10,8 @@ import { CRM_KINDS, type CrmRecords, emptyRecords, parseItems, place, put } from
 import { crmTable, type TableItems, tableItems } from './crm-table.ts';
 import type { Target } from './target.ts';
 
-export interface RestoreOptions {
-  /** The name of the table that AWS restored. */
-  from: string;
-  dryRun?: boolean;
-}
+/** `from`: the name of the table that AWS restored. */
+type RestoreOptions = { from: string; dryRun?: boolean };
 
 /** How the items of a table are copied back. An item whose key exists is never overwritten: it is newer. */
 interface RestoreRule {
@@ -35,7 +32,7 @@ const RULES: Readonly<Record<string, RestoreRule>> = {
     table: 'Operations',
     copied: escalate,
     owner: 'operation_id',
-    reservation: reservation,
+    reservation,
   },
   accounts: { table: 'Accounts' },
   registrations: {
@@ -69,24 +66,16 @@ function escalate(item: Item): Item {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success) return item;
   const { operation_id, life, plan } = parsed.output;
-  if (life.at === 'open') return { ...item, life: { ...life, deposit: unpaid(life.deposit) }, lease_until: 0 };
+  if (life.at === 'open') {
+    const isPaid = life.deposit !== 'due' && life.deposit !== 'sent';
+    return { ...item, life: { ...life, deposit: isPaid ? life.deposit : 'failed' }, lease_until: 0 };
+  }
   if (life.at !== 'claimed' && life.at !== 'sent') return item;
   const { [EXPIRY_ATTRIBUTE]: _, ...kept } = item;
   const undecided = { at: 'undecided', ...(life.login === undefined ? {} : { login: life.login }) };
-  return { ...kept, life: undecided, ...dropDeposit(plan), lease_until: 0, ...due(operation_id, OPERATOR_ONLY) };
+  const unpaid = plan && (plan.deposit_with_opening ? plan : { ...plan, deposit: undefined });
+  return { ...kept, life: undecided, plan: unpaid, lease_until: 0, ...due(operation_id, OPERATOR_ONLY) };
 }
-
-function unpaid(deposit: string | undefined): string | undefined {
-  return deposit === 'due' || deposit === 'sent' ? 'failed' : deposit;
-}
-
-function dropDeposit(plan: Operation['plan']) {
-  if (plan === undefined || plan.deposit_with_opening) return {};
-  const { deposit: _, ...rest } = plan;
-  return { plan: rest };
-}
-
-type Operation = v.InferOutput<typeof OperationSchema>;
 
 /** An account at a login belongs to the operation that holds the reservation (lib/openings/ledger.ts). */
 function reservation(item: Item): Item | undefined {

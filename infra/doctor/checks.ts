@@ -10,16 +10,14 @@ import { type Settings, usesAws } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
 import type { AwsProbes, ServerProbes } from './probes.ts';
 
-/** `unknown`: the probe failed, mostly because a right is missing. */
-type State = 'works' | 'missing' | 'warning' | 'unknown';
-
 /** One line of the doctor's table. */
 export interface CheckResult {
   /** Such as `mail` or `trading server`. */
   area: string;
   /** Such as `tp5-live-1`. */
   subject: string;
-  state: State;
+  /** `unknown`: the probe failed, mostly because a right is missing. */
+  state: 'works' | 'missing' | 'warning' | 'unknown';
   detail: string;
   /** The command, or the step of a person, that fixes it; with every state but `works`. */
   fix?: string;
@@ -73,18 +71,9 @@ export function exitCode(results: readonly CheckResult[]): 0 | 1 {
   return results.some(({ state }) => state === 'missing' || state === 'unknown') ? 1 : 0;
 }
 
-/** The account's requirements for these settings, with or without a deployed stack. */
-export function accountChecks(settings: Settings, languages: readonly string[], deployed: boolean): Check[] {
-  return [...quotaChecks(settings), ...mailChecks(settings, deployed), ...messageChecks(settings, languages)];
-}
-
-interface ReservingSettings {
-  concurrency: Settings['concurrency'];
-  confirmation?: Settings['confirmation'];
-}
-
-export function quotaChecks({ concurrency, confirmation }: ReservingSettings = { concurrency: {} }): Check[] {
-  const { registration = 0, accounts = 0 } = concurrency;
+/** The account's requirements, with or without settings and a deployed stack. */
+export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmation'>): Check[] {
+  const { concurrency: { registration = 0, accounts = 0 } = {}, confirmation } = settings ?? {};
   const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
   return [
     check('account', 'credentials', async (probes) => {
@@ -109,7 +98,7 @@ export function quotaChecks({ concurrency, confirmation }: ReservingSettings = {
 }
 
 /** The mail account, the identity, and the DNS records of the sender's domain. */
-function mailChecks({ senderAddress, senderDomain, senderIdentity }: Settings, deployed: boolean): Check[] {
+export function mailChecks({ senderAddress, senderDomain, senderIdentity }: Settings, deployed: boolean): Check[] {
   const byDomain = senderIdentity.endsWith('domain');
   const name = byDomain ? senderDomain : senderAddress;
   return [
@@ -225,8 +214,8 @@ function receiver(subject: string, url: string): Check {
   return check('messages', subject, async (probes) => {
     const addresses = await probes.addresses(hostname);
     if (addresses.length === 0) return missing(`${hostname} has no address`, 'set its DNS record');
-    const isClosed = addresses.some((address) => !isPublic(address));
-    if (isClosed) return missing(`${hostname} has a private address`, `set a public address for ${hostname}`);
+    if (!addresses.every(isPublic))
+      return missing(`${hostname} has a private address`, `set a public address for ${hostname}`);
     return works(hostname);
   });
 }
@@ -283,8 +272,8 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
 
 function alarmChecks(stack: string): Check[] {
   return [
-    receivers(stack, { subject: 'receivers of pages', output: 'AlarmTopicArn', absent: missing }),
-    receivers(stack, { subject: 'receivers of notices', output: 'NoticeTopicArn', absent: warning }),
+    receivers(stack, 'pages', 'AlarmTopicArn', missing),
+    receivers(stack, 'notices', 'NoticeTopicArn', warning),
     check('alarms', 'now', async (probes) => {
       const names = await probes.activeAlarms(stack);
       return names.length === 0
@@ -294,15 +283,9 @@ function alarmChecks(stack: string): Check[] {
   ];
 }
 
-interface Receivers {
-  subject: string;
-  /** The output that names the topic. */
-  output: string;
-  absent: typeof missing;
-}
-
-function receivers(stack: string, { subject, output, absent }: Receivers): Check {
-  return check('alarms', subject, async (probes) => {
+/** @param output names the topic */
+function receivers(stack: string, kind: string, output: string, absent: typeof missing): Check {
+  return check('alarms', `receivers of ${kind}`, async (probes) => {
     const topic = (await probes.stack(stack))?.outputs[output];
     if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
     const { confirmed, pending } = await probes.subscriptions(topic);

@@ -5,12 +5,13 @@ import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
 import {
-  accountChecks,
   type Check,
   type CheckResult,
   connectionCheck,
   examine,
   exitCode,
+  mailChecks,
+  messageChecks,
   quotaChecks,
   secretChecks,
   settlementCheck,
@@ -82,7 +83,12 @@ function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] 
 export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<Check[]> {
   const words = await Promise.all(LANGUAGES.map(findTranslation));
   const languages = words.map(({ whatsapp }) => whatsapp);
-  return [...accountChecks(settings, languages, deployed), ...stackChecks(stack, settings, deployed)];
+  return [
+    ...quotaChecks(settings),
+    ...mailChecks(settings, deployed),
+    ...messageChecks(settings, languages),
+    ...stackChecks(stack, settings, deployed),
+  ];
 }
 
 const SIGNS = { works: 'ok', missing: 'MISSING', warning: 'warning', unknown: 'unknown' } as const;

@@ -1,6 +1,6 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
-import { keyAttributes, TABLE_NAMES, type TableName } from '../tables.ts';
+import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { type Change, Dynamo } from './dynamo.ts';
 import { Faults } from './faults.ts';
 import { tableArn } from './rights/arn.ts';
@@ -104,7 +104,7 @@ const DUE_INDEX_DEFINITION = {
 };
 
 function tableInput(name: TableName) {
-  const isDue = name === 'Operations' || name === 'Registrations';
+  const { due: isDue } = stackTable(name);
   const [partition = '', sort] = keyAttributes(name);
   const texts = [partition, ...(sort === undefined ? [] : [sort]), ...(isDue ? [shard] : [])];
   return {

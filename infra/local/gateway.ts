@@ -152,7 +152,7 @@ async function createEvent(route: Route, request: FastifyRequest): Promise<Gatew
   // API Gateway takes no empty path parameter.
   if (Object.values(parameters).includes('')) throw new GatewayAnswer(404, 'Not Found');
   const body = await readBody(request.raw);
-  const event = gatewayEvent({ id: request.id, request: request.raw, body, parameters, ...route });
+  const event = gatewayEvent(route.path, request, body, parameters);
   // Lambda gets the event as JSON and answers in JSON: what JSON cannot carry is lost here too.
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
@@ -225,19 +225,13 @@ export function errorCode(error: unknown): string | undefined {
 /** The event of a function: payload format 2.0, without an authorizer (the local service has none). */
 export type GatewayEvent = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2>;
 
-/** A request that was read, and the route that it found. */
-interface ReadRequest {
-  id: string;
-  request: IncomingMessage;
-  body: Buffer;
-  /** As the route declares it, such as `/public/v1/users/{user_id}/tp5/accounts`. */
-  path: string;
-  /** Decoded. */
-  parameters: Record<string, string>;
-}
-
-/** The event that API Gateway makes of a request. */
-function gatewayEvent({ id, request, body, path, parameters }: ReadRequest): GatewayEvent {
+/** The event that API Gateway makes of a request. @param path as the route declares it @param parameters decoded */
+function gatewayEvent(
+  path: string,
+  { id, raw: request }: FastifyRequest,
+  body: Buffer,
+  parameters: Record<string, string>,
+): GatewayEvent {
   const now = new Date();
   const url = new URL(`http://localhost${request.url}`);
   const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;

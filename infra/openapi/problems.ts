@@ -165,11 +165,9 @@ export function retryAfterRule(type: ProblemType, status: number): 'always' | 's
   return status === otherwise?.status ? undefined : retryAfter;
 }
 
-/** The problem types that an operation answers with this status. */
-function typesAnswered(operation: OperationId, status: number): ProblemType[] {
-  return PROBLEM_TYPES.filter(
-    (type) => PROBLEM_NOTES[type].operations.includes(operation) && problemStatuses(type).includes(status),
-  );
+/** The problem types that an operation answers. */
+function typesAnswered(operation: OperationId): ProblemType[] {
+  return PROBLEM_TYPES.filter((type) => PROBLEM_NOTES[type].operations.includes(operation));
 }
 
 const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
@@ -277,16 +275,14 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
 
 /** The answers of an operation that are errors, by their status. */
 export function errors(operation: OperationId): JsonObject {
-  const own = PROBLEM_TYPES.filter((type) => PROBLEM_NOTES[type].operations.includes(operation)).flatMap(
-    problemStatuses,
-  );
+  const own = typesAnswered(operation).flatMap(problemStatuses);
   const gateways = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
   const statuses = [...new Set([...own, ...gateways])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [String(status), errorAnswer(operation, status)]));
 }
 
 function errorAnswer(operation: OperationId, status: number): JsonObject {
-  const types = typesAnswered(operation, status);
+  const types = typesAnswered(operation).filter((type) => problemStatuses(type).includes(status));
   const gateway = GATEWAY_ANSWERS.find((answer) => answer.status === status && answer.of.includes(operation));
   const lines = types.map((type) => `- \`${type}\`: ${meaning(type, status)}`);
   if (gateway !== undefined) lines.push(`- \`${gateway.message}\` (the gateway's own answer): ${gateway.when}.`);
