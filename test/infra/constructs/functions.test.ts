@@ -99,11 +99,6 @@ describe('Every function', () => {
     const [asset = ''] = readdirSync(directory).filter((name) => name.startsWith('asset.'));
     expect(readdirSync(join(directory, asset))).toEqual(expect.arrayContaining([ENTRY_FILE, 'legal-1.json']));
   });
-
-  it('runs as often at once as the settings say, else as the account has room', () => {
-    expect(property(template, 'RequestRegistration', 'ReservedConcurrentExecutions')).toBeUndefined();
-    expect(property(full, 'RequestRegistration', 'ReservedConcurrentExecutions')).toBe(50);
-  });
 });
 
 describe('The registration function', () => {

@@ -72,16 +72,6 @@ describe('The API', () => {
     expect(policy(template, 'CrmWriter')).toBeUndefined();
   });
 
-  it('admits the roles that the settings name', () => {
-    full.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: ['crm-backend'] });
-    template.hasResourceProperties('AWS::IAM::ManagedPolicy', { Roles: Match.absent() });
-  });
-
-  it('needs the scope that the settings name', () => {
-    const issuer = { jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts', jwtScope: 'broker/open' };
-    synthesize(issuer).hasResourceProperties('AWS::ApiGatewayV2::Route', { AuthorizationScopes: ['broker/open'] });
-  });
-
   it('accepts the tokens of its own clients, if the settings have any', () => {
     const own = synthesize({ machineClients: 'crm,back-office' });
     const AllowedOAuthScopes = [expect.stringMatching(/^<.*Server.*>\/create$/)];

@@ -36,16 +36,6 @@ describe('a CRM file', () => {
     expect(connections.map(({ id }) => id)).toEqual(['tp5-live-1', 'tp4-live-1', 'tp4-gw-1']);
   });
 
-  it('may leave out any of its members', async () => {
-    expect(await parseCrmFile('{}')).toEqual({
-      forms: [],
-      clients: [],
-      account_types: [],
-      connections: [],
-      local_secrets: {},
-    });
-  });
-
   it('may begin with a byte order mark', async () => {
     expect(await errorsOf('\uFEFF{}')).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { type CrmFile, parseCrmFile } from '../../../infra/crm/crm-file.ts';
-import { parseItems, serializeItems } from '../../../infra/crm/crm-items.ts';
+import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { EXAMPLE_FILE } from '../../support/crm-example.ts';
 
@@ -36,27 +36,6 @@ describe('the items of the table', () => {
     const client = { id: 'CLIENT01', email: 'Jörg@x.example', name: 'x' };
     const items = await serializeItems({ ...noFile(), clients: [{ ...client, email: 'Ann@BÜCHER.example' }] });
     expect(items[1]?.pk).toBe('email#ann@xn--bcher-kva.example');
-  });
-
-  it('become the same records again', async () => {
-    const { local_secrets: _, ...records } = DEMO_RECORDS;
-    const { records: again } = parseItems(await serializeItems(records));
-    for (const kind of ['forms', 'clients', 'account_types', 'connections'] as const) {
-      expect(again[kind]).toEqual(records[kind].toSorted((a, b) => (a.id < b.id ? -1 : 1)));
-    }
-  });
-
-  it('name the id that differs from the key', () => {
-    const record = { id: 'CLIENT01', email: 'ann@example.com', name: 'Ann' };
-    const { records, errors } = parseItems([{ pk: 'client#CLIENT07', record }]);
-    expect(records.clients).toEqual([]);
-    expect(errors).toEqual([{ path: 'client#CLIENT07.id', rule: 'must be the id in the key' }]);
-  });
-
-  it('name the errors of a damaged record, and leave it out', () => {
-    const { records, errors } = parseItems([{ pk: 'client#CLIENT01', record: { id: 'CLIENT01', name: 'x' } }]);
-    expect(records.clients).toEqual([]);
-    expect(errors).toEqual([{ path: 'client#CLIENT01.email', rule: 'is required' }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { call, register } from '../../support/local-service.ts';
+import { register } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
@@ -58,13 +58,6 @@ describe('npm run crm -- forget', () => {
     const { out } = await operators.local('forget', EMAIL, '--dry-run');
     expect(out).toContain('2 registrations, 1 document, 1 counter would be deleted.\n');
     expect(await kept()).toEqual(before);
-  });
-
-  it('leaves nothing that a later confirmation finds', async () => {
-    await operators.local('forget', EMAIL);
-    const confirm = { otp_type: 'email', email: EMAIL, code: '123456', password: 'correct horse battery' };
-    const answer = await call(operators.service, '/public/v1/account/register/confirm', confirm);
-    expect([answer.status, await answer.json()]).toEqual([400, expect.objectContaining({ type: 'code_not_accepted' })]);
   });
 });
 

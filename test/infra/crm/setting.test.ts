@@ -57,12 +57,6 @@ it('A later change keeps the other settings; an empty text removes a setting or 
   ]);
 });
 
-it('Settings with dots become groups', () => {
-  const { change, text } = cdkJson({ context: { senderAddress: 'a@acme.example', 'brand.name': 'Acme' } });
-  change('brand.color=#102030');
-  expect(JSON.parse(text())).toMatchObject({ context: { brand: { name: 'Acme', color: '#102030' } } });
-});
-
 it.each([
   [['channels=email,sms'], 'phone.countries: is required by the channel sms'],
   [['senderAdress=x@acme.example'], 'senderAdress: is no setting'],

@@ -6,21 +6,8 @@ import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { Bus, type BusEvent, Outbox } from '../../../infra/local/outbox.ts';
 import { type LiveSources, type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
-import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
-import type { LocalClient } from '../../../infra/local/stand-ins/receivers.ts';
 
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
-const ACCOUNT: SimulatedAccount = {
-  login: 1,
-  group: 'real\\standard',
-  leverage: 100,
-  name: 'Ann',
-  email: '',
-  readonly: false,
-  balance: 0,
-  comment: '',
-};
-
 const EVENT: BusEvent = {
   version: '0',
   id: 'e-1',
@@ -36,19 +23,18 @@ const EVENT: BusEvent = {
 /** The state of a page, and what it is made of. */
 function world(more: Partial<LiveSources> = {}) {
   const outbox = new Outbox();
-  const accounts: SimulatedAccount[] = [];
   const faults: ReturnType<LiveSources['faults']> = { ses: { kinds: ['down'], waiting: [], version: 1 } };
   const state = watchState({
     outbox,
     bus: new Bus(),
     deliveries: new DeliveryQueue(),
     crm: undefined,
-    platforms: new Map([['tp5-live-1', { accounts: () => accounts }]]),
+    platforms: new Map([['tp5-live-1', { accounts: () => [] }]]),
     firstCalls: firstCalls(DEMO_RECORDS),
     faults: () => faults,
     ...more,
   });
-  return { outbox, accounts, faults, state };
+  return { outbox, state };
 }
 
 /** The parts that have changed. */
@@ -99,19 +85,6 @@ describe('the state of the outbox page', () => {
     expect(messages.map(({ id }) => id)).toEqual([...newest, '1']);
   });
 
-  it('has accounts, newest first, and faults, when they change', () => {
-    const { accounts, faults, state } = world();
-    changes(state);
-    accounts.push(ACCOUNT, { ...ACCOUNT, login: 2 });
-    expect(changes(state)).toEqual({
-      accounts: { 'tp5-live-1': { total: 2, newest: [{ ...ACCOUNT, login: 2 }, ACCOUNT] } },
-    });
-    faults.ses?.waiting.push({ kind: 'down', times: 1 });
-    expect(changes(state)).toEqual({
-      faults: { ses: { kinds: ['down'], waiting: [{ kind: 'down', times: 1 }], version: 1 } },
-    });
-  });
-
   it('changes for a fault that was set and used up since the last time', () => {
     const ses = new Faults();
     const faults = () => ({ ses: { kinds: ['down'] as const, waiting: ses.list(), version: ses.version } });
@@ -120,31 +93,6 @@ describe('the state of the outbox page', () => {
     ses.set({ kind: 'down', times: 1 });
     ses.next();
     expect(changes(state).faults?.ses?.waiting).toEqual([]);
-    expect(changes(state)).toEqual({});
-  });
-
-  it('has each event and each client of the CRM, newest first', () => {
-    const bus = new Bus();
-    const client = { id: 'C1', name: 'Nia', email: 'nia@example.com', registration_id: 'r-1', at: EVENT.time };
-    const clients: LocalClient[] = [];
-    const { state } = world({ bus, crm: { clients: () => clients, received: () => [] } });
-    changes(state);
-    bus.deliver(EVENT);
-    bus.deliver({ ...EVENT, id: 'e-2', 'detail-type': 'AccountOpened' });
-    expect(changes(state)).toEqual({
-      crm: {
-        total: 2,
-        deliveries: [],
-        received: [],
-        events: [
-          { id: 'e-2', type: 'AccountOpened', at: EVENT.time, detail: { id: 'r-1' } },
-          { id: 'e-1', type: 'RegistrationConfirmed', at: EVENT.time, detail: { id: 'r-1' } },
-        ],
-        clients: [],
-      },
-    });
-    clients.push(client, { ...client, id: 'C2' });
-    expect(changes(state).crm?.clients.map(({ id }) => id)).toEqual(['C2', 'C1']);
     expect(changes(state)).toEqual({});
   });
 });

@@ -17,24 +17,14 @@ describe('the local service', () => {
     await fetch(`${service.url}/_local/faults`, { method: 'DELETE' });
   });
 
-  it.each([
-    ['email', {}, 'new@example.com'],
-    ['sms', { otp_type: 'sms', phone: PHONE }, '+447400123499'],
-    ['call', { otp_type: 'call', phone: PHONE }, '+447400123499'],
-    ['whatsapp', { otp_type: 'whatsapp', phone: PHONE }, '+447400123499'],
-  ])('shows in its outbox the code that was sent by %s', async (kind, change, to) => {
-    expect((await register(service, change)).status).toBe(204);
-    const outbox = (await get(service, '/_local/outbox')).json();
-    expect(outbox).toEqual([
-      expect.objectContaining({ kind, to, id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) }),
-    ]);
-  });
-
   it('shows its outbox oldest first', async () => {
     await register(service, { email: 'first@example.com' });
     await register(service, { email: 'second@example.com' });
-    const entries = (await get(service, '/_local/outbox')).json() as { to: string }[];
-    expect(entries.map(({ to }) => to)).toEqual(['first@example.com', 'second@example.com']);
+    const message = { kind: 'email', id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) };
+    expect((await get(service, '/_local/outbox')).json()).toMatchObject([
+      { ...message, to: 'first@example.com' },
+      { ...message, to: 'second@example.com' },
+    ]);
   });
 
   it('leads from its root to the API reference', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startCaptcha } from '../../../../infra/local/stand-ins/captcha.ts';
 
@@ -18,17 +18,6 @@ describe('The stand-in of a captcha’s provider', () => {
     const { standIn, ask } = await captcha();
     const form = { secret: 'the-secret-key', response: standIn.solve() };
     expect(await ask(form)).toMatchObject({ success: true, challenge_ts: expect.stringMatching(/Z$/) });
-    expect(await ask(form)).toEqual({ success: false, 'error-codes': ['timeout-or-duplicate'] });
-  });
-
-  it('accepts no token that is older than two minutes', async () => {
-    const { standIn, ask } = await captcha();
-    vi.useFakeTimers({ toFake: ['Date'] });
-    onTestFinished(() => {
-      vi.useRealTimers();
-    });
-    const form = { secret: 'the-secret-key', response: standIn.solve() };
-    vi.setSystemTime(Date.now() + 120_001);
     expect(await ask(form)).toEqual({ success: false, 'error-codes': ['timeout-or-duplicate'] });
   });
 

@@ -11,7 +11,7 @@ import { SendWhatsAppMessageCommand, SocialMessagingClient } from '@aws-sdk/clie
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
-import { sesAccount, startSes } from '../../../../infra/local/stand-ins/ses.ts';
+import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
@@ -111,10 +111,6 @@ const SNS: Contract = {
     ),
   accepts: [
     ['a text', {}, RECORDED_TEXT],
-    ['a type', attribute('AWS.SNS.SMS.SMSType', 'Transactional'), RECORDED_TEXT],
-    ['a sender id', attribute('AWS.SNS.SMS.SenderID', 'EXMARKETS'), RECORDED_TEXT],
-    ['a price', attribute('AWS.SNS.SMS.MaxPrice', '0.50', 'Number'), RECORDED_TEXT],
-    ['an origination number', attribute('AWS.MM.SMS.OriginationNumber', '+441234567890'), RECORDED_TEXT],
     [
       'a message to the topic',
       toTopic(TOPIC, JSON.stringify(POPUP)),
@@ -326,15 +322,6 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
   });
 });
 
-it('SES delivers nothing to a suppressed address, in any case', () => {
-  const account = sesAccount();
-  const path = '/v2/email/suppression/addresses';
-  const body = JSON.stringify({ EmailAddress: 'Ann@Example.org', Reason: 'COMPLAINT' });
-  account.answer({ method: 'PUT', path, body, headers: {}, bytes: Buffer.alloc(0) });
-  const accept = (address: string) => account.accept({ id: '1', from: 'a', subject: 'b', to: address });
-  expect([accept('ann@example.org'), accept('ben@example.org')]).toEqual([false, true]);
-});
-
 const DIGIT = '<say-as interpret-as="digits">1</say-as>';
 
 describe('The stand-in of the voice service', () => {
@@ -347,17 +334,9 @@ describe('The stand-in of the voice service', () => {
     ['<speak>A &amp; B &lt;&#39;</speak>', "A & B <'"],
     ['<speak>a<break time="1s"/>b<break time="700ms"/>c</speak>', 'a b c'],
     [`<speak>a ${DIGIT}<break time="400ms"/>${DIGIT}<break time="700ms"/>again 10</speak>`, 'a 11 again 10'],
-    ...[
-      'Hello',
-      '<speak>a</speak> b',
-      '<speak>a & b</speak>',
-      '<speak>a < b</speak>',
-      '<speak><b>a</b></speak>',
-      '<speak>a</speak><speak>b</speak>',
-      '<speak><break time=1s/></speak>',
-      '<speak><break time="11s"/></speak>',
-      '<speak><say-as>1</say-as></speak>',
-    ].map((ssml) => [ssml, undefined] as const),
+    ...['Hello', '<speak>a</speak> b', '<speak>a & b</speak>', '<speak>a < b</speak>', '<speak><b>a</b></speak>'].map(
+      (ssml) => [ssml, undefined] as const,
+    ),
   ] as const)('speaks %s as %j', (ssml, text) => {
     expect(spokenText(ssml)).toBe(text);
   });
