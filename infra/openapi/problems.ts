@@ -84,7 +84,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   front_required: {
     operations: [...REGISTRATION, ...CONFIRMATION],
-    when: 'The deployment takes requests through its front alone, and this one came past it.',
+    when: 'The deployment accepts requests only through its front. This request bypassed it.',
   },
   user_not_found: { operations: ACCOUNTS, when: 'No client has this `user_id`.' },
   login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
