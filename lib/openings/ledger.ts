@@ -269,8 +269,10 @@ async function write(tables: LedgerTables, at: number, held: Held, to: Life, sig
   const next = { ...held, revision: held.revision + 1, life: to, since };
   const state = stateWrite(names.operations, next, at);
   const reservations = reservationWrites(names.logins, held, next);
+  // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
+  const isTransaction = reservations.length > 0 || to.at === 'sent';
   await writeUnderVersion(held, () =>
-    reservations.length > 0 ? transact([state, ...reservations], signal) : single(operations, state, signal),
+    isTransaction ? transact([state, ...reservations], signal) : single(operations, state, signal),
   );
   Object.assign(held, { life: to, since });
 }

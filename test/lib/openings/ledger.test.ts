@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
@@ -150,6 +150,23 @@ describe('A write', () => {
     await write(held, gone);
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect([await world.item(held), await world.holder(`tp5#${login}`)]).toEqual([undefined, undefined]);
+  });
+
+  it.each([true, false])('that the network repeats late sends nothing for a freed key (keyed: %s)', async (keyed) => {
+    const { faults } = database;
+    const { pause } = faults;
+    const late = Promise.withResolvers<void>();
+    faults.pause = () => late.promise;
+    faults.set({ kind: 'repeated', times: 2, ms: 1 });
+    const held = await world.claimed(newKey(), { keyed });
+    await write(held, sent(keyed ? newLogin() : undefined));
+    await write(held, gone);
+    late.resolve();
+    // The late duplicate of the claim ends with its lease.
+    await vi.waitFor(async () => expect(await world.state(held)).toBeDefined(), 10_000);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await world.state(held)).toBe('claimed');
+    faults.pause = pause;
   });
 
   it('whose answer is lost is recognized when the SDK repeats it', async () => {
