@@ -37,8 +37,8 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       };
       const reading = read().catch(() => undefined);
       const early = (one: Counter) => async () => (await reading)?.get(one.pk);
-      const counts = source.map((one) => count({ table, now, signal }, one, undefined, early(one)));
-      const [{ recipient, shared }, seen, ...counted] = await Promise.all([messages, reading, ...counts]);
+      const counting = countInTurn(source, (one) => count({ table, now, signal }, one, undefined, early(one)));
+      const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, counting]);
       const look = (all: readonly Counter[]): Count[] =>
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
 
@@ -61,14 +61,25 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
     countReplay: (key: readonly string[], pepper: Pepper, signal: AbortSignal) =>
       countAll(counters.replay(pepper, key), signal),
 
-    countConfirmation: (source: string, pepper: Pepper, signal: AbortSignal) =>
-      countAll(counters.confirmation(pepper, source), signal),
+    countConfirmation: async (source: string, pepper: Pepper, signal: AbortSignal) =>
+      decide(await countInTurn(counters.confirmation(pepper, source), (one) => count({ table, now, signal }, one))),
 
     /** Releases the counts of a request that certainly sent nothing. @throws AwsFailure */
     async release(counted: readonly Counted[], signal: AbortSignal): Promise<void> {
       await awaitAll(counted.map((one) => release(one, once(), signal)));
     },
   };
+}
+
+/** Counts for the source, then for its network: a source that has used up its limit changes no other counter. */
+async function countInTurn(counters: readonly Counter[], countOne: (one: Counter) => Promise<Count>): Promise<Count[]> {
+  const counts: Count[] = [];
+  for (const one of counters) {
+    const counted = await countOne(one);
+    counts.push(counted);
+    if (counted.waitMs !== undefined && counted.waitMs > 0) break;
+  }
+  return counts;
 }
 
 function decide(counts: readonly Count[]): LimitDecision {

@@ -176,6 +176,22 @@ describe('What counts as one', () => {
   });
 });
 
+it.each<[string, (limits: ReturnType<LimitsWorld['limits']>, source: string) => Promise<{ kind: string }>]>([
+  ['registers', (limits, source) => world.pass(limits, { source })],
+  ['confirms', (limits, source) => limits.countConfirmation(source, world.pepper, forever)],
+])('A source that %s and has used up its limit is not counted for its network', async (_, ask) => {
+  const own = { sourcePer10Minutes: 1, confirmationsPer10Minutes: 1 };
+  const limits = world.limits({ ...OFF, ...own, networkSourcesPerHour: 1, confirmationNetworkSourcesPerHour: 1 });
+  const [one, other] = ['2001:db8:1:1::1', '2001:db8:1:2::1'];
+  const first = world.now;
+  await ask(limits, one);
+  world.now = first + 55 * MINUTE;
+  await ask(limits, one);
+  world.now = first + HOUR;
+  expect(await ask(limits, one)).toMatchObject({ kind: 'reached' });
+  expect(await ask(limits, other)).toMatchObject({ kind: 'allowed' });
+});
+
 describe('Unknown ids', () => {
   it('are counted by source: after 30 in 10 minutes it is answered 429, right or wrong', async () => {
     const limits = world.limits();
