@@ -61,6 +61,8 @@ function acceptJson(app: FastifyInstance): void {
     '*',
     { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
     async (_request: unknown, body: string) => {
+      // Some clients name a type without a body.
+      if (body === '') return undefined;
       try {
         return JSON.parse(body) as unknown;
       } catch {

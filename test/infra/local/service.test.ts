@@ -103,7 +103,9 @@ describe('the local service', () => {
       expect(await waiting()).toEqual(['sns', 's3', 'tp4-gw-1']);
       await fetch(`${service.url}/_local/faults/sns`, { method: 'DELETE' });
       expect(await waiting()).toEqual(['s3', 'tp4-gw-1']);
-      await fetch(`${service.url}/_local/faults`, { method: 'DELETE' });
+      const headers = { 'content-type': 'application/json' };
+      const cleared = await fetch(`${service.url}/_local/faults`, { method: 'DELETE', headers });
+      expect(cleared.status).toBe(204);
       expect(await waiting()).toEqual([]);
     });
 
