@@ -114,8 +114,8 @@ describe('A service that is slower than the function has time', () => {
     async (channel) => {
       const person = world.stranger();
       const [body, key] = [registrationOf(person, { otp_type: channel }), newKey()];
-      world.service.faults(PROVIDERS[channel]).set({ kind: 'slow', times: 1, ms: 3_300 });
-      expect((await post(body, { ...key, ...hurried(3_000) })).status).toBe(204);
+      world.service.faults(PROVIDERS[channel]).set({ kind: 'slow', times: 1, ms: 6_300 });
+      expect((await post(body, { ...key, ...hurried(6_000) })).status).toBe(204);
       await expect.poll(() => world.sentTo(channel, person)).toHaveLength(1);
       expect((await post(body, key)).header('idempotent-replayed')).toBe('true');
       expect(world.sentTo(channel, person)).toHaveLength(1);
