@@ -72,7 +72,8 @@ const PLACES: readonly Case[] = [
 /** What generated passwords hold, by the rules of the version. */
 const GENERATED = {
   tp5: [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z\d]/],
-  tp4: [/[a-z]/, /[A-Z]|\d/],
+  // Two of the three kinds.
+  tp4: [/(?=.*[a-z])(?=.*[A-Z\d])|(?=.*[A-Z])(?=.*\d)/],
 } as const;
 
 /** Section 2.4. */
