@@ -45,7 +45,7 @@ export class MailSender extends Construct {
 
   private configurationSet(): ConfigurationSet {
     const configurationSet = new ConfigurationSet(this, 'ConfigurationSet', {
-      // A one-time password never travels in clear.
+      // A one-time password is never sent unencrypted.
       tlsPolicy: ConfigurationSetTlsPolicy.REQUIRE,
       reputationMetrics: true,
       suppressionReasons: SuppressionReasons.BOUNCES_AND_COMPLAINTS,

@@ -164,7 +164,7 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
     .join(', ');
   if (asked === 0) {
     const fix = 'have the gateway answer WCHKACCOUNT, or count the accounts of the range on the server';
-    return [{ about, state: 'warning', says: `${name}: the server cannot tell which of them exist`, fix }];
+    return [{ about, state: 'warning', says: `${name}: the server cannot show which of them exist`, fix }];
   }
   const says = `${name}: ${taken} of ${asked} logins are taken`;
   const fix = `reserve a wider range on the server, and name it first in \`logins\` of ${connection.id}`;

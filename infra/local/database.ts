@@ -82,7 +82,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     onWritten(listener: (changes: readonly Change[]) => void) {
       dynamo.onWritten = listener;
     },
-    /** The same tables for observers: their calls meet no fault and are not counted. @returns the address */
+    /** The same tables for observers: their calls get no fault and are not counted. @returns the address */
     observe: async () => observed.url,
     close: async () => void (await Promise.all([served.close(), observed.close()])),
   };

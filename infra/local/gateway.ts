@@ -153,7 +153,7 @@ async function createEvent(route: Route, request: FastifyRequest): Promise<Gatew
   if (Object.values(parameters).includes('')) throw new GatewayAnswer(404, 'Not Found');
   const body = await readBody(request.raw);
   const event = gatewayEvent(route.path, request, body, parameters);
-  // Lambda gets the event as JSON and answers in JSON: what JSON cannot carry is lost here too.
+  // Lambda gets the event as JSON and answers in JSON: what JSON cannot express is lost here too.
   const payload = JSON.stringify(event);
   if (Buffer.byteLength(payload) > MAX_EVENT_BYTES) throw new GatewayAnswer(413, 'Request Too Long');
   return JSON.parse(payload) as GatewayEvent;

@@ -114,7 +114,7 @@ export async function openAccount<Version extends keyof AccountOperations>(
 
 const MAX_SENDS = 5;
 const FIRST_WAIT_MS = 500;
-/** The client does not wait longer than this; then it gives up. */
+/** The client does not wait longer than this; then it throws. */
 const MAX_WAIT_MS = 30_000;
 /** The time for one answer: longer than the service's own limit of 29 seconds. */
 const ANSWER_MS = 35_000;

@@ -23,7 +23,7 @@ export type Post = (message: { id: string; body: string }, signal: AbortSignal) 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
 
-/** Posts to the CRM, signed by Standard Webhooks. It follows no redirect: that would carry personal data elsewhere. */
+/** Posts to the CRM, signed by Standard Webhooks. It follows no redirect: that would send personal data elsewhere. */
 export function signedPost(
   url: string,
   keys: (signal: AbortSignal) => Promise<SigningKeys>,

@@ -40,7 +40,7 @@ export interface AccountDependencies {
 
 /** When everything must be over, in epoch milliseconds. */
 export interface Times {
-  /** No byte that opens an account leaves later. */
+  /** No byte that opens an account is sent later. */
   openingEndsAt: number;
   /** The last call to the platform. */
   platformEndsAt: number;

@@ -22,7 +22,7 @@ export interface Effects {
   look(login: number): Promise<Learned>;
   /** Writes the account's record; @returns whether it is written */
   record(life: OpenLife): Promise<boolean>;
-  /** Completes an open account. @param pay whether the paying command may leave now */
+  /** Completes an open account. @param pay whether the paying command may be sent now */
   complete(life: OpenLife, pay: boolean): Promise<Fact>;
   /** Sends the client's notices. */
   notify(login: number): Promise<void>;
@@ -139,7 +139,7 @@ class Loop {
     const login = 'login' in life ? life.login : undefined;
     if (step === 'prepare') return this.#prepare();
     if (step === 'send') {
-      // The first repeat leaves at once. Later ones wait, so a server that answers nonsense is not flooded.
+      // The first repeat is sent at once. Later ones wait, so a server with malformed answers is not overloaded.
       if (life.at === 'sent' && life.commands === 'many') {
         this.#repeats += 1;
         if (this.#repeats > 1) await wait(PAUSE_MS);

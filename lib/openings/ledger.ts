@@ -29,7 +29,7 @@ export interface Held {
   life: Life;
   /** Present in the state `sent` and later. */
   plan: Plan | undefined;
-  /** When the first command was about to leave, in epoch milliseconds. */
+  /** The time right before the first command was sent, in epoch milliseconds. */
   since: number | undefined;
 }
 

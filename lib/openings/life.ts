@@ -3,8 +3,8 @@
  * that decides what happens next. It is pure: no clock, no network, no database. The request, the settler and the
  * operators' command all run the loop of `drive.ts`, which writes each new state under the version that it has read.
  *
- * Two rules carry the promise "never a second account":
- * - A command leaves only after the state `sent` and the reservation of its login were written in one transaction.
+ * Two rules ensure the promise "never a second account":
+ * - A command is sent only after the state `sent` and the reservation of its login were written in one transaction.
  * - An operation that may have sent a command keeps its login. The platform refuses a login that exists, so the same
  *   command may be repeated, and an account at a reserved login belongs to the operation that holds the reservation.
  */
@@ -46,7 +46,7 @@ export type Fact =
   | { on: 'lost'; elsewhere?: boolean }
   /**
    * The platform was asked about the login. `ours`: the account shows this operation's mark. `foreign`: it shows
-   * another operation's id, or refuses our password. `unmarked`: it shows neither. `silent`: the platform cannot tell
+   * another operation's id, or refuses our password. `unmarked`: it shows neither. `silent`: the platform cannot say
    * whether the login exists. `unclear`: the platform did not answer.
    */
   | { on: 'ours' | 'unmarked' | 'foreign' | 'absent' | 'silent' | 'unclear' }

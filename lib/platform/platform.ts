@@ -48,7 +48,7 @@ export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 export interface TradingPlatform {
   /** Commands name the login, and the server refuses one that exists: the same command may be repeated. */
   readonly keyed: boolean;
-  /** The deposit travels in the command that opens the account. */
+  /** The deposit is part of the command that opens the account. */
   readonly fundsWithOpening: boolean;
   /** Connects and logs in, if the protocol keeps its connection for the next command; creates nothing. */
   ready(signal: AbortSignal): Promise<void>;
@@ -56,7 +56,7 @@ export interface TradingPlatform {
   unsupported(order: AccountOrder): Violation[];
   /**
    * Sends the command once.
-   * @param sendDeadline epoch milliseconds; compared with the wall clock right before the bytes leave
+   * @param sendDeadline epoch milliseconds; compared with the wall clock right before the bytes are sent
    * @throws PlatformFailure about this command alone. `account_outcome_unknown`: it may have been executed.
    * `login_taken`: the login exists. All others: it was certainly not executed
    */

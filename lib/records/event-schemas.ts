@@ -3,7 +3,7 @@ import { OTP_TYPES } from '../validators/otp-types.ts';
 
 /**
  * The events for other systems of the broker. An event comes at least once, in any order; its `id` identifies the thing
- * for de-duplication. It carries no password, no code and nothing that a person typed.
+ * for de-duplication. It contains no password, no code and nothing that a person typed.
  */
 
 const id = (what: string) => v.pipe(v.string(), v.minLength(1), v.description(what));

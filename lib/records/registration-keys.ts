@@ -47,7 +47,7 @@ export interface RegistrationKeys {
     signal: AbortSignal,
   ): Promise<KeyClaim>;
   /**
-   * Notes that from now on the message may leave.
+   * Stores that from now on the message may be sent.
    * @throws LeaseLost if another worker has acquired the key: nothing may be sent
    */
   markSent(held: HeldKey, registrationId: string, signal: AbortSignal): Promise<void>;

@@ -68,7 +68,7 @@ export async function undo({ dependencies, done, telemetry }: Work, lostLease = 
     counted.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(counted, signal)),
     registration && bestEffort(telemetry, 'registration', (signal) => registrations.remove(registration, signal)),
   ]);
-  // Last: a retry with the same key must not meet the counts of this request.
+  // Last: a retry with the same key must not see the counts of this request.
   if (key === undefined || lostLease) return;
   await bestEffort(telemetry, 'release', (signal) => keys.release(key, signal));
 }

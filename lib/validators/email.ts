@@ -7,7 +7,7 @@ const MAX_CHARACTERS = 254;
 const MAX_LOCAL_PART = 64;
 /**
  * RFC 5322, 3.2.3: a dot-atom, less what mail servers read as a route (`%`, `!`) and as an encoded word (`=?`). Quoted
- * local parts and such beyond ASCII, which SES cannot send to, are refused too.
+ * local parts and ones outside ASCII, which SES cannot send to, are refused too.
  */
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
 /** Of ASCII only letters, digits, hyphen and dot. IDNA decides about all other characters. */
@@ -49,7 +49,7 @@ function split(email: string): { local: string; domain: string } {
   return at === -1 ? { local: email, domain: '' } : { local: email.slice(0, at), domain: email.slice(at + 1) };
 }
 
-/** The address as mail carries it: local part as typed, domain in punycode. A domain that IDNA refuses stays. */
+/** The address as mail contains it: local part as typed, domain in punycode. A domain that IDNA refuses stays. */
 export function asciiEmail(email: string): string {
   const { local, domain } = split(email);
   return `${local}@${asciiDomain(domain) || domain.toLowerCase()}`;

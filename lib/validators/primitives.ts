@@ -249,7 +249,7 @@ function shortString(max: number, message: string) {
   return limitSize(v.string(), (value) => typeof value === 'string' && value.length > max, message);
 }
 
-/** A string of `min` to `max` characters (code points), without halves of surrogate pairs, which UTF-8 cannot carry. */
+/** A string of `min` to `max` characters (code points), without halves of surrogate pairs, which UTF-8 cannot encode. */
 export function text(min: number, max: number) {
   const length = rule('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
@@ -303,7 +303,7 @@ export const IdSchema = v.pipe(
   v.regex(/^[\x21-\x7e]*$/, rule('characters', 'must be visible ASCII characters')),
 );
 
-/** A number that JSON can carry: `1e999` is read as infinity and refused. */
+/** A number that JSON can express: `1e999` is read as infinity and refused. */
 export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
 
 /** A whole number within bounds. */

@@ -261,7 +261,7 @@ export class Steps {
       if (accounts[login] === id || (holder !== NOTHING && holder !== id)) say({ on: 'operator_found', login });
     }
     if (accounts.includes(id)) return;
-    // An operation comes to an operator long after its functions have ended.
+    // An operator gets an operation long after its functions have ended.
     if (workers.some((one) => one !== null && one !== worker && one.id === id)) return;
     const isOccupied = 'login' in life && life.login !== undefined && accounts[life.login] === FOREIGN;
     if (isOccupied || !commands.some((one) => one.id === id)) say({ on: 'operator_found_none' });

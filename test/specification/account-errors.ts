@@ -90,7 +90,7 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
     violations: listed('reserved@#/login'),
   }),
   ...['tp4-gateway', 'tp4-plugin'].map((connection_id) =>
-    error('tp4', '400 not_supported_by_connection', `passwords that ${connection_id} cannot carry`, {
+    error('tp4', '400 not_supported_by_connection', `passwords that ${connection_id} cannot transmit`, {
       body: { connection_id, master_password: 'aB3=5', investor_password: 'aB3|5' },
       violations: listed('characters@#/master_password', 'characters@#/investor_password'),
     }),
@@ -113,5 +113,5 @@ const OF_ONE_VERSION: readonly ErrorCase[] = [
   }),
 ];
 
-/** Errors of the accounts that one request alone can meet. */
+/** Errors of the accounts that one request alone can cause. */
 export const ACCOUNT_ERRORS: readonly ErrorCase[] = [...VERSIONS.flatMap(ofVersion), ...OF_ONE_VERSION];

@@ -239,7 +239,7 @@ export const FORM_FIELDS: Field[] = [
       // With the quotes.
       'decided: at most 20,000 characters of JSON': limit(20_000, (size) => 'x'.repeat(size - 2)),
       'decided: at most 20 levels deep': limit(20, nested, 'nesting'),
-      'decided: what JSON and UTF-8 can carry': {
+      'decided: what JSON and UTF-8 can express': {
         bad: [
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],
           [[HALF], 'characters'],

@@ -81,7 +81,7 @@ const CHANNELS: readonly Case[] = [
     keeps(
       `2.1 OTP type ${otp_type}`,
       'only when a messaging-provider integration is installed',
-      'installed, it carries the code',
+      'installed, it contains the code',
       async (world) => {
         const message = await register(world, { operation, body: { otp_type } });
         expect(message.kind).toBe(otp_type);

@@ -73,5 +73,5 @@ const OF_REGISTRATION: readonly ErrorCase[] = [
   }),
 ];
 
-/** Errors of every operation, and of the registration, that one request alone can meet. */
+/** Errors of every operation, and of the registration, that one request alone can cause. */
 export const REGISTRATION_ERRORS: readonly ErrorCase[] = [...OPERATIONS.flatMap(ofEveryOperation), ...OF_REGISTRATION];

@@ -2,7 +2,7 @@ import { keyOf } from './records.ts';
 import { ABSENT, type Field, readAs } from './table.ts';
 
 export const PHONE = { country_code: '44', number: '7400 123456' };
-/** A string that holds half of a character: no UTF-8 can carry it, JSON's escapes can. */
+/** A string that holds half of a character: UTF-8 cannot encode it, JSON's escapes can. */
 export const HALF = 'half \ud83d';
 
 /** A number of this many characters. */
@@ -14,7 +14,7 @@ export const longAddress = (length: number) => {
   return `${'l'.repeat(64)}@${domain.replace(/\.$/, 'd')}.example`;
 };
 
-/** An address that mail carries in punycode: 191 characters next to its local part, more than typed. */
+/** An address that mail has in punycode: 191 characters next to its local part, more than typed. */
 export const longInternationalAddress = (local: number) => {
   const label = 'ü'.repeat(54);
   return `${'l'.repeat(local)}@${label}.${label}.${label}.example`;

@@ -4,8 +4,8 @@
  * (`*-cases.ts`, `*-errors.ts`).
  *
  * To add a row or a value:
- * 1. The values of a field go to a `*-fields.ts` file: `row` is its section and name, and they stand under the words of its
- *    columns: `good` ones, and `bad` ones with the word of every broken rule (`['x', 'length', 'format@/0/id']`; after
+ * 1. The values of a field go to a `*-fields.ts` file: `row` is its section and name, and they are listed under the words of
+ *    its columns: `good` ones, and `bad` ones with the word of every broken rule (`['x', 'length', 'format@/0/id']`; after
  *    `@` the place below the field). A rule with a number is a limit, which needs both (`limit` makes them). Numbers are
  *    literals of the specification. They are never imported from `lib`, or a wrong number there would pass.
  * 2. What no single value can show gets a row in `rows.ts`: `rules`, `promises` and `limits` are the words of its columns.
@@ -14,7 +14,7 @@
  *    the running service as well: the first good value of each row and promise, and the first bad one for each rule.
  * 4. What a single value cannot show (a message, an account, a limit) is a case over HTTP: `keeps`, `breaks` or
  *    `meets` of `cases.ts`, in a `*-cases.ts` file.
- * `coverage.test.ts` fails for a row without a good case, a rule that nothing breaks, and an error that no case meets.
+ * `coverage.test.ts` fails for a row without a good case, a rule that nothing breaks, and an error that no case causes.
  * To see the cases by row: `npm run specification`.
  */
 
@@ -139,7 +139,7 @@ export interface Field {
   operation: Operation;
   /** Its place, such as `phone/number`. */
   at: string;
-  /** The members of the body that carry a value, if it is not just the one named by `at`. */
+  /** The members of the body that contain a value, if it is not just the one named by `at`. */
   carried?: (value: unknown) => Record<string, unknown>;
   type?: keyof typeof WRONG_TYPES;
   /** The column `Required`; without it the row has none. */

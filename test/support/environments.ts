@@ -163,7 +163,7 @@ export class Environments {
     }
   }
 
-  /** From now on every event meets a cold start. */
+  /** From now on every event has a cold start. */
   async retire(): Promise<void> {
     const idle = [...this.#idle.values()].flat();
     this.#idle.clear();

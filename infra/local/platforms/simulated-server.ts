@@ -93,10 +93,10 @@ export class AccountStore {
 /** The delay of a slow or late server whose fault names none, in milliseconds. */
 const ACTING_LATE_MS = 1_000;
 
-/** A return code that is on no list: the fault `retcode` with it carries the command out. */
+/** A return code that is on no list: the fault `retcode` with it executes the command. */
 export const UNDOCUMENTED_CODE = 9_999;
 
-/** A simulated trading server that listens on 127.0.0.1 and speaks its real protocol. */
+/** A simulated trading server that listens on 127.0.0.1 with its real protocol. */
 export type SimulatedServer = Omit<AccountStore, 'bulk' | 'find' | 'add'> & {
   readonly port: number;
   /** `web-api` only: the PEM of the certificate that the server shows. */
@@ -176,7 +176,7 @@ export abstract class SimulatedPlatform extends AccountStore {
    * Carries out a command with its fault. `throttled`, `refused`: an error of the protocol. `slow`: executes the command
    * later, even if the client has gone. `late`: closes the connection and executes the command later. `reply_lost`:
    * executes it and drops the connection. `session_dropped`: drops it before. `silence`: neither executes nor answers.
-   * `garbage`: executes it and answers nonsense. `retcode`: that error, without executing, except 9999.
+   * `garbage`: executes it and sends a malformed answer. `retcode`: that error, without executing, except 9999.
    */
   protected async perform<R>(fault: Fault | undefined, command: Command<R>): Promise<void> {
     if (fault === undefined) return void (await command.answer(command.execute()));

@@ -39,7 +39,7 @@ const RETURN_CODES: Record<number, string> = {
 };
 
 /**
- * A trading server that speaks the text protocol, as careless as real ones, so that an injection would succeed.
+ * A trading server with the text protocol. It checks as little as real ones, so an injection would succeed.
  *
  * Faults count commands. `throttled`: `IP is blocked`. `refused`: an address that is not listed, so the gateway answers
  * `illegal IP` and the plug-in closes silently. `retcode`: the `ERROR` of `RETURN_CODES`.

@@ -250,7 +250,7 @@ export async function readParameters(
   const query = new URLSearchParams(search.replaceAll('+', '%2B'));
   const parameters: Parameters = {};
   for (const [name, value] of query) {
-    // A backslash before `=`, `|`, linefeed or itself goes away; before anything else it stays.
+    // A backslash before `=`, `|`, linefeed or itself is removed; before anything else it is kept.
     const unescaped = value.replace(/\\([\\=|\n])/g, '$1');
     parameters[JSON_NAMES[name] ?? name.charAt(0).toUpperCase() + name.slice(1)] = unescaped;
   }

@@ -32,7 +32,7 @@ const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
 
 /**
- * A tp5 server that speaks the Web API over HTTPS: the session is the connection, the proofs of both sides are
+ * A tp5 server with the Web API over HTTPS: the session is the connection, the proofs of both sides are
  * computed.
  *
  * Faults count commands, except authentication, `test/access` and `quit`. `throttled` is code 12, `refused` code 8.

@@ -3,7 +3,7 @@ import { type Answer, type Call, json, requestId, type Service, ServiceError } f
 
 type Faults = Pick<Service, 'throttled' | 'refused'>;
 
-/** A service that speaks JSON 1.0 or 1.1: a header names the operation, `__type` the error. */
+/** A service with JSON 1.0 or 1.1: a header names the operation, `__type` the error. */
 interface JsonService extends Faults {
   /** In the credential scope of a signature, and in IAM's actions. */
   name: string;
@@ -63,7 +63,7 @@ export function restError({ code, message, status }: ServiceError): Answer {
   return { ...answer, headers: { ...headers, 'x-amzn-errortype': code } };
 }
 
-/** A service that speaks the query protocol, a form in and XML out, with its one operation. */
+/** A service with the query protocol, a form in and XML out, with its one operation. */
 interface QueryService extends Faults {
   name: string;
   namespace: string;

@@ -29,7 +29,7 @@ export async function dial(
   return connection;
 }
 
-/** A connection that carries one command. */
+/** A connection for one command. */
 export class TextConnection {
   readonly #socket: Socket;
   #received = '';

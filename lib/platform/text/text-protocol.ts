@@ -43,7 +43,7 @@ const DEFAULTS: TextLimits = { connectTimeoutMs: 4_000, answerTimeoutMs: 14_000,
 const QUESTION_MS = 3_000;
 
 /**
- * A tp4 server that speaks the text protocol of the web-registration plug-in or of a manager-interface gateway: one TCP
+ * A tp4 server with the text protocol of the web-registration plug-in or of a manager-interface gateway: one TCP
  * connection for each command, one line there, a few lines back. Nothing is encrypted.
  *
  * `web-registration` knows groups by index, chooses every login itself, and has no read-only flag and no look-up.
@@ -92,7 +92,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     return password === 'right' && masterGiven !== true ? 'ours' : 'unmarked';
   }
 
-  /** The deposit travels in the command that opens the account. */
+  /** The deposit is part of the command that opens the account. */
   async fund(): Promise<void> {}
 
   async holdsFunds(): Promise<boolean> {

@@ -53,7 +53,7 @@ export class WebApiClient {
 
   /**
    * A command that changes something, sent once. After a 403, which says that it was not executed, it is sent again.
-   * @param sendDeadline epoch milliseconds: no byte leaves later
+   * @param sendDeadline epoch milliseconds: no byte is sent later
    * @throws PlatformFailure `account_outcome_unknown` if its bytes may have left; all others say that nothing was done
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {

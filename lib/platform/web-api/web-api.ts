@@ -31,7 +31,7 @@ const DEPOSIT_TYPE = 2;
 const DEPOSIT_PAUSES_MS = [500, 1_500];
 
 /**
- * A tp5 server that speaks the Web API: HTTPS, one authenticated connection that is kept from call to call, one command at
+ * A tp5 server with the Web API: HTTPS, one authenticated connection that is kept from call to call, one command at
  * a time. On a warm session an account is opened with one round trip.
  */
 export class WebApiPlatform implements TradingPlatform, PlatformInspector {

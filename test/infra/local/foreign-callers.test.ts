@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The answer to a request over HTTP or HTTPS; undefined if the port speaks neither. */
+/** The answer to a request over HTTP or HTTPS; undefined if the port has neither. */
 function ask(port: number, headers: Record<string, string>, secure: boolean) {
   const options = { host: '127.0.0.1', port, path: '/', headers, rejectUnauthorized: false, agent: false } as const;
   return new Promise<{ refused: boolean; cors: string[] } | undefined>((resolve) => {

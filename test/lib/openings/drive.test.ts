@@ -410,7 +410,7 @@ describe('A deposit', () => {
     expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: true } });
   });
 
-  it('that travels with the opening is not paid again', async () => {
+  it('that is part of the opening is not paid again', async () => {
     const scene = new Scene();
     scene.prepared = { plan: { ...funded, deposit_with_opening: true } };
     await scene.run(await world.claimed());

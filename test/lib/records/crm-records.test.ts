@@ -92,7 +92,7 @@ describe('An account type', () => {
 });
 
 describe('A connection', () => {
-  it('speaks a protocol of its platform version', () => {
+  it('has a protocol of its platform version', () => {
     expect(rulesOf(ConnectionSchema, { ...LIVE, protocol: 'fix' })).toEqual(['#/protocol one_of']);
     expect(rulesOf(ConnectionSchema, { ...LIVE, protocol: undefined })).toEqual(['#/protocol required']);
     expect(rulesOf(ConnectionSchema, { ...LIVE, platform: 'tp4' })).toEqual(['#/platform one_of']);

@@ -88,7 +88,7 @@ describe('A request that is refused', () => {
       const keyed = fakeRegistration(settings);
       expect(typeOf(await keyed.run(registrationRequest(body, KEYED)))).toBe(type);
       expect(keyed.steps().at(-1)).toBe('release');
-      // Else a retry with the key could meet the counts of this request.
+      // Else a retry with the key could see the counts of this request.
       expect(keyed.log.indexOf('release')).toBeGreaterThan(keyed.log.indexOf(`${steps.at(-1)} done`));
     },
   );

@@ -52,7 +52,7 @@ export type Step =
   | { kind: 'heal' }
   /** The settler runs, and something happens to it too. */
   | { kind: 'settle'; moment: Moment | null }
-  /** Every later request meets a cold start. */
+  /** Every later request has a cold start. */
   | { kind: 'retire' }
   /** From now on the wall clocks of all functions are wrong by this many milliseconds. */
   | { kind: 'jump'; ms: number };

@@ -128,7 +128,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
       ['|', '/'],
       ['\0\n', 'Client'],
       ['a'.repeat(300), 'a'.repeat(127)],
-    ])('the name %j is carried as %j', async (name, expected) => {
+    ])('the name %j is sent as %j', async (name, expected) => {
       await opening(dialect, server, { name }, { code_page: codePage });
       expect(server.accounts().at(-1)?.name).toBe(expected);
     });
@@ -156,7 +156,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['ann@exämple.com|LEVERAGE=5', ''],
     [`${'a'.repeat(36)}@example.com`.slice(-47), `${'a'.repeat(36)}@example.com`.slice(-47)],
     [`${'a'.repeat(37)}@example.com`, ''],
-  ])('the email address %s is carried as %j, never cut', async (email, expected) => {
+  ])('the email address %s is sent as %j, never cut', async (email, expected) => {
     const server = await aServer({ dialect });
     await opening(dialect, server, { email });
     expect(server.accounts().at(-1)?.email).toBe(expected);

@@ -58,7 +58,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
     ['xLEVERAGE=500', 'master_holds_a_key'],
     ['AAID=', 'master_holds_a_key'],
     ['READONLY=1', 'master_holds_a_key'],
-  ])('a master password that no command can carry: %j', async (master, reason) => {
+  ])('a master password that no command can express: %j', async (master, reason) => {
     const server = await aServer({ dialect: protocol });
     expect(await failureOf(opening(protocol, server, {}, { master }))).toMatchObject({
       kind: 'platform_refused',
@@ -68,7 +68,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
   });
 
   it.each(['pass|word1', 'LEVERAGE=9', 'Pass\nword1', 'Päss word1', 'Passwörd1', 'Ľarge12', 'Ab1'.repeat(6)])(
-    'a password that no command can carry: %j',
+    'a password that no command can express: %j',
     async (password) => {
       const server = await aServer({ dialect: protocol });
       const platform = textPlatform(protocol, server.port, { code_page: 'utf-8' });

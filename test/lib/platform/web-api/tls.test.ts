@@ -138,7 +138,7 @@ describe('a server that cannot be reached', () => {
     ['never finishes it in the time of the caller', () => {}, { ms: 50 }, UNAVAILABLE],
     ['closes at once, as for an address that is not listed', (socket) => socket.end(), {}, UNAVAILABLE],
     [
-      'speaks no TLS',
+      'has no TLS',
       (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
       {},
       expect.stringMatching(/^platform_refused /),

@@ -11,7 +11,7 @@ describe('opening an account over the Web API', () => {
     },
   );
 
-  it('the command carries strings only, passwords in the body, and the documented rights', async () => {
+  it('the command has strings only, passwords in the body, and the documented rights', async () => {
     const server = await scriptedServer((_request, response) => response.end('{"retcode":"0 Done","login":"1"}'));
     const platform = platformOn(server);
     const order = anOrder({ readonly: true, country: 'GB', phone: '+447400123456', login: 1 });
