@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Question } from '../../../../infra/local/platforms/text-server.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
+import { held } from '../../../support/held.ts';
 import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
 import { anOrder, aScript, aServer, SHORT_TIMEOUTS, textPlatform } from '../../../support/text-protocol.ts';
 
@@ -34,9 +35,11 @@ describe('Looking at a login on a gateway', () => {
       const server = await aServer({ dialect: gateway });
       const platform = textPlatform(gateway, server.port);
       const order = anOrder({ login: LOGIN });
-      server.faults.set({ kind: 'late', times: 1, ms: 300, ending });
+      const late = held(server.faults);
+      server.faults.set({ kind: 'late', times: 1, ending });
       expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('account_outcome_unknown');
       expect(await platform.look(MARK, forever)).toBe('absent');
+      late.letGo();
       await expect.poll(() => platform.look(MARK, forever)).toBe('ours');
       expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
       expect(server.accounts()).toHaveLength(1);
