@@ -90,6 +90,20 @@ function roomOf(path: string): string {
   return path.split('/').slice(0, -1).slice(0, 2).join('/');
 }
 
+/** The files that import themselves, through other files. */
+function circularFiles(files: ReadonlyMap<string, string>): string[] {
+  const imported = new Map([...files].map(([path, source]) => [path, imports(path, source)]));
+  return [...files.keys()].filter((path) => {
+    const reached = new Set<string>();
+    const waiting = [...(imported.get(path) ?? [])];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      if (!reached.has(next)) waiting.push(...(imported.get(next) ?? []));
+      reached.add(next);
+    }
+    return reached.has(path);
+  });
+}
+
 /** Pairs of folders that import each other. A root, which wires its folders, may import all of them. */
 function circles(files: ReadonlyMap<string, string>): string[] {
   const arrows = new Map<string, string>();
@@ -172,6 +186,12 @@ describe('Who may import whom', () => {
 
   it('has no cycle: no two folders import each other', () => {
     expect(circles(sources())).toEqual([]);
+  });
+
+  it('has no circle of files', () => {
+    expect(circularFiles(sources())).toEqual([]);
+    const planted = { 'lib/a.ts': "import './b.ts';", 'lib/b.ts': "import './c.ts';", 'lib/c.ts': "import './b.ts';" };
+    expect(circularFiles(new Map(Object.entries(planted)))).toEqual(['lib/b.ts', 'lib/c.ts']);
   });
 
   it('finds two folders that import each other', () => {

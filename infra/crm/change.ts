@@ -16,7 +16,8 @@ import {
   serializeRecords,
 } from './crm-items.ts';
 import type { CrmTable, CrmWrite } from './crm-table.ts';
-import { CrmFileError, duplicateErrors, localHostErrors, overlapErrors, type RecordError } from './record-rules.ts';
+import { CrmFileError, type RecordError } from './record-errors.ts';
+import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
 /** The changes of a command. */

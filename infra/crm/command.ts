@@ -1,5 +1,5 @@
 import { AwsFailure } from '../../lib/aws/failure.ts';
-import { CrmFileError } from './record-rules.ts';
+import { CrmFileError } from './record-errors.ts';
 
 /** The command's environment on this machine: input and output, settings, host names and time. */
 export interface Terminal {

@@ -2,17 +2,8 @@ import * as v from 'valibot';
 import { platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { type CrmKind, type CrmRecords, emptyRecords, KINDS, type LocatedRecord, put } from './crm-items.ts';
-import {
-  CrmFileError,
-  describeRule,
-  duplicateErrors,
-  issuePath,
-  LOCAL_HOST,
-  member,
-  overlapErrors,
-  type RecordError,
-  recordErrors,
-} from './record-rules.ts';
+import { CrmFileError, describeRule, issuePath, member, type RecordError } from './record-errors.ts';
+import { duplicateErrors, LOCAL_HOST, overlapErrors, recordErrors } from './record-rules.ts';
 
 export interface CrmFile extends CrmRecords {
   /** Values of secrets by name, which only the local service reads. */

@@ -10,7 +10,7 @@ import {
 } from '../../lib/records/crm-records.ts';
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Form, FormSchema } from '../../lib/validators/form.ts';
-import { describeRule, issuePath, type RecordError } from './record-rules.ts';
+import { describeRule, issuePath, type RecordError } from './record-errors.ts';
 
 /** The CRM's records. Any member of a CRM file may be absent. */
 export interface CrmRecords {

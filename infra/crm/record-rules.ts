@@ -6,42 +6,9 @@ import { type Connection, isManagerGroup, loginsOverlap } from '../../lib/record
 import { crmKey } from '../../lib/records/crm-table.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
-import { LanguageSchema, listViolations } from '../../lib/validators/primitives.ts';
+import { LanguageSchema } from '../../lib/validators/primitives.ts';
 import { KINDS, type LocatedRecord, type LocatedRecordMap } from './crm-items.ts';
-
-/** One error of a CRM file: its place, such as `clients[3].email`, and the rule it breaks. Never a value. */
-export interface RecordError {
-  path: string;
-  rule: string;
-}
-
-export class CrmFileError extends Error {
-  override readonly name = 'CrmFileError';
-  readonly errors: readonly RecordError[];
-
-  constructor(errors: readonly RecordError[]) {
-    super(errors.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
-    this.errors = errors;
-  }
-}
-
-/** The path of an issue, below `base`. */
-export function issuePath(base: string, issue: v.BaseIssue<unknown>): string {
-  return (issue.path ?? []).reduce((path, { key }) => member(path, key), base);
-}
-
-/** The path of a member: `clients[3].email`, `local_secrets["platform/x"]`. */
-export function member(path: string, key: unknown): string {
-  if (typeof key === 'number') return `${path}[${key}]`;
-  if (!/^[A-Za-z_]\w*$/.test(String(key))) return `${path}[${JSON.stringify(String(key))}]`;
-  return path === '' ? String(key) : `${path}.${String(key)}`;
-}
-
-/** Our description of the rule: the library's messages quote the value. */
-export function describeRule(issue: v.BaseIssue<unknown>): string {
-  if (issue.expected === 'never') return 'is not known';
-  return listViolations([issue])[0]?.detail ?? 'is not valid';
-}
+import { member, type RecordError } from './record-errors.ts';
 
 /** The host of a connection to a simulated server of the local service. */
 export const LOCAL_HOST = 'local';

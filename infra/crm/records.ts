@@ -4,7 +4,7 @@ import { addRecords, readTable, removeRecords } from './change.ts';
 import { CommandError, counted, indented, printableLine, type Terminal, wrong } from './command.ts';
 import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
 import { CRM_KINDS, type CrmKind, type CrmRecords } from './crm-items.ts';
-import { CrmFileError } from './record-rules.ts';
+import { CrmFileError } from './record-errors.ts';
 import type { Target } from './target.ts';
 
 interface ChangeOptions {

@@ -6,7 +6,7 @@ import { deploymentEntries, variableName } from '../../lib/validators/deployment
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
-import { CrmFileError } from '../crm/record-rules.ts';
+import { CrmFileError } from '../crm/record-errors.ts';
 import { allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';

@@ -1,16 +1,11 @@
 import { BODY_LIMITS } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
-import {
-  MAX_DOCUMENT_BYTES,
-  MAX_DOCUMENTS,
-  MAX_DOCUMENTS_BYTES,
-  MAX_JSON_BYTES,
-  MEGABYTE,
-} from '../../lib/validators/field-values.ts';
+import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { list, table } from './json.ts';
 import { problemTable } from './problems.ts';
+import { documentSizes } from './schemas.ts';
 
 /** The text above all operations, as Markdown. */
 export function description(): string {
@@ -71,11 +66,6 @@ function sentence<Name extends RegistrationLimit>(name: Name): string {
 /** A number of bytes, for people. */
 export function bytes(count: number): string {
   return `${count.toLocaleString('en')} bytes`;
-}
-
-/** How many documents a registration may have, and how large they may be. */
-export function documentSizes(): string {
-  return `${MAX_DOCUMENTS} documents, of ${MAX_DOCUMENT_BYTES / MEGABYTE} MB each and ${MAX_DOCUMENTS_BYTES / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
 }
 
 /** How large a registration may be, as Markdown. */

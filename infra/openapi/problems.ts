@@ -3,7 +3,6 @@ import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { EXTENSIONS, type OperationId } from '../routes.ts';
 import { problemExample } from './examples.ts';
 import { type JsonObject, ref, table } from './json.ts';
-import { problemName } from './schemas.ts';
 
 const REGISTRATION = ['requestRegistration'] as const;
 const CONFIRMATION = ['confirmRegistration'] as const;
@@ -320,4 +319,9 @@ function schemaChoice(names: readonly string[]): JsonObject {
     ref('schemas', problemName(type)).$ref,
   ]);
   return { oneOf: references, discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) } };
+}
+
+/** `validation_failed` → `ValidationFailed`. */
+export function problemName(type: ProblemType): string {
+  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

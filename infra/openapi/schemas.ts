@@ -1,14 +1,20 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { ConfirmationBodySchema } from '../../lib/validators/confirmation.ts';
-import { MAX_DEPTH, MAX_JSON_CHARACTERS } from '../../lib/validators/field-values.ts';
+import {
+  MAX_DEPTH,
+  MAX_DOCUMENT_BYTES,
+  MAX_DOCUMENTS,
+  MAX_DOCUMENTS_BYTES,
+  MAX_JSON_CHARACTERS,
+  MEGABYTE,
+} from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { MAX_VIOLATIONS, RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
-import { documentSizes } from './description.ts';
 import { type Json, type JsonObject, jsonSchema, ref, table } from './json.ts';
-import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, problemStatuses } from './problems.ts';
+import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, problemName, problemStatuses } from './problems.ts';
 
 /**
  * `#/components/schemas` of the document. Every object has a name: generators give inline objects names of their own,
@@ -119,11 +125,6 @@ function customFieldDescription(): string {
   return `The value of a field of the registration form, under the field's key. The field's type in the form decides the format:\n\n${table(['Field type', 'JSON value', 'Rule'], rows)}`;
 }
 
-/** `validation_failed` → `ValidationFailed`. */
-export function problemName(type: ProblemType): string {
-  return type.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
 /** The members that only some problems have. */
 const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
   detail: { type: 'string', description: 'A sentence about this occurrence; never a value that was sent.' },
@@ -202,4 +203,9 @@ function violationSchemas(): JsonObject {
       required: ['rule', 'detail'],
     },
   };
+}
+
+/** How many documents a registration may have, and how large they may be. */
+export function documentSizes(): string {
+  return `${MAX_DOCUMENTS} documents, of ${MAX_DOCUMENT_BYTES / MEGABYTE} MB each and ${MAX_DOCUMENTS_BYTES / MEGABYTE} MB together when decoded (1 MB is 1024² bytes)`;
 }

@@ -9,6 +9,7 @@ import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
+import type { StackRights } from './synthesis.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -117,19 +118,6 @@ const stackRights = rightsCache(join(ROOT, '.local', 'rights'), sourcesHash, asy
   const { synthesizeRights } = await import('./synthesis.ts');
   return synthesizeRights(settings);
 });
-
-/** The rights of a stack's functions, with the references of its template. */
-export interface StackRights {
-  /** The types of its resources, by logical id. */
-  types: Readonly<Record<string, string>>;
-  /** By the function's name. */
-  functions: Readonly<Record<string, FunctionRights>>;
-}
-
-export interface FunctionRights {
-  variables: Readonly<Record<string, unknown>>;
-  statements: readonly unknown[];
-}
 
 type Settings = Readonly<Record<string, unknown>>;
 type Synthesize = (settings: Settings) => StackRights | Promise<StackRights>;

@@ -8,7 +8,19 @@ import { constructName } from '../../constructs/functions.ts';
 import { EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../../routes.ts';
 import { ServiceStack } from '../../service-stack.ts';
 import { readSettings } from '../../settings.ts';
-import type { FunctionRights, StackRights } from './stack-rights.ts';
+
+/** The rights of a stack's functions, with the references of its template. */
+export interface StackRights {
+  /** The types of its resources, by logical id. */
+  types: Readonly<Record<string, string>>;
+  /** By the function's name. */
+  functions: Readonly<Record<string, FunctionRights>>;
+}
+
+interface FunctionRights {
+  variables: Readonly<Record<string, unknown>>;
+  statements: readonly unknown[];
+}
 
 /** Everything slow that is not part of the template is disabled. */
 const BARE: AppProps = {

@@ -2,7 +2,8 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { rightsCache, type StackRights, sourcesHash } from '../../../../infra/local/rights/stack-rights.ts';
+import { rightsCache, sourcesHash } from '../../../../infra/local/rights/stack-rights.ts';
+import type { StackRights } from '../../../../infra/local/rights/synthesis.ts';
 
 let folder: string;
 beforeEach(async () => {
