@@ -12,8 +12,12 @@ import { secretReader } from '../../../lib/aws/secrets.ts';
 const ALLOWED = 'http://register.example';
 const LISTENING = 'tracing:net.server.listen:asyncEnd';
 let service: LocalService;
-/** The ports that the service listens on. */
-const ports = new Set<number>();
+interface Listener {
+  port: number;
+  secure: boolean;
+}
+/** The ports of the service that answer over HTTP or HTTPS. */
+let listeners: Listener[] = [];
 
 beforeAll(async () => {
   const servers: TcpServer[] = [];
@@ -21,15 +25,18 @@ beforeAll(async () => {
   subscribe(LISTENING, note);
   service = await startService({ allowedOrigins: [ALLOWED] });
   unsubscribe(LISTENING, note);
-  for (const server of servers) ports.add((server.address() as AddressInfo).port);
+  const ports = new Set(servers.map((server) => (server.address() as AddressInfo).port));
+  const tried = [...ports].flatMap((port) => [false, true].map((secure) => ({ port, secure })));
+  const answers = await Promise.all(tried.map((one) => ask(one, { host: 'localhost' })));
+  listeners = tried.filter((_, index) => answers[index] !== undefined);
 });
 afterAll(() => service.close());
 
 /** The answer to a request over HTTP or HTTPS; undefined if the port has neither. */
-function ask(port: number, headers: Record<string, string>, secure: boolean) {
+function ask({ port, secure }: Listener, headers: Record<string, string>) {
   const options = { host: '127.0.0.1', port, path: '/', headers, rejectUnauthorized: false, agent: false } as const;
   return new Promise<{ refused: boolean; cors: string[] } | undefined>((resolve) => {
-    (secure ? secureRequest : request)({ ...options, timeout: 500 }, async (response) => {
+    (secure ? secureRequest : request)({ ...options, timeout: 5_000 }, async (response) => {
       const cors = Object.keys(response.headers).filter((name) => name.startsWith('access-control'));
       const body = await text(response);
       resolve({ refused: response.statusCode === 403 && body === '{"message":"Forbidden"}', cors });
@@ -42,16 +49,14 @@ function ask(port: number, headers: Record<string, string>, secure: boolean) {
   });
 }
 
-async function answersOf(headers: Record<string, string>) {
-  const asked = [...ports].flatMap((port) => [false, true].map((secure) => ask(port, headers, secure)));
-  return (await Promise.all(asked)).filter((answer) => answer !== undefined);
+function answersOf(headers: Record<string, string>) {
+  return Promise.all(listeners.map((one) => ask(one, headers)));
 }
 
 describe('every listener of the local service', () => {
-  it('that speaks HTTP answers this machine', async () => {
-    const answers = await answersOf({ host: 'localhost' });
-    expect(answers.length).toBeGreaterThanOrEqual(Object.keys(service.standIns).length + 4);
-    expect(answers).toEqual(answers.map(() => ({ refused: false, cors: [] })));
+  it('with HTTP answers this machine', async () => {
+    expect(listeners.length).toBeGreaterThanOrEqual(Object.keys(service.standIns).length + 4);
+    expect(await answersOf({ host: 'localhost' })).toEqual(listeners.map(() => ({ refused: false, cors: [] })));
   });
 
   it.each<[string, Record<string, string>]>([
@@ -63,8 +68,7 @@ describe('every listener of the local service', () => {
     // `gateway.test.ts` shows that it may call the routes for pages.
     ['a page that may register people', { host: 'localhost', origin: ALLOWED }],
   ])('refuses %s', async (_, headers) => {
-    const answers = await answersOf(headers);
-    expect(answers).toEqual(answers.map(() => ({ refused: true, cors: [] })));
+    expect(await answersOf(headers)).toEqual(listeners.map(() => ({ refused: true, cors: [] })));
   });
 });
 
