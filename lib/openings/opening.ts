@@ -32,13 +32,18 @@ export async function openTradingAccount(
 ): Promise<Answer<TradingAccountAnswer>> {
   const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
   const reads = startReads(dependencies, version, request, telemetry, times);
+  let isConnecting = true;
+  const onEnd = () => {
+    isConnecting = false;
+  };
+  reads.ready.then(onEnd, onEnd);
   try {
     const keys = await dependencies.keys(times.signal);
     const claim = await claimOperation(dependencies, version, request, keys, times.signal);
     return await answer({ dependencies, version, request, telemetry, times, reads, keys, claim });
   } finally {
-    // A session that is still being opened was not needed.
-    times.leavePlatform();
+    // A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call.
+    if (isConnecting) times.leavePlatform();
   }
 }
 
