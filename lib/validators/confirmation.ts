@@ -3,7 +3,7 @@ import { INVALID_PHONE } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
-import { PhoneSchema, parsePhone } from './phone.ts';
+import { PhoneSchema, parsedPhone } from './phone.ts';
 import { closedObject, described, isObject, issuePath, listViolations, rule } from './primitives.ts';
 
 /** Bytes of the largest body of a confirmation. */
@@ -54,7 +54,7 @@ export const ConfirmationRequestSchema = v.pipeAsync(
   v.rawCheckAsync(checkPhone),
   v.transformAsync(async ({ otp_type: channel, code, password, ...body }): Promise<Confirmed> => {
     if ('email' in body) return { channel, address: emailKey(body.email), code, password };
-    const parsed = await parsePhone(body.phone.country_code, body.phone.number);
+    const parsed = await parsedPhone(body.phone);
     if (parsed === undefined) throw new TypeError('The rules let no such phone pass.');
     return { channel, address: parsed.e164, code, password };
   }),
@@ -77,7 +77,6 @@ function checkSharedFields({ dataset, addIssue }: BodyContext): void {
 async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
   const body: unknown = dataset.value;
   if (!isObject(body) || !isPhoneChannel(body.otp_type) || !v.is(PhoneSchema, body.phone)) return;
-  const { country_code, number } = body.phone;
-  if ((await parsePhone(country_code, number)) !== undefined) return;
+  if ((await parsedPhone(body.phone)) !== undefined) return;
   addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
 }

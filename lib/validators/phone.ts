@@ -51,6 +51,18 @@ export async function parsePhone(countryCode: string, number: string): Promise<P
   return { e164: `+${parsed.number.slice(1)}`, country: parsed.country, type: parsed.getType() };
 }
 
+type Phone = { country_code?: string; number?: string };
+
+/** Each phone is parsed once: this is the slowest rule. */
+const phonesSeen = new WeakMap<Phone, ReturnType<typeof parsePhone>>();
+
+/** Parses a phone of a request; several rules may ask for it. */
+export function parsedPhone(phone: Phone): ReturnType<typeof parsePhone> {
+  const found = phonesSeen.get(phone) ?? parsePhone(phone.country_code ?? '', phone.number ?? '');
+  phonesSeen.set(phone, found);
+  return found;
+}
+
 const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE']);
 
 /**

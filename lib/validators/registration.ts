@@ -14,7 +14,7 @@ import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type Form, type FormField } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
-import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsePhone } from './phone.ts';
+import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsedPhone } from './phone.ts';
 import {
   type BodyViolation,
   closedObject,
@@ -206,17 +206,6 @@ async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCoun
     const message = rule('country_not_served', 'must be of a country that is served');
     addIssue({ message, path: issuePath('phone', 'country_code') });
   }
-}
-
-type Phone = { country_code?: string; number?: string };
-
-/** Each phone is parsed once: this is the slowest rule. */
-const phonesSeen = new WeakMap<Phone, ReturnType<typeof parsePhone>>();
-
-async function parsedPhone(phone: Phone): ReturnType<typeof parsePhone> {
-  const found = phonesSeen.get(phone) ?? parsePhone(phone.country_code ?? '', phone.number ?? '');
-  phonesSeen.set(phone, found);
-  return found;
 }
 
 function objectMembers(value: unknown): Record<string, unknown> {

@@ -50,9 +50,9 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
   const form = RECORDS.forms.find(({ id }) => id === body.form_id);
   if (form === undefined) throw new Error(`No form has the id ${body.form_id}.`);
   const custom = await checkCustomFields(form, body.members);
-  if (!custom.ok) return { errors: custom.violations };
-  const errors = await s3Documents('documents').inspect(custom.documents);
-  if (errors.length > 0) return { errors };
+  const wrongDocuments = await s3Documents('documents').inspect(custom.documents);
+  if (!custom.ok) return { errors: [...custom.violations, ...wrongDocuments] };
+  if (wrongDocuments.length > 0) return { errors: wrongDocuments };
   const { email, type, name, form_id, referrer_id, language } = body;
   return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields } };
 }
