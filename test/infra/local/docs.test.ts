@@ -28,6 +28,11 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
     await operation().locator('.execute').waitFor();
   });
 
+  it('fits a phone, unfolded', async () => {
+    await browser.page.setViewportSize({ width: 390, height: 900 });
+    expect(await browser.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+  });
+
   it('follows the color scheme of the system', async () => {
     const isDark = () => browser.page.evaluate('document.documentElement.classList.contains("dark-mode")');
     await browser.page.emulateMedia({ colorScheme: 'dark' });
