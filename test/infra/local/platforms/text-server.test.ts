@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startTextServer, type TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
@@ -118,6 +119,37 @@ describe('The plug-in', () => {
     }
     server.faults.set({ kind: 'refused', times: 1 });
     expect([(await talk(server.port, command())).text, server.accounts()]).toEqual(['', []]);
+  });
+});
+
+describe('The gateway', () => {
+  const gateway = (options: Partial<TextServerOptions> = {}) => start({ dialect: 'interface-gateway', ...options });
+  const order = (changes: Changes = {}) => command({ GROUP: 'standard', ...changes });
+
+  it('gives a login once, and never one that exists', async () => {
+    const server = await gateway();
+    server.populate({ group: 'standard', from: 800_000, count: 1_000 });
+    await talk(server.port, order({ LOGIN: '42' }));
+    for (const LOGIN of ['42', '800999', '2147483648']) {
+      expect((await talk(server.port, order({ LOGIN }))).text).toBe('ERROR\r\naccount create failed\r\nend');
+    }
+    expect(server.accounts().map(({ login }) => login)).toEqual([42]);
+  });
+
+  it.each([
+    ['checks logins', {}, 'CHKACCOUNT', 'LOGIN=42', 'OK\r\nuser check successful\r\nend'],
+    ['checks logins', {}, 'CHKACCOUNT', 'LOGIN=43', 'ERROR\r\nuser check failed\r\nend'],
+    ['checks logins', {}, 'CHKACCOUNT', '', 'ERROR\r\nmiss LOGIN\r\nend'],
+    ['checks passwords', {}, 'CHECKPASS', 'LOGIN=42|PASSWORD=Master77', 'OK\r\npassword is right\r\nend'],
+    ['checks passwords', {}, 'CHECKPASS', 'LOGIN=42|PASSWORD=Inv88x', 'ERROR\r\npassword is wrong\r\nend'],
+    ['may refuse', { accountCheck: 'refused' }, 'CHKACCOUNT', 'LOGIN=42', 'ERROR\r\ninvalid CMD\r\nend'],
+    ['may refuse', { passwordCheck: 'refused' }, 'CHECKPASS', 'LOGIN=42|PASSWORD=x', 'ERROR\r\ninvalid CMD\r\nend'],
+    ['may be silent', { accountCheck: 'silent' }, 'CHKACCOUNT', 'LOGIN=42', 'silent'],
+  ] as const)('%s: %j, %s %s', async (_, options, verb, parameters, answer) => {
+    const server = await gateway(options);
+    await talk(server.port, order({ LOGIN: '42' }));
+    const asked = talk(server.port, `W${verb} MASTER=m4ster|${parameters}\nQUIT\n`).then(({ text }) => text);
+    expect(await Promise.race([asked, sleep(answer === 'silent' ? 150 : 5_000, 'silent')])).toBe(answer);
   });
 });
 

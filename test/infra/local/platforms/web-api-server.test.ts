@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import Metatrader from 'mt5-sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -46,13 +47,14 @@ function client(server: WebApiServer) {
     return call(`/api/auth/answer?srv_rand_answer=${proof}&cli_rand=4db98fec17aab4dc5a240bdc659e8395`);
   }
 
+  const isConnected = () => Object.keys({ ...agent.sockets, ...agent.freeSockets }).length > 0;
   const retcode = async (path: string, body?: unknown) => (await call(path, body)).json.retcode;
-  return { call, retcode, logIn };
+  return { call, retcode, logIn, isConnected };
 }
 
 /** A simulated server, and a client that has a session with it. */
-async function loggedIn() {
-  const server = await testServer();
+async function loggedIn(options: Parameters<typeof testServer>[0] = {}) {
+  const server = await testServer(options);
   const caller = client(server);
   await caller.logIn();
   return { server, ...caller };
@@ -95,6 +97,21 @@ describe('a session of the simulated server', () => {
     expect(await call('/api/test/access')).toMatchObject(FORBIDDEN);
     expect((await logIn({ login: 7 })).json.retcode).toMatch(/^1001 /);
     expect((await logIn({ version: 483 })).json.retcode).toMatch(/^1010 /);
+  });
+
+  it('ends after its idle timeout', async () => {
+    const { call, isConnected } = await loggedIn({ idleMs: 1_000 });
+    for (let ping = 0; ping < 4; ping += 1) {
+      await sleep(300);
+      expect(await call('/api/test/access')).toMatchObject({ status: 200 });
+    }
+    await expect.poll(isConnected).toBe(false);
+  });
+
+  it('ends with quit', async () => {
+    const { call, retcode } = await loggedIn();
+    expect(await retcode('/api/quit')).toBe('0 Done');
+    expect(await call('/api/test/access')).toMatchObject(FORBIDDEN);
   });
 });
 
@@ -140,6 +157,37 @@ describe('the commands of the simulated server', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
+  it('logins are listed by group, bulk accounts too, which can be looked up', async () => {
+    const { call, retcode, server } = await loggedIn({ groups: [{ name: 'real\\a' }, { name: 'demo' }] });
+    for (const Group of ['real\\a', 'demo']) await call('/api/user/add', { ...USER, Group });
+    server.populate({ group: 'real\\b', from: 6_000, count: 2 });
+    const logins = async (groups: string) => (await call(`/api/user/logins?group=${groups}`)).json.answer;
+    expect(await logins('real%5Ca,demo')).toEqual(['5001', '5002']);
+    expect(await logins('real*')).toEqual(['6000', '6001', '5001']);
+    expect(await logins('none')).toEqual([]);
+    expect((await call('/api/user/get?login=6001')).json.answer).toMatchObject({ Login: '6001', Name: 'Client 6001' });
+    expect(await retcode('/api/user/get?login=6002')).toBe('13 Not found');
+    expect(await retcode('/api/user/add', { ...USER, Group: 'demo', Login: '6000' })).toMatch(/^3004 /);
+    expect(server.accounts()).toHaveLength(2);
+  });
+
+  it.each([
+    ['group/get?group=none', '13 Not found'],
+    ['group/get?group=real%5Cclosed', '8 Not enough permissions'],
+    ['group/get?group=real%5Cstandard', '0 Done'],
+    ['user/check_password?login=5001&type=investor&password=Inve5tor%23wd', '0 Done'],
+    ['user/check_password?login=5001&type=main&password=Inve5tor%23wd', '3006 Invalid account password'],
+    ['trade/balance?login=5001&type=2&balance=-1', '10019 Not enough money'],
+    ['trade/balance?login=5001&type=2&balance=1000000001', '4005 Money limit reached'],
+    ['trade/balance?login=5001&type=1&balance=1', '3 Invalid parameters'],
+    ['trade/balance?login=5001&type=2&balance=x', '3 Invalid parameters'],
+    ['trade/balance?login=1&type=2&balance=1', '13 Not found'],
+  ])('%s is answered with %s', async (command, code) => {
+    const { call, retcode } = await loggedIn();
+    await call('/api/user/add', USER);
+    expect(await retcode(`/api/${command}`)).toBe(code);
+  });
+
   it('every value survives the way through a query', async () => {
     const alphabet = fc.constantFrom('\\', '=', '|', '\n', '&', '+', '%', ' ', 'a', 'é', '🙂', '#');
     await fc.assert(
@@ -167,5 +215,18 @@ describe('the commands of the simulated server', () => {
     const deposit = { login: 5_001, type: 2, balance: 50, comment: 'gift' };
     expect(await sdk.trade.updateTradeBalanceGet(deposit)).toEqual({ Ticket: '1' });
     expect(server.accounts()).toMatchObject([{ login: 5_001, balance: 50 }]);
+  });
+});
+
+describe('a fault', () => {
+  it('of authentication counts its calls, and waits while commands come', async () => {
+    const { server, retcode, logIn } = await loggedIn();
+    server.faults.set({ kind: 'retcode', code: 1012, times: 2, step: 'authentication' });
+    expect(await retcode('/api/user/get?login=1')).toBe('13 Not found');
+    for (let tries = 0; tries < 2; tries += 1) expect((await logIn()).json.retcode).toMatch(/^1012 /);
+    expect((await logIn()).json.retcode).toBe('0 Done');
+    server.faults.set({ kind: 'refused', times: 1, step: 'authentication' });
+    expect(await logIn()).toMatchObject(FORBIDDEN);
+    expect(server.faults.list()).toEqual([]);
   });
 });
