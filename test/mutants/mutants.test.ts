@@ -47,7 +47,7 @@ describe('The tests of a file', () => {
     const { light, heavy } = related('lib/validators/registration.ts');
     expect(light[0]).toBe('test/lib/validators/registration.test.ts');
     expect(light).toContain('test/specification/fields.test.ts');
-    expect(heavy).toContain('test/specification/registration.test.ts');
+    expect(heavy).toContain('test/specification/http.test.ts');
   });
 });
 

@@ -9,47 +9,44 @@ function ofVersion(operation: Version): ErrorCase[] {
   const demo = DEMO_PLACES[operation];
   const onDemo = { connection_id: demo.connection_id, group: demo.group };
   const strict = operation === 'tp5' ? 'real\\strict' : 'strict';
-  const stands = (name: string, rule: string) => ({ row: `2.3 ${name}, ${operation}`, rule });
+  const field = (name: string, rule: string) => `2.3 ${name}, ${operation}: ${rule}`;
   const notFound = `400 ${operation}_connection_not_found` as const;
   const platformFault = (kind: ServiceFault[1]['kind']): ServiceFault => [connection_id, { kind, times: MANY_TIMES }];
   return [
     error(operation, notFound, 'a connection_id that no connection has', {
       body: { connection_id: 'nowhere' },
-      stands: {
-        row: `7 ${operation}_connection_not_found`,
-        rule: 'no connection is found for the given connection_id',
-      },
+      breaks: `7 ${operation}_connection_not_found: no connection is found for the given connection_id`,
     }),
     error(operation, notFound, `a connection_id of ${other}`, {
       body: { connection_id: PLACES[other].connection_id },
-      stands: stands('connection_id', 'id of a trading-platform server as given by this API'),
+      breaks: field('connection_id', 'id of a trading-platform server as given by this API'),
     }),
     error(operation, '404 user_not_found', 'a user_id that no client has', {
       userId: 'NOSUCHID',
-      stands: stands('user_id', 'unique id of the client'),
+      breaks: field('user_id', 'unique id of the client'),
     }),
     error(operation, '404 user_not_found', 'a referral code as the user_id', {
       userId: CLIENT.referral_code,
-      stands: { row: `1 ${operation} account`, rule: 'for an existing client, identified by user_id' },
+      breaks: `1 ${operation} account: for an existing client, identified by user_id`,
     }),
     error(operation, '400 rebate_user_not_found', 'a rebate_user_id that no client has', {
       body: { rebate_user_id: 'NOSUCHID' },
-      stands: stands('rebate_user_id', 'CRM user that receives the commission'),
+      breaks: field('rebate_user_id', 'CRM user that receives the commission'),
     }),
     error(operation, '400 account_type_not_found', 'an account_type_id that no account type has', {
       body: { account_type_id: 'NOSUCHID' },
-      stands: stands('account_type_id', 'account type of the CRM'),
+      breaks: field('account_type_id', 'account type of the CRM'),
     }),
     error(operation, '400 account_type_not_found', `an account_type_id of ${other}`, {
       body: { account_type_id: DEMO_PLACES[other].funded },
     }),
     error(operation, '400 account_type_required', 'no account_type_id on a demo connection', {
       body: onDemo,
-      stands: stands('account_type_id', 'required when creating and funding a demo account'),
+      breaks: field('account_type_id', 'required when creating and funding a demo account'),
     }),
     error(operation, '400 group_not_found', 'a group that the connection does not offer', {
       body: { group: 'raw' },
-      stands: stands('group', 'platform group name'),
+      breaks: field('group', 'platform group name'),
     }),
     error(operation, '400 group_not_found', 'a group that the platform does not know', {
       body: {
@@ -74,7 +71,7 @@ function ofVersion(operation: Version): ErrorCase[] {
     error(operation, '502 platform_refused', 'a platform that refuses us', { fault: platformFault('refused') }),
     error(operation, '413 payload_too_large', 'a body of 65,537 bytes', {
       raw: '{}'.padEnd(65_537),
-      stands: { row: '8 size limits', rule: `decided: a ${operation} account of 64 KB` },
+      breaks: `8 size limits: decided: a ${operation} account of 64 KB`,
     }),
   ];
 }
@@ -82,6 +79,10 @@ function ofVersion(operation: Version): ErrorCase[] {
 const retcode = (code: number, after = 0): ServiceFault => ['tp5-live', { kind: 'retcode', code, times: 1, after }];
 
 const OF_ONE_VERSION: readonly ErrorCase[] = [
+  error('tp4', '400 validation_failed', 'a leverage that the platform does not offer', {
+    fault: ['tp4-gateway', { kind: 'retcode', code: 9001, times: 1 }],
+    violations: listed('not_offered@#/leverage'),
+  }),
   error('tp5', '503 login_range_exhausted', 'a platform that has no login left', { fault: retcode(3002) }),
   error('tp5', '503 account_limit_reached', 'a platform that has no license left', { fault: retcode(3007) }),
   error('tp5', '400 validation_failed', 'a login that is reserved on another server of the platform', {

@@ -10,13 +10,15 @@ import type { World } from './world.ts';
 /** A service or a connection, and its violation. */
 export type ServiceFault = [target: string, fault: Fault];
 
+/** Status and type of a problem, as `404 user_not_found`. */
+type Answered = `${number} ${ProblemType}`;
+
 /** One case of the table of errors: a request, and its violation. */
 export interface ErrorCase extends Change {
-  /** A row of the specification that it covers, next to the contract's table of errors. */
-  stands?: { row: string; rule: string };
+  /** The place in the specification that it covers, next to the contract's table of errors. */
+  breaks?: string;
   says: string;
-  status: number;
-  type: ProblemType;
+  answer: Answered;
   /** The whole body. */
   raw?: string;
   /** The violation of the local service. */
@@ -31,15 +33,8 @@ export interface ErrorCase extends Change {
 /** Enough calls fail that every retry fails too. */
 export const MANY_TIMES = 1_000;
 
-/** @param answer status and type, as `404 user_not_found` */
-export function error(
-  operation: Operation,
-  answer: `${number} ${ProblemType}`,
-  says: string,
-  more: Partial<ErrorCase> = {},
-): ErrorCase {
-  const [status = '', type = ''] = answer.split(' ');
-  return { operation, says, status: Number(status), type: type as ProblemType, ...more };
+export function error(operation: Operation, answer: Answered, says: string, more: Partial<ErrorCase> = {}): ErrorCase {
+  return { operation, answer, says, ...more };
 }
 
 /** One case, with its rows. */
@@ -55,14 +50,40 @@ export interface Case {
 
 type Run = Case['run'];
 
-/** It keeps a rule of a row. */
-export function keeps(row: string, rule: string, sentence: string, run: Run): Case {
-  return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: true }], run };
+/** Cases that belong together. */
+export interface Section {
+  title: string;
+  /** True: the cases are independent and can run in parallel. */
+  concurrent?: boolean;
+  cases: readonly Case[];
 }
 
-/** It breaks a rule of a row, and is refused. */
-export function breaks(row: string, rule: string, sentence: string, run: Run): Case {
-  return { title: `${row}: ${rule} — ${sentence}`, stands: [{ row, rule, kept: false }], run };
+/** Sections that run with one service. */
+export interface Part {
+  title: string;
+  /** Settings of the service, next to the usual ones. */
+  environment?: Readonly<Record<string, string>>;
+  sections: readonly Section[];
+}
+
+/** Places in the specification: a row and what its columns say, as `2.1 email: email format`. */
+type Places = string | readonly string[];
+
+function standsOf(places: Places, kept: boolean): Stand[] {
+  return [places].flat().map((place) => {
+    const [row = '', ...rule] = place.split(': ');
+    return { row, rule: rule.join(': '), kept };
+  });
+}
+
+/** It keeps what the specification says there. */
+export function keeps(places: Places, sentence: string, run: Run): Case {
+  return { title: `${[places].flat().join('; ')} — ${sentence}`, stands: standsOf(places, true), run };
+}
+
+/** It breaks what the specification says there, and is refused. */
+export function breaks(places: Places, sentence: string, run: Run): Case {
+  return { title: `${[places].flat().join('; ')} — ${sentence}`, stands: standsOf(places, false), run };
 }
 
 /** It covers no row of the specification, but our own decision. */
@@ -72,15 +93,14 @@ export function decided(title: string, run: Run): Case {
 
 /** It is answered with an error of the contract's table. */
 export function meets(
-  problem: Pick<ErrorCase, 'status' | 'type' | 'says' | 'operation' | 'stands' | 'violations'>,
+  problem: Pick<ErrorCase, 'answer' | 'says' | 'operation' | 'breaks' | 'violations'>,
   run: Run,
 ): Case {
-  const { status, type, says, operation, stands, violations = [] } = problem;
-  const row = stands === undefined ? '' : `${stands.row}: ${stands.rule} — `;
+  const { answer, says, operation, breaks: place, violations = [] } = problem;
   return {
-    title: `${row}${operation}: ${says} is answered with ${status} ${type}`,
-    stands: stands === undefined ? [] : [{ ...stands, kept: false }],
-    error: `${status} ${type}`,
+    title: `${place === undefined ? '' : `${place} — `}${operation}: ${says} is answered with ${answer}`,
+    stands: place === undefined ? [] : standsOf(place, false),
+    error: answer,
     broken: violations.map(({ rule }) => rule),
     run,
   };
@@ -88,9 +108,10 @@ export function meets(
 
 /** A value of a field: accepted, or refused with exactly these violations, and nothing is done. */
 export function ofField({ row, rule, says, violations, ...change }: FieldCase): Case {
-  if (violations.length === 0) return keeps(row, rule, `${says} is accepted`, (world) => accepted(world, change));
+  if (violations.length === 0)
+    return keeps(`${row}: ${rule}`, `${says} is accepted`, (world) => accepted(world, change));
   const words = violations.map((violation) => `${violation.rule} at ${place(violation)}`).join(', ');
-  const refused = breaks(row, rule, `${says} is refused with ${words}`, async (world) => {
+  const refused = breaks(`${row}: ${rule}`, `${says} is refused with ${words}`, async (world) => {
     const before = doneSoFar(world);
     checkViolations(await call(world, change), violations);
     expect(doneSoFar(world)).toEqual(before);
@@ -98,15 +119,27 @@ export function ofField({ row, rule, says, violations, ...change }: FieldCase): 
   return { ...refused, broken: violations.map((violation) => violation.rule) };
 }
 
+/**
+ * Values of fields: the good ones run side by side; the bad ones run one by one, because they check all effects of the
+ * service.
+ */
+export function sideBySide(title: string, cases: readonly Case[]): Section[] {
+  const isGood = ({ stands }: Case) => stands.every(({ kept }) => kept);
+  return [
+    { title: `${title}, what is accepted field by field`, concurrent: true, cases: cases.filter(isGood) },
+    { title: `${title}, what is refused field by field`, cases: cases.filter((one) => !isGood(one)) },
+  ];
+}
+
 /** A case of the table of errors: it gets the expected answer, and nothing is sent or opened. */
 export function ofError(problem: ErrorCase): Case {
-  const { raw, fault, members = {}, violations = [], retryAfter = false, status, type, ...change } = problem;
+  const { raw, fault, members = {}, violations = [], retryAfter = false, answer: expected, ...change } = problem;
   const run = async (world: World) => {
     world.service.outbox.clear();
     const before = accountsSoFar(world);
     const answer = await call(world, change, raw === undefined ? {} : { raw });
-    checkViolations(answer, violations, type, status);
-    if (type !== 'account_outcome_unknown') expect(accountsSoFar(world)).toEqual(before);
+    checkViolations(answer, violations, expected);
+    if (expected !== '504 account_outcome_unknown') expect(accountsSoFar(world)).toEqual(before);
     expect(answer.body).toMatchObject(members);
     if (retryAfter) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(world.service.outbox.list()).toEqual([]);

@@ -36,23 +36,22 @@ export function checkErrors(
   for (const { detail } of errors) expect(detail).toMatch(/^\S.{5,}/);
 }
 
-/** A problem of this status and type with exactly these violations. */
+/** A problem with exactly these violations. */
 export function checkViolations(
   answer: Answer,
   violations: readonly Violation[],
-  type = 'validation_failed',
-  status = 400,
+  expected = '400 validation_failed',
 ): void {
-  checkProblem(answer, status, type);
+  checkProblem(answer, expected);
   checkErrors((answer.body?.errors ?? []) as (Violation & { detail: string })[], violations);
 }
 
-export function checkProblem(answer: Answer, status: number, type: string): void {
-  expect({ status: answer.status, type: answer.body?.type }).toEqual({ status, type });
+/** @param expected status and type, as `404 user_not_found` */
+export function checkProblem({ status, body }: Answer, expected: string): void {
+  expect(`${status} ${body?.type}`).toBe(expected);
 }
 
 /** The gateway's own answer to an unknown route. */
-export function checkNotFound(answer: Answer, method = 'POST'): void {
-  expect(answer.status).toBe(404);
-  expect(answer.text).toBe(method === 'HEAD' ? '' : '{"message":"Not Found"}');
+export function checkNotFound({ status, text }: Answer): void {
+  expect([status, text]).toEqual([404, '{"message":"Not Found"}']);
 }

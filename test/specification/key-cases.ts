@@ -1,9 +1,8 @@
 import { expect } from 'vitest';
 import { bodyOf, call, newKey, newSource } from './caller.ts';
-import { type Case, decided, meets, withFault } from './cases.ts';
+import { type Case, decided, meets, type Section, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { OPERATIONS, type Operation } from './table.ts';
-import type { Section } from './walk.ts';
 
 /** The last call of each operation, and its good answer. */
 const TARGETS = { registration: 'ses', tp5: 'tp5-live', tp4: 'tp4-gateway' } as const;
@@ -25,24 +24,21 @@ function repeated(operation: Operation): Case[] {
       expect([first, again].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true']);
       expect(world.service.outbox.list()).toHaveLength(operation === 'registration' ? 1 : 0);
     }),
-    meets(
-      { operation, says: 'a key with another body', status: 422, type: 'idempotency_key_reused' },
-      async (world) => {
-        const headers = newKey();
-        const source = newSource();
-        const body = bodyOf({ operation });
-        await call(world, { operation, headers, body }, { source });
-        const other = operation === 'registration' ? { name: 'Another' } : { leverage: 200 };
-        const answer = await call(world, { operation, headers, body: { ...body, ...other } }, { source });
-        checkProblem(answer, 422, 'idempotency_key_reused');
-      },
-    ),
+    meets({ operation, says: 'a key with another body', answer: '422 idempotency_key_reused' }, async (world) => {
+      const headers = newKey();
+      const source = newSource();
+      const body = bodyOf({ operation });
+      await call(world, { operation, headers, body }, { source });
+      const other = operation === 'registration' ? { name: 'Another' } : { leverage: 200 };
+      const answer = await call(world, { operation, headers, body: { ...body, ...other } }, { source });
+      checkProblem(answer, '422 idempotency_key_reused');
+    }),
   ];
 }
 
 /** The second request comes during the last call of the first one. */
 function workedOn(operation: Operation): Case {
-  const error = { operation, says: 'a key that is worked on', status: 409, type: 'request_in_progress' } as const;
+  const error = { operation, says: 'a key that is worked on', answer: '409 request_in_progress' } as const;
   return meets(error, async (world) => {
     const change = { operation, headers: newKey(), body: bodyOf({ operation }) };
     const source = newSource();
@@ -51,7 +47,7 @@ function workedOn(operation: Operation): Case {
       const first = call(world, change, { source });
       await expect.poll(() => world.service.faults(target).list()).toEqual([]);
       const second = await call(world, change, { source });
-      checkProblem(second, 409, 'request_in_progress');
+      checkProblem(second, '409 request_in_progress');
       expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
       expect((await first).status).toBe(SUCCESS[operation]);
       expect((await call(world, change, { source })).text).toBe((await first).text);

@@ -1,10 +1,17 @@
 import { FIELDS } from './fields.ts';
-import { PHONE_CHANNELS, type Row, rowsOf, type Stand, VERSIONS, type Version } from './table.ts';
+import { type Operation, PHONE_CHANNELS, type Row, rowsOf, type Stand, VERSIONS, type Version } from './table.ts';
 
 /** The values of all fields, as stands. */
 export const FIELD_VERDICTS: readonly Stand[] = Object.values(FIELDS)
   .flat()
   .map(({ row, rule, violations }) => ({ row, rule, kept: violations.length === 0 }));
+
+/** The rows of section 4. */
+export const ENDPOINTS = {
+  registration: '4.1 registration',
+  tp5: '4.2 tp5 account',
+  tp4: '4.3 tp4 account',
+} as const satisfies Record<Operation, string>;
 
 /** Sections 1, 2.3, 2.4, 4 and 7, of an account. */
 function ofAccounts(version: Version): Row[] {
@@ -26,7 +33,7 @@ function ofAccounts(version: Version): Row[] {
       promises: ['string'],
     })),
     {
-      id: `${version === 'tp5' ? '4.2' : '4.3'} ${version} account`,
+      id: ENDPOINTS[version],
       rules: ['method and path', 'path variable', 'request body', 'the path begins with /public/v1'],
       promises: ['success status 200', 'success body'],
     },
@@ -50,7 +57,7 @@ const BEYOND_FIELDS: readonly Row[] = [
     rules: ['only when a messaging-provider integration is installed'],
   })),
   {
-    id: '4.1 registration',
+    id: ENDPOINTS.registration,
     rules: ['method and path', 'request body', 'the path begins with /public/v1'],
     promises: ['success status 204', 'no body', 'delivered through the channel named by otp_type'],
   },

@@ -1,11 +1,10 @@
 import { expect } from 'vitest';
 import { FRONT_SETTINGS } from '../support/front.ts';
 import { call } from './caller.ts';
-import { decided, error, keeps, meets, ofError } from './cases.ts';
+import { decided, error, keeps, meets, ofError, type Part, type Section } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { accepted } from './promises.ts';
 import { listed, PHONE_CHANNELS } from './table.ts';
-import type { Part, Section } from './walk.ts';
 
 /** A part whose service has settings of its own. */
 interface PartWithSettings extends Part {
@@ -20,7 +19,7 @@ const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
     error(operation, '400 otp_type_unavailable', `${otp_type}, which is not installed,`, {
       body: { otp_type },
       members: { available: ['email'] },
-      stands: { row: `2.1 OTP type ${otp_type}`, rule: 'only when a messaging-provider integration is installed' },
+      breaks: `2.1 OTP type ${otp_type}: only when a messaging-provider integration is installed`,
     }),
   ),
 );
@@ -29,12 +28,12 @@ const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
 const EMAIL_ALONE: PartWithSettings = {
   title: 'The specification, with email as the only channel',
   shows: ['channels'],
-  begin: () => ({ environment: { CHANNELS: 'email' } }),
+  environment: { CHANNELS: 'email' },
   sections: [
     {
       title: '2.1: the channels',
       cases: [
-        keeps('2.1 OTP type email', 'always', 'a mail comes', (world) => accepted(world, { operation })),
+        keeps('2.1 OTP type email: always', 'a mail comes', (world) => accepted(world, { operation })),
         ...NOT_INSTALLED,
       ],
     },
@@ -54,7 +53,7 @@ const NO_PERSON = [
 const WITH_CAPTCHA: PartWithSettings = {
   title: 'The specification, with a captcha',
   shows: ['captcha.hostnames', 'captcha.minScore'],
-  begin: () => ({ environment: { CAPTCHA: JSON.stringify(CAPTCHA) } }),
+  environment: { CAPTCHA: JSON.stringify(CAPTCHA) },
   sections: [
     {
       title: 'The captcha',
@@ -89,9 +88,7 @@ const WITH_CAPTCHA: PartWithSettings = {
 const WITH_FRONT: PartWithSettings = {
   title: 'The specification, with a front',
   shows: [],
-  begin: () => ({
-    environment: { FRONT: JSON.stringify({ ...(JSON.parse(FRONT_SETTINGS.FRONT) as object), only: true }) },
-  }),
+  environment: { FRONT: JSON.stringify({ ...(JSON.parse(FRONT_SETTINGS.FRONT) as object), only: true }) },
   sections: [
     {
       title: 'The front',
@@ -108,13 +105,12 @@ const TO_A_RECIPIENT = meets(
   {
     operation,
     says: 'a second mail within 60 s to the same address in another spelling',
-    status: 429,
-    type: 'too_many_requests',
+    answer: '429 too_many_requests',
   },
   async (world) => {
     await call(world, { operation, body: { email: 'someone@gmail.com' } });
     const again = await call(world, { operation, body: { email: 'S.o.m.e.One+tag@googlemail.com' } });
-    checkProblem(again, 429, 'too_many_requests');
+    checkProblem(again, '429 too_many_requests');
     const seconds = Number(again.headers.get('retry-after'));
     expect([seconds >= 1, seconds <= 60]).toEqual([true, true]);
   },

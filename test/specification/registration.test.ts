@@ -1,4 +1,0 @@
-import { PARTS } from './parts.ts';
-import { walk } from './walk.ts';
-
-walk(PARTS.registration);
