@@ -3,6 +3,7 @@ import {
   DynamoDBClient,
   type DynamoDBClientConfig,
   TransactionCanceledException,
+  TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
@@ -20,7 +21,7 @@ import { AwsFailure } from './failure.ts';
 export type Item = Record<string, unknown>;
 type Key = Record<string, string>;
 
-/** The condition of a write did not hold: nothing was written. */
+/** The condition of a write did not hold, or a transaction is writing its item: nothing was written. */
 export class ConditionFailed extends Error {
   override readonly name = 'ConditionFailed';
   /** In a transaction: the index of the write whose condition failed. */
@@ -183,7 +184,8 @@ async function call<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await send();
   } catch (error) {
-    if (error instanceof ConditionalCheckFailedException) throw new ConditionFailed(error);
+    const isRefused = error instanceof ConditionalCheckFailedException || error instanceof TransactionConflictException;
+    if (isRefused) throw new ConditionFailed(error);
     throw AwsFailure.from(error);
   }
 }

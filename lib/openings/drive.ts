@@ -78,6 +78,7 @@ class Loop {
   /** The login that a write found reserved. */
   #reserved: number | undefined;
   #isAnswered = false;
+  #hasWritten = false;
   #repeats = 0;
   #notice: Promise<void> = Promise.resolve();
 
@@ -92,7 +93,11 @@ class Loop {
     for (;;) {
       if (fact.failure !== undefined) this.#failure = fact.failure;
       if (fact.on === 'opened') this.#isAnswered = true;
-      const { to, step } = decide(this.#held.life, fact, this.#context());
+      const { life } = this.#held;
+      const decision = decide(life, fact, this.#context());
+      const { step } = decision;
+      // Each worker writes before its first command: if it dies, the operation is due, again for a day.
+      const to = decision.to ?? (step === 'send' && !this.#hasWritten ? life : undefined);
       if (to !== undefined) {
         this.#report(to, fact);
         const outcome = await this.#write(to);
@@ -180,6 +185,7 @@ class Loop {
         this.#notice = effects.notify(to.login);
       }
       this.#reserved = undefined;
+      this.#hasWritten = true;
       return 'written';
     } catch (error) {
       // A login to be given up can belong to another operation only after a table was restored. The settler checks it

@@ -93,6 +93,8 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       await request.ready;
       logins = () => chosenLogins(held.nonce, body.login, connection);
       const [first] = logins();
+      const own = platform.keyed ? body.login : undefined;
+      const unseen = own !== undefined && (await requireFree(platform, own, held, times.platformSignal)) === 'silent';
       const plan: Plan = {
         ...buildDetails(request, held.operationId),
         send_email: body.send_email,
@@ -102,10 +104,9 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
         deposit,
         deposit_with_opening: platform.fundsWithOpening,
         master_given: body.master_password !== undefined,
+        unseen,
         server: address(connection),
       };
-      if (platform.keyed && body.login !== undefined)
-        await requireFree(platform, body.login, held, times.platformSignal);
       return { plan, login: platform.keyed ? first : undefined };
     },
 
@@ -146,6 +147,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
     if (sighting !== 'absent' && sighting !== 'silent') {
       throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
     }
+    return sighting;
   }
 }
 
@@ -181,7 +183,8 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
         const { password, given } = await work.master();
         const mark = { operationId: held.operationId, login, masterPassword: password, masterGiven: given };
         const sighting = await server.platform.look(mark, within(LOOK_MS, times.platformSignal));
-        return { on: sighting === 'unmarked' && hasMoved(held, server) ? 'foreign' : sighting };
+        const isUncertain = hasMoved(held, server) || held.plan?.unseen === true;
+        return { on: sighting === 'unmarked' && isUncertain ? 'foreign' : sighting };
       } catch (failure) {
         reportRefusal(failure, work.telemetry);
         return { on: 'unclear' };
@@ -258,8 +261,8 @@ async function publish({ dependencies, held, times, telemetry }: Work, life: Ope
 /** The record of an open account. */
 export function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
-  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, master_given, server, ...details } =
-    plan;
+  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, master_given, ...more } = plan;
+  const { unseen, server, ...details } = more;
   return { ...details, login, opened_at };
 }
 

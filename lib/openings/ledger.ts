@@ -29,7 +29,7 @@ export interface Held {
   life: Life;
   /** Present in the state `sent` and later. */
   plan: Plan | undefined;
-  /** The time right before the first command was sent, in epoch milliseconds. */
+  /** When the state `sent` was last written, which is before a command, in epoch milliseconds. */
   since: number | undefined;
 }
 
@@ -139,6 +139,8 @@ const PlanSchema = v.object({
   deposit_with_opening: v.boolean(),
   /** The caller gave the master password, so it cannot be derived. */
   master_given: v.boolean(),
+  /** The caller's login could not be looked up before the first command. */
+  unseen: v.optional(v.boolean()),
   /** The address of the server that the first command went to. */
   server: v.optional(v.string()),
 });
@@ -265,7 +267,7 @@ async function acquire(
 
 async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
   const { operations, names, transact } = tables;
-  const since = held.since ?? (to.at === 'sent' ? at : undefined);
+  const since = to.at === 'sent' ? at : held.since;
   const next = { ...held, revision: held.revision + 1, life: to, since };
   const state = stateWrite(names.operations, next, at);
   const reservations = reservationWrites(names.logins, held, next);

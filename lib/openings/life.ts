@@ -46,8 +46,8 @@ export type Fact =
   | { on: 'lost'; elsewhere?: boolean }
   /**
    * The platform was asked about the login. `ours`: the account shows this operation's mark. `foreign`: it shows
-   * another operation's id, or refuses our password. `unmarked`: it shows neither. `silent`: the platform cannot say
-   * whether the login exists. `unclear`: the platform did not answer.
+   * another operation's id, refuses our password, or may be older than the operation. `unmarked`: none of these.
+   * `silent`: the platform cannot say whether the login exists. `unclear`: the platform did not answer.
    */
   | { on: 'ours' | 'unmarked' | 'foreign' | 'absent' | 'silent' | 'unclear' }
   /** The result of completing the account. */

@@ -56,12 +56,16 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
   const times = planTimes(now(), stopsAt);
   const { user_id, version, connection_id } = plan;
   const scoped = telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
+  const onUnreadable = (error: unknown) => {
+    scoped.event('OperationNotSettled', { step: 'records', ...describeError(error) });
+    return undefined;
+  };
   const effects = settlerEffects({
     dependencies,
     held,
     times,
     telemetry: scoped,
-    server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped),
+    server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped).catch(onUnreadable),
     async master() {
       if (plan.master_given) return { password: undefined, given: true };
       const { passwords: key } = await dependencies.keys(times.platformSignal);

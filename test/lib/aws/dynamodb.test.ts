@@ -1,7 +1,7 @@
-import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { TransactionCanceledException, TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConditionFailed, type Table, transactions } from '../../../lib/aws/dynamodb.ts';
+import { ConditionFailed, dynamoTable, type Table, transactions } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
@@ -100,4 +100,10 @@ it('A transaction that is canceled without a failed condition is a failure of AW
   });
   const client = { send: () => Promise.reject(canceled) } as unknown as DynamoDBDocumentClient;
   expect(await failure(transactions(client)([], forever))).toBeInstanceOf(AwsFailure);
+});
+
+it('A write during a transaction on its item fails like a condition: somebody else writes the item', async () => {
+  const conflict = new TransactionConflictException({ message: '', $metadata: {} });
+  const client = { send: () => Promise.reject(conflict) } as unknown as DynamoDBDocumentClient;
+  expect(await failure(dynamoTable(client, 'operations').put({ pk: 'a' }, forever))).toBeInstanceOf(ConditionFailed);
 });

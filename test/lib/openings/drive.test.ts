@@ -332,6 +332,23 @@ describe('A later worker', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(events);
   });
 
+  it('makes an operation due again for a day before it repeats the command, although the settler had given up', async () => {
+    const scene = Object.assign(new Scene(), { sends: [lost], takesMs: 9_900 });
+    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    world.now += DAY_MS + 1;
+    await scene.run(held, 'settler');
+    expect(await world.item(held)).not.toHaveProperty('due_at');
+    // This worker dies: its last write does not arrive.
+    const rest: Ledger['rest'] = () => Promise.reject(new AwsFailure('ServiceUnavailable'));
+    scene.ledger = { ...world.ledger, rest };
+    expect(await scene.run(held)).toEqual({ kind: 'unknown' });
+    expect(scene.calls).toEqual([`look ${scene.login}`, `look ${scene.login}`, `send ${scene.login}`]);
+    expect(await world.item(held)).toMatchObject({ due_at: held.leaseUntil });
+    scene.ledger = world.ledger;
+    await scene.run(held, 'settler');
+    expect((await world.item(held))?.due_at).toBeGreaterThan(world.now);
+  });
+
   it('checks again with backoff, at first after a minute and later after an hour', async () => {
     const scene = new Scene();
     const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });

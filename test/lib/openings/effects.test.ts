@@ -16,12 +16,15 @@ interface Scene {
   /** The login that the server answers with. */
   opened?: number;
   plan?: Partial<Plan>;
+  body?: { login: number | undefined };
   notices?: Partial<AccountNotices>;
 }
 
 /** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
-function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, notices = {} }: Scene = {}) {
+function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, body, notices = {} }: Scene = {}) {
   const platform: Partial<TradingPlatform> = {
+    keyed: true,
+    unsupported: () => [],
     open: async () => ({ login: opened }),
     look: async () => sighting,
     fund: async () => {},
@@ -39,7 +42,9 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     server: async () => server,
     master: async () => ({ password: PASSWORDS.master_password, given: false }),
   };
-  return requestEffects(work, { body: BODY, version: 'tp5', passwords: PASSWORDS } as AccountRequest);
+  const found = async () => ({ ...server, accountType: undefined });
+  const request = { body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS, found };
+  return requestEffects(work, request as unknown as AccountRequest);
 }
 
 describe('A retry whose connection leads to another server since', () => {
@@ -59,6 +64,24 @@ describe('A retry whose connection leads to another server since', () => {
     const life = { at: 'open', login: LOGIN, opened_at: '', recorded: true, deposit: 'sent', published: true } as const;
     expect(await retry({}).complete(life, true)).toMatchObject({ deposit: 'made' });
     expect(await retry({ port: 8443 }).complete(life, true)).toMatchObject({ deposit: 'refused' });
+  });
+});
+
+describe('A login of the caller that could not be looked up before the command', () => {
+  it.each<[Sighting, number | undefined, boolean]>([
+    ['silent', LOGIN, true],
+    ['absent', LOGIN, false],
+    ['silent', undefined, false],
+  ])('is noted in the plan: %s, login %s', async (sighting, login, unseen) => {
+    const { plan } = await retry({}, { sighting, body: { login } }).prepare();
+    expect(plan).toMatchObject({ unseen });
+  });
+
+  it('may exist for longer: an account without our mark is not ours', async () => {
+    const looked = (sighting: Sighting, unseen: boolean) => retry({}, { sighting, plan: { unseen } }).look(LOGIN);
+    expect(await looked('unmarked', true)).toEqual({ on: 'foreign' });
+    expect(await looked('unmarked', false)).toEqual({ on: 'unmarked' });
+    expect(await looked('ours', true)).toEqual({ on: 'ours' });
   });
 });
 
