@@ -86,14 +86,12 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
   // First the lease, then the state: a retry may be at work.
   const held = await store.ledger.acquire(found.pk, 'operator', LEASE_MS, callSignal());
   if (held === undefined) throw new CommandError('Another worker holds it now; try again in a minute.');
-  try {
-    const fact = await operatorFact(target, held, { ...how, login });
-    await settle(store, held, fact);
-  } catch (error) {
-    // After a refusal the operation is unchanged.
+  const fact = await operatorFact(target, held, { ...how, login }).catch(async (error: unknown) => {
+    // Nothing was written yet. Later a write may have arrived without an answer, and is not taken back.
     await store.ledger.rest(held, dueAt, callSignal()).catch(() => {});
     throw error;
-  }
+  });
+  await settle(store, held, fact);
   terminal.print(`The operation ${id} is settled.\n`);
 }
 
@@ -145,10 +143,11 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
   const neverCalled = () => {
     throw new Error('An operator sends nothing.');
   };
-  const record = async (life: OpenLife) => {
-    await accounts.put(accountRecord(held, life), callSignal());
-    return true;
-  };
+  const record = (life: OpenLife) =>
+    accounts.put(accountRecord(held, life), callSignal()).then(
+      () => true,
+      () => false,
+    );
   const effects: Effects = {
     prepare: neverCalled,
     nextLogin: neverCalled,
@@ -172,7 +171,7 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
   if (fact.on === 'operator_found' && end.kind !== 'opened')
     throw new CommandError(`The login ${fact.login} belongs to another operation; nothing was settled.`);
   if (end.kind === 'overtaken') throw new CommandError('Another worker has acquired it; look at it again.');
-  if (held.life === before) throw new CommandError('It could not be written. Repeat the command.');
+  if (held.life === before) throw new CommandError('It could not be written. Repeat the command in a minute.');
 }
 
 const SILENT: Telemetry = { event: () => {}, with: () => SILENT };

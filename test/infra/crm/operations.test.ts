@@ -177,8 +177,36 @@ describe('npm run crm -- settle', () => {
     const { code, reported } = await operators.local('settle', id, '--none');
     faults.onCall = () => undefined;
     faults.clear();
-    expect([code, reported]).toEqual([1, 'It could not be written. Repeat the command.\n']);
+    expect([code, reported]).toEqual([1, 'It could not be written. Repeat the command in a minute.\n']);
     expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'undecided' } }]);
+  });
+
+  it('that was written, although every answer of the database was lost, is not taken back', async () => {
+    const { id } = await openWithLostAnswer();
+    const [account = expect.fail()] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
+    const faults = operators.service.faults('dynamodb');
+    faults.onCall = async ({ name, fault }) => {
+      if (name === 'UpdateItem' && fault === undefined) faults.set({ kind: 'reply_lost', times: 3, after: 1 });
+    };
+    const { reported } = await operators.local('settle', id, '--login', String(account.login));
+    faults.onCall = () => undefined;
+    faults.clear();
+    expect(reported).toBe('It could not be written. Repeat the command in a minute.\n');
+    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'open', login: account.login } }]);
+  });
+
+  it('by the login leaves a record that could not be written to the settler', async () => {
+    const { id } = await openWithLostAnswer();
+    const [account = expect.fail()] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
+    const faults = operators.service.faults('dynamodb');
+    faults.onCall = async ({ name }) => {
+      if (name === 'TransactWriteItems') faults.set({ kind: 'refused', times: 1 });
+    };
+    expect((await operators.local('settle', id, '--login', String(account.login))).code).toBe(0);
+    faults.onCall = () => undefined;
+    const [one = expect.fail()] = await listed();
+    expect(one).toMatchObject({ operation_id: id, life: { at: 'open', recorded: false } });
+    expect(Date.parse(String(one.due_at))).toBeLessThan(Date.now() + 120_000);
   });
 
   it('with a deposit that exists removes the account from the list', async () => {
