@@ -50,10 +50,16 @@ function whole(operation: Version): Case[] {
       const { messages } = await openAccount(world, { operation, userId: SPANISH_CLIENT.id, body });
       expect(messages.map((message) => message.language)).toEqual([expected, expected]);
     };
+  const passwords = { master_password: 'aB3$given', investor_password: 'aB3$other' };
   const noUser = [`2.3 user_id, ${operation}: required`, `${ENDPOINTS[operation]}: path variable`];
   return [
     keeps(language, "absent, it is the client's own", spoken({}, 'es')),
     keeps(language, 'given, it goes before it', spoken({ language: 'de-AT' }, 'de')),
+    keeps(
+      Object.keys(passwords).map((name) => `2.4 ${name}, ${operation}: string`),
+      'given, it is the one that was given',
+      (world) => openAccount(world, { operation, body: passwords }),
+    ),
     breaks(noUser, 'a path without it is unknown', async (world) => {
       const path = PATHS[operation].replace('{user_id}', '');
       checkNotFound(await request(world, 'POST', path, JSON.stringify(bodyOf({ operation })), JSON_TYPE));

@@ -71,20 +71,12 @@ export function connectionRecords(
     groups: { standard: 1, demoforex: 2, strict: 3 },
   };
   const gateway = { ...text, protocol: 'interface-gateway', port: gw.port };
-  const record = (id: ConnectionId, server: object, more: object) => ({
-    ...server,
-    id,
-    demo: id.endsWith('demo'),
-    ...(isKeyed(id) ? { logins: RANGES[id] } : {}),
-    ...more,
+  const servers = { tp5: web, reg: plugIn, gw: gateway };
+  const records = Object.entries(CONNECTIONS).map(([key, { server }]) => {
+    const id = key as ConnectionId;
+    const logins = isKeyed(id) ? { logins: RANGES[id] } : {};
+    const more = id === 'tp5-live' ? { name: 'Live', max_leverage: 1_000 } : {};
+    return [id, { ...servers[server], id, demo: id.endsWith('demo'), ...logins, ...more }];
   });
-  return {
-    'tp5-live': record('tp5-live', web, { name: 'Live', max_leverage: 1_000 }),
-    'tp5-demo': record('tp5-demo', web, {}),
-    'tp5-list': record('tp5-list', web, {}),
-    'reg-live': record('reg-live', plugIn, {}),
-    'reg-demo': record('reg-demo', plugIn, {}),
-    'gw-live': record('gw-live', gateway, {}),
-    'gw-demo': record('gw-demo', gateway, {}),
-  };
+  return Object.fromEntries(records) as Record<ConnectionId, Record<string, unknown>>;
 }

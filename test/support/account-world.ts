@@ -1,4 +1,4 @@
-import { QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
@@ -25,7 +25,7 @@ import {
   TP4_GROUPS,
   TP5_GROUPS,
 } from './account-connections.ts';
-import { PATIENT } from './database.ts';
+import { PATIENT, scanItems } from './database.ts';
 import { Environments, type EnvironmentsOptions, type Outcome, type Run } from './environments.ts';
 import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
 import { localCertificate } from './web-api.ts';
@@ -155,7 +155,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
   /** The places that hold passwords, secrets or client data and must not. */
   async function leaks(): Promise<string[]> {
     const texts = await written();
-    const derived = derivedPasswords(await itemsOf(reader, TABLES.operations));
+    const derived = derivedPasswords(await scanItems(reader, TABLES.operations));
     const secrets = [...passwords, ...derived, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
     const { log, refusals: refused } = texts;
     return [
@@ -193,7 +193,7 @@ export async function startAccountWorld({ bundles, clients = [], skewMs }: World
       const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
-    items: (table: keyof typeof TABLES) => itemsOf(reader, TABLES[table]),
+    items: (table: keyof typeof TABLES) => scanItems(reader, TABLES[table]),
     /** The operations whose accounts were published. */
     published: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
     written,
@@ -241,24 +241,13 @@ function callsOf(environments: Environments) {
   return { send, ask, passwords, refusals };
 }
 
-async function itemsOf(reader: ReturnType<typeof databaseClient>, table: string): Promise<Item[]> {
-  const all: Item[] = [];
-  let from: Item | undefined;
-  do {
-    const page = await reader.send(new ScanCommand({ TableName: table, ExclusiveStartKey: from }));
-    all.push(...(page.Items ?? []));
-    from = page.LastEvaluatedKey;
-  } while (from !== undefined);
-  return all;
-}
-
 async function writtenIn(
   reader: ReturnType<typeof databaseClient>,
   { environments, outbox, refusals }: { environments: Environments; outbox: Outbox; refusals: string[] },
 ): Promise<Written> {
   const names = ['crm', 'operations', 'accounts', 'logins'] as const;
   return {
-    tables: JSON.stringify(await Promise.all(names.map((name) => itemsOf(reader, TABLES[name])))),
+    tables: JSON.stringify(await Promise.all(names.map((name) => scanItems(reader, TABLES[name])))),
     log: environments.log.join(''),
     messages: JSON.stringify(outbox.list()),
     refusals: refusals.join(''),

@@ -4,7 +4,7 @@ import type { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn } from '../../infra/local/stand-ins/stand-in.ts';
 import type { OtpChannel } from '../../lib/messages/message.ts';
-import { failureOf, patient } from './senders.ts';
+import { failureOf, forever } from './outcomes.ts';
 
 interface Opened {
   channel: OtpChannel;
@@ -25,9 +25,9 @@ export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void
   ] as const)('says that certainly nothing was sent when its service is %s', async (fault, kind) => {
     const { channel, faults, outbox } = await open();
     faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(channel.send(to, CODE, 'en', patient()))).toMatchObject({ kind });
+    expect(await failureOf(channel.send(to, CODE, 'en', forever))).toMatchObject({ kind });
     expect(outbox).toEqual([]);
-    await channel.send(to, CODE, 'en', patient());
+    await channel.send(to, CODE, 'en', forever);
     expect(outbox).toHaveLength(1);
   });
 

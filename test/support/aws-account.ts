@@ -22,45 +22,33 @@ const arn = (service: string, rest: string) => `arn:aws:${service}:${REGION_AND_
 export const STACK = 'broker-api-test';
 const XML = 'text/xml';
 
+export type AwsAccount = Awaited<ReturnType<typeof startAwsAccount>>;
+
 /**
  * An AWS account that operators call: it records every call as an action and a resource, refuses the actions in
  * `denied` in AWS's own words, and answers the others, or forwards them to the local service's stand-ins.
  */
-export class AwsAccount {
-  readonly calls: AwsCall[] = [];
-  readonly denied = new Set<string>();
-  readonly url: string;
-  readonly #close: () => void;
+export async function startAwsAccount(options: AwsAccountOptions) {
+  const calls: AwsCall[] = [];
+  const denied = new Set<string>();
 
-  private constructor(url: string, close: () => void) {
-    this.url = url;
-    this.#close = close;
-  }
-
-  static async start(options: AwsAccountOptions): Promise<AwsAccount> {
-    const server = createServer((request, response) => {
-      account.#answer(request, response, options).catch((error: unknown) => response.destroy(error as Error));
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const account = new AwsAccount(url, () => server.close());
-    return account;
-  }
-
-  close(): void {
-    this.#close();
-  }
-
-  async #answer(request: IncomingMessage, response: ServerResponse, options: AwsAccountOptions): Promise<void> {
+  async function answerCall(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await buffer(request);
     const call = callOf(request, body.toString('utf8'));
-    this.calls.push(...neededFor(call));
-    if (this.denied.has(call.action)) return deny(response, call);
+    calls.push(...neededFor(call));
+    if (denied.has(call.action)) return deny(response, call);
     const target = call.action in ANSWERS ? undefined : options.forward[call.service];
     if (target !== undefined) return forward(target, request, body, response);
     const [type, answer] = answerTo(call, options);
     response.writeHead(200, { 'content-type': type }).end(answer);
   }
+
+  const server = createServer((request, response) => {
+    answerCall(request, response).catch((error: unknown) => response.destroy(error as Error));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, calls, denied, close: () => void server.close() };
 }
 
 interface Call extends AwsCall {

@@ -1,12 +1,8 @@
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
 import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
 import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
-
-/** The SDK client settings for a stand-in. */
-export function clientSettings(endpoint: string) {
-  return { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
-}
+import { clientSettings } from './servers.ts';
 
 export interface TestDatabase extends Database {
   readonly client: ReturnType<typeof databaseClient>;
@@ -14,9 +10,10 @@ export interface TestDatabase extends Database {
 }
 
 /** All items of a table, by key. */
-export async function scanItems({ client }: Pick<TestDatabase, 'client'>, TableName: string): Promise<Item[]> {
-  const { Items = [] } = await client.send(new ScanCommand({ TableName }));
-  return Items.sort((a, b) => (String(a.pk) < String(b.pk) ? -1 : 1));
+export async function scanItems(client: TestDatabase['client'], TableName: string): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of paginateScan({ client }, { TableName })) items.push(...(page.Items ?? []));
+  return items.sort((a, b) => (String(a.pk) < String(b.pk) ? -1 : 1));
 }
 
 /** For tests that are not about time: a busy machine may take its own. */

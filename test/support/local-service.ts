@@ -1,10 +1,9 @@
 import { PutSuppressedDestinationCommand, SESv2Client } from '@aws-sdk/client-sesv2';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import type { LocalService } from '../../infra/local/service.ts';
 import { localClient } from '../../infra/local-client.ts';
-import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';
-import { PATIENT } from './database.ts';
+import { PATIENT, scanItems } from './database.ts';
 import { checked } from './openapi.ts';
 
 const REGISTRATION = {
@@ -77,8 +76,7 @@ export function tablesOf({ environment }: Pick<LocalService, 'environment'>) {
     table,
     registrations: dynamoRegistrations(table('registrations')),
     /** All items of a table. */
-    items: async (TableName: string): Promise<Item[]> =>
-      (await client.send(new ScanCommand({ TableName }))).Items ?? [],
+    items: (name: string) => scanItems(client, name),
     close: () => client.destroy(),
   };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
-import { AwsAccount, type AwsCall, REGION_AND_ACCOUNT, STACK } from './aws-account.ts';
+import { type AwsAccount, type AwsCall, REGION_AND_ACCOUNT, STACK, startAwsAccount } from './aws-account.ts';
 import { openAccount } from './local-service.ts';
 import type { Operators } from './operators.ts';
 import { EVERYTHING } from './stack.ts';
@@ -53,20 +53,14 @@ export class OperatorsAccount {
 
   constructor(operators: Operators) {
     beforeAll(async () => {
-      const {
-        AWS_ENDPOINT_URL_DYNAMODB = '',
-        AWS_ENDPOINT_URL_SECRETS_MANAGER = '',
-        AWS_ENDPOINT_URL_S3 = '',
-        AWS_ENDPOINT_URL_SESV2 = '',
-        AWS_ENDPOINT_URL_SQS = '',
-      } = process.env;
-      this.#account = await AwsAccount.start({
+      const localUrl = (name: string) => process.env[`AWS_ENDPOINT_URL_${name}`] ?? '';
+      this.#account = await startAwsAccount({
         forward: {
-          dynamodb: AWS_ENDPOINT_URL_DYNAMODB,
-          secretsmanager: AWS_ENDPOINT_URL_SECRETS_MANAGER,
-          s3: AWS_ENDPOINT_URL_S3,
-          ses: AWS_ENDPOINT_URL_SESV2,
-          sqs: AWS_ENDPOINT_URL_SQS,
+          dynamodb: localUrl('DYNAMODB'),
+          secretsmanager: localUrl('SECRETS_MANAGER'),
+          s3: localUrl('S3'),
+          ses: localUrl('SESV2'),
+          sqs: localUrl('SQS'),
         },
         outputs: {
           CrmTableName: 'crm',

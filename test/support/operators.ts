@@ -1,7 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { runCrm } from '../../infra/crm/crm.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
@@ -11,6 +10,7 @@ import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient } from '../../lib/aws/dynamodb.ts';
+import { scanItems } from './database.ts';
 
 /** The result of a call of the operators' command. */
 interface Outcome {
@@ -107,9 +107,9 @@ export class Operators {
   /** All items of a table. */
   async items(tableName: string): Promise<Record<string, unknown>[]> {
     const client = databaseClient();
-    const { Items = [] } = await client.send(new ScanCommand({ TableName: tableName }));
+    const items = await scanItems(client, tableName);
     client.destroy();
-    return Items;
+    return items;
   }
 
   /** The text of a secret. */

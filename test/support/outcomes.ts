@@ -5,10 +5,12 @@ export const ANY_TIME = Number.POSITIVE_INFINITY;
 export const forever = new AbortController().signal;
 
 /** The failure of a command. */
-export async function failureOf(command: Promise<unknown>): Promise<PlatformFailure> {
+export async function failureOf<Failure extends { kind: string } = PlatformFailure>(
+  command: Promise<unknown>,
+): Promise<Failure> {
   const outcome = await command.then(
     () => undefined,
-    (error: unknown) => error as PlatformFailure,
+    (error: unknown) => error as Failure,
   );
   if (outcome === undefined) throw new Error('It did not fail.');
   if (outcome.kind === undefined) throw outcome;

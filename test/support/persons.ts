@@ -9,13 +9,6 @@ export interface Person {
   e164: string;
 }
 
-export interface Persons {
-  /** A new person. */
-  stranger(): Person;
-  /** A client whose addresses were not used before. */
-  client(): Person;
-}
-
 const FIRST_STRANGER = 2_000;
 
 /** No two persons share a mail domain or the prefix of their numbers, which are British mobile ones. */
@@ -39,16 +32,16 @@ export function crmRecords(clients: number): CrmFile {
   };
 }
 
-/** Each of them once. */
-export function newPersons(clients: number): Persons {
+/** Persons whose addresses were not used before. */
+export function newPersons(clients: number) {
   let used = 0;
   let strangers = 0;
   return {
-    stranger() {
+    stranger(): Person {
       strangers += 1;
       return personOf(FIRST_STRANGER + strangers, 'strangers.example');
     },
-    client() {
+    client(): Person {
       used += 1;
       if (used > clients) throw new Error('There are no more clients.');
       return personOf(used, 'clients.example');

@@ -4,7 +4,6 @@ import { onTestFinished } from 'vitest';
 import { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn, StandInOptions } from '../../infra/local/stand-ins/stand-in.ts';
-import { DeliveryFailure } from '../../lib/messages/message.ts';
 import { listening } from './servers.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
@@ -19,20 +18,6 @@ export const MAIL = {
   html: '<b>123456</b>',
   kind: 'code',
 };
-
-/** The SDK client settings for a local server. */
-export function clientOf(server: { url: string }) {
-  return {
-    endpoint: server.url,
-    region: 'eu-west-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  };
-}
-
-/** A signal that does not abort during a test. */
-export function patient(): AbortSignal {
-  return new AbortController().signal;
-}
 
 /**
  * Starts a stand-in for one test, with its faults and its outbox; `taken` reports each message before it is answered.
@@ -63,15 +48,4 @@ export async function answering(answer: (request: IncomingMessage, response: Ser
     seen.connections += 1;
   });
   return { seen, url: `http://127.0.0.1:${await listening(server)}` };
-}
-
-/** The failure that a send ends with. */
-export async function failureOf(send: Promise<unknown>): Promise<DeliveryFailure> {
-  try {
-    await send;
-  } catch (error) {
-    if (error instanceof DeliveryFailure) return error;
-    throw error;
-  }
-  throw new Error('the message was sent');
 }

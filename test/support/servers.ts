@@ -27,3 +27,8 @@ export async function closedPort(): Promise<number> {
   await once(server, 'close');
   return port;
 }
+
+/** The SDK client settings for a server on this machine. */
+export function clientSettings(endpoint: string) {
+  return { endpoint, region: 'eu-west-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
+}

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { AccountOrder } from '../../lib/platform/platform.ts';
 import { type TextLimits, TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
 import { ANY_TIME, forever } from './outcomes.ts';
-import { type ScriptedTcp, scriptedTcp } from './scripted-tcp.ts';
+import { listening } from './servers.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
 export const GROUPS = ['standard', 'demoforex', 'demo-eur'];
@@ -82,11 +82,24 @@ export async function aServer(options: Partial<TextServerOptions> & Pick<TextSer
   return server;
 }
 
-/** A scripted server that ends with the test. */
+interface ScriptedTcp {
+  port: number;
+  /** The received bytes of each connection, one character each. */
+  received: string[];
+}
+
+/** A server that ends with the test. Its script is called once for each connection, when its first bytes have come. */
 export async function aScript(script: (socket: Socket, text: string) => void): Promise<ScriptedTcp> {
-  const server = await scriptedTcp(script);
-  onTestFinished(() => server.close());
-  return server;
+  const received: string[] = [];
+  const server = createServer({ noDelay: true }, (socket) => {
+    const index = received.push('') - 1;
+    socket.on('data', (bytes) => {
+      const first = received[index] === '';
+      received[index] += bytes.toString('latin1');
+      if (first) script(socket, received[index] ?? '');
+    });
+  });
+  return { port: await listening(server), received };
 }
 
 /** A server that answers every command with this text, byte by byte, and closes (or leaves the connection open). */

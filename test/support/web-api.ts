@@ -53,12 +53,12 @@ const START = '{"retcode":"0 Done","srv_rand":"73007dc7184747ce0f7c98516ef1c851"
 
 /**
  * A TLS server that authenticates as it should, and answers every other request as the test says.
- * `impostor`: it accepts any proof and has none of its own.
+ * `impostor`: it accepts any proof and has none of its own. `start`: the exact answer to `auth/start`.
  */
 export async function scriptedServer(
   answer: (request: ScriptedRequest, response: ServerResponse) => void,
-  { impostor = false, start = START }: ScriptedOptions = {},
-): Promise<ScriptedServer> {
+  { impostor = false, start = START } = {},
+) {
   const { key, cert } = await localCertificate();
   const hash = passwordHash(MANAGER.password);
   const requests: ScriptedRequest[] = [];
@@ -80,26 +80,13 @@ export async function scriptedServer(
   return {
     port: await listening(server),
     ca: cert,
+    /** Without those of authentication. */
     requests,
+    /** From now on authentication gets no answer. */
     stopAuthentication() {
       silent = true;
     },
   };
-}
-
-interface ScriptedOptions {
-  impostor?: boolean;
-  /** The exact answer to `auth/start`. */
-  start?: string;
-}
-
-export interface ScriptedServer {
-  port: number;
-  ca: string;
-  /** Without those of authentication. */
-  requests: ScriptedRequest[];
-  /** From now on authentication gets no answer. */
-  stopAuthentication(): void;
 }
 
 export function connectionTo(server: { port: number; ca?: string }, more: Partial<WebApiConnection> = {}) {

@@ -1,40 +1,35 @@
+import pLimit, { type LimitFunction } from 'p-limit';
 import { type AccountWorld, startAccountWorld, type WorldClient, type WorldOptions } from './account-world.ts';
 
 /** A number of worlds, each used by one test at a time. */
 export class WorldPool {
   readonly #options: WorldOptions;
   readonly #free: AccountWorld[] = [];
-  readonly #waiting: ((world: AccountWorld) => void)[] = [];
+  readonly #turns: LimitFunction;
   readonly worlds: AccountWorld[] = [];
-  readonly #size: number;
 
   constructor(size: number, options: WorldOptions) {
-    this.#size = size;
+    this.#turns = pLimit(size);
     this.#options = options;
   }
 
-  async use<T>(work: (world: AccountWorld) => Promise<T>): Promise<T> {
-    const world = await this.#take();
-    try {
-      return await work(world);
-    } finally {
-      world.clearFaults();
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free.push(world);
-      else next(world);
-    }
+  use<T>(work: (world: AccountWorld) => Promise<T>): Promise<T> {
+    return this.#turns(async () => {
+      const world = this.#free.pop() ?? (await this.#start());
+      try {
+        return await work(world);
+      } finally {
+        world.clearFaults();
+        this.#free.push(world);
+      }
+    });
   }
 
   async close(): Promise<void> {
     await Promise.all(this.worlds.map((world) => world.close()));
   }
 
-  #starting = 0;
-  async #take(): Promise<AccountWorld> {
-    const free = this.#free.pop();
-    if (free !== undefined) return free;
-    if (this.#starting === this.#size) return new Promise((resolve) => this.#waiting.push(resolve));
-    this.#starting += 1;
+  async #start(): Promise<AccountWorld> {
     const world = await startAccountWorld(this.#options);
     this.worlds.push(world);
     return world;

@@ -6,7 +6,8 @@ import { crmTable } from '../../../infra/crm/crm-table.ts';
 import { CDK_JSON } from '../../../infra/crm/service-secrets.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { clientSettings, PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
+import { PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const terminal = {
   print: () => {},

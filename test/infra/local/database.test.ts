@@ -8,8 +8,8 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { type Database, startDatabase } from '../../../infra/local/database.ts';
-import { clientSettings } from '../../support/database.ts';
 import { held } from '../../support/held.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 let database: Database;
 let client: DynamoDBDocumentClient;

@@ -8,8 +8,9 @@ import { eventBus } from '../../../lib/aws/eventbridge.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { objectStore } from '../../../lib/aws/s3.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
-import { clientSettings, testDatabase } from '../../support/database.ts';
+import { testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 /** A service with its faults, and a call of it. */
 interface Called {

@@ -5,8 +5,9 @@ import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { deliver } from '../../../lib/aws/delivery.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
-import { answering, clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
-import { closedPort, listening } from '../../support/servers.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
+import { answering, MAIL } from '../../support/senders.ts';
+import { clientSettings, closedPort, listening } from '../../support/servers.ts';
 
 const SENT =
   '<SendEmailResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><SendEmailResult><MessageId>m-1</MessageId></SendEmailResult></SendEmailResponse>';
@@ -49,7 +50,8 @@ async function blackHole(): Promise<{ url: string }> {
 }
 
 /** The failure of a mail to this service. */
-const mailing = (server: { url: string }, signal = patient()) => failureOf(sesMailer(clientOf(server))(MAIL, signal));
+const mailing = (server: { url: string }, signal = forever) =>
+  failureOf(sesMailer(clientSettings(server.url))(MAIL, signal));
 
 /** A service that gives this answer. */
 const saying = (body: string, status = 200) => answering((_, response) => response.writeHead(status).end(body));
@@ -82,7 +84,7 @@ describe('A send of which certainly nothing left is retryable', () => {
 it('A send without credentials is misconfigured, and nothing leaves', async () => {
   const server = await saying(SENT);
   const credentials = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialsProviderError' }));
-  const failure = await failureOf(sesMailer({ ...clientOf(server), credentials })(MAIL, patient()));
+  const failure = await failureOf(sesMailer({ ...clientSettings(server.url), credentials })(MAIL, forever));
   expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError' });
   expect(server.seen.connections).toBe(0);
 });
@@ -95,7 +97,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     };
     const silence = (_: unknown, { abortSignal }: { abortSignal: AbortSignal }) =>
       new Promise<never>((_resolve, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason)));
-    const failure = await failureOf(deliver(leaving as never, silence, () => undefined, patient(), limitMs));
+    const failure = await failureOf(deliver(leaving as never, silence, () => undefined, forever, limitMs));
     expect(failure).toMatchObject({ kind: 'unknown_outcome', reason: 'TimeoutError' });
   });
 
@@ -169,8 +171,8 @@ describe('An answer below 500, or 503, is certain', () => {
 describe('A send', () => {
   it('opens a new connection, since a kept one may have closed in the meantime', async () => {
     const server = await saying(SENT);
-    const send = sesMailer(clientOf(server));
-    for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, patient())).toEqual({ messageId: 'm-1' });
+    const send = sesMailer(clientSettings(server.url));
+    for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, forever)).toEqual({ messageId: 'm-1' });
     expect(server.seen).toEqual({ requests: 3, connections: 3 });
   });
 

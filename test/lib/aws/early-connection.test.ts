@@ -5,9 +5,8 @@ import type { TLSSocket } from 'node:tls';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { EarlyConnection } from '../../../lib/aws/early-connection.ts';
-import { clientSettings } from '../../support/database.ts';
 import { type IssuedCertificate, issuedCertificate } from '../../support/private-authority.ts';
-import { listening } from '../../support/servers.ts';
+import { clientSettings, listening } from '../../support/servers.ts';
 
 let certificate: IssuedCertificate;
 beforeAll(async () => {

@@ -4,8 +4,8 @@ import { Bus } from '../../../infra/local/outbox.ts';
 import { startEvents } from '../../../infra/local/stand-ins/events.ts';
 import { eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { clientSettings } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const ENTRY = { source: 'broker.api', detailType: 'AccountOpened', detail: '{"id":"o-1"}' };
 

@@ -5,7 +5,9 @@ import { snsPublisher } from '../../../lib/aws/sns.ts';
 import { whatsAppSender } from '../../../lib/aws/social.ts';
 import { voiceCaller } from '../../../lib/aws/voice.ts';
 import type { DeliveryFailureKind } from '../../../lib/messages/message.ts';
-import { answering, clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
+import { answering, MAIL } from '../../support/senders.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const TO = '+447400123456';
 const TEMPLATE = { name: 'one_time_password', language: 'en_US', components: [] };
@@ -13,14 +15,14 @@ const CALL = { from: '+441234567890', ssml: '<speak>1</speak>', voiceId: 'JOANNA
 
 /** Sends something by each service. */
 const SERVICES = {
-  SES: (server: { url: string }) => sesMailer(clientOf(server))(MAIL, patient()),
+  SES: (server: { url: string }) => sesMailer(clientSettings(server.url))(MAIL, forever),
   SNS: (server: { url: string }) =>
-    snsPublisher(clientOf(server))({ phoneNumber: TO, message: '123456', attributes: {} }, patient()),
-  voice: (server: { url: string }) => voiceCaller(clientOf(server))({ to: TO, ...CALL }, patient()),
+    snsPublisher(clientSettings(server.url))({ phoneNumber: TO, message: '123456', attributes: {} }, forever),
+  voice: (server: { url: string }) => voiceCaller(clientSettings(server.url))({ to: TO, ...CALL }, forever),
   WhatsApp: (server: { url: string }) =>
-    whatsAppSender(clientOf(server))(
+    whatsAppSender(clientSettings(server.url))(
       { to: TO, phoneNumberId: 'phone-number-id-0a1b2c', template: TEMPLATE },
-      patient(),
+      forever,
     ),
 };
 type Service = keyof typeof SERVICES;

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { type S3StandIn, startS3 } from '../../../infra/local/stand-ins/s3.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
-import { clientSettings } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 let s3: S3StandIn;
 let store: ObjectStore;

@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
 import { parsedSecret, type ReadSecret, secretReader } from '../../../lib/aws/secrets.ts';
-import { clientSettings } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const MINUTE = 60_000;
 

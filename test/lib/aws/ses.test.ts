@@ -3,8 +3,9 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mailbox, sesMailer } from '../../../lib/aws/ses.ts';
-import { clientOf, failureOf, MAIL, patient } from '../../support/senders.ts';
-import { listening } from '../../support/servers.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
+import { MAIL } from '../../support/senders.ts';
+import { clientSettings, listening } from '../../support/servers.ts';
 
 it('A mail is sent with each of its parts, its configuration set, and its kind as a tag', async () => {
   const sent: URLSearchParams[] = [];
@@ -13,7 +14,7 @@ it('A mail is sent with each of its parts, its configuration set, and its kind a
     response.writeHead(500).end();
   });
   const url = `http://127.0.0.1:${await listening(server)}`;
-  await failureOf(sesMailer(clientOf({ url }))({ ...MAIL, configurationSet: 'mails' }, patient()));
+  await failureOf(sesMailer(clientSettings(url))({ ...MAIL, configurationSet: 'mails' }, forever));
   expect(Object.fromEntries(sent[0] ?? [])).toEqual({
     Action: 'SendEmail',
     Version: '2010-12-01',

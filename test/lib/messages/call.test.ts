@@ -4,7 +4,9 @@ import { voiceCaller } from '../../../lib/aws/voice.ts';
 import { callChannel, speech } from '../../../lib/messages/call.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
+import { BRAND, started } from '../../support/senders.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
@@ -23,13 +25,13 @@ async function call() {
     optedOut: ['+447400000000'],
     blockedCountries: ['+99'],
   });
-  return { ...service, channel: callChannel(SETTINGS, BRAND, voiceCaller(clientOf(service.standIn))) };
+  return { ...service, channel: callChannel(SETTINGS, BRAND, voiceCaller(clientSettings(service.standIn.url))) };
 }
 
 describe('The channel call', () => {
   it.each(WORDS)('speaks the code twice, or the notice to an owner, in $language or else in English', async (words) => {
     const { channel, outbox } = await call();
-    for (const message of [CODE, NOTICE]) await channel.send(TO, message, words.language, patient());
+    for (const message of [CODE, NOTICE]) await channel.send(TO, message, words.language, forever);
     expect(outbox).toMatchObject([CODE, NOTICE].map(() => ({ kind: 'call', to: TO })));
     expect(outbox[0]?.text.match(/\b\d{6}\b/g)).toEqual(['012345', '012345']);
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
@@ -46,7 +48,7 @@ describe('The channel call', () => {
     [undefined, 'en-US'],
   ])('requested in %s uses a voice of %s', async (language, spoken) => {
     const { channel, outbox } = await call();
-    await channel.send(TO, CODE, language, patient());
+    await channel.send(TO, CODE, language, forever);
     expect(outbox[0]?.language).toBe(spoken);
   });
 
@@ -56,7 +58,7 @@ describe('The channel call', () => {
       placed.push(placing);
       return { messageId: 'm-1' };
     });
-    await channel.send(TO, CODE, 'en', patient());
+    await channel.send(TO, CODE, 'en', forever);
     expect(placed).toMatchObject([{ timeToLiveSeconds: 600 }]);
   });
 
@@ -66,7 +68,7 @@ describe('The channel call', () => {
     ['ann', 'refused_recipient', 'ValidationException.FIELD_VALIDATION_FAILED'],
   ])('does not call %s: %s', async (to, kind, reason) => {
     const { channel, outbox } = await call();
-    expect(await failureOf(channel.send(to, CODE, 'en', patient()))).toMatchObject({ kind, reason });
+    expect(await failureOf(channel.send(to, CODE, 'en', forever))).toMatchObject({ kind, reason });
     expect(outbox).toEqual([]);
   });
 

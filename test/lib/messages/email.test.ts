@@ -5,7 +5,9 @@ import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { BRAND, clientOf, patient, started } from '../../support/senders.ts';
+import { forever } from '../../support/outcomes.ts';
+import { BRAND, started } from '../../support/senders.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const CODE = { kind: 'code', code: '012345' } as const;
 
@@ -15,13 +17,13 @@ async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND
     configurationSets: ['mails'],
   });
   const settings = { senderAddress: 'no-reply@example.com', configurationSet };
-  return { ...service, channel: emailChannel(settings, brand, sesMailer(clientOf(service.standIn))) };
+  return { ...service, channel: emailChannel(settings, brand, sesMailer(clientSettings(service.standIn.url))) };
 }
 
 describe('The channel email', () => {
   it('mails the code, in text and HTML, and answers with the id of SES', async () => {
     const { channel, outbox } = await email({ configurationSet: 'mails' });
-    const { messageId } = await channel.send('Ann.Lee@example.org', CODE, 'es', patient());
+    const { messageId } = await channel.send('Ann.Lee@example.org', CODE, 'es', forever);
     expect(messageId).toMatch(/.+/);
     expect(outbox).toHaveLength(1);
     expect(outbox[0]).toMatchObject({ kind: 'email', to: 'Ann.Lee@example.org', language: 'es' });
@@ -34,8 +36,8 @@ describe('The channel email', () => {
     const brandName = '{code} & $& \u2028 \u2029';
     expect(v.parse(deploymentEntries.brand, { name: brandName }).name).toBe(brandName);
     const { channel, outbox } = await email({ brand: { ...BRAND, name: brandName } });
-    await channel.send('ann@example.org', CODE, 'en', patient());
-    await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', patient());
+    await channel.send('ann@example.org', CODE, 'en', forever);
+    await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', forever);
     expect(outbox.map(({ text }) => /\b\d{6}\b/g.exec(text)?.[0])).toEqual(['012345', '987654']);
     for (const { text, html } of outbox) {
       expect(text).toContain(brandName);
@@ -47,13 +49,13 @@ describe('The channel email', () => {
     const { channel, outbox } = await email();
     await channel.prepare?.('es');
     expect(outbox).toEqual([]);
-    await channel.send('ann@example.org', CODE, 'es', patient());
+    await channel.send('ann@example.org', CODE, 'es', forever);
     expect(outbox).toHaveLength(1);
   });
 
   it('sends to an international domain as punycode, the local part as typed', async () => {
     const { channel, outbox } = await email();
-    await channel.send('Ann+x@bücher.example', CODE, undefined, patient());
+    await channel.send('Ann+x@bücher.example', CODE, undefined, forever);
     expect(outbox[0]?.to).toBe('Ann+x@xn--bcher-kva.example');
   });
 
@@ -67,7 +69,7 @@ describe('The channel email', () => {
         return { messageId: 'm-1' };
       },
     );
-    await channel.send('ann@example.org', { kind: 'owner_notice' }, 'en', patient());
+    await channel.send('ann@example.org', { kind: 'owner_notice' }, 'en', forever);
     expect(sent).toMatchObject([
       {
         from: { name: 'Börse', address: 'no-reply@xn--bcher-kva.example' },
@@ -76,7 +78,7 @@ describe('The channel email', () => {
       },
     ]);
     const { channel: real, outbox } = await email({ brand: { ...BRAND, name: '"Ünïcode" <Märkte>' } });
-    await real.send('ann@example.org', CODE, 'en', patient());
+    await real.send('ann@example.org', CODE, 'en', forever);
     expect(outbox).toHaveLength(1);
   });
 

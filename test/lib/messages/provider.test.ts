@@ -9,7 +9,8 @@ import { certificate } from '../../../infra/local/platforms/web-api-server.ts';
 import { providerChannel } from '../../../lib/messages/provider.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { PhoneChannel } from '../../../lib/validators/otp-types.ts';
-import { BRAND, failureOf, patient } from '../../support/senders.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
+import { BRAND } from '../../support/senders.ts';
 import { closedPort, listening } from '../../support/servers.ts';
 
 const TO = '+447400123456';
@@ -35,7 +36,7 @@ async function recording() {
 function channel(url: string, name: PhoneChannel = 'sms') {
   return providerChannel(name, { url, keys: async () => [KEY, OLD], brand: BRAND });
 }
-const sendTo = (url: string, signal = patient()) => channel(url).send(TO, CODE, 'en', signal, 'message-1');
+const sendTo = (url: string, signal = forever) => channel(url).send(TO, CODE, 'en', signal, 'message-1');
 
 describe('A message to the provider', () => {
   it.each<[PhoneChannel, string]>([
@@ -44,7 +45,7 @@ describe('A message to the provider', () => {
     ['whatsapp', '012345 is your Example Markets verification code.'],
   ])('by %s is one signed request with its id', async (name, phrase) => {
     const { seen, url } = await recording();
-    const sent = await channel(url, name).send(TO, CODE, 'en-GB', patient(), 'message-1');
+    const sent = await channel(url, name).send(TO, CODE, 'en-GB', forever, 'message-1');
     expect(sent).toEqual({ messageId: 'message-1' });
     const [{ path, headers, body } = { path: '', headers: {}, body: '' }, ...others] = seen;
     expect([path, headers['content-type'], headers['webhook-id'], others]).toEqual([
@@ -60,7 +61,7 @@ describe('A message to the provider', () => {
 
   it('to an owner of the address has no code', async () => {
     const { seen, url } = await recording();
-    await channel(url).send(TO, NOTICE, 'de', patient());
+    await channel(url).send(TO, NOTICE, 'de', forever);
     const expected = { to: TO, kind: 'sms', text: expect.not.stringMatching(/\d/), language: 'de' };
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual(expected);
   });
@@ -68,13 +69,13 @@ describe('A message to the provider', () => {
   it.each(LANGUAGES)('is as long for an owner as for others, in the language %s', async (language) => {
     const { seen, url } = await recording();
     for (const name of ['sms', 'call', 'whatsapp'] as const)
-      for (const message of [CODE, NOTICE]) await channel(url, name).send(TO, message, language, patient());
+      for (const message of [CODE, NOTICE]) await channel(url, name).send(TO, message, language, forever);
     expect(new Set(seen.map(({ body }) => Buffer.byteLength(body)))).toEqual(new Set([2_048]));
   });
 
   it('names the language of a call whose language has no voice of AWS as that of its text', async () => {
     const { seen, url } = await recording();
-    await channel(url, 'call').send(TO, CODE, 'th', patient());
+    await channel(url, 'call').send(TO, CODE, 'th', forever);
     expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ language: 'en' });
   });
 });
@@ -113,7 +114,7 @@ describe('A message that certainly was not sent', () => {
     expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft' });
     const keys = () => Promise.reject(new Error('none'));
     const locked = providerChannel('sms', { url, keys, brand: BRAND });
-    const failure = await failureOf(locked.send(TO, CODE, 'en', patient()));
+    const failure = await failureOf(locked.send(TO, CODE, 'en', forever));
     expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'NoSigningKey' });
     expect(seen).toEqual([]);
   });

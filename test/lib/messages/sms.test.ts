@@ -7,8 +7,10 @@ import { gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsParts, smsText } from '../
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
 import { DEPLOYED } from '../../support/registration-fakes.ts';
-import { BRAND, clientOf, failureOf, patient, started } from '../../support/senders.ts';
+import { BRAND, started } from '../../support/senders.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
@@ -18,13 +20,13 @@ const TO = '+447400123456';
 async function sms(given: Partial<SmsSettings> = {}) {
   const settings = { ...DEPLOYED.sms, ...given };
   const service = await started(startSns, { optedOut: ['+447400000000'] });
-  return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientOf(service.standIn))) };
+  return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientSettings(service.standIn.url))) };
 }
 
 describe('The channel sms', () => {
   it('lets browsers fill in the code if the deployment has a site', async () => {
     const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
-    await channel.send(TO, CODE, 'en', patient());
+    await channel.send(TO, CODE, 'en', forever);
     expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);
   });
 
@@ -40,7 +42,7 @@ describe('The channel sms', () => {
       published.push(publication);
       return { messageId: 'm-1' };
     });
-    await channel.send(TO, CODE, 'en', patient());
+    await channel.send(TO, CODE, 'en', forever);
     expect(published).toMatchObject([
       {
         phoneNumber: TO,
@@ -53,7 +55,7 @@ describe('The channel sms', () => {
       },
     ]);
     const { channel: real, outbox } = await sms(settings);
-    await real.send(TO, CODE, 'en', patient());
+    await real.send(TO, CODE, 'en', forever);
     expect(outbox).toHaveLength(1);
   });
 
@@ -62,7 +64,7 @@ describe('The channel sms', () => {
     ['+1', 'refused_recipient'],
   ])('is not sent to %s: %s', async (to, kind) => {
     const { channel, outbox } = await sms();
-    expect(await failureOf(channel.send(to, CODE, 'en', patient()))).toMatchObject({ kind });
+    expect(await failureOf(channel.send(to, CODE, 'en', forever))).toMatchObject({ kind });
     expect(outbox).toEqual([]);
   });
 

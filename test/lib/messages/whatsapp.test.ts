@@ -4,7 +4,9 @@ import { whatsAppSender } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { whatsAppChannel } from '../../../lib/messages/whatsapp.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { clientOf, failureOf, patient, started } from '../../support/senders.ts';
+import { failureOf, forever } from '../../support/outcomes.ts';
+import { started } from '../../support/senders.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const CODE = { kind: 'code', code: '012345' } as const;
 const TO = '+447400123456';
@@ -20,14 +22,14 @@ async function whatsapp(settings = SETTINGS) {
     codeTemplates: [SETTINGS.codeTemplate],
     noticeTemplates: [SETTINGS.noticeTemplate],
   });
-  return { ...service, channel: whatsAppChannel(settings, whatsAppSender(clientOf(service.standIn))) };
+  return { ...service, channel: whatsAppChannel(settings, whatsAppSender(clientSettings(service.standIn.url))) };
 }
 
 describe('The channel whatsapp', () => {
   it.each(LANGUAGES)('sends the code and the notice by their templates in the language %s', async (language) => {
     const { channel, outbox } = await whatsapp();
-    await channel.send(TO, CODE, language, patient());
-    await channel.send(TO, { kind: 'owner_notice' }, language, patient());
+    await channel.send(TO, CODE, language, forever);
+    await channel.send(TO, { kind: 'owner_notice' }, language, forever);
     expect(outbox).toMatchObject([
       { kind: 'whatsapp', to: TO, text: expect.stringContaining('012345') },
       { kind: 'whatsapp', to: TO, text: expect.not.stringContaining('012345') },
@@ -37,7 +39,7 @@ describe('The channel whatsapp', () => {
 
   it('is misconfigured when the template is not approved', async () => {
     const { channel, outbox } = await whatsapp({ ...SETTINGS, codeTemplate: 'forgotten' });
-    const failure = await failureOf(channel.send(TO, CODE, 'en', patient()));
+    const failure = await failureOf(channel.send(TO, CODE, 'en', forever));
     expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'InvalidParametersException' });
     expect(outbox).toEqual([]);
   });

@@ -22,7 +22,7 @@ beforeEach(async () => {
   for (const { pk } of await items()) await database.tables.crm.delete({ pk: String(pk) }, signal);
 });
 
-const items = () => scanItems(database, 'crm');
+const items = () => scanItems(database.client, 'crm');
 const itemsOf = async (...clients: Client[]) =>
   (await serializeItems({ ...emptyRecords(), clients })).sort((a, b) => (a.pk < b.pk ? -1 : 1));
 const add = (client: Client) =>

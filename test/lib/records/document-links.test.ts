@@ -5,7 +5,7 @@ import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
 import { objectStore } from '../../../lib/aws/s3.ts';
 import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
 import type { StoredDocument } from '../../../lib/records/documents.ts';
-import { clientSettings } from '../../support/database.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const signal = AbortSignal.timeout(60_000);
 const document = (name: string): StoredDocument => ({

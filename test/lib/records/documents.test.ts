@@ -6,9 +6,9 @@ import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
-import { clientSettings } from '../../support/database.ts';
 import { FILES } from '../../support/document-files.ts';
 import { forever } from '../../support/outcomes.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): CheckedDocument {
   return { fieldKey: 'd0cUpl', index: 0, id: 'passport', name: 'passport.pdf', bytes, ...given };

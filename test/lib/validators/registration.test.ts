@@ -3,16 +3,38 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
-import { RULES } from '../../../lib/validators/primitives.ts';
+import { listViolations, RULES } from '../../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
   RegistrationBodySchema,
   registrationRequestSchema,
   type ServedCountries,
 } from '../../../lib/validators/registration.ts';
-import { least, parse, phone, rulesOf, violationsOf } from '../../support/registration-request.ts';
 
 const RegistrationRequestSchema = registrationRequestSchema([ALL_COUNTRIES]);
+
+/** The required fields alone. */
+const least = {
+  email: 'ann@example.com',
+  type: 'trader',
+  name: 'Ann Lee',
+  password: 'correct horse',
+  repeat_password: 'correct horse',
+  form_id: 'FORM0001',
+};
+const phone = { country_code: '44', number: '07400 123456' };
+
+const parse = (body: unknown) => v.parseAsync(RegistrationRequestSchema, body);
+
+/** The violations of a body, in a deployment that serves these countries. */
+async function violationsOf(body: unknown, served: ServedCountries = [ALL_COUNTRIES]) {
+  const result = await v.safeParseAsync(registrationRequestSchema(served), body);
+  return result.success ? [] : listViolations(result.issues);
+}
+
+async function rulesOf(body: unknown, served?: ServedCountries): Promise<string[]> {
+  return (await violationsOf(body, served)).map(({ pointer, rule }) => `${pointer} ${rule}`);
+}
 
 describe('a registration request', () => {
   it('with the required fields alone is accepted, and its code goes by email', async () => {

@@ -8,14 +8,14 @@ import { parseRights, type Statement } from '../../../../infra/local/rights/poli
 import { startS3 } from '../../../../infra/local/stand-ins/s3.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import type { StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
-import { clientOf } from '../../../support/senders.ts';
+import { clientSettings } from '../../../support/servers.ts';
 
 const ARN = (service: string, rest: string) => `arn:aws:${service}:eu-west-1:000000000000:${rest}`;
 const TABLE = ARN('dynamodb', 'table/crm');
 const TOPIC = ARN('sns', 'popups');
 const DOCUMENTS = 'arn:aws:s3:::documents';
 
-type Client = ReturnType<typeof clientOf> & { maxAttempts: number };
+type Client = ReturnType<typeof clientSettings> & { maxAttempts: number };
 type Send = (client: Client) => Promise<unknown>;
 
 const getItem: Send = (client) =>
@@ -74,7 +74,7 @@ it.each(CASES)(
     const callers = new Map([['local', { name: 'tester', rights }]]);
     const standIn = await START[service]({ faults: new Faults(), record: () => {}, callers });
     onTestFinished(() => standIn.close());
-    const client = { ...clientOf(standIn), maxAttempts: 1 };
+    const client = { ...clientSettings(standIn.url), maxAttempts: 1 };
     await allowed?.(client);
     for (const [call, name, action, resource] of denied) {
       const message =

@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { snsPublisher } from '../../../../lib/aws/sns.ts';
-import { clientOf, failureOf, patient, started } from '../../../support/senders.ts';
+import { failureOf, forever } from '../../../support/outcomes.ts';
+import { started } from '../../../support/senders.ts';
+import { clientSettings } from '../../../support/servers.ts';
 
 const TEXT = { phoneNumber: '+447400123456', message: '123456', attributes: {} };
 
 async function sns() {
   const { standIn, faults, outbox } = await started(startSns, {});
-  const publish = snsPublisher(clientOf(standIn));
-  return { standIn, faults, outbox, send: () => publish(TEXT, patient()) };
+  const publish = snsPublisher(clientSettings(standIn.url));
+  return { standIn, faults, outbox, send: () => publish(TEXT, forever) };
 }
 
 describe('A stand-in that is down', () => {
@@ -34,7 +36,7 @@ describe('A stand-in that is slow', () => {
     const { standIn, faults, outbox } = await sns();
     faults.set({ kind: 'slow', times: 1, ms: 300 });
     const caller = new AbortController();
-    const sending = failureOf(snsPublisher(clientOf(standIn))(TEXT, caller.signal));
+    const sending = failureOf(snsPublisher(clientSettings(standIn.url))(TEXT, caller.signal));
     await expect.poll(() => standIn.requests).toBe(1);
     caller.abort();
     expect(await sending).toMatchObject({ kind: 'unknown_outcome' });

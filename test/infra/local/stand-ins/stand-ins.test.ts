@@ -16,7 +16,7 @@ import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
 import { spokenText, startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
-import { clientOf } from '../../../support/senders.ts';
+import { clientSettings } from '../../../support/servers.ts';
 
 /**
  * The promise of a stand-in: it accepts what its service accepts of our calls, and refuses what it refuses. The tests of
@@ -26,7 +26,7 @@ interface Contract {
   service: string;
   start(options: StandInOptions): Promise<StandIn>;
   /** Sends a request that the service accepts, with these members changed. */
-  send(to: ReturnType<typeof clientOf>, change: Record<string, unknown>): Promise<unknown>;
+  send(to: ReturnType<typeof clientSettings>, change: Record<string, unknown>): Promise<unknown>;
   /** The difference, and its record. */
   accepts: readonly (readonly [says: string, change: Record<string, unknown>, recorded: object])[];
   /** The mistake, and its error. */
@@ -265,7 +265,7 @@ const RECORDED_EVENT = {
  * An entry that is not taken gets its error in an answer of status 200; here it is thrown, to be judged like the
  * others.
  */
-async function put(client: ReturnType<typeof clientOf>, { entries, ...change }: Record<string, unknown>) {
+async function put(client: ReturnType<typeof clientSettings>, { entries, ...change }: Record<string, unknown>) {
   const Entries = (entries ?? [{ ...EVENT, ...change }]) as PutEventsRequestEntry[];
   const bus = new EventBridgeClient({ ...client, maxAttempts: 1 });
   const answer = await bus.send(new PutEventsCommand({ Entries })).finally(() => bus.destroy());
@@ -305,13 +305,13 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
   afterAll(() => standIn.close());
 
   it.each(accepts)('accepts %s', async (_, change, expected) => {
-    await send(clientOf(standIn), change);
+    await send(clientSettings(standIn.url), change);
     expect(recorded).toEqual([expected]);
   });
 
   it.each(refuses)('refuses %s', async (_, change, error) => {
     const thrown = typeof error === 'string' ? { name: error } : error;
-    await expect(send(clientOf(standIn), change)).rejects.toMatchObject(thrown);
+    await expect(send(clientSettings(standIn.url), change)).rejects.toMatchObject(thrown);
     expect(recorded).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
-import { scriptedTcp } from '../../../support/scripted-tcp.ts';
+import { closedPort } from '../../../support/servers.ts';
 import { anOrder, aServer, DIALECTS, opening, textPlatform } from '../../../support/text-protocol.ts';
 
 describe.each(DIALECTS)('%s', (protocol) => {
@@ -26,9 +26,7 @@ describe.each(DIALECTS)('%s', (protocol) => {
 
 describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
   it('connection refused', async () => {
-    const server = await scriptedTcp(() => {});
-    await server.close();
-    expect(await failureOf(opening(protocol, server))).toMatchObject({
+    expect(await failureOf(opening(protocol, { port: await closedPort() }))).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'connect_ECONNREFUSED', retryAfterSeconds: 10 },
     });
