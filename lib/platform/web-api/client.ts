@@ -1,6 +1,6 @@
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { assertMaySend, PlatformFailure } from '../platform.ts';
-import { parseAnswer, type WebApiAnswer } from './answers.ts';
+import { commandFailure, isDone, parseAnswer, type WebApiAnswer } from './answers.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { createMutex } from './mutex.ts';
 import { openSession, type SessionLimits, type WebApiSession } from './session.ts';
@@ -13,6 +13,10 @@ export interface ClientLimits extends SessionLimits {
 
 const QUIT_MS = 1_000;
 const NO_DEADLINE = Number.POSITIVE_INFINITY;
+/** The reason of a path that the server forbids. */
+const FORBIDDEN = 'forbidden';
+/** The session works, and the server has no such command for us. */
+const NO_COMMAND: ReadonlySet<string> = new Set([FORBIDDEN, 'http_404']);
 
 /** Commands to one server: one at a time, over one session, which is kept and renewed when it has ended. */
 export class WebApiClient {
@@ -49,6 +53,22 @@ export class WebApiClient {
         throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
       }
     });
+  }
+
+  /**
+   * Like `ask`, for a command that a server may lack or refuse.
+   * @returns undefined if it forbids the path or lacks it
+   * @throws PlatformFailure if it may answer later
+   */
+  async askOptional(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
+    const answer = await this.ask(request, signal).catch((error: unknown) => {
+      if (error instanceof PlatformFailure && NO_COMMAND.has(error.reason)) return undefined;
+      throw error;
+    });
+    if (answer === undefined || isDone(answer)) return answer;
+    const failure = commandFailure(answer.retcode);
+    if (failure.kind === 'platform_unavailable') throw failure;
+    return answer;
   }
 
   /**
@@ -109,7 +129,7 @@ export class WebApiClient {
       // The session has ended, or the path is forbidden: a new session shows which.
       this.#drop();
       answer = await this.#exchange(request, sendDeadline, signal);
-      if (answer.status === 403) throw new PlatformFailure('platform_refused', { reason: 'forbidden' });
+      if (answer.status === 403) throw new PlatformFailure('platform_refused', { reason: FORBIDDEN });
     }
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
     if (parsed !== undefined) return parsed;

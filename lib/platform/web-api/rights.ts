@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { type ClosedGroups, type Permission, PlatformFailure, type Rights } from '../platform.ts';
-import { commandFailure, isDone, NOT_FOUND, type WebApiAnswer } from './answers.ts';
+import type { ClosedGroups, Permission, Rights } from '../platform.ts';
+import { isDone, NOT_FOUND } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 
@@ -29,7 +29,7 @@ const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', c
 
 /** The rights in the manager's own record, which many servers show. Only reads. @throws PlatformFailure */
 export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<Rights> {
-  const answer = await askOptional(client, buildPath('/api/manager/get', { login: manager }), signal);
+  const answer = await client.askOptional({ path: buildPath('/api/manager/get', { login: manager }) }, signal);
   const flags = v.safeParse(ManagerSchema, answer?.answer);
   if (!flags.success) return UNKNOWN;
   const has = (place: number) => flags.output[place] === 1;
@@ -57,29 +57,9 @@ export async function readGroups(
 ): Promise<ClosedGroups> {
   const found: ClosedGroups = { unknown: [], notShown: [] };
   for (const group of groups.slice(0, MAX_GROUPS)) {
-    const answer = await askOptional(client, buildPath('/api/group/get', { group }), signal);
+    const answer = await client.askOptional({ path: buildPath('/api/group/get', { group }) }, signal);
     if (answer?.retcode === NOT_FOUND) found.unknown.push(group);
     else if (answer === undefined || !isDone(answer)) found.notShown.push(group);
   }
   return found;
-}
-
-/**
- * @returns undefined if the server forbids the path or lacks it; @throws PlatformFailure if the server does not answer
- */
-async function askOptional(client: WebApiClient, path: string, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
-  const answer = await client.ask({ path }, signal).catch((error: unknown) => {
-    const answered = error instanceof PlatformFailure && (error.kind === 'platform_refused' || isUnknownPath(error));
-    if (answered) return undefined;
-    throw error;
-  });
-  if (answer === undefined || isDone(answer)) return answer;
-  const failure = commandFailure(answer.retcode);
-  if (failure.kind === 'platform_unavailable') throw failure;
-  return answer;
-}
-
-/** A server without this command answers 404; the session works. */
-function isUnknownPath({ reason }: PlatformFailure): boolean {
-  return reason === 'http_404';
 }

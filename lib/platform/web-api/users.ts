@@ -57,13 +57,11 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
   const owner = commentOwner(user.Comment, mark.operationId);
   if (owner !== 'unmarked' || mark.masterPassword === undefined) return owner;
   const body = { Login: String(mark.login), Type: 'main', Password: mark.masterPassword };
-  const answer = await client.ask({ path: '/api/user/check_password', body }, signal);
-  if (answer.retcode === WRONG_PASSWORD) return 'foreign';
-  if (isDone(answer)) return mark.masterGiven === true ? 'unmarked' : 'ours';
-  // A server that is busy may know the password later. One that refuses the question shows nothing.
-  const failure = commandFailure(answer.retcode);
-  if (failure.kind === 'platform_unavailable') throw failure;
-  return 'unmarked';
+  const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
+  if (answer?.retcode === WRONG_PASSWORD) return 'foreign';
+  // A server that refuses the question shows nothing.
+  const isRight = answer !== undefined && isDone(answer);
+  return isRight && mark.masterGiven !== true ? 'ours' : 'unmarked';
 }
 
 /** A UUID, or its beginning: servers cut long comments. */

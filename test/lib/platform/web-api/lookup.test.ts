@@ -53,6 +53,15 @@ describe('Looking at a login', () => {
     expect(await look().catch((failure: PlatformFailure) => failure.kind)).toBe(outcome);
   });
 
+  it('does without a check of the password that the server forbids', async () => {
+    const server = await testServer({ forbiddenPaths: ['/api/user/check_password'] });
+    const platform = platformOn(server);
+    const { operationId, masterPassword } = anOrder();
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+    server.edit(LOGIN, { comment: '' });
+    expect(await platform.look({ operationId, login: LOGIN, masterPassword }, forever)).toBe('unmarked');
+  });
+
   it('finds another operation by its id, with any password', async () => {
     const { server, look } = await opened({ comment: OTHERS_ID });
     expect(await look()).toBe('foreign');
