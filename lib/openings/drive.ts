@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awaitAll, within } from '../deadline.ts';
+import type { PlatformFailure } from '../platform/platform.ts';
 import { OPERATOR_ONLY } from '../records/due.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from './ledger.ts';
@@ -16,7 +17,7 @@ export interface Effects {
   /** The login to choose after this one; undefined if there is none, or if the caller has chosen. */
   nextLogin(login: number): number | undefined;
   /** Why no login is left to ask for. */
-  noLoginFailure(): unknown;
+  noLoginFailure(): PlatformFailure;
   /** Sends the command, once. */
   send(login: number | undefined): Promise<Learned>;
   look(login: number): Promise<Learned>;
@@ -225,9 +226,11 @@ class Loop {
       telemetry.event('DepositFailed', { login: life.login, reason: reason ?? 'empty' });
     const isForeign = life.at === 'sent' && life.commands === 'one' && FOUND_TAKEN.has(fact.on);
     if (isForeign && to.at !== 'open') {
-      this.#failure = this.#run.effects.noLoginFailure();
+      const failure = this.#run.effects.noLoginFailure();
+      this.#failure = failure;
       const { login } = life;
-      if (login !== undefined && this.#held.plan !== undefined) telemetry.event('LoginNotOurs', { login });
+      // A caller's own login may be outside of our range.
+      if (login !== undefined && failure.kind !== 'login_taken') telemetry.event('LoginNotOurs', { login });
     }
     if (fact.on === 'reserved' && to.at === 'gone') this.#failure = this.#run.effects.noLoginFailure();
   }

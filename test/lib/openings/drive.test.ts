@@ -3,7 +3,7 @@ import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
 import { type Held, type Ledger, LoginReserved, type Plan } from '../../../lib/openings/ledger.ts';
 import type { Context, Life } from '../../../lib/openings/life.ts';
-import { PlatformFailure } from '../../../lib/platform/platform.ts';
+import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
 import { testDatabase } from '../../support/database.ts';
@@ -29,6 +29,7 @@ class Scene {
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
   prepared: { plan?: Partial<Plan>; fails?: Error } = {};
   hasNext = true;
+  noLogin: PlatformFailureKind = 'login_range_exhausted';
   /** How long each command and look-up takes, in milliseconds. */
   takesMs = 0;
   ledger: Ledger = world.ledger;
@@ -68,7 +69,7 @@ class Scene {
         };
       },
       nextLogin: (login) => (this.hasNext && login < this.login + 5 ? login + 1 : undefined),
-      noLoginFailure: () => new PlatformFailure('login_range_exhausted', { reason: 'login_exists' }),
+      noLoginFailure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
       send: async (login) => next(`send ${login ?? ''}`, this.sends),
       look: async (login) => next(`look ${login}`, this.looks),
       record: async () => {
@@ -174,6 +175,12 @@ describe('A first request', () => {
     scene.looks = [{ on: 'absent' }];
     await scene.run(await world.claimed());
     expect(scene.events[0]).toEqual({ name: 'LoginNotOurs', fields: { login: scene.login } });
+  });
+
+  it('reports nothing if the login that exists was named by the caller', async () => {
+    const scene = Object.assign(new Scene(), { sends: [{ on: 'exists' }], hasNext: false, noLogin: 'login_taken' });
+    expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure: { kind: 'login_taken' } });
+    expect(scene.events).toEqual([]);
   });
 });
 
