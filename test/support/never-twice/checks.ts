@@ -59,12 +59,16 @@ export interface Intent {
   isRestored: boolean;
 }
 
+/** On the gateway, outside of all ranges. */
+export const OTHER_PROGRAMS = { group: 'standard', from: 800_000, count: 100_000 };
+
 let logins = 0;
-/** A login for requests that ask for one of their own. */
+/** A login for requests that ask for one of their own. Some outside of the range exist on the gateway. */
 export function newLogin({ connection, login }: Shape): number | undefined {
   if (login === 'none') return undefined;
   logins += 1;
-  return login === 'inside' && isKeyed(connection) ? firstRange(connection).from + (logins % 2_000) : 700_000 + logins;
+  if (login === 'inside' && isKeyed(connection)) return firstRange(connection).from + (logins % 2_000);
+  return (logins % 2 === 0 ? OTHER_PROGRAMS.from : 700_000) + logins;
 }
 
 /** @param now on the world's clock */

@@ -13,6 +13,7 @@ import {
   type Intent,
   newIntent,
   newLogin,
+  OTHER_PROGRAMS,
   type Shape,
   type Sight,
   wordOf,
@@ -93,6 +94,7 @@ export class History {
     world.gateway.passwordCheck = passwordCheck;
     world.rights.personalData = personalData;
     world.servers.tp5.populate(STRANGERS);
+    world.servers.gw.populate(OTHER_PROGRAMS);
     this.#logFrom = world.environments.log.length;
     this.#stopListening = listenTo(world.servers.tp5.faults, (call) => this.#noteCall(call));
   }
@@ -324,11 +326,13 @@ export class History {
 
   /** An operator looks at the server and decides. */
   async #operate(intent: Intent): Promise<void> {
-    for (const { operation_id: operationId, life } of this.#operations(intent)) {
+    for (const { operation_id: operationId, life, plan } of this.#operations(intent)) {
       if (life?.at !== 'undecided') continue;
       const { login: sent = 0 } = life;
       const isContradicted = intent.isContradicted || this.#contradicted.has(sent) || this.#isAmongStrangers(sent);
-      if (isKeyed(intent.shape.connection) && !isContradicted)
+      // Nothing shows that the account is not older than the operation.
+      const isUnseen = plan?.unseen === true;
+      if (isKeyed(intent.shape.connection) && !isContradicted && !isUnseen)
         throw new Error(`${intent.name}: left to the operators, and nothing contradicts the ledger`);
       if (this.#accountOf(intent, life.login) === undefined) await this.#world.clock.pass(COMMANDS_END_MS);
       const login = this.#accountOf(intent, life.login)?.login;

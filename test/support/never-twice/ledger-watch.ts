@@ -12,7 +12,7 @@ export interface WatchedOperation extends Item {
   revision: number;
   expires_at?: number;
   life?: Life;
-  plan?: { user_id: string; version: string; connection_id: string; keyed: boolean; server?: string };
+  plan?: { user_id: string; version: string; connection_id: string; keyed: boolean; server?: string; unseen?: boolean };
 }
 
 /**
