@@ -91,6 +91,14 @@ describe('The watch of the ledger', () => {
   });
 });
 
+it('An operation that a late duplicate of its claim brings back may act', () => {
+  const watch = new LedgerWatch(() => false);
+  const release = [written({ life: { at: 'claimed' } }, undefined)];
+  for (const changes of [CLAIM, release, CLAIM, RESERVATION]) watch.see(changes);
+  expect(watch.violations).toEqual([]);
+  expect(watch.of(() => true)).toMatchObject([{ operation_id: '1', life: SENT }]);
+});
+
 it('No state follows from two commands but the same login’s', () => {
   const many: Life = { ...SENT, commands: 'many' };
   expect(isTransition(many, { ...SENT, login: 8 })).toBe(false);

@@ -81,9 +81,12 @@ export class LedgerWatch {
       else if (before.expires_at === undefined || !this.#isExpired(before.expires_at))
         this.violations.push(`${before.operation_id}: replaced before its key has expired`);
     }
-    if (after !== undefined) this.operations.set(after.operation_id, after);
-    if (after !== undefined) this.stored.set(after.pk, after.operation_id);
-    else if (before !== undefined) this.stored.delete(before.pk);
+    if (after !== undefined) {
+      this.operations.set(after.operation_id, after);
+      this.stored.set(after.pk, after.operation_id);
+      // A late duplicate of the claim brings it back.
+      this.gone.delete(after.operation_id);
+    } else if (before !== undefined) this.stored.delete(before.pk);
     const [from, to] = [before?.life, after?.life];
     if (before === undefined || before.operation_id !== after?.operation_id) {
       const isEnd = after === undefined && from !== undefined;
