@@ -1,7 +1,8 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { TABLES } from '../../infra/local/database.ts';
+import { listen } from '../../infra/local/listen.ts';
 import type { Certificate } from '../../infra/local/platforms/web-api-server.ts';
 import { localClient } from '../../infra/local-client.ts';
 import type { Stage } from './stage.ts';
@@ -33,13 +34,13 @@ export async function farAway(targetPort: number, roundTripMs: number, tls?: Cer
       join(keep(client), keep(connect(targetPort, '127.0.0.1')), 0);
     });
     servers.push(terminator);
-    nearPort = await listen(terminator);
+    nearPort = await listen(terminator, 0);
   }
   const server = createServer((client) => {
     join(keep(client), keep(connect(nearPort, '127.0.0.1')), roundTripMs);
   });
   servers.push(server);
-  const port = await listen(server);
+  const port = await listen(server, 0);
   return {
     port,
     async close() {
@@ -65,12 +66,6 @@ function join(client: Socket, service: Socket, roundTripMs: number): void {
     one.on('end', () => after(roundTripMs * 2, () => other.end()));
     one.on('error', () => other.destroy());
   }
-}
-
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-  });
 }
 
 /** The demo connections whose servers the benchmarks put something in front of. */

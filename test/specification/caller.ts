@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { SentMessage } from '../../infra/local/outbox.ts';
+import { newSource } from '../support/gateway-events.ts';
 import { checkAnswer, checkRequest } from '../support/openapi.ts';
 import { CLIENT, FORM, PLACES, TRADERS } from './records.ts';
 import type { Change, Operation } from './table.ts';
@@ -31,12 +32,6 @@ export const PATHS = {
 const PASSWORD = 'correct horse battery';
 
 let count = 0;
-
-/** An address that no request came from. */
-export function newSource(): string {
-  count += 1;
-  return `10.${(count >> 16) & 255}.${(count >> 8) & 255}.${count & 255}`;
-}
 
 /** The messages that were sent to an address. */
 export function messagesTo({ service }: World, address: string): SentMessage[] {

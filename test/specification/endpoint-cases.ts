@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { bodyOf, call, JSON_TYPE, newSource, PATHS, request } from './caller.ts';
+import { newSource } from '../support/gateway-events.ts';
+import { bodyOf, call, JSON_TYPE, PATHS, request } from './caller.ts';
 import { breaks, type Case, decided, keeps, type Section } from './cases.ts';
 import { checkNotFound, checkProblem } from './checks.ts';
 import { openAccount, register } from './promises.ts';

@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
+import { newSource } from '../support/gateway-events.ts';
 import { checkAnswer } from '../support/openapi.ts';
 import { ACCOUNT_ERRORS } from './account-errors.ts';
-import { call, JSON_TYPE, newEmail, newKey, newSource, request } from './caller.ts';
+import { call, JSON_TYPE, newEmail, newKey, request } from './caller.ts';
 import { type Case, type ErrorCase, meets, ofError, type Section, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { openAccount } from './promises.ts';

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { bodyOf, call, newKey, newSource } from './caller.ts';
+import { newSource } from '../support/gateway-events.ts';
+import { bodyOf, call, newKey } from './caller.ts';
 import { type Case, decided, meets, type Section, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { OPERATIONS, type Operation } from './table.ts';

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '../../infra/local/listen.ts';
 
 /** One call of a service of AWS, as a policy names it. */
 export interface AwsCall {
@@ -46,8 +46,7 @@ export async function startAwsAccount(options: AwsAccountOptions) {
   const server = createServer((request, response) => {
     answerCall(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await listen(server, 0)}`;
   return { url, calls, denied, close: () => void server.close() };
 }
 

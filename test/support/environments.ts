@@ -60,8 +60,6 @@ export class Environments {
   readonly #working = new Set<Working>();
   /** Everything that was written to standard output and error. */
   readonly log: string[] = [];
-  /** How many were started so far. */
-  started = 0;
 
   /**
    * @param bundles the folder of `bundleInto`
@@ -186,7 +184,6 @@ export class Environments {
   }
 
   async #start(functionName: string): Promise<Environment> {
-    this.started += 1;
     const folder = this.#bundles;
     const url = pathToFileURL(join(folder, functionName, ENTRY_FILE)).href;
     const path = join(folder, `clock-${process.pid}-${clocks++}`);

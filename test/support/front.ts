@@ -1,5 +1,5 @@
 import type { LocalService } from '../../infra/local/service.ts';
-import { newSource } from './registration-world.ts';
+import { newSource } from './gateway-events.ts';
 
 /** The secret of the local service's front. */
 export const FRONT_PROOF = 'front-secret-of-the-local-service';

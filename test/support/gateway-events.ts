@@ -47,13 +47,19 @@ export function gatewayEvent(
   return event;
 }
 
+let sources = 0;
+/** A source address that no other request has: there are 16 million. */
+export function newSource(): string {
+  sources += 1;
+  return `10.${(sources >> 16) & 255}.${(sources >> 8) & 255}.${sources & 255}`;
+}
+
 let people = 0;
 
 /** A request to the demo records that a function answers with 204 or 200, of a new person from a new source. */
 export function eventFor(name: FunctionName, key?: string): GatewayEvent {
   people += 1;
-  // There are addresses for 16 million callers.
-  const source = `10.${(people >> 16) & 255}.${(people >> 8) & 255}.${people & 255}`;
+  const source = newSource();
   if (name === 'request-registration') {
     return gatewayEvent('/public/v1/account/register/request', { body: registrationBody(people), key, source });
   }

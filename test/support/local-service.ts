@@ -4,6 +4,7 @@ import { localClient } from '../../infra/local-client.ts';
 import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';
 import { PATIENT, scanItems } from './database.ts';
+import { newSource } from './gateway-events.ts';
 import { checked } from './openapi.ts';
 
 const REGISTRATION = {
@@ -17,16 +18,14 @@ const REGISTRATION = {
 
 export const PHONE = { country_code: '44', number: '7400123499' };
 type At = Pick<LocalService, 'url'>;
-let callers = 0;
 
 /** Each call comes from a separate address, so that no limit is reached unintentionally. */
 export async function call({ url }: At, path: string, body: unknown, headers: Record<string, string> = {}) {
-  callers += 1;
   const answer = await fetch(url + path, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
-      'x-forwarded-for': `198.51.${callers >> 8}.${callers & 255}`,
+      'x-forwarded-for': newSource(),
       ...headers,
     },
     body: JSON.stringify(body),

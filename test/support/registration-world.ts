@@ -8,6 +8,7 @@ import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
 import { PATIENT } from './database.ts';
+import { newSource } from './gateway-events.ts';
 import { tablesOf } from './local-service.ts';
 import { checked } from './openapi.ts';
 import { crmRecords, newPersons, type Person } from './persons.ts';
@@ -18,13 +19,6 @@ export const PASSWORD = 'correct horse battery';
 
 export type Reply = Awaited<ReturnType<typeof replyOf>>;
 export type RegistrationWorld = Awaited<ReturnType<typeof registrationWorld>>;
-
-let sources = 0;
-/** A source address that no other request has. */
-export function newSource(): string {
-  sources += 1;
-  return `10.${(sources >> 16) & 255}.${(sources >> 8) & 255}.${sources & 255}`;
-}
 
 /** A registration that keeps every rule. */
 export function registrationOf(person: Person, more: Record<string, unknown> = {}): Record<string, unknown> {

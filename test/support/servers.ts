@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { listen } from '../../infra/local/listen.ts';
 
 /** The port of a server on 127.0.0.1, which ends with its connections when the test does. */
 export async function listening(server: Server): Promise<number> {
@@ -9,20 +10,18 @@ export async function listening(server: Server): Promise<number> {
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(server, 0);
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
-  return (server.address() as AddressInfo).port;
+  return port;
 }
 
 /** A port that refuses connections. */
 export async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = createServer();
+  const port = await listen(server, 0);
   server.close();
   await once(server, 'close');
   return port;
