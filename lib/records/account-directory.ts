@@ -1,14 +1,7 @@
 import type { Item, Table } from '../aws/dynamodb.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { E164 } from '../validators/phone.ts';
-import {
-  type AccountType,
-  AccountTypeSchema,
-  type Client,
-  ClientSchema,
-  type Connection,
-  ConnectionSchema,
-} from './crm-records.ts';
+import { AccountTypeSchema, type Client, ClientSchema, ConnectionSchema } from './crm-records.ts';
 import { crmKey, parseRecord, readItems } from './crm-table.ts';
 
 /** A client for whom an account is opened, with the phone number in E.164. */
@@ -16,29 +9,22 @@ export interface AccountClient extends Omit<Client, 'phone'> {
   phone?: E164;
 }
 
-/** The CRM records of an opening; one round trip. */
-export interface AccountDirectory {
-  /** Reads the records that an opening names. A malformed one counts as absent. */
-  readAccountRecords(
-    ids: {
-      userId: string;
-      connectionId: string;
-      accountTypeId?: string | undefined;
-      rebateUserId?: string | undefined;
-    },
-    telemetry: Telemetry,
-    signal: AbortSignal,
-  ): Promise<{
-    client: AccountClient | undefined;
-    connection: Connection | undefined;
-    accountType: AccountType | undefined;
-    rebateUser: AccountClient | undefined;
-  }>;
+/** The records that an opening names. */
+interface RecordIds {
+  userId: string;
+  connectionId: string;
+  accountTypeId?: string | undefined;
+  rebateUserId?: string | undefined;
 }
 
-export function dynamoAccountDirectory(table: Table): AccountDirectory {
+export type AccountDirectory = ReturnType<typeof dynamoAccountDirectory>;
+
+/** The CRM records of an opening. */
+export function dynamoAccountDirectory(table: Table) {
   return {
-    async readAccountRecords({ userId, connectionId, accountTypeId, rebateUserId }, telemetry, signal) {
+    /** Reads the records in one round trip. A malformed one counts as absent. */
+    async readAccountRecords(ids: RecordIds, telemetry: Telemetry, signal: AbortSignal) {
+      const { userId, connectionId, accountTypeId, rebateUserId } = ids;
       const keys = {
         client: crmKey.client(userId),
         connection: crmKey.connection(connectionId),

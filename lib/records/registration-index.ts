@@ -4,41 +4,21 @@ import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.t
 import type { Channel } from '../validators/otp-types.ts';
 
 /** A registration in the index, with the seal of its code and the digest of its password. */
-interface IndexedRegistration extends Seals {
-  registration_id: string;
+const EntrySchema = v.object({
+  ...SealsSchema.entries,
   /** Epoch milliseconds. */
-  requested_at_ms: number;
+  requested_at_ms: v.number(),
   /** The different guesses at its code, sealed. */
-  guesses: string[];
+  guesses: v.array(v.string()),
   /** True: kept until the confirmation can no longer be repeated. */
-  confirmed?: boolean | undefined;
-}
+  confirmed: v.optional(v.boolean()),
+});
+type IndexedRegistration = v.InferOutput<typeof EntrySchema> & { registration_id: string };
 
 /** A guess at the code of a registration, sealed. */
 interface Guess {
   registrationId: string;
   guess: string;
-}
-
-/** The registrations of each channel and address. */
-export interface RegistrationIndex {
-  add(address: Address, registrationId: string, seals: Seals, requestedAt: number, signal: AbortSignal): Promise<void>;
-  remove(address: Address, registrationId: string, signal: AbortSignal): Promise<void>;
-  /** The registrations of the last 25 hours, confirmed ones first, then the newest. Always one read. */
-  list(address: Address, signal: AbortSignal): Promise<IndexedRegistration[]>;
-  /**
-   * Counts guesses before they are compared: at most five different ones for each registration, also in parallel. The
-   * same guess again is free. Always one write, even without a guess or registration.
-   * @param listed the result of `list`
-   * @returns the ids of the registrations whose guess is counted
-   */
-  countGuesses(
-    address: Address,
-    guesses: readonly Guess[],
-    listed: readonly IndexedRegistration[],
-    signal: AbortSignal,
-  ): Promise<Set<string>>;
-  markConfirmed(address: Address, registrationId: string, signal: AbortSignal): Promise<void>;
 }
 
 interface Address {
@@ -57,8 +37,11 @@ const MAX_GUESSED = 40;
 /** How often guesses are counted when others are counted at the same time. */
 const MAX_ATTEMPTS = 6;
 
-/** The index in DynamoDB: one item for each channel and address, with an attribute for each registration. */
-export function dynamoRegistrationIndex(table: Table, now: () => number): RegistrationIndex {
+/**
+ * The registrations of each channel and address in DynamoDB: one item for each channel and address, with an attribute
+ * for each registration.
+ */
+export function dynamoRegistrationIndex(table: Table, now: () => number) {
   async function dropOld(key: Key, item: Item, signal: AbortSignal): Promise<void> {
     const all = parseIndexed(item);
     const spare = all.slice(MAX_INDEXED).filter((one) => one.expires_at_ms <= now() && one.confirmed !== true);
@@ -69,6 +52,7 @@ export function dynamoRegistrationIndex(table: Table, now: () => number): Regist
     await table.update(key, { update: `REMOVE ${Object.keys(names).join(', ')}`, names }, signal);
   }
 
+  /** The registrations of the last 25 hours, confirmed ones first, then the newest. Always one read. */
   async function list(address: Address, signal: AbortSignal): Promise<IndexedRegistration[]> {
     const item = await table.get(indexKey(address), signal);
     return parseIndexed(item).filter(({ requested_at_ms }) => requested_at_ms > now() - KEPT_MS);
@@ -77,7 +61,7 @@ export function dynamoRegistrationIndex(table: Table, now: () => number): Regist
   return {
     list,
 
-    async add(address, registrationId, seals, requestedAt, signal) {
+    async add(address: Address, registrationId: string, seals: Seals, requestedAt: number, signal: AbortSignal) {
       const entry = { requested_at_ms: requestedAt, guesses: [], ...seals };
       const expression = {
         update: 'SET #registration = :entry, expires_at = :expires_at',
@@ -91,7 +75,7 @@ export function dynamoRegistrationIndex(table: Table, now: () => number): Regist
       if (item !== undefined) await dropOld(indexKey(address), item, signal).catch(() => {});
     },
 
-    async remove(address, registrationId, signal) {
+    async remove(address: Address, registrationId: string, signal: AbortSignal) {
       const expression = {
         update: 'REMOVE #registration',
         condition: 'attribute_exists(#registration)',
@@ -100,7 +84,18 @@ export function dynamoRegistrationIndex(table: Table, now: () => number): Regist
       await tryWrite(table.update(indexKey(address), expression, signal));
     },
 
-    async countGuesses(address, guesses, listed, signal) {
+    /**
+     * Counts guesses before they are compared: at most five different ones for each registration, also in parallel. The
+     * same guess again is free. Always one write, even without a guess or registration.
+     * @param listed the result of `list`
+     * @returns the ids of the registrations whose guess is counted
+     */
+    async countGuesses(
+      address: Address,
+      guesses: readonly Guess[],
+      listed: readonly IndexedRegistration[],
+      signal: AbortSignal,
+    ): Promise<Set<string>> {
       let indexed = listed;
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const { counted, uncounted } = compare(guesses.slice(0, MAX_GUESSED), indexed);
@@ -112,7 +107,7 @@ export function dynamoRegistrationIndex(table: Table, now: () => number): Regist
       return new Set();
     },
 
-    async markConfirmed(address, registrationId, signal) {
+    async markConfirmed(address: Address, registrationId: string, signal: AbortSignal) {
       const expression = {
         update: 'SET #registration.confirmed = :true',
         condition: 'attribute_exists(#registration)',
@@ -162,13 +157,6 @@ function guessUpdate(guesses: readonly Guess[], at: number) {
     values,
   };
 }
-
-const EntrySchema = v.object({
-  ...SealsSchema.entries,
-  requested_at_ms: v.number(),
-  guesses: v.array(v.string()),
-  confirmed: v.optional(v.boolean()),
-});
 
 /** The confirmed ones first, then the newest. */
 function parseIndexed(item: Item = {}): IndexedRegistration[] {

@@ -34,28 +34,7 @@ export type KeyClaim =
   /** The key was used with another body. */
   | { kind: 'reused' };
 
-export interface RegistrationKeys {
-  /**
-   * @param scope the idempotency key and the scope in which it is unique
-   * @param fingerprints of the body; the first is kept, any may match (keys rotate)
-   * @param leaseMs the maximum time of this worker
-   */
-  claim(
-    scope: readonly string[],
-    fingerprints: readonly string[],
-    leaseMs: number,
-    signal: AbortSignal,
-  ): Promise<KeyClaim>;
-  /**
-   * Stores that from now on the message may be sent.
-   * @throws LeaseLost if another worker has acquired the key: nothing may be sent
-   */
-  markSent(held: HeldKey, registrationId: string, signal: AbortSignal): Promise<void>;
-  /** @throws LeaseLost */
-  finish(held: HeldKey, signal: AbortSignal): Promise<void>;
-  /** Frees the key: certainly nothing was sent. @throws LeaseLost */
-  release(held: HeldKey, signal: AbortSignal): Promise<void>;
-}
+export type RegistrationKeys = ReturnType<typeof dynamoRegistrationKeys>;
 
 /** Another worker holds the key now. */
 export class LeaseLost extends Error {
@@ -73,7 +52,7 @@ const StoredKey = v.object({
 });
 
 /** Keys in DynamoDB, one item each. A claim takes one round trip; one that acquires another worker's key takes two. */
-export function dynamoRegistrationKeys(table: Table, now: () => number = Date.now): RegistrationKeys {
+export function dynamoRegistrationKeys(table: Table, now: () => number = Date.now) {
   const write = async (held: HeldKey, set: Item, signal: AbortSignal) => {
     held.revision += 1;
     const { update, names, values } = assignments({ ...set, revision: held.revision, expires_at: keyExpiry(now()) });
@@ -83,7 +62,17 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
   };
 
   return {
-    async claim(scope, fingerprints, leaseMs, signal) {
+    /**
+     * @param scope the idempotency key and the scope in which it is unique
+     * @param fingerprints of the body; the first is kept, any may match (keys rotate)
+     * @param leaseMs the maximum time of this worker
+     */
+    async claim(
+      scope: readonly string[],
+      fingerprints: readonly string[],
+      leaseMs: number,
+      signal: AbortSignal,
+    ): Promise<KeyClaim> {
       const pk = keyItem(scope);
       const held: HeldKey = { pk, lease: randomUUID(), revision: 0 };
       const [at, seconds] = [now(), Math.floor(now() / 1_000)];
@@ -101,9 +90,16 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
         : readClaim(parse(acquired), held);
     },
 
-    markSent: (held, registration_id, signal) => write(held, { state: 'sent', registration_id }, signal),
-    finish: (held, signal) => write(held, { state: 'finished' }, signal),
-    release: ({ pk, lease }, signal) =>
+    /**
+     * Stores that from now on the message may be sent.
+     * @throws LeaseLost if another worker has acquired the key: nothing may be sent
+     */
+    markSent: (held: HeldKey, registration_id: string, signal: AbortSignal) =>
+      write(held, { state: 'sent', registration_id }, signal),
+    /** @throws LeaseLost */
+    finish: (held: HeldKey, signal: AbortSignal) => write(held, { state: 'finished' }, signal),
+    /** Frees the key: certainly nothing was sent. @throws LeaseLost */
+    release: ({ pk, lease }: HeldKey, signal: AbortSignal) =>
       requireLease(
         table.delete({ pk }, signal, {
           condition: 'attribute_not_exists(pk) OR lease = :lease',

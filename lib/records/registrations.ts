@@ -9,7 +9,7 @@ import type { Consent } from '../validators/registration.ts';
 import { assignments } from './assignments.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
-import { dynamoRegistrationIndex, type RegistrationIndex } from './registration-index.ts';
+import { dynamoRegistrationIndex } from './registration-index.ts';
 
 /** A pending registration, with a password and data of its own. It disappears 24 hours after the request. */
 export interface PendingRegistration {
@@ -72,20 +72,7 @@ export interface StoredRegistration extends PendingRegistration {
   confirmation?: Confirmation | undefined;
 }
 
-/** Registrations by their ids, and with their seals by channel and address. */
-export interface Registrations extends Pick<RegistrationIndex, 'list' | 'countGuesses'> {
-  /** Keeps a registration next to the others of its address. */
-  put(registration: PendingRegistration, seals: Seals, requestedAt: number, signal: AbortSignal): Promise<void>;
-  /** Removes a registration whose message was certainly not sent. The others do not change. */
-  remove(registration: PendingRegistration, signal: AbortSignal): Promise<void>;
-  noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal): Promise<void>;
-  get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined>;
-  /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
-  confirm(registration: StoredRegistration, confirmation: Confirmation, signal: AbortSignal): Promise<boolean>;
-  notePublished(registrationId: string, signal: AbortSignal): Promise<void>;
-  /** The confirmed ones, the oldest first, whose events were not published in time. */
-  unpublished(signal: AbortSignal): Promise<StoredRegistration[]>;
-}
+export type Registrations = ReturnType<typeof dynamoRegistrations>;
 
 /** How long the request that confirms may take to publish the event, in milliseconds. */
 export const PUBLISHING_MS = 30_000;
@@ -94,15 +81,13 @@ const MAX_UNPUBLISHED = 100;
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** @param confirmedDays how long a confirmed registration is kept, for the function that confirms */
-export function dynamoRegistrations(
-  table: Table,
-  now: () => number = Date.now,
-  confirmedDays = CONFIRMED_DAYS,
-): Registrations {
+/**
+ * Registrations by their ids, and with their seals by channel and address.
+ * @param confirmedDays how long a confirmed registration is kept, for the function that confirms
+ */
+export function dynamoRegistrations(table: Table, now: () => number = Date.now, confirmedDays = CONFIRMED_DAYS) {
   const index = dynamoRegistrationIndex(table, now);
 
-  /** @returns false when it was confirmed before */
   async function writeConfirmation(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
     const me = randomUUID();
     const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
@@ -126,7 +111,8 @@ export function dynamoRegistrations(
     list: index.list,
     countGuesses: index.countGuesses,
 
-    async put(registration, seals, requestedAt, signal) {
+    /** Keeps a registration next to the others of its address. */
+    async put(registration: PendingRegistration, seals: Seals, requestedAt: number, signal: AbortSignal) {
       const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
       const { registration_id: id } = registration;
       await awaitAll([
@@ -140,12 +126,13 @@ export function dynamoRegistrations(
       ]);
     },
 
-    async remove(registration, signal) {
+    /** Removes a registration whose message was certainly not sent. The others do not change. */
+    async remove(registration: PendingRegistration, signal: AbortSignal) {
       const { registration_id: id } = registration;
       await awaitAll([table.delete(registrationKey(id), signal), index.remove(registration, id, signal)]);
     },
 
-    async noteDelivery(registrationId, delivery, signal) {
+    async noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal) {
       const expression = {
         update: 'SET delivery = :delivery',
         condition: 'attribute_exists(pk)',
@@ -154,13 +141,14 @@ export function dynamoRegistrations(
       await table.update(registrationKey(registrationId), expression, signal);
     },
 
-    async get(registrationId, signal) {
+    async get(registrationId: string, signal: AbortSignal) {
       const item = await table.get(registrationKey(registrationId), signal);
       const isKept = typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
       return isKept ? parseRegistration(item) : undefined;
     },
 
-    async confirm(registration, confirmation, signal) {
+    /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
+    async confirm(registration: StoredRegistration, confirmation: Confirmation, signal: AbortSignal) {
       const { registration_id: id } = registration;
       const [won] = await awaitAll([
         writeConfirmation(id, confirmation, signal),
@@ -169,7 +157,7 @@ export function dynamoRegistrations(
       return won;
     },
 
-    async notePublished(registrationId, signal) {
+    async notePublished(registrationId: string, signal: AbortSignal) {
       const expression = {
         update: `SET confirmation.published = :true REMOVE ${DUE_ATTRIBUTES.join(', ')}`,
         condition: 'attribute_exists(confirmation)',
@@ -178,7 +166,8 @@ export function dynamoRegistrations(
       await table.update(registrationKey(registrationId), expression, signal);
     },
 
-    async unpublished(signal) {
+    /** The confirmed ones, the oldest first, whose events were not published in time. */
+    async unpublished(signal: AbortSignal) {
       const found = (await readDue(table, now(), MAX_UNPUBLISHED, signal)).flatMap(
         (item) => parseRegistration(item) ?? [],
       );
