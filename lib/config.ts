@@ -15,7 +15,7 @@ import { parseSettings } from './validators/texts.ts';
 
 /**
  * The configuration of a function. Only this file reads the environment, once, at cold start. A bad deployment fails
- * there and lists every error by the variable's name, never its value.
+ * there: every function below throws a `ConfigurationError` with all errors, by the variables' names, never their values.
  */
 
 class ConfigurationError extends Error {
@@ -25,22 +25,22 @@ class ConfigurationError extends Error {
 export type RegistrationConfig = ReturnType<typeof registrationConfig>;
 export type AccountConfig = ReturnType<typeof accountConfig>;
 
-/** @throws ConfigurationError with every error */
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(RegistrationEnvironment, environment, missingByChannels), environment);
 }
 
-/** @throws ConfigurationError with every error */
 export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(ConfirmationEnvironment, environment);
 }
 
-/** @throws ConfigurationError with every error */
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   return withSender(read(AccountEnvironment, environment), environment);
 }
 
-/** @throws ConfigurationError with every error */
+export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
+  return withSender(read(SettlementEnvironment, environment), environment);
+}
+
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(WebhookEnvironment, environment);
 }
@@ -63,17 +63,10 @@ export function traceId(environment: NodeJS.ProcessEnv = process.env): string | 
   return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
 }
 
-/** @throws ConfigurationError with every error */
-export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(SettlementEnvironment, environment), environment);
-}
-
-interface Sender {
-  brand: Parameters<typeof completeBrand>[0];
-  senderAddress: string;
-  sesConfigurationSet?: string | undefined;
-  legalFile?: string | undefined;
-}
+type Sender = Pick<
+  v.InferOutput<typeof AccountEnvironment>,
+  'brand' | 'senderAddress' | 'sesConfigurationSet' | 'legalFile'
+>;
 
 function withSender<T extends Sender>(values: T, { LAMBDA_TASK_ROOT = '' }: NodeJS.ProcessEnv) {
   const { brand, senderAddress, sesConfigurationSet, legalFile, ...rest } = values;

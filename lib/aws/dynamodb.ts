@@ -199,8 +199,6 @@ export type Write = { table: string; expression?: Expression } & (
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
 export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promise<void>;
 
-/** A concurrent transaction writes the same items: nothing was written. */
-const CONFLICT = 'TransactionConflict';
 const MAX_CONFLICTS = 3;
 
 /** Transactions across the tables of a client. A transaction in conflict with another is retried. */
@@ -215,7 +213,8 @@ export function transactions(client: DynamoDBDocumentClient): Transact {
         const codes = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
         const failed = codes.findIndex(({ Code }) => Code === 'ConditionalCheckFailed');
         if (failed !== -1) throw new ConditionFailed(error, failed);
-        const isConflict = codes.some(({ Code }) => Code === CONFLICT);
+        // A concurrent transaction writes the same items: nothing was written.
+        const isConflict = codes.some(({ Code }) => Code === 'TransactionConflict');
         if (!isConflict || attempt === MAX_CONFLICTS) throw AwsFailure.from(error);
       }
     }

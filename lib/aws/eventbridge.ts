@@ -26,9 +26,8 @@ export function eventBus(name: string, config: EventBridgeClientConfig = {}): Pu
   httpsAgent.prepare(new PutEventsCommand({ Entries: [] }), (command) => client.send(command));
   return async ({ source, detailType, detail }, abortSignal) => {
     const entry = { EventBusName: name, Source: source, DetailType: detailType, Detail: detail };
-    const answer = await client.send(new PutEventsCommand({ Entries: [entry] }), { abortSignal }).catch((error) => {
-      throw AwsFailure.from(error);
-    });
+    const command = new PutEventsCommand({ Entries: [entry] });
+    const answer = await AwsFailure.translate(client.send(command, { abortSignal }));
     if (answer.FailedEntryCount !== 0) throw new AwsFailure(answer.Entries?.[0]?.ErrorCode ?? 'FailedEntry');
   };
 }

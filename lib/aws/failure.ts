@@ -9,6 +9,15 @@ export class AwsFailure extends Error {
     this.reason = reason;
   }
 
+  /** The result of a call to the SDK, or its failure. */
+  static async translate<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      throw AwsFailure.from(error);
+    }
+  }
+
   /** The failure that an error of the SDK shows. */
   static from(error: unknown): AwsFailure {
     if (error instanceof AwsFailure) return error;

@@ -44,13 +44,6 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
     ...config,
   });
-  async function translateFailure<T>(call: Promise<T>): Promise<T> {
-    try {
-      return await call;
-    } catch (error) {
-      throw AwsFailure.from(error);
-    }
-  }
   return {
     async put({ key, body, mediaType, sha256, metadata, tag }, abortSignal) {
       const command = new PutObjectCommand({
@@ -64,31 +57,31 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
         Metadata: metadata,
         ...(tag === undefined ? {} : { Tagging: new URLSearchParams([[tag.Key, tag.Value]]).toString() }),
       });
-      await translateFailure(client.send(command, { abortSignal }));
+      await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
     async deleteTags(key, abortSignal) {
-      await translateFailure(
+      await AwsFailure.translate(
         client.send(new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key }), { abortSignal }),
       );
     },
 
     async tags(key, abortSignal) {
       const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key });
-      const { TagSet = [] } = await translateFailure(client.send(command, { abortSignal }));
+      const { TagSet = [] } = await AwsFailure.translate(client.send(command, { abortSignal }));
       return Object.fromEntries(TagSet.map(({ Key = '', Value = '' }) => [Key, Value]));
     },
 
     async putTags(key, tags, abortSignal) {
       const TagSet = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
       const command = new PutObjectTaggingCommand({ Bucket: bucket, Key: key, Tagging: { TagSet } });
-      await translateFailure(client.send(command, { abortSignal }));
+      await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
     async link(key, validSeconds) {
       const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
       const command = new GetObjectCommand({ Bucket: bucket, Key: key });
-      return translateFailure(getSignedUrl(client, command, { expiresIn: validSeconds }));
+      return AwsFailure.translate(getSignedUrl(client, command, { expiresIn: validSeconds }));
     },
   };
 }

@@ -50,8 +50,12 @@ export async function notifyCrm(
     const event = parseEvent(body);
     const { 'detail-type': type, detail } = event;
     scoped = telemetry.with({ type, [type === 'AccountOpened' ? 'operation_id' : 'registration_id']: detail.id });
-    if (event['detail-type'] === 'AccountOpened') await notifyOfAccount(dependencies, event.detail, scoped, signal);
-    else await notifyOfRegistration(dependencies, event.detail, scoped, signal);
+    if (event['detail-type'] === 'AccountOpened') {
+      await dependencies.post({ id: detail.id, body: accountMessage(event.detail) }, signal);
+      scoped.event('CrmNotified');
+    } else {
+      await notifyOfRegistration(dependencies, event.detail, scoped, signal);
+    }
     return true;
   } catch (error) {
     scoped.event('CrmNotNotified', describeError(error));
@@ -65,16 +69,6 @@ export async function notifyCrm(
 /** The delay of the next delivery, by the number of earlier ones. */
 export function secondsUntilNext(deliveries: number): number {
   return Math.min(REDELIVERY.firstSeconds * 2 ** (deliveries - 1), REDELIVERY.maxSeconds);
-}
-
-async function notifyOfAccount(
-  { post }: WebhookDependencies,
-  detail: EventDetail<'AccountOpened'>,
-  telemetry: Telemetry,
-  signal: AbortSignal,
-): Promise<void> {
-  await post({ id: detail.id, body: accountMessage(detail) }, signal);
-  telemetry.event('CrmNotified');
 }
 
 /** Also writes the record of the client that the CRM made, so that the first account can be opened at once. */

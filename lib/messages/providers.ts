@@ -67,27 +67,18 @@ export type VoiceId =
   | 'ZEINA'
   | 'ZHIYU';
 
-/** A WhatsApp template message, in the format of Meta's Cloud API. */
-export interface WhatsAppTemplate {
-  name: string;
-  /** Meta's language code, such as `pt_BR`. */
-  language: string;
-  components: WhatsAppComponent[];
-}
-type WhatsAppComponent =
-  | { type: 'body'; parameters: TextParameter[] }
-  | { type: 'button'; sub_type: 'url'; index: string; parameters: TextParameter[] };
-interface TextParameter {
-  type: 'text';
-  text: string;
-}
-
 interface WhatsAppMessage {
   /** E.164. */
   to: string;
   /** `phone-number-id-…` of the sending number. */
   phoneNumberId: string;
-  template: WhatsAppTemplate;
+  template: {
+    name: string;
+    /** Meta's language code, such as `pt_BR`. */
+    language: string;
+    /** In the format of Meta's Cloud API. */
+    components: readonly object[];
+  };
 }
 
 /** @throws DeliveryFailure */

@@ -1,6 +1,6 @@
 import type { WhatsAppSettings } from '../validators/deployment.ts';
 import type { Message, OtpChannel } from './message.ts';
-import type { SendWhatsApp, WhatsAppTemplate } from './providers.ts';
+import type { SendWhatsApp } from './providers.ts';
 import { findTranslation } from './translations/languages.ts';
 
 /** The channel `whatsapp`: template messages through AWS End User Messaging. Meta's templates hold their text. */
@@ -15,9 +15,9 @@ export function whatsAppChannel(settings: WhatsAppSettings, sendWhatsApp: SendWh
   };
 }
 
-function whatsAppTemplate(message: Message, language: string, settings: WhatsAppSettings): WhatsAppTemplate {
+function whatsAppTemplate(message: Message, language: string, settings: WhatsAppSettings) {
   if (message.kind === 'owner_notice') return { name: settings.noticeTemplate, language, components: [] };
-  const code = [{ type: 'text' as const, text: message.code }];
+  const code = [{ type: 'text', text: message.code }];
   return {
     name: settings.codeTemplate,
     language,

@@ -1,5 +1,6 @@
 import type { ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
+import { once } from '../once.ts';
 import { CLEAN_VERDICT, SCAN_TAG } from '../validators/deployment.ts';
 import type { StoredDocument } from './documents.ts';
 
@@ -32,12 +33,10 @@ export function s3DocumentLinks(
   open: (bucket: string) => Promise<Pick<ObjectStore, 'tags' | 'link'>> = async (name) =>
     (await import('../aws/s3.ts')).objectStore(name),
 ): DocumentLinks {
-  let objects: ReturnType<typeof open> | undefined;
-
+  const objects = once(() => open(bucket));
   return async (documents, signal) => {
     if (documents.length === 0) return [];
-    objects ??= open(bucket);
-    const store = await objects;
+    const store = await objects();
     return awaitAll(
       documents.map(async (document) => {
         if (!scanned) return { ...document, url: await store.link(document.key, LINK_SECONDS) };

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
+import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
-import type { Violation } from '../validators/primitives.ts';
-import { jsonPointer } from '../validators/primitives.ts';
+import { jsonPointer, type Violation } from '../validators/primitives.ts';
 
 /** A stored document, in the registration's record. */
 export interface StoredDocument {
@@ -23,24 +23,7 @@ export interface StoredDocument {
   sha256: string;
 }
 
-export interface Documents {
-  /** A violation for each document whose content has no media type that its form field accepts. */
-  inspect(documents: readonly CheckedDocument[]): Promise<Violation[]>;
-  /**
-   * Stores documents that passed `inspect`, under the registration's id. If the registration fails later, they expire
-   * like all others.
-   * @throws AwsFailure
-   */
-  store(registrationId: string, documents: readonly CheckedDocument[], signal: AbortSignal): Promise<StoredDocument[]>;
-  /**
-   * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If they are
-   * scanned, it keeps the verdict, and leaves out a document that has none yet: two writers of tags would overwrite
-   * each other's changes.
-   * @throws AwsFailure
-   */
-  keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void>;
-}
-
+export type Documents = ReturnType<typeof s3Documents>;
 type Store = Omit<ObjectStore, 'link'>;
 
 interface DocumentOptions {
@@ -59,12 +42,13 @@ export function s3Documents(
     scanned = false,
     open = async (name) => (await import('../aws/s3.ts')).objectStore(name),
   }: DocumentOptions = {},
-): Documents {
-  let objects: Store | undefined;
+) {
+  const objects = once(() => open(bucket));
   const tag = tagged ? PENDING_DOCUMENT : undefined;
 
   return {
-    async inspect(documents) {
+    /** A violation for each document whose content has no media type that its form field accepts. */
+    async inspect(documents: readonly CheckedDocument[]): Promise<Violation[]> {
       if (documents.length === 0) return [];
       const violations = documents.map(async (document): Promise<Violation[]> => {
         if ((await mediaType(document)) !== undefined) return [];
@@ -79,10 +63,18 @@ export function s3Documents(
       return (await Promise.all(violations)).flat();
     },
 
-    async store(registrationId, documents, signal) {
+    /**
+     * Stores documents that passed `inspect`, under the registration's id. If the registration fails later, they expire
+     * like all others.
+     * @throws AwsFailure
+     */
+    async store(
+      registrationId: string,
+      documents: readonly CheckedDocument[],
+      signal: AbortSignal,
+    ): Promise<StoredDocument[]> {
       if (documents.length === 0) return [];
-      objects ??= await open(bucket);
-      const store = objects;
+      const store = await objects();
       return await awaitAll(
         documents.map((document, place) => {
           const key = `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`;
@@ -91,10 +83,15 @@ export function s3Documents(
       );
     },
 
-    async keep(documents, signal) {
+    /**
+     * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If they are
+     * scanned, it keeps the verdict, and leaves out a document that has none yet: two writers of tags would overwrite
+     * each other's changes.
+     * @throws AwsFailure
+     */
+    async keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void> {
       if (documents.length === 0) return;
-      objects ??= await open(bucket);
-      const store = objects;
+      const store = await objects();
       await awaitAll(
         documents.map(({ key }) => (scanned ? keepScanned(store, key, signal) : store.deleteTags(key, signal))),
       );

@@ -1,7 +1,8 @@
-import { databaseClient, dynamoTable, type Table } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { RegistrationConfig } from '../config.ts';
 import { dynamoLimits } from '../limits/limits.ts';
+import { once } from '../once.ts';
 import { s3Documents } from '../records/documents.ts';
 import { dynamoRegistrationDirectory } from '../records/registration-directory.ts';
 import { dynamoRegistrationKeys } from '../records/registration-keys.ts';
@@ -12,19 +13,12 @@ import { parsePepper } from '../secrets/pepper.ts';
 import { deployedChannels } from './channels.ts';
 import type { RegistrationDependencies } from './work.ts';
 
-/** The table of limits for releases. Its client does not retry, and is created for the first release. */
-function releasingTable(name: string): () => Table {
-  let made: Table | undefined;
-  return () => {
-    made ??= dynamoTable(databaseClient({ maxAttempts: 1 }), name);
-    return made;
-  };
-}
-
 /** The production dependencies of a registration; created once, at cold start. */
 export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationDependencies {
   // Up to three calls are made in parallel.
   const database = databaseClient({}, 2);
+  // Its client does not retry.
+  const releasingTable = once(() => dynamoTable(databaseClient({ maxAttempts: 1 }), config.limitsTable));
   return {
     settings: config,
     directory: dynamoRegistrationDirectory(dynamoTable(database, config.crmTable)),
@@ -33,7 +27,7 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
     documents: s3Documents(config.documentsBucket, { tagged: config.confirmation === true }),
     channel: deployedChannels(config, readSecret),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
-    limits: dynamoLimits(dynamoTable(database, config.limitsTable), releasingTable(config.limitsTable), config.limits),
+    limits: dynamoLimits(dynamoTable(database, config.limitsTable), releasingTable, config.limits),
     hashPassword,
     matchesPassword,
     makeCode,

@@ -3,8 +3,7 @@ import { awaitAll } from '../deadline.ts';
 import type { Request } from '../http/endpoint.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../messages/message.ts';
 import { Problem } from '../problem.ts';
-import type { StoredDocument } from '../records/documents.ts';
-import type { Delivery, PendingRegistration } from '../records/registrations.ts';
+import type { Delivery } from '../records/registrations.ts';
 import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import type { CheckedCustomFields, RegistrationRequest } from '../validators/registration.ts';
@@ -31,14 +30,16 @@ export async function keepAndSend(
   const requestedAt = dependencies.now();
   const code = dependencies.makeCode();
   const binding = { registrationId, channel: recipient.channel, address: recipient.key };
-  const registration = pendingRegistration(request, {
-    registrationId,
-    passwordHash,
-    referrerUserId,
-    custom,
+  const registration = {
+    ...requestFields(request),
+    registration_id: registrationId,
+    password_hash: passwordHash,
+    referrer_user_id: referrerUserId,
+    custom_fields: JSON.stringify(custom.fields),
+    consents: custom.consents,
     documents,
-    requestedAt,
-  });
+    requested_at: new Date(requestedAt).toISOString(),
+  };
   const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
   done.registration = registration;
   // In parallel: the record does not depend on whether the address is a client's, the message does.
@@ -50,7 +51,9 @@ export async function keepAndSend(
   ]);
   signal.throwIfAborted();
 
-  const message = chooseMessage(recipient.channel === 'email' ? known.email : known.phone, code);
+  // The owner of the address gets no code.
+  const isOwners = recipient.channel === 'email' ? known.email : known.phone;
+  const message: Message = isOwners ? { kind: 'owner_notice' } : { kind: 'code', code };
   const sent = await send(channel, message, work, registrationId);
   const sentAt = new Date(dependencies.now()).toISOString();
   const delivery = { kind: message.kind, ...sent, sent_at: sentAt, email_taken: known.email };
@@ -73,11 +76,6 @@ async function countShared(work: AdmittedWork): Promise<void> {
   passCounted(work, await work.admission.countShared(work.signal));
 }
 
-/** The owner of the address gets no code. */
-function chooseMessage(isOwners: boolean, code: string): Message {
-  return isOwners ? { kind: 'owner_notice' } : { kind: 'code', code };
-}
-
 async function noteDelivery(delivery: Delivery, registrationId: string, work: Work): Promise<void> {
   const { dependencies, done, telemetry } = work;
   const noted = bestEffort(telemetry, 'delivery', (signal) =>
@@ -90,18 +88,8 @@ async function noteDelivery(delivery: Delivery, registrationId: string, work: Wo
 
 const MAX_USER_AGENT_CHARACTERS = 256;
 
-/** The record of a registration. @param made what was made for the request; `requestedAt` in epoch milliseconds */
-function pendingRegistration(
-  { body, source, userAgent }: Request<RegistrationRequest>,
-  made: {
-    registrationId: string;
-    passwordHash: string;
-    referrerUserId: string | undefined;
-    custom: CheckedCustomFields;
-    documents: StoredDocument[];
-    requestedAt: number;
-  },
-): PendingRegistration {
+/** The members of the record that come from the request unchanged. */
+function requestFields({ body, source, userAgent }: Request<RegistrationRequest>) {
   return {
     type: body.type,
     otp_type: body.recipient.channel,
@@ -115,13 +103,6 @@ function pendingRegistration(
     language: body.language,
     source,
     user_agent: userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS),
-    registration_id: made.registrationId,
-    password_hash: made.passwordHash,
-    referrer_user_id: made.referrerUserId,
-    custom_fields: JSON.stringify(made.custom.fields),
-    consents: made.custom.consents,
-    documents: made.documents,
-    requested_at: new Date(made.requestedAt).toISOString(),
   };
 }
 

@@ -18,12 +18,11 @@ export async function hashPassword(password: string, salt: Buffer): Promise<stri
     nonce: salt,
     tagLength: TAG_BYTES,
   });
-  const { memory, passes, parallelism } = PARAMETERS;
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+  return phcString(unpadded(salt), unpadded(tag));
 }
 
 /** A hash without a password. Verifying it takes as long as any other hash. */
-const NO_PASSWORD_HASH = `$argon2id$v=19$m=${PARAMETERS.memory},t=${PARAMETERS.passes},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+const NO_PASSWORD_HASH = phcString('A'.repeat(22), 'A'.repeat(43));
 
 /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
 export async function matchesPassword(phc: string | undefined, password: string): Promise<boolean> {
@@ -53,6 +52,11 @@ export async function verifyPassword(phc: string, password: string): Promise<boo
  */
 function passwordBytes(password: string): Buffer {
   return Buffer.from(password.normalize('NFC'), 'utf8');
+}
+
+function phcString(salt: string, tag: string): string {
+  const { memory, passes, parallelism } = PARAMETERS;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt}$${tag}`;
 }
 
 function unpadded(bytes: Buffer): string {

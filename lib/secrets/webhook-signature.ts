@@ -31,14 +31,12 @@ export function parseSigningSecret(text: string): SigningKeys {
   return previous === undefined ? [current] : [current, previous];
 }
 
-/** The headers by which a receiver verifies a request. */
-type SignatureHeaders = Record<'webhook-id' | 'webhook-timestamp' | 'webhook-signature', string>;
-
 /**
  * Signs a request as Standard Webhooks (standardwebhooks.com) describes, with every key.
  * @param id the same for every attempt, so that the receiver recognizes a duplicate
  * @param body the exact body
  * @param now the time of sending, in epoch milliseconds: a receiver refuses older messages after five minutes
+ * @returns the headers of the request
  */
 export function signWebhook(keys: SigningKeys, { id, body, now }: { id: string; body: string; now: number }) {
   const at = new Date(now);
@@ -46,5 +44,5 @@ export function signWebhook(keys: SigningKeys, { id, body, now }: { id: string; 
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(now / 1_000)),
     'webhook-signature': keys.map((key) => new Webhook(key).sign(id, at, body)).join(' '),
-  } satisfies SignatureHeaders;
+  };
 }

@@ -167,21 +167,12 @@ const BrandSchema = closedObject({
   ),
 });
 
+type BrandSettings = v.InferOutput<typeof BrandSchema>;
 /** The brand that sends the messages. */
-export interface Brand {
-  /** As people read it. */
-  name: string;
-  /** The address for questions and replies. */
-  supportEmail: string;
-  /** `#rrggbb`. */
-  color: string;
-  /** One text for all languages, or texts by language, always with English. */
-  legal?: string | Readonly<Record<string, string>> | undefined;
-  logo?: { url: string; alt: string } | undefined;
-}
+export type Brand = BrandSettings & { name: string; supportEmail: string };
 
 /** The brand, with defaults from the sender. */
-export function completeBrand(brand: v.InferOutput<typeof BrandSchema>, senderAddress: string): Brand {
+export function completeBrand(brand: BrandSettings, senderAddress: string) {
   const { name = emailDomain(senderAddress), supportEmail = senderAddress, color, legal, logo } = brand;
   return { name, supportEmail, color, legal, logo };
 }
