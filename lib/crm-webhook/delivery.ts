@@ -1,7 +1,6 @@
 import { within } from '../deadline.ts';
 import type { CrmClients } from '../records/crm-clients.ts';
 import type { Client } from '../records/crm-records.ts';
-import type { DocumentLinks } from '../records/document-links.ts';
 import type { Documents } from '../records/documents.ts';
 import type { EventDetail } from '../records/event-schemas.ts';
 import type { Registrations, StoredRegistration } from '../records/registrations.ts';
@@ -14,8 +13,7 @@ import type { Post } from './post.ts';
 /** What notifying the CRM needs; tests pass fakes. */
 export interface WebhookDependencies {
   registrations: Pick<Registrations, 'get'>;
-  documents: Pick<Documents, 'keep'>;
-  links: DocumentLinks;
+  documents: Pick<Documents, 'keep' | 'link'>;
   clients: CrmClients;
   post: Post;
   /** Makes a message of the queue visible again after this many seconds. */
@@ -73,7 +71,7 @@ export function secondsUntilNext(deliveries: number): number {
 
 /** Also writes the record of the client that the CRM made, so that the first account can be opened at once. */
 async function notifyOfRegistration(
-  { registrations, documents, links, clients, post }: WebhookDependencies,
+  { registrations, documents, clients, post }: WebhookDependencies,
   event: EventDetail<'RegistrationConfirmed'>,
   telemetry: Telemetry,
   signal: AbortSignal,
@@ -81,7 +79,7 @@ async function notifyOfRegistration(
   const registration = await registrations.get(event.id, signal);
   // Expired, or erased at the person's request: there is nothing left to post.
   if (registration === undefined) return;
-  const linked = await links(registration.documents, signal);
+  const linked = await documents.link(registration.documents, signal);
   // Confirming may have left them to expire, because their scan had not ended.
   if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);
   const { client_id } = await post({ id: event.id, body: registrationMessage(event, registration, linked) }, signal);

@@ -2,7 +2,6 @@ import { databaseClient, dynamoTable, transactions } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { webhookConfig } from '../config.ts';
 import { dynamoCrmClients } from '../records/crm-clients.ts';
-import { s3DocumentLinks } from '../records/document-links.ts';
 import { s3Documents } from '../records/documents.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
 import { parseSigningSecret } from '../secrets/webhook-signature.ts';
@@ -16,7 +15,6 @@ export function webhookDependencies(config: ReturnType<typeof webhookConfig>): W
   return {
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(documentsBucket, { scanned }),
-    links: s3DocumentLinks(documentsBucket, scanned),
     clients: dynamoCrmClients(dynamoTable(database, crmTable), crmTable, transactions(database)),
     post: signedPost(config.crmWebhook, parsedSecret(secretReader(), config.webhookSecret, parseSigningSecret)),
     postpone: async (...call) => (await import('../aws/sqs.ts')).queue(webhookQueue).postpone(...call),

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { LinkedDocument } from '../records/document-links.ts';
+import type { LinkedDocument } from '../records/documents.ts';
 import { EVENT_SCHEMAS, type EventDetail, type EventType } from '../records/event-schemas.ts';
 import type { StoredRegistration } from '../records/registrations.ts';
 import { IdSchema } from '../validators/primitives.ts';

@@ -11,15 +11,7 @@ import { crmKey, readItems, readRecord } from './crm-table.ts';
  */
 type Added = 'written' | 'known' | 'refused';
 
-/** The clients among the CRM records. */
-export interface CrmClients {
-  /**
-   * Writes a new client without a referral code, whose addresses lead to the record. Existing items do not change, so a
-   * repeat has no effect.
-   * @throws AwsFailure
-   */
-  add(client: Omit<Client, 'referral_code'>, signal: AbortSignal): Promise<Added>;
-}
+export type CrmClients = ReturnType<typeof dynamoCrmClients>;
 
 /** The number of attempts after concurrent writes. */
 const MAX_ATTEMPTS = 4;
@@ -27,8 +19,8 @@ const MAX_ATTEMPTS = 4;
 /** In one condition. */
 const MAX_COMPARED = 100;
 
-/** @param name of the table, for the transaction */
-export function dynamoCrmClients(table: Table, name: string, transact: Transact): CrmClients {
+/** The clients among the CRM records. @param name of the table, for the transaction */
+export function dynamoCrmClients(table: Table, name: string, transact: Transact) {
   const put = (item: Item, condition: string, values?: Item): Write => ({
     table: name,
     put: item,
@@ -36,7 +28,12 @@ export function dynamoCrmClients(table: Table, name: string, transact: Transact)
   });
 
   return {
-    async add(client, signal) {
+    /**
+     * Writes a new client without a referral code, whose addresses lead to the record. Existing items do not change, so
+     * a repeat has no effect.
+     * @throws AwsFailure
+     */
+    async add(client: Omit<Client, 'referral_code'>, signal: AbortSignal): Promise<Added> {
       const item = await clientItem(client);
       const email = crmKey.email(emailKey(client.email));
       const phone = item.e164 && crmKey.phone(item.e164);

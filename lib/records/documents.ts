@@ -3,7 +3,7 @@ import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
 import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
-import { DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
 import { jsonPointer, type Violation } from '../validators/primitives.ts';
 
 /** A stored document, in the registration's record. */
@@ -24,14 +24,28 @@ export interface StoredDocument {
 }
 
 export type Documents = ReturnType<typeof s3Documents>;
-type Store = Omit<ObjectStore, 'link'>;
+/** A document, and where to download it. */
+export interface LinkedDocument extends StoredDocument {
+  /** Absent if a scan did not find it clean. */
+  url?: string;
+  /** The verdict of a scan for malware, where documents are scanned. */
+  verdict?: string;
+}
+
+/** How long a link is valid, in seconds; less if the signing credentials expire earlier. */
+const LINK_SECONDS = 60 * 60;
+
+/** A scan has not ended yet. */
+class VerdictMissing extends Error {
+  override readonly name = 'VerdictMissing';
+}
 
 interface DocumentOptions {
   /** True: documents have a tag, and expire after a day unless they are kept. */
   tagged?: boolean;
   /** True: a scan for malware leaves its verdict in a tag. */
   scanned?: boolean;
-  open?: (bucket: string) => Promise<Store>;
+  open?: (bucket: string) => Promise<ObjectStore>;
 }
 
 /** Documents as objects in S3. The client is loaded for the first document. */
@@ -96,17 +110,35 @@ export function s3Documents(
         documents.map(({ key }) => (scanned ? keepScanned(store, key, signal) : store.deleteTags(key, signal))),
       );
     },
+
+    /**
+     * Links to stored documents. If they are scanned, only those that the scan found clean get a link.
+     * @throws AwsFailure, or VerdictMissing if a document is not scanned yet
+     */
+    async link(documents: readonly StoredDocument[], signal: AbortSignal): Promise<LinkedDocument[]> {
+      if (documents.length === 0) return [];
+      const store = await objects();
+      return await awaitAll(
+        documents.map(async (document) => {
+          if (!scanned) return { ...document, url: await store.link(document.key, LINK_SECONDS) };
+          const { [SCAN_TAG]: verdict } = await store.tags(document.key, signal);
+          if (verdict === undefined) throw new VerdictMissing();
+          if (verdict !== CLEAN_VERDICT) return { ...document, verdict };
+          return { ...document, verdict, url: await store.link(document.key, LINK_SECONDS) };
+        }),
+      );
+    },
   };
 }
 
 /** Removes the tag of pending documents, and no other tag. */
-async function keepScanned(store: Store, key: string, signal: AbortSignal): Promise<void> {
+async function keepScanned(store: ObjectStore, key: string, signal: AbortSignal): Promise<void> {
   const { [PENDING_DOCUMENT.Key]: pending, ...others } = await store.tags(key, signal);
   if (pending !== undefined && others[SCAN_TAG] !== undefined) await store.putTags(key, others, signal);
 }
 
 async function put(
-  store: Pick<Store, 'put'>,
+  store: Pick<ObjectStore, 'put'>,
   { key, tag }: Pick<NewObject, 'key' | 'tag'>,
   document: CheckedDocument,
   signal: AbortSignal,

@@ -20,7 +20,7 @@ export interface RegistrationDependencies {
   directory: RegistrationDirectory;
   keys: RegistrationKeys;
   registrations: Registrations;
-  documents: Documents;
+  documents: Pick<Documents, 'inspect' | 'store'>;
   limits: RegistrationLimits;
   channel(name: Channel): Promise<OtpChannel>;
   /** The secret keys that codes are sealed with, and that name the counters of the limits. */

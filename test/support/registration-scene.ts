@@ -240,6 +240,7 @@ export class RegistrationScene {
       put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
       tags: notUsed,
       putTags: notUsed,
+      link: notUsed,
       deleteTags: call((key) => this.passing.delete(key)),
     };
   }

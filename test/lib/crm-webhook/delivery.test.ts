@@ -7,7 +7,6 @@ import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';
 import { NotAccepted } from '../../../lib/crm-webhook/post.ts';
 import { dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
 import { ClientSchema } from '../../../lib/records/crm-records.ts';
-import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
@@ -132,7 +131,6 @@ class World {
     return {
       registrations: dynamoRegistrations(stepping('registrations', tables.registrations, step), () => NOW),
       documents: s3Documents('documents', { scanned, open: async () => objects }),
-      links: s3DocumentLinks('documents', scanned, async () => objects),
       clients: dynamoCrmClients(stepping('crm', tables.crm, step), 'crm', (writes, signal) =>
         step('transact', () => transact(writes, signal), signal),
       ),

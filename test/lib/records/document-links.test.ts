@@ -3,8 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
 import { objectStore } from '../../../lib/aws/s3.ts';
-import { s3DocumentLinks } from '../../../lib/records/document-links.ts';
-import type { StoredDocument } from '../../../lib/records/documents.ts';
+import { type StoredDocument, s3Documents } from '../../../lib/records/documents.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const signal = AbortSignal.timeout(60_000);
@@ -29,15 +28,15 @@ async function stored(contents: Record<string, string>, scanned: boolean) {
     const object = { key: document(name).key, body: Buffer.from(content), mediaType: 'application/pdf' };
     await store.put({ ...object, sha256, metadata: {} }, signal);
   }
-  return { s3, store, links: s3DocumentLinks('documents', scanned, async () => store) };
+  return { s3, store, documents: s3Documents('documents', { scanned, open: async () => store }) };
 }
 
 const malware = 'X5O!P%@AP$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!';
 
 describe('The link to a document', () => {
   it('downloads it without credentials, as a file, for an hour', async () => {
-    const { store, links } = await stored({ passport: '%PDF-1.4' }, false);
-    const [{ url = '' } = {}] = await links([document('passport')], signal);
+    const { store, documents } = await stored({ passport: '%PDF-1.4' }, false);
+    const [{ url = '' } = {}] = await documents.link([document('passport')], signal);
     const answer = await fetch(url);
     expect([answer.status, await answer.text()]).toEqual([200, '%PDF-1.4']);
     expect(answer.headers.get('content-disposition')).toBe('attachment');
@@ -47,22 +46,22 @@ describe('The link to a document', () => {
   });
 
   it('is given to a document that a scan found clean, and to no other', async () => {
-    const { s3, links } = await stored({ clean: '%PDF-1.4', infected: `%PDF-1.4 ${malware}` }, true);
-    await expect(links([document('clean')], signal)).rejects.toMatchObject({ name: 'VerdictMissing' });
+    const { s3, documents } = await stored({ clean: '%PDF-1.4', infected: `%PDF-1.4 ${malware}` }, true);
+    await expect(documents.link([document('clean')], signal)).rejects.toMatchObject({ name: 'VerdictMissing' });
     for (const name of s3.objects.keys()) s3.scan(name);
-    expect(await links([document('clean'), document('infected')], signal)).toEqual([
+    expect(await documents.link([document('clean'), document('infected')], signal)).toEqual([
       { ...document('clean'), verdict: 'NO_THREATS_FOUND', url: expect.stringContaining('/clean?') },
       { ...document('infected'), verdict: 'THREATS_FOUND' },
     ]);
   });
 
   it('is none where there is no document, and S3 is not loaded', async () => {
-    const links = s3DocumentLinks('documents', true, () => Promise.reject(new Error('not asked for')));
-    expect(await links([], signal)).toEqual([]);
+    const open = () => Promise.reject(new Error('not asked for'));
+    expect(await s3Documents('documents', { scanned: true, open }).link([], signal)).toEqual([]);
   });
 
   it('is none for a document that is gone', async () => {
-    const { links } = await stored({}, true);
-    await expect(links([document('gone')], signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
+    const { documents } = await stored({}, true);
+    await expect(documents.link([document('gone')], signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });
 });

@@ -241,7 +241,7 @@ describe('A stored document', () => {
     let opened = 0;
     const open = async () => {
       opened += 1;
-      return { put: async () => {}, deleteTags: notUsed, tags: notUsed, putTags: notUsed };
+      return { put: async () => {}, deleteTags: notUsed, tags: notUsed, putTags: notUsed, link: notUsed };
     };
     const documents = s3Documents('documents', { open });
     expect(await documents.inspect([])).toEqual([]);
