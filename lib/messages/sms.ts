@@ -1,4 +1,5 @@
 import type { Brand, SmsSettings } from '../validators/deployment.ts';
+import { cutText } from '../validators/primitives.ts';
 import type { Message, OtpChannel } from './message.ts';
 import type { Publish } from './providers.ts';
 import { findTranslation } from './translations/languages.ts';
@@ -50,13 +51,7 @@ function shortName(name: string): string {
   const line = name.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   if (line.length <= SMS_BRAND_LENGTH) return line;
   const lastSpace = line.slice(0, SMS_BRAND_LENGTH + 1).lastIndexOf(' ');
-  if (lastSpace > 0) return line.slice(0, lastSpace);
-  let cut = '';
-  for (const { segment } of new Intl.Segmenter().segment(line)) {
-    if (cut.length + segment.length > SMS_BRAND_LENGTH) break;
-    cut += segment;
-  }
-  return cut;
+  return lastSpace > 0 ? line.slice(0, lastSpace) : cutText(line, SMS_BRAND_LENGTH);
 }
 
 /** The basic character set of GSM 03.38 (3GPP TS 23.038, 6.2.1), without the escape. */

@@ -3,10 +3,10 @@ import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
 import type { Admission } from '../limits/limits.ts';
 import { invalid, Problem, type ProblemType } from '../problem.ts';
+import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import { type KeyClaim, LeaseLost } from '../records/registration-keys.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Form } from '../validators/form.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
 import { keepAndSend } from './message.ts';
@@ -51,10 +51,7 @@ export async function requestRegistration(
 }
 
 /** The CRM records that a registration names. */
-interface Records {
-  form: Form | undefined;
-  referrerId: string | undefined;
-}
+type Records = Awaited<ReturnType<RegistrationDirectory['readRegistrationRecords']>>;
 
 /** Claims the key, counts the source and reads the form, in parallel. */
 async function begin(work: Work) {

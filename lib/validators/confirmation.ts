@@ -40,7 +40,7 @@ export const ConfirmationBodySchema = v.variant('otp_type', [
   }),
 ]);
 
-interface Confirmed {
+export interface ConfirmationRequest {
   channel: Channel;
   /** The address in its look-up form, or the number in E.164. */
   address: string;
@@ -52,14 +52,13 @@ interface Confirmed {
 export const ConfirmationRequestSchema = v.pipeAsync(
   v.pipe(ConfirmationBodySchema, v.rawCheck(checkSharedFields)),
   v.rawCheckAsync(checkPhone),
-  v.transformAsync(async ({ otp_type: channel, code, password, ...body }): Promise<Confirmed> => {
+  v.transformAsync(async ({ otp_type: channel, code, password, ...body }): Promise<ConfirmationRequest> => {
     if ('email' in body) return { channel, address: emailKey(body.email), code, password };
     const parsed = await parsedPhone(body.phone);
     if (parsed === undefined) throw new TypeError('The rules let no such phone pass.');
     return { channel, address: parsed.e164, code, password };
   }),
 );
-export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequestSchema>;
 
 type BodyContext = v.RawCheckContext<v.InferOutput<typeof ConfirmationBodySchema>>;
 

@@ -6,7 +6,6 @@ import {
   MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,
   MAX_DOCUMENTS_BYTES,
-  MAX_JSON_BYTES,
   MEGABYTE,
 } from './field-values.ts';
 import { type FormField, isRequired } from './form.ts';
@@ -124,11 +123,6 @@ export function documentViolations(
     });
   }
   return violations;
-}
-
-/** True if the custom fields without documents are larger than a record can be. Only for checked values. */
-export function isTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
-  return Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES;
 }
 
 /** The documents of checked values. */

@@ -316,6 +316,17 @@ export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGE
   );
 }
 
+/** The beginning of a text, cut between visible characters. @param units the maximum length, in UTF-16 units */
+export function cutText(text: string, units: number): string {
+  if (text.length <= units) return text;
+  let kept = '';
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (kept.length + segment.length > units) break;
+    kept += segment;
+  }
+  return kept;
+}
+
 const MAX_LANGUAGE = 64;
 /**
  * Language, script, region, variants, extensions, private use. `Intl` refuses some of them, such as a repeated variant.

@@ -6,7 +6,6 @@ import {
   decodeDocuments,
   documentViolations,
   INVALID_PHONE,
-  isTooLarge,
 } from './custom-fields.ts';
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
@@ -253,7 +252,7 @@ export async function checkCustomFields(
   }
   const together = documentViolations(form.fields, values);
   violations.push(...unknownFields(form, values), ...together);
-  if (violations.length === 0 && isTooLarge(fields)) {
+  if (violations.length === 0 && Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES) {
     violations.push({
       pointer: '#',
       rule: 'size',

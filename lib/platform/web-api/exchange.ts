@@ -79,18 +79,17 @@ export function exchange(
       method: content === undefined ? 'GET' : 'POST',
       path,
       setHost: false,
-      headers: { Host: hostHeader(server), Connection: 'keep-alive', ...contentHeaders(content) },
+      headers: {
+        Host: hostHeader(server),
+        Connection: 'keep-alive',
+        ...(content && { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': content.length }),
+      },
     })
       .on('error', onError)
       .on('response', (response) => readAnswer(response, maxBytes).then(onAnswer, fail))
       .on('close', () => answer && succeed(answer))
       .end(content);
   });
-}
-
-function contentHeaders(content: Buffer | undefined): Record<string, string | number> {
-  if (content === undefined) return {};
-  return { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': content.length };
 }
 
 /** @throws LostAnswer */

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { cutText } from '../../validators/primitives.ts';
 import { type AccountOrder, type Mark, PlatformFailure, type Sighting } from '../platform.ts';
 import {
   commandFailure,
@@ -86,7 +87,7 @@ export function userRecord(order: AccountOrder): Record<string, string> {
     PassInvestor: order.investorPassword,
     Group: order.group,
     // A letter with more marks than that is one grapheme.
-    Name: cut(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS) || 'Client',
+    Name: cutText(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS) || 'Client',
     Leverage: String(order.leverage),
     Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
     Email: order.email,
@@ -95,17 +96,6 @@ export function userRecord(order: AccountOrder): Record<string, string> {
     ...(order.phone === undefined ? {} : { Phone: order.phone }),
     ...(order.country === undefined ? {} : { Country: order.country }),
   };
-}
-
-/** Cuts at the end of a grapheme. */
-function cut(value: string, units: number): string {
-  if (value.length <= units) return value;
-  let kept = '';
-  for (const { segment } of new Intl.Segmenter().segment(value)) {
-    if (kept.length + segment.length > units) break;
-    kept += segment;
-  }
-  return kept;
 }
 
 const NewUserSchema = v.object({ Login: LoginSchema });
