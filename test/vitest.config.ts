@@ -27,7 +27,7 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...(TESTS === 'quick' ? SLOW : [])],
     globalSetup: ['test/support/bundles-folder.ts', 'test/support/rights/run.ts'],
     setupFiles: 'test/support/rights/record.ts',
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
     // Twice as many as CI has processors: many tests wait.
     maxWorkers: 4,
@@ -37,7 +37,7 @@ export default defineConfig({
     // The maximum of all files: a worker uses the value of its first file.
     maxConcurrency: 20,
     // On a busy machine everything takes longer.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 60_000 } },
     // CI counts the tests from the file.
     reporters: process.env.CI ? ['default', ['json', { outputFile: '.local/vitest.json' }]] : ['default'],
   },

@@ -8,6 +8,7 @@ import { type LocalService, startService } from '../../../infra/local/service.ts
 import { localClient } from '../../../infra/local-client.ts';
 import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
+import { forever } from '../../support/outcomes.ts';
 
 const ALLOWED = 'http://register.example';
 const LISTENING = 'tracing:net.server.listen:asyncEnd';
@@ -77,18 +78,17 @@ describe('the embedded services', () => {
     const { environment } = service;
     expect(environment.AWS_ACCESS_KEY_ID).toMatch(/^LOCAL[0-9A-F]{20}$/);
     const stranger = { ...environment, AWS_ACCESS_KEY_ID: 'LOCAL', AWS_SECRET_ACCESS_KEY: 'local' };
-    const patience = AbortSignal.timeout(5_000);
     for (const [who, answer] of [
       [environment, undefined],
       [stranger, 'UnrecognizedClientException'],
     ] as const) {
       const client = databaseClient(localClient(who, 'AWS_ENDPOINT_URL_DYNAMODB'));
-      const read = dynamoTable(client, 'crm').get({ pk: 'nothing' }, patience);
+      const read = dynamoTable(client, 'crm').get({ pk: 'nothing' }, forever);
       if (answer === undefined) expect(await read).toBeUndefined();
       else await expect(read).rejects.toThrow(answer);
       client.destroy();
     }
     const read = secretReader(localClient(stranger, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'));
-    await expect(read('local/pepper', patience)).rejects.toThrow();
+    await expect(read('local/pepper', forever)).rejects.toThrow();
   });
 });

@@ -3,18 +3,18 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { NotAccepted, signedPost } from '../../../lib/crm-webhook/post.ts';
+import { forever } from '../../support/outcomes.ts';
 import { closedPort, listening } from '../../support/servers.ts';
 
 const KEY = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
 const MESSAGE = { id: 'r-1', body: '{"type":"RegistrationConfirmed","data":{"name":"Zoë"}}' };
-const signal = AbortSignal.timeout(30_000);
 
 /** A CRM that answers like this. @returns its address */
 async function crm(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listening(createServer(listener))}/hook`;
 }
 
-const postTo = (url: string, timeoutMs = 20_000) => signedPost(url, async () => [KEY], { timeoutMs })(MESSAGE, signal);
+const postTo = (url: string, timeoutMs = 20_000) => signedPost(url, async () => [KEY], { timeoutMs })(MESSAGE, forever);
 const answering = (status: number, body: string, headers: Record<string, string> = {}) =>
   crm((_request, response) => response.writeHead(status, headers).end(body));
 

@@ -24,7 +24,7 @@ async function relayed(server: { port: number; ca?: string }) {
 }
 
 function endingsOf({ endings }: TcpRelay) {
-  return expect.poll(() => endings, { timeout: 5_000 });
+  return expect.poll(() => endings);
 }
 
 describe('a Web API exchange that is given up resets the connection', () => {

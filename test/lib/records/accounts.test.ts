@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AccountRecord, type Accounts, dynamoAccounts } from '../../../lib/records/accounts.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { forever } from '../../support/outcomes.ts';
 
-const signal = () => AbortSignal.timeout(10_000);
 const RECORD: AccountRecord = {
   user_id: 'CLIENT01',
   version: 'tp4',
@@ -26,9 +26,9 @@ beforeAll(async () => {
 
 describe('The record of an account', () => {
   it('that is written again is the same record', async () => {
-    await accounts.put(RECORD, signal());
-    await accounts.put(RECORD, signal());
-    const items = await database.tables.accounts.query('CLIENT01', 'tp4#tp4-live-1#700123', signal());
+    await accounts.put(RECORD, forever);
+    await accounts.put(RECORD, forever);
+    const items = await database.tables.accounts.query('CLIENT01', 'tp4#tp4-live-1#700123', forever);
     expect(items).toEqual([{ pk: 'CLIENT01', sk: 'tp4#tp4-live-1#700123', ...RECORD }]);
   });
 });

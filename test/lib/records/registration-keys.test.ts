@@ -10,12 +10,12 @@ import {
 } from '../../../lib/records/registration-keys.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { everyOrder, interleave } from '../../support/interleave.ts';
+import { forever } from '../../support/outcomes.ts';
 import { runs } from '../../support/runs.ts';
 
 /** Until a key has expired. */
 const KEPT_MS = keyExpiry(0) * 1_000;
 const ID = 'r-1';
-const signal = () => AbortSignal.timeout(10_000);
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ function world(table: Table = database.tables.operations) {
   const keys = dynamoRegistrationKeys(table, () => clock.now);
   const own = newScope();
   const claim = (fingerprint = 'f', ms = 1_000, scope: readonly string[] = own) =>
-    keys.claim(scope, [fingerprint], ms, signal());
+    keys.claim(scope, [fingerprint], ms, forever);
   return {
     keys,
     clock,
@@ -45,8 +45,8 @@ function world(table: Table = database.tables.operations) {
       if (claimed.kind !== 'fresh') throw new Error(`not fresh but ${claimed.kind}`);
       return claimed.held;
     },
-    send: (held: HeldKey) => keys.markSent(held, ID, signal()),
-    finish: (held: HeldKey) => keys.finish(held, signal()),
+    send: (held: HeldKey) => keys.markSent(held, ID, forever),
+    finish: (held: HeldKey) => keys.finish(held, forever),
   };
 }
 
@@ -79,7 +79,7 @@ describe('A request with an Idempotency-Key', () => {
   it('matches the fingerprint under any key of a rotation', async () => {
     const { keys, scope, fresh, finish } = world();
     await finish(await fresh());
-    expect(await keys.claim(scope, ['new', 'f'], 1_000, signal())).toMatchObject({ kind: 'finished' });
+    expect(await keys.claim(scope, ['new', 'f'], 1_000, forever)).toMatchObject({ kind: 'finished' });
   });
 
   it('whose first worker died before anything was sent is acquired after its lease', async () => {
@@ -101,12 +101,12 @@ describe('A request with an Idempotency-Key', () => {
         [
           (table) =>
             dynamoRegistrationKeys(table, later)
-              .markSent(first, ID, signal())
+              .markSent(first, ID, forever)
               .then(
                 () => true,
                 () => false,
               ),
-          (table) => dynamoRegistrationKeys(table, later).claim(scope, ['f'], 1_000, signal()),
+          (table) => dynamoRegistrationKeys(table, later).claim(scope, ['f'], 1_000, forever),
         ],
         choose,
       );
@@ -265,7 +265,7 @@ describe('However many workers race for one key', () => {
               held.set(worker, { ...mine, maySend: false });
             }
             if (does === 'finish' && sent === 1) await finish(mine.key);
-            if (does === 'release' && mine.maySend) await keys.release(mine.key, signal());
+            if (does === 'release' && mine.maySend) await keys.release(mine.key, forever);
           } catch {
             // The lease was lost: nothing was sent.
           }

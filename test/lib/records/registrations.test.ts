@@ -7,9 +7,9 @@ import {
 import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { forever } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
 
-const signal = () => AbortSignal.timeout(30_000);
 const NOW = 1_800_000_000_000;
 const DAY_MS = 24 * 60 * 60_000;
 const PEPPER = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
@@ -37,7 +37,7 @@ function registration(address: string): PendingRegistration {
 
 async function keep(address: string): Promise<PendingRegistration> {
   const record = registration(address);
-  await registrations.put(record, sealsOf(record), now, signal());
+  await registrations.put(record, sealsOf(record), now, forever);
   return record;
 }
 
@@ -46,21 +46,21 @@ function sealsOf({ registration_id: registrationId, address }: PendingRegistrati
   return sealSecrets(secrets, { registrationId, channel: 'email', address }, PEPPER, now);
 }
 
-const list = (address: string) => registrations.list({ otp_type: 'email', address }, signal());
+const list = (address: string) => registrations.list({ otp_type: 'email', address }, forever);
 const idsOf = async (address: string) => (await list(address)).map(({ registration_id }) => registration_id);
 
 describe('A pending registration', () => {
   it('is found by its id for 24 hours, and by its address, with its seals', async () => {
     const record = await keep('kept@example.com');
-    expect(await registrations.get(record.registration_id, signal())).toMatchObject(record);
+    expect(await registrations.get(record.registration_id, forever)).toMatchObject(record);
     expect(await list('kept@example.com')).toEqual([
       { registration_id: record.registration_id, requested_at_ms: NOW, guesses: [], ...sealsOf(record) },
     ]);
-    expect(await registrations.list({ otp_type: 'sms', address: 'kept@example.com' }, signal())).toEqual([]);
+    expect(await registrations.list({ otp_type: 'sms', address: 'kept@example.com' }, forever)).toEqual([]);
     now = NOW + DAY_MS - 1;
-    expect(await registrations.get(record.registration_id, signal())).toBeDefined();
+    expect(await registrations.get(record.registration_id, forever)).toBeDefined();
     now = NOW + DAY_MS;
-    expect(await registrations.get(record.registration_id, signal())).toBeUndefined();
+    expect(await registrations.get(record.registration_id, forever)).toBeUndefined();
   });
 
   it('that is removed leaves the others as if it had never existed', async () => {
@@ -68,10 +68,10 @@ describe('A pending registration', () => {
     for (let i = 0; i < 4; i += 1) kept.unshift(await keep('back@example.com'));
     const [back] = kept.splice(2, 1);
     if (back === undefined) throw new Error('no registration');
-    await registrations.remove(back, signal());
-    await registrations.remove(back, signal());
+    await registrations.remove(back, forever);
+    await registrations.remove(back, forever);
     expect((await idsOf('back@example.com')).toSorted()).toEqual(kept.map((one) => one.registration_id).toSorted());
-    expect(await registrations.get(back.registration_id, signal())).toBeUndefined();
+    expect(await registrations.get(back.registration_id, forever)).toBeUndefined();
   });
 
   it('is not written twice by a repeat that arrives late, after its delivery and a guess', async () => {
@@ -82,19 +82,19 @@ describe('A pending registration', () => {
       sent_at: record.requested_at,
       email_taken: true,
     } as const;
-    await registrations.noteDelivery(record.registration_id, delivery, signal());
+    await registrations.noteDelivery(record.registration_id, delivery, forever);
     const guess = [{ registrationId: record.registration_id, guess: 'x' }];
-    await registrations.countGuesses(record, guess, await list('late@example.com'), signal());
-    await registrations.put(record, sealsOf(record), now, signal());
-    expect(await registrations.get(record.registration_id, signal())).toMatchObject({ ...record, delivery });
+    await registrations.countGuesses(record, guess, await list('late@example.com'), forever);
+    await registrations.put(record, sealsOf(record), now, forever);
+    expect(await registrations.get(record.registration_id, forever)).toMatchObject({ ...record, delivery });
     expect(await list('late@example.com')).toMatchObject([{ guesses: ['x'] }]);
   });
 
   it('that was removed does not come back with the note of its delivery', async () => {
     const record = await keep('gone@example.com');
-    await registrations.remove(record, signal());
+    await registrations.remove(record, forever);
     const delivery = { kind: 'code', outcome: 'sent', sent_at: record.requested_at, email_taken: false } as const;
-    await expect(registrations.noteDelivery(record.registration_id, delivery, signal())).rejects.toThrow();
+    await expect(registrations.noteDelivery(record.registration_id, delivery, forever)).rejects.toThrow();
     expect(await idsOf('gone@example.com')).toEqual([]);
   });
 });
@@ -109,10 +109,10 @@ describe('The registrations of one address', () => {
 
   it('are the newest fifty when their codes have expired, and those that are confirmed', async () => {
     const [first, second] = (await list(place.address)).toReversed();
-    const record = await registrations.get(second?.registration_id ?? '', signal());
+    const record = await registrations.get(second?.registration_id ?? '', forever);
     if (record === undefined) throw new Error('no registration');
     const confirmation = { confirmed_at: new Date(now).toISOString(), email_taken: false, published: true };
-    await registrations.confirm(record, confirmation, signal());
+    await registrations.confirm(record, confirmation, forever);
     now += 10 * 60_000;
     const newest = await keep(place.address);
     const kept = await idsOf(place.address);
@@ -126,7 +126,7 @@ describe('The registrations of one address', () => {
     expect(await idsOf(place.address)).toEqual([]);
     const newest = await keep(place.address);
     expect(await idsOf(place.address)).toEqual([newest.registration_id]);
-    const item = await database.tables.registrations.get({ pk: `email#${place.address}` }, signal());
+    const item = await database.tables.registrations.get({ pk: `email#${place.address}` }, forever);
     expect(Object.keys(item ?? {}).toSorted()).toEqual(['expires_at', newest.registration_id, 'pk'].toSorted());
     expect(item?.expires_at).toBe(Math.ceil((now + 25 * 60 * 60_000) / 1_000));
   });
@@ -135,19 +135,19 @@ describe('The registrations of one address', () => {
 describe('A confirmed registration whose event is not known to be published', () => {
   const confirmation = { confirmed_at: new Date(NOW).toISOString(), email_taken: false, published: false };
   const unpublished = async () =>
-    (await registrations.unpublished(signal())).map(({ registration_id }) => registration_id);
+    (await registrations.unpublished(forever)).map(({ registration_id }) => registration_id);
 
   it('is listed when the request that confirmed it has had its time, the oldest first, until that is noted', async () => {
     const [first, second] = [await keep('pending@example.com'), await keep('pending@example.com')];
-    await registrations.confirm(second, confirmation, signal());
+    await registrations.confirm(second, confirmation, forever);
     expect(await unpublished()).toEqual([]);
     now += 10_000;
-    await registrations.confirm(first, confirmation, signal());
+    await registrations.confirm(first, confirmation, forever);
     now += 31_000;
     expect(await unpublished()).toEqual([second.registration_id, first.registration_id]);
-    await registrations.notePublished(second.registration_id, signal());
+    await registrations.notePublished(second.registration_id, forever);
     expect(await unpublished()).toEqual([first.registration_id]);
-    await registrations.notePublished(first.registration_id, signal());
+    await registrations.notePublished(first.registration_id, forever);
     expect(await unpublished()).toEqual([]);
   });
 });

@@ -23,7 +23,7 @@ async function exchange(
 ): Promise<unknown[]> {
   const relay = await tcpRelay((await aScript(script)).port);
   const result = await outcome(opening(protocol, relay, {}, limits, signal));
-  await expect.poll(() => relay.endings, { timeout: 5_000 }).toHaveLength(1);
+  await expect.poll(() => relay.endings).toHaveLength(1);
   return [result, ...relay.endings];
 }
 

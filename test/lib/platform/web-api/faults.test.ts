@@ -41,7 +41,7 @@ describe.each(PLATFORM_FAULT_KINDS)('An opening under the fault %s', (fault) => 
       const { login } = await platform.open(anOrder(), ANY_TIME, forever);
       expect(server.access(login, order.masterPassword)).toBe('master');
       const accounts = () => server.accounts().filter(({ comment }) => comment === order.operationId);
-      await expect.poll(() => accounts().length, { timeout: 5_000 }).toBe(expected.opened ? 1 : 0);
+      await expect.poll(() => accounts().length).toBe(expected.opened ? 1 : 0);
     },
   );
 });
