@@ -25,10 +25,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   ],
   [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/validators/'],
   [/^lib\/telemetry\.ts$/, 'node:fs node:module node:url lib/config.ts lib/deadline.ts'],
-  [
-    /^lib\/aws\//,
-    'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/messages/message.ts lib/messages/providers.ts',
-  ],
+  [/^lib\/aws\//, 'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/messages/ lib/validators/'],
   [/^lib\/secrets\//, 'lib/secrets/ node: valibot standardwebhooks lib/validators/ lib/aws/dynamodb.ts'],
   [
     /^lib\/messages\//,

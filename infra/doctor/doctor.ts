@@ -82,7 +82,7 @@ function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] 
 /** @param deployed false: only the checks that make sense before the first deployment */
 export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<Check[]> {
   const words = await Promise.all(LANGUAGES.map(findTranslation));
-  const languages = words.map(({ whatsapp }) => whatsapp);
+  const languages = words.map(({ language, whatsapp = language }) => whatsapp);
   return [
     ...quotaChecks(settings),
     ...mailChecks(settings, deployed),

@@ -37,11 +37,16 @@ export interface ServiceAnswer {
   Fields?: { Name?: string | undefined }[] | undefined;
 }
 
-/** Classifies the error names of one service. `undefined`: the common rules apply. */
-export type Classify = (answer: ServiceAnswer) => DeliveryFailureKind | undefined;
+/**
+ * The errors of one service, by name and reason such as `ConflictException.OPTED_OUT`, or by name alone. For all others
+ * the common rules apply.
+ */
+export type Failures = Readonly<
+  Partial<Record<string, DeliveryFailureKind | ((answer: ServiceAnswer) => DeliveryFailureKind)>>
+>;
 
 /** Names that every AWS service uses. */
-const COMMON: Partial<Record<string, DeliveryFailureKind>> = {
+const COMMON: Failures = {
   Throttling: 'retryable',
   ThrottlingException: 'retryable',
   ThrottledException: 'retryable',
@@ -84,7 +89,7 @@ const NOT_CONNECTED = new Set([
 export async function deliver<C extends Command>(
   command: C,
   send: (command: C, options: { abortSignal: AbortSignal }) => Promise<string | undefined>,
-  meaning: Classify,
+  failures: Failures,
   signal: AbortSignal,
   limitMs = SEND_LIMIT_MS,
 ): Promise<{ messageId: string }> {
@@ -102,13 +107,13 @@ export async function deliver<C extends Command>(
   try {
     messageId = await send(command, { abortSignal: within(limitMs, signal) });
   } catch (error) {
-    throw deliveryFailure(error, handedOver, meaning);
+    throw deliveryFailure(error, handedOver, failures);
   }
   if (messageId === undefined) throw new DeliveryFailure('unknown_outcome', 'NoMessageId');
   return { messageId };
 }
 
-function deliveryFailure(error: unknown, handedOver: boolean, meaning: Classify): DeliveryFailure {
+function deliveryFailure(error: unknown, handedOver: boolean, failures: Failures): DeliveryFailure {
   if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', error);
   const name = typeof error.name === 'string' ? error.name : 'Unknown';
   if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), error);
@@ -128,7 +133,8 @@ function deliveryFailure(error: unknown, handedOver: boolean, meaning: Classify)
   }
   // The answer is not kept as the cause: its message may quote the recipient.
   const reason = error.Reason === undefined ? name : `${name}.${error.Reason}`;
-  return new DeliveryFailure(meaning(error) ?? COMMON[name] ?? kindByStatus(status), loggableName(reason));
+  const kind = failures[reason] ?? failures[name] ?? COMMON[name] ?? kindByStatus(status);
+  return new DeliveryFailure(typeof kind === 'string' ? kind : kind(error), loggableName(reason));
 }
 
 function isConnectFailure(error: Record<string, unknown>, code: string | undefined): boolean {

@@ -1,7 +1,6 @@
 import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
-import type { DeliveryFailureKind } from '../messages/message.ts';
-import type { SendMail } from '../messages/providers.ts';
-import { AT_MOST_ONCE, deliver, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
+import type { SendMail } from '../messages/message.ts';
+import { AT_MOST_ONCE, deliver, type Failures, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
 import { EarlyConnection } from './early-connection.ts';
 
 /** Sends mails through SES, each at most once. */
@@ -23,7 +22,7 @@ export function sesMailer(config: SESClientConfig = {}): SendMail {
         Tags: [{ Name: 'kind', Value: mail.kind }],
       }),
       async (command, options) => (await client.send(command, options)).MessageId,
-      classify,
+      FAILURES,
       signal,
     );
   // Replaces a connection that an earlier request opened and did not use: it may be closed by now.
@@ -54,20 +53,15 @@ function utf8(Data: string) {
   return { Data, Charset: 'UTF-8' };
 }
 
-function classify({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
-  switch (name) {
-    case 'Throttling':
-    case 'ThrottlingException':
-      // The rate limit ends in a second, the daily quota after hours.
-      return /daily/i.test(message) ? 'over_budget' : 'retryable';
-    case 'MessageRejected':
-      // `Email address is not verified` means an identity of this deployment, or an account that is still in the
-      // sandbox.
-      return /not verified/i.test(message) ? 'misconfigured' : 'refused_recipient';
-    case 'InvalidParameterValue':
-      // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.
-      return /address|domain|user name/i.test(message) ? 'refused_recipient' : 'misconfigured';
-    default:
-      return undefined;
-  }
-}
+/** The rate limit ends in a second, the daily quota after hours. */
+const throttlingKind = ({ message }: ServiceAnswer) => (/daily/i.test(message) ? 'over_budget' : 'retryable');
+
+const FAILURES: Failures = {
+  Throttling: throttlingKind,
+  ThrottlingException: throttlingKind,
+  // `Email address is not verified` means an identity of this deployment, or an account that is still in the sandbox.
+  MessageRejected: ({ message }) => (/not verified/i.test(message) ? 'misconfigured' : 'refused_recipient'),
+  // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.
+  InvalidParameterValue: ({ message }) =>
+    /address|domain|user name/i.test(message) ? 'refused_recipient' : 'misconfigured',
+};

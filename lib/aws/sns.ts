@@ -1,7 +1,6 @@
 import { type MessageAttributeValue, PublishCommand, SNSClient, type SNSClientConfig } from '@aws-sdk/client-sns';
-import type { DeliveryFailureKind } from '../messages/message.ts';
-import type { Publish } from '../messages/providers.ts';
-import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+import type { Publish } from '../messages/message.ts';
+import { AT_MOST_ONCE, deliver, type Failures } from './delivery.ts';
 
 /** Publishes through SNS, each message at most once. */
 export function snsPublisher(config: SNSClientConfig = {}): Publish {
@@ -18,22 +17,15 @@ export function snsPublisher(config: SNSClientConfig = {}): Publish {
         MessageAttributes,
       }),
       async (command, options) => (await client.send(command, options)).MessageId,
-      classify,
+      FAILURES,
       signal,
     );
   };
 }
 
-function classify({ name, message }: ServiceAnswer): DeliveryFailureKind | undefined {
-  switch (name) {
-    case 'OptedOutException':
-      return 'opted_out';
-    case 'KMSThrottlingException':
-      return 'retryable';
-    case 'InvalidParameterException':
-      // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`; other parameters are ours.
-      return /PhoneNumber/.test(message) ? 'refused_recipient' : 'misconfigured';
-    default:
-      return undefined;
-  }
-}
+const FAILURES: Failures = {
+  OptedOutException: 'opted_out',
+  KMSThrottlingException: 'retryable',
+  // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`; other parameters are ours.
+  InvalidParameterException: ({ message }) => (/PhoneNumber/.test(message) ? 'refused_recipient' : 'misconfigured'),
+};

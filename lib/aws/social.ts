@@ -3,38 +3,57 @@ import {
   SocialMessagingClient,
   type SocialMessagingClientConfig,
 } from '@aws-sdk/client-socialmessaging';
-import type { DeliveryFailureKind } from '../messages/message.ts';
-import type { SendWhatsApp } from '../messages/providers.ts';
-import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+import type { Message, OtpChannel } from '../messages/message.ts';
+import { findTranslation } from '../messages/translations/languages.ts';
+import type { WhatsAppSettings } from '../validators/deployment.ts';
+import { AT_MOST_ONCE, deliver, type Failures } from './delivery.ts';
 
 /** The newest version of Meta's API that AWS has in every region. */
 const META_API_VERSION = 'v20.0';
 
-/** Sends WhatsApp messages through AWS End User Messaging Social, each at most once. */
-export function whatsAppSender(config: SocialMessagingClientConfig = {}): SendWhatsApp {
+/**
+ * The channel `whatsapp`: template messages through AWS End User Messaging Social, each at most once. Meta's templates
+ * hold their text.
+ */
+export function whatsAppChannel(settings: WhatsAppSettings, config: SocialMessagingClientConfig = {}): OtpChannel {
   const client = new SocialMessagingClient({ ...AT_MOST_ONCE, ...config });
-  return ({ to, phoneNumberId, template }, signal) => {
-    const message = {
-      messaging_product: 'whatsapp',
-      recipient_type: 'individual',
-      to,
-      type: 'template',
-      template: { name: template.name, language: { code: template.language }, components: template.components },
-    };
-    return deliver(
-      new SendWhatsAppMessageCommand({
-        originationPhoneNumberId: phoneNumberId,
-        metaApiVersion: META_API_VERSION,
-        message: Buffer.from(JSON.stringify(message)),
-      }),
-      async (command, options) => (await client.send(command, options)).messageId,
-      classify,
-      signal,
-    );
+  return {
+    async send(to, message, language, signal) {
+      const { language: subtag, whatsapp: code = subtag } = await findTranslation(language);
+      const sent = {
+        messaging_product: 'whatsapp',
+        recipient_type: 'individual',
+        to,
+        type: 'template',
+        template: { language: { code }, ...template(message, settings) },
+      };
+      return deliver(
+        new SendWhatsAppMessageCommand({
+          originationPhoneNumberId: settings.phoneNumberId,
+          metaApiVersion: META_API_VERSION,
+          message: Buffer.from(JSON.stringify(sent)),
+        }),
+        async (command, options) => (await client.send(command, options)).messageId,
+        FAILURES,
+        signal,
+      );
+    },
   };
 }
 
-function classify({ name }: ServiceAnswer): DeliveryFailureKind | undefined {
-  // DependencyException (Meta failed, or did not answer in time) is a 5xx and so an unknown outcome.
-  return name === 'LimitExceededException' ? 'over_budget' : undefined;
+/** The name and the values of a template, in the format of Meta's Cloud API. */
+function template(message: Message, { codeTemplate, noticeTemplate }: WhatsAppSettings) {
+  if (message.kind === 'owner_notice') return { name: noticeTemplate, components: [] };
+  const parameters = [{ type: 'text', text: message.code }];
+  return {
+    name: codeTemplate,
+    components: [
+      { type: 'body', parameters },
+      // The type is `url` even if the button copies the code.
+      { type: 'button', sub_type: 'url', index: '0', parameters },
+    ],
+  };
 }
+
+/** `DependencyException` (Meta failed, or did not answer in time) is a 5xx and so an unknown outcome. */
+const FAILURES: Failures = { LimitExceededException: 'over_budget' };

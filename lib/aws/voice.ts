@@ -3,68 +3,56 @@ import {
   type PinpointSMSVoiceV2ClientConfig,
   SendVoiceMessageCommand,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
-import type { DeliveryFailureKind } from '../messages/message.ts';
-import type { PlaceCall } from '../messages/providers.ts';
-import { AT_MOST_ONCE, deliver, type ServiceAnswer } from './delivery.ts';
+import { speech } from '../messages/call.ts';
+import type { OtpChannel } from '../messages/message.ts';
+import { findTranslation } from '../messages/translations/languages.ts';
+import type { Brand, CallSettings } from '../validators/deployment.ts';
+import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
+import { AT_MOST_ONCE, deliver, type Failures } from './delivery.ts';
 
-/** Calls through AWS End User Messaging SMS and Voice v2, each at most once. */
-export function voiceCaller(config: PinpointSMSVoiceV2ClientConfig = {}): PlaceCall {
+/** A later notice only confuses. */
+const NOTICE_LIFE_SECONDS = 600;
+
+/** The channel `call`: a voice of Amazon Polly reads the code out, through AWS End User Messaging, at most once. */
+export function callChannel(
+  settings: CallSettings & { protectConfiguration?: string | undefined },
+  brand: Brand,
+  config: PinpointSMSVoiceV2ClientConfig = {},
+): OtpChannel {
   const client = new PinpointSMSVoiceV2Client({ ...AT_MOST_ONCE, ...config });
-  return (call, signal) =>
-    deliver(
-      new SendVoiceMessageCommand({
-        DestinationPhoneNumber: call.to,
-        OriginationIdentity: call.from,
-        MessageBody: call.ssml,
-        MessageBodyTextType: 'SSML',
-        VoiceId: call.voiceId,
-        TimeToLive: call.timeToLiveSeconds,
-        ProtectConfigurationId: call.protectConfiguration,
-      }),
-      async (command, options) => (await client.send(command, options)).MessageId,
-      classify,
-      signal,
-    );
+  return {
+    async send(to, message, language, signal) {
+      const translation = await findTranslation(language);
+      return deliver(
+        new SendVoiceMessageCommand({
+          DestinationPhoneNumber: to,
+          OriginationIdentity: settings.originationIdentity,
+          MessageBody: speech(message, translation, brand),
+          MessageBodyTextType: 'SSML',
+          VoiceId: translation.voice,
+          // Without it the service would retry for 72 hours, with a code that has expired.
+          TimeToLive: message.kind === 'code' ? CODE_VALID_MINUTES * 60 : NOTICE_LIFE_SECONDS,
+          ProtectConfigurationId: settings.protectConfiguration,
+        }),
+        async (command, options) => (await client.send(command, options)).MessageId,
+        FAILURES,
+        signal,
+      );
+    },
+  };
 }
 
-function classify({ name, Reason, Fields }: ServiceAnswer): DeliveryFailureKind | undefined {
-  switch (name) {
-    case 'ServiceQuotaExceededException':
-      return 'over_budget';
-    case 'ConflictException':
-      return conflictKind(Reason);
-    case 'ValidationException':
-      if (Fields?.some((field) => field.Name === 'DestinationPhoneNumber')) return 'refused_recipient';
-      return validationKind(Reason);
-    default:
-      return undefined;
-  }
-}
-
-function conflictKind(reason: string | undefined): DeliveryFailureKind {
-  switch (reason) {
-    case 'DESTINATION_PHONE_NUMBER_OPTED_OUT':
-      return 'opted_out';
-    case 'DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE':
-      return 'refused_recipient';
-    case 'DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION':
-      return 'blocked_country';
-    default:
-      // Among them DESTINATION_PHONE_NUMBER_NOT_VERIFIED: the account is still in the sandbox.
-      return 'misconfigured';
-  }
-}
-
-function validationKind(reason: string | undefined): DeliveryFailureKind {
-  switch (reason) {
-    case 'PRICE_OVER_THRESHOLD':
-      return 'over_budget';
-    case 'COUNTRY_NOT_ENABLED':
-    case 'DESTINATION_COUNTRY_BLOCKED':
-    case 'INTERNATIONAL_SENDING_NOT_SUPPORTED':
-    case 'INVALID_IDENTITY_FOR_DESTINATION_COUNTRY':
-      return 'blocked_country';
-    default:
-      return 'misconfigured';
-  }
-}
+/** All other conflicts are ours: `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` means that the account is still in the sandbox. */
+const FAILURES: Failures = {
+  ServiceQuotaExceededException: 'over_budget',
+  'ConflictException.DESTINATION_PHONE_NUMBER_OPTED_OUT': 'opted_out',
+  'ConflictException.DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE': 'refused_recipient',
+  'ConflictException.DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION': 'blocked_country',
+  'ValidationException.PRICE_OVER_THRESHOLD': 'over_budget',
+  'ValidationException.COUNTRY_NOT_ENABLED': 'blocked_country',
+  'ValidationException.DESTINATION_COUNTRY_BLOCKED': 'blocked_country',
+  'ValidationException.INTERNATIONAL_SENDING_NOT_SUPPORTED': 'blocked_country',
+  'ValidationException.INVALID_IDENTITY_FOR_DESTINATION_COUNTRY': 'blocked_country',
+  ValidationException: ({ Fields }) =>
+    Fields?.some(({ Name }) => Name === 'DestinationPhoneNumber') ? 'refused_recipient' : 'misconfigured',
+};

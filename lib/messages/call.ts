@@ -1,39 +1,8 @@
-import type { Brand, CallSettings } from '../validators/deployment.ts';
-import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
+import type { Brand } from '../validators/deployment.ts';
 import { escapeMarkup } from './escape.ts';
-import type { Message, OtpChannel } from './message.ts';
-import type { PlaceCall } from './providers.ts';
+import type { Message } from './message.ts';
 import { translation as english } from './translations/en.ts';
-import { findTranslation } from './translations/languages.ts';
 import { type CallTranslation, fill, type Translation, validity } from './translations/translation.ts';
-
-/** A later notice only confuses. */
-const NOTICE_LIFE_SECONDS = 600;
-
-/** The channel `call`: a voice reads the code out, through AWS End User Messaging. */
-export function callChannel(
-  settings: CallSettings & { protectConfiguration?: string | undefined },
-  brand: Brand,
-  placeCall: PlaceCall,
-): OtpChannel {
-  return {
-    async send(to, message, language, signal) {
-      const translation = await findTranslation(language);
-      return placeCall(
-        {
-          to,
-          from: settings.originationIdentity,
-          ssml: speech(message, translation, brand),
-          voiceId: translation.voice,
-          // Without it the service would retry for 72 hours, with a code that has expired.
-          timeToLiveSeconds: message.kind === 'code' ? CODE_VALID_MINUTES * 60 : NOTICE_LIFE_SECONDS,
-          protectConfiguration: settings.protectConfiguration,
-        },
-        signal,
-      );
-    },
-  };
-}
 
 /**
  * The speech of a call, as SSML: the code twice, digit by digit, with time to write it down. At most 6,000 characters,

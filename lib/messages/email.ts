@@ -1,58 +1,51 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
-import type { Message, OtpChannel } from './message.ts';
-import type { SendMail } from './providers.ts';
+import {
+  codeBox,
+  type EmailSettings,
+  type FramedMail,
+  framedMail,
+  heading,
+  isolated,
+  mailSender,
+  note,
+  paragraph,
+  rich,
+} from './mail.ts';
+import type { Message, OtpChannel, SendMail } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation, validity } from './translations/translation.ts';
 
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
   const sender = mailSender(settings, brand);
-  const made = new Map<Translation, OtpMails>();
-  const mailsIn = async (language: string | undefined) => {
-    const translation = await findTranslation(language);
-    const mails = made.get(translation) ?? otpMails(translation, brand);
-    made.set(translation, mails);
-    return mails;
-  };
+  const mailIn = async (language: string | undefined, message: Message) =>
+    otpMail(message, await findTranslation(language), brand);
   return {
     async prepare(language) {
-      await Promise.all([mailsIn(language), sendMail.prepare?.()]);
+      // The first mail takes ten times as long as the next.
+      await Promise.all([mailIn(language, { kind: 'owner_notice' }), sendMail.prepare?.()]);
     },
 
     async send(to, message, language, signal) {
-      const mail = (await mailsIn(language))(message);
+      const mail = await mailIn(language, message);
       return sendMail({ ...sender, ...mail, to: asciiEmail(to), kind: message.kind }, signal);
     },
   };
 }
 
-type OtpMails = (message: Message) => FramedMail;
-
-/** In place of the code: no setting and no phrase has this character. */
-const CODE_PLACE = '\x01';
-
 /**
- * The mail with the one-time password, and the notice to the owner of the address. Both are made once for a language,
- * and at the same time: how long a request takes does not show whose address it is.
+ * The mail with the one-time password, or the notice to the owner of the address. Both are made every time: how long a
+ * request takes does not show whose address it is.
  */
-export function otpMails(translation: Translation, brand: Brand): OtpMails {
-  const { subject, text, html } = codeMail(translation, brand);
-  const [[textBefore, textAfter], [htmlBefore, htmlAfter]] = [text.split(CODE_PLACE), html.split(CODE_PLACE)];
+export function otpMail(message: Message, translation: Translation, brand: Brand): FramedMail {
+  const code = codeMail(message.kind === 'code' ? message.code : '', translation, brand);
   const notice = ownerMail(translation, brand);
-  return (message) =>
-    message.kind === 'owner_notice'
-      ? notice
-      : {
-          subject,
-          text: `${textBefore}${message.code}${textAfter}`,
-          html: `${htmlBefore}${message.code}${htmlAfter}`,
-        };
+  return message.kind === 'code' ? code : notice;
 }
 
 /** Subject and preheader do not have the code: lock screens show them. */
-function codeMail(translation: Translation, brand: Brand): FramedMail {
+function codeMail(code: string, translation: Translation, brand: Brand): FramedMail {
   const minutes = validity(translation);
   const phrases = translation.codeMail;
   const expiry = rich(phrases.expiry, { minutes });
@@ -62,12 +55,12 @@ function codeMail(translation: Translation, brand: Brand): FramedMail {
     subject: fill(phrases.subject, { brand: brand.name }),
     preheader: expiry.text,
     blocks: [
-      { kind: 'heading', text: phrases.heading },
-      { kind: 'paragraph', content: rich(phrases.intro, { brand: isolated(brand.name, translation) }) },
-      { kind: 'code', code: CODE_PLACE },
-      { kind: 'paragraph', content: expiry },
-      { kind: 'paragraph', content: rich(phrases.secrecy) },
-      { kind: 'note', heading: phrases.notYouHeading, content: rich(phrases.notYou) },
+      heading(phrases.heading),
+      paragraph(rich(phrases.intro, { brand: isolated(brand.name, translation) })),
+      codeBox(code),
+      paragraph(expiry),
+      paragraph(rich(phrases.secrecy)),
+      note(rich(phrases.notYou), phrases.notYouHeading),
     ],
   });
 }
@@ -81,10 +74,10 @@ function ownerMail(translation: Translation, brand: Brand): FramedMail {
     subject: fill(phrases.subject, { brand: brand.name }),
     preheader: what.text,
     blocks: [
-      { kind: 'heading', text: phrases.heading },
-      { kind: 'paragraph', content: what },
-      { kind: 'paragraph', content: rich(phrases.ifYou) },
-      { kind: 'paragraph', content: rich(phrases.ifNotYou) },
+      heading(phrases.heading),
+      paragraph(what),
+      paragraph(rich(phrases.ifYou)),
+      paragraph(rich(phrases.ifNotYou)),
     ],
   });
 }

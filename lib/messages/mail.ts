@@ -2,7 +2,7 @@ import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import { contrastingInk, rgbChannels } from './color.ts';
 import { escapeMarkup } from './escape.ts';
-import type { Mail } from './providers.ts';
+import type { Mail } from './message.ts';
 import { fill, type Translation } from './translations/translation.ts';
 
 export interface EmailSettings {
@@ -26,21 +26,14 @@ interface Rich {
   html: string;
 }
 
-/** The content between header and footer, in this order, in both parts of the mail. */
-type Block =
-  | { kind: 'heading'; text: string }
-  | { kind: 'paragraph'; content: Rich }
-  | { kind: 'code'; code: string }
-  | { kind: 'rows'; rows: { label: string; value: string }[] }
-  | { kind: 'note'; heading?: string; content: Rich };
-
 interface MailContent {
   translation: Translation;
   brand: Brand;
   subject: string;
   /** The preview next to the subject, also on a locked screen: never the code. */
   preheader: string;
-  blocks: Block[];
+  /** The content between header and footer, in this order, in both parts of the mail. */
+  blocks: Rich[];
 }
 
 export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
@@ -49,85 +42,23 @@ export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
  * A value inside a sentence. In HTML, and in plain text from right to left, the text around it does not change its
  * direction.
  */
-export function isolated(value: string, translation: Translation): Rich {
+export function isolated(value: string, { direction }: Pick<Translation, 'direction'>): Rich {
   return {
-    text: translation.direction === 'rtl' ? `\u2068${value}\u2069` : value,
+    text: direction === 'rtl' ? `\u2068${value}\u2069` : value,
     html: `<bdi>${escapeMarkup(value)}</bdi>`,
   };
 }
 
 /** A phrase with its values, in both forms. Values given as text are ours and need no isolation. */
 export function rich(phrase: string, values: Record<string, Rich | string> = {}): Rich {
-  const entries = Object.entries(values);
-  const pick = (form: 'text' | 'html', plain: (value: string) => string) =>
-    Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'string' ? plain(value) : value[form]]));
-  return {
-    text: fill(
-      phrase,
-      pick('text', (value) => value),
-    ),
-    html: fill(escapeMarkup(phrase), pick('html', escapeMarkup)),
-  };
-}
-
-/** The end of a mail. */
-interface Closing {
-  support: Rich;
-  automatic: Rich;
-  /** Absent if the brand has none. */
-  legal: string | undefined;
-}
-
-/**
- * The frame of every mail: header in the brand's color, content, support address, footer. Tables and inline styles,
- * because mail programs know little else; a style element for dark mode. Only the brand's logo is loaded from
- * elsewhere.
- */
-export function framedMail(content: MailContent): FramedMail {
-  const { translation, brand, subject } = content;
-  const closing: Closing = {
-    // At the end of its line and without marks around it, so that it can be copied from plain text.
-    support: rich(translation.footer.support, { email: addressLink(brand.supportEmail) }),
-    automatic: rich(translation.footer.automatic, { brand: isolated(brand.name, translation) }),
-    legal: legalText(brand, translation.language),
-  };
-  const text = [
-    brand.name,
-    ...content.blocks.map(blockText),
-    closing.support.text,
-    `--\n${closing.automatic.text}`,
-    ...(closing.legal === undefined ? [] : [closing.legal]),
-  ].join('\n\n');
-  return { subject, text: `${text}\n`, html: renderHtml(content, closing) };
-}
-
-/** The legal text in the language of the mail, or else the English one. */
-function legalText({ legal }: Brand, language: string): string | undefined {
-  return typeof legal === 'string' ? legal : (legal?.[language] ?? legal?.en);
-}
-
-function addressLink(email: string): Rich {
-  const address = escapeMarkup(email);
-  const href = escapeMarkup(encodeURI(email));
-  return {
-    text: email,
-    html: `<a class="ink" href="mailto:${href}" dir="ltr" style="color:#1c2430;text-decoration:underline"><bdi>${address}</bdi></a>`,
-  };
-}
-
-function blockText(block: Block): string {
-  switch (block.kind) {
-    case 'heading':
-      return block.text;
-    case 'paragraph':
-      return block.content.text;
-    case 'code':
-      return block.code;
-    case 'rows':
-      return block.rows.map(({ label, value }) => `${label}: ${value}`).join('\n');
-    case 'note':
-      return block.heading === undefined ? block.content.text : `${block.heading}\n${block.content.text}`;
+  const texts: Record<string, string> = {};
+  const htmls: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) {
+    const { text, html } = typeof value === 'string' ? { text: value, html: escapeMarkup(value) } : value;
+    texts[name] = text;
+    htmls[name] = html;
   }
+  return { text: fill(phrase, texts), html: fill(escapeMarkup(phrase), htmls) };
 }
 
 const FONT = "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Noto Sans',sans-serif";
@@ -139,13 +70,19 @@ a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important
 @media (max-width:480px){.pad{padding-left:20px!important;padding-right:20px!important}.page{padding:0!important}.card{border-radius:0!important;border-width:0!important}}
 @media (prefers-color-scheme:dark){.page{background:#0f1318!important}.card{background:#1b212a!important;border-color:#2e3744!important}.ink{color:#eef1f5!important}.soft{color:#a9b3c0!important}.box{background:#262e3a!important;border-color:#3a4553!important}.line{border-color:#2e3744!important}}`;
 
-function renderHtml(content: MailContent, closing: Closing): string {
-  const { translation, brand } = content;
+/**
+ * The frame of every mail: header in the brand's color, content, support address, footer. Tables and inline styles,
+ * because mail programs know little else; a style element for dark mode. Only the brand's logo is loaded from
+ * elsewhere.
+ */
+export function framedMail({ translation, brand, subject, preheader, blocks }: MailContent): FramedMail {
   const direction = translation.direction ?? 'ltr';
   // As rgb(), so that the mail has no six digits but those of the code.
   const color = `rgb(${rgbChannels(brand.color).join(',')})`;
   const ink = contrastingInk(brand.color);
-  return `<!doctype html>
+  const end = closing(translation, brand);
+  const text = [brand.name, ...[...blocks, ...end].map((block) => block.text)].join('\n\n');
+  const html = `<!doctype html>
 <html lang="${translation.language}" dir="${direction}">
 <head>
 <meta charset="utf-8">
@@ -154,21 +91,20 @@ function renderHtml(content: MailContent, closing: Closing): string {
 <meta name="supported-color-schemes" content="light dark">
 <meta name="format-detection" content="telephone=no,date=no,address=no,email=no">
 <meta name="x-apple-disable-message-reformatting">
-<title>${escapeMarkup(content.subject)}</title>
+<title>${escapeMarkup(subject)}</title>
 <style>${STYLE}</style>
 </head>
 <body class="page" style="margin:0;padding:0;background:#f1f4f8">
-<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeMarkup(content.preheader)}${'&#847;&zwnj;&nbsp;'.repeat(90)}</div>
+<div style="display:none;max-height:0;overflow:hidden;mso-hide:all">${escapeMarkup(preheader)}${'&#847;&zwnj;&nbsp;'.repeat(90)}</div>
 <table role="presentation" class="page" width="100%" cellpadding="0" cellspacing="0" border="0" style="background:#f1f4f8;padding:24px 12px" dir="${direction}"><tr><td align="center">
 <!--[if mso]><table role="presentation" width="560" cellpadding="0" cellspacing="0"><tr><td><![endif]-->
 <table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${translation.wordBreak ?? 'normal'}">
 <tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700">${brandMark(brand, ink)}</td></tr>
 <tr><td class="pad" style="padding:32px 32px 8px">
-${content.blocks.map(blockHtml).join('\n')}
+${blocks.map((block) => block.html).join('\n')}
 </td></tr>
 <tr><td class="pad" style="padding:0 32px 28px">
-<div class="line ink" style="border-top:1px solid #e3e8ee;padding-top:20px;color:#1c2430;font-size:15px;line-height:1.55;overflow-wrap:anywhere">${closing.support.html}</div>
-<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${closing.automatic.html}</div>${legalHtml(closing.legal)}
+${end.map((block) => block.html).join('\n')}
 </td></tr>
 </table>
 <!--[if mso]></td></tr></table><![endif]-->
@@ -176,6 +112,7 @@ ${content.blocks.map(blockHtml).join('\n')}
 </body>
 </html>
 `;
+  return { subject, text: `${text}\n`, html };
 }
 
 /** The logo, with its text in place of it until a mail program loads images; or the name. */
@@ -185,34 +122,82 @@ function brandMark({ name, logo }: Brand, ink: string): string {
   return `<img src="${url}" alt="${alt}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;color:${ink};font-size:20px;line-height:40px;font-weight:700">`;
 }
 
-/** In its own direction, because it may be in another language. */
-function legalHtml(legal: string | undefined): string {
-  if (legal === undefined) return '';
-  const lines = escapeMarkup(legal).replaceAll('\n', '<br>');
-  return `\n<div class="line soft" dir="auto" style="margin-top:16px;border-top:1px solid #e3e8ee;padding-top:12px;color:#5b6777;font-size:12px;line-height:1.5;overflow-wrap:anywhere">${lines}</div>`;
+/** The end of a mail: the support address, the sentence about automatic messages, and the legal text if there is one. */
+function closing({ footer, ...translation }: Translation, brand: Brand): Rich[] {
+  // At the end of its line and without marks around it, so that it can be copied from plain text.
+  const support = rich(footer.support, { email: addressLink(brand.supportEmail) });
+  const automatic = rich(footer.automatic, { brand: isolated(brand.name, translation) });
+  const { legal } = brand;
+  const legalText = typeof legal === 'string' ? legal : (legal?.[translation.language] ?? legal?.en);
+  return [
+    {
+      text: support.text,
+      html: `<div class="line ink" style="border-top:1px solid #e3e8ee;padding-top:20px;color:#1c2430;font-size:15px;line-height:1.55;overflow-wrap:anywhere">${support.html}</div>`,
+    },
+    {
+      text: `--\n${automatic.text}`,
+      html: `<div class="soft" style="padding-top:12px;color:#5b6777;font-size:13px;line-height:1.5">${automatic.html}</div>`,
+    },
+    ...(legalText === undefined ? [] : [legalBlock(legalText)]),
+  ];
 }
 
-function blockHtml(block: Block): string {
-  switch (block.kind) {
-    case 'heading':
-      return `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(block.text)}</h1>`;
-    case 'paragraph':
-      return `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${block.content.html}</p>`;
-    case 'code':
-      // The gaps are spacing, not spaces: the code is copied as it must be typed. The indent balances the last gap.
-      return `<div class="box ink" dir="ltr" style="margin:8px 0 24px;padding:18px 8px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;color:#1c2430;text-align:center;font-family:${MONOSPACE};font-size:34px;line-height:1.2;font-weight:700;letter-spacing:.25em;text-indent:.25em;white-space:nowrap;-webkit-user-select:all;user-select:all">${escapeMarkup(block.code)}</div>`;
-    case 'rows':
-      return `<table role="presentation" class="box" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px;padding:6px 18px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;border-collapse:separate">${block.rows
-        .map(
-          ({ label, value }) =>
-            `<tr><td class="soft" style="padding:8px 0;color:#5b6777;font-size:15px;line-height:1.4;vertical-align:top">${escapeMarkup(label)}</td><td class="ink" style="padding:8px 0;padding-inline-start:16px;color:#1c2430;font-size:16px;line-height:1.4;font-weight:700;text-align:end;overflow-wrap:anywhere"><bdi dir="ltr">${escapeMarkup(value)}</bdi></td></tr>`,
-        )
-        .join('')}</table>`;
-    case 'note':
-      return `<p class="soft" style="margin:0 0 20px;color:#5b6777;font-size:15px;line-height:1.55">${
-        block.heading === undefined
-          ? ''
-          : `<strong class="ink" style="color:#1c2430">${escapeMarkup(block.heading)}</strong><br>`
-      }${block.content.html}</p>`;
-  }
+function addressLink(email: string): Rich {
+  const address = escapeMarkup(email);
+  const href = escapeMarkup(encodeURI(email));
+  return {
+    text: email,
+    html: `<a class="ink" href="mailto:${href}" dir="ltr" style="color:#1c2430;text-decoration:underline"><bdi>${address}</bdi></a>`,
+  };
+}
+
+/** In its own direction, because it may be in another language. */
+function legalBlock(text: string): Rich {
+  const lines = escapeMarkup(text).replaceAll('\n', '<br>');
+  return {
+    text,
+    html: `<div class="line soft" dir="auto" style="margin-top:16px;border-top:1px solid #e3e8ee;padding-top:12px;color:#5b6777;font-size:12px;line-height:1.5;overflow-wrap:anywhere">${lines}</div>`,
+  };
+}
+
+export function heading(text: string): Rich {
+  return {
+    text,
+    html: `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(text)}</h1>`,
+  };
+}
+
+export function paragraph({ text, html }: Rich): Rich {
+  return {
+    text,
+    html: `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${html}</p>`,
+  };
+}
+
+/** The gaps are spacing, not spaces: the code is copied as it must be typed. The indent balances the last gap. */
+export function codeBox(code: string): Rich {
+  return {
+    text: code,
+    html: `<div class="box ink" dir="ltr" style="margin:8px 0 24px;padding:18px 8px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;color:#1c2430;text-align:center;font-family:${MONOSPACE};font-size:34px;line-height:1.2;font-weight:700;letter-spacing:.25em;text-indent:.25em;white-space:nowrap;-webkit-user-select:all;user-select:all">${escapeMarkup(code)}</div>`,
+  };
+}
+
+export function rows(rows: readonly { label: string; value: string }[]): Rich {
+  const html = rows.map(
+    ({ label, value }) =>
+      `<tr><td class="soft" style="padding:8px 0;color:#5b6777;font-size:15px;line-height:1.4;vertical-align:top">${escapeMarkup(label)}</td><td class="ink" style="padding:8px 0;padding-inline-start:16px;color:#1c2430;font-size:16px;line-height:1.4;font-weight:700;text-align:end;overflow-wrap:anywhere"><bdi dir="ltr">${escapeMarkup(value)}</bdi></td></tr>`,
+  );
+  return {
+    text: rows.map(({ label, value }) => `${label}: ${value}`).join('\n'),
+    html: `<table role="presentation" class="box" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px;padding:6px 18px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;border-collapse:separate">${html.join('')}</table>`,
+  };
+}
+
+export function note({ text, html }: Rich, title?: string): Rich {
+  const strong =
+    title === undefined ? '' : `<strong class="ink" style="color:#1c2430">${escapeMarkup(title)}</strong><br>`;
+  return {
+    text: title === undefined ? text : `${title}\n${text}`,
+    html: `<p class="soft" style="margin:0 0 20px;color:#5b6777;font-size:15px;line-height:1.55">${strong}${html}</p>`,
+  };
 }

@@ -45,3 +45,33 @@ export class DeliveryFailure extends Error {
     this.reason = reason;
   }
 }
+
+/** A mail to one recipient. All addresses in ASCII: SES takes international domains as punycode only. */
+export interface Mail {
+  from: { name: string; address: string };
+  replyTo: string;
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  configurationSet?: string | undefined;
+  /** The kind of mail for the sending statistics: ASCII letters, digits, `_` and `-`. */
+  kind: string;
+}
+
+export interface SendMail {
+  /** Sends at most once. @throws DeliveryFailure */
+  (mail: Mail, signal: AbortSignal): Promise<{ messageId: string }>;
+  /** Connects before the first mail. */
+  prepare?(): Promise<void>;
+}
+
+/** One publication: a text to a phone number (E.164), or a message to the subscribers of a topic. */
+type Publication = ({ phoneNumber: string } | { topicArn: string }) & {
+  message: string;
+  /** Attributes by name; those without a value are left out. */
+  attributes: Record<string, { type: 'String' | 'Number'; value: string | undefined }>;
+};
+
+/** Publishes at most once. @throws DeliveryFailure */
+export type Publish = (publication: Publication, signal: AbortSignal) => Promise<{ messageId: string }>;

@@ -1,8 +1,19 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
-import { type EmailSettings, framedMail, isolated, mailSender, rich } from './mail.ts';
-import type { Mail, Publish, SendMail } from './providers.ts';
+import {
+  type EmailSettings,
+  type FramedMail,
+  framedMail,
+  heading,
+  isolated,
+  mailSender,
+  note,
+  paragraph,
+  rich,
+  rows,
+} from './mail.ts';
+import type { Publish, SendMail } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation } from './translations/translation.ts';
 
@@ -67,15 +78,11 @@ export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: 
 }
 
 /** The mail to a client whose trading account was opened. */
-export function accountMail(
-  account: OpenedAccount,
-  translation: Translation,
-  brand: Brand,
-): Pick<Mail, 'subject' | 'text' | 'html'> {
+export function accountMail(account: OpenedAccount, translation: Translation, brand: Brand): FramedMail {
   const phrases = translation.account;
   const login = String(account.login);
   const intro = rich(account.demo ? phrases.demoIntro : phrases.intro, { brand: isolated(brand.name, translation) });
-  const rows = [
+  const facts = [
     { label: phrases.login, value: login },
     { label: phrases.version, value: account.version.slice(-1) },
     { label: phrases.server, value: account.serverName },
@@ -88,12 +95,12 @@ export function accountMail(
     subject: fill(phrases.subject, { brand: brand.name, login }),
     preheader: fill(phrases.popUp, { login }),
     blocks: [
-      { kind: 'heading', text: account.demo ? phrases.demoHeading : phrases.heading },
-      { kind: 'paragraph', content: intro },
-      { kind: 'rows', rows: rows.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }])) },
-      ...(account.readonly ? [{ kind: 'paragraph' as const, content: rich(phrases.readonly) }] : []),
-      { kind: 'paragraph', content: rich(phrases.passwords) },
-      { kind: 'note', content: rich(phrases.notYou) },
+      heading(account.demo ? phrases.demoHeading : phrases.heading),
+      paragraph(intro),
+      rows(facts.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }]))),
+      ...(account.readonly ? [paragraph(rich(phrases.readonly))] : []),
+      paragraph(rich(phrases.passwords)),
+      note(rich(phrases.notYou)),
     ],
   });
 }

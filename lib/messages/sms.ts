@@ -1,7 +1,6 @@
 import type { Brand, SmsSettings } from '../validators/deployment.ts';
 import { cutText } from '../validators/primitives.ts';
-import type { Message, OtpChannel } from './message.ts';
-import type { Publish } from './providers.ts';
+import type { Message, OtpChannel, Publish } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation, validity } from './translations/translation.ts';
 

@@ -38,18 +38,12 @@ const OPENERS: Record<Channel, (config: RegistrationConfig) => Promise<OtpChanne
     return smsChannel(sms, brand, snsPublisher());
   },
   async call({ call, protectConfiguration, brand }) {
-    const [{ callChannel }, { voiceCaller }] = await Promise.all([
-      import('../messages/call.ts'),
-      import('../aws/voice.ts'),
-    ]);
-    return callChannel({ ...required(call), protectConfiguration }, brand, voiceCaller());
+    const { callChannel } = await import('../aws/voice.ts');
+    return callChannel({ ...required(call), protectConfiguration }, brand);
   },
   async whatsapp({ whatsapp }) {
-    const [{ whatsAppChannel }, { whatsAppSender }] = await Promise.all([
-      import('../messages/whatsapp.ts'),
-      import('../aws/social.ts'),
-    ]);
-    return whatsAppChannel(required(whatsapp), whatsAppSender());
+    const { whatsAppChannel } = await import('../aws/social.ts');
+    return whatsAppChannel(required(whatsapp));
   },
 };
 

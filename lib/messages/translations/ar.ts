@@ -3,7 +3,6 @@ import type { Translation } from './translation.ts';
 export const translation: Translation = {
   language: 'ar',
   direction: 'rtl',
-  whatsapp: 'ar',
   minutes: '{n} دقائق',
   codeMail: {
     subject: 'رمز التحقق الخاص بكم من {brand}',

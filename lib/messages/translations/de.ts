@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'de',
-  whatsapp: 'de',
   minutes: '{n} Minuten',
   codeMail: {
     subject: 'Ihr Bestätigungscode von {brand}',

@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'es',
-  whatsapp: 'es',
   minutes: '{n} minutos',
   codeMail: {
     subject: 'Su código de verificación de {brand}',

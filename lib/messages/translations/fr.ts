@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'fr',
-  whatsapp: 'fr',
   minutes: '{n} minutes',
   codeMail: {
     subject: 'Votre code de vérification {brand}',

@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'hi',
-  whatsapp: 'hi',
   minutes: '{n} मिनट',
   codeMail: {
     subject: 'आपका {brand} सत्यापन कोड',

@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'id',
-  whatsapp: 'id',
   minutes: '{n} menit',
   codeMail: {
     subject: 'Kode verifikasi {brand} Anda',

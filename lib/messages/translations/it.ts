@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'it',
-  whatsapp: 'it',
   minutes: '{n} minuti',
   codeMail: {
     subject: 'Il Suo codice di verifica {brand}',

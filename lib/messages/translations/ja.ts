@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'ja',
-  whatsapp: 'ja',
   wordBreak: 'auto-phrase',
   minutes: '{n}分',
   codeMail: {

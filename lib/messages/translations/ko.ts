@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'ko',
-  whatsapp: 'ko',
   wordBreak: 'keep-all',
   minutes: '{n}분',
   codeMail: {

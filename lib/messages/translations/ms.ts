@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'ms',
-  whatsapp: 'ms',
   minutes: '{n} minit',
   codeMail: {
     subject: 'Kod pengesahan {brand} anda',

@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'pl',
-  whatsapp: 'pl',
   minutes: '{n} minut',
   codeMail: {
     subject: 'Państwa kod weryfikacyjny {brand}',

@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'ru',
-  whatsapp: 'ru',
   minutes: '{n} минут',
   codeMail: {
     subject: 'Ваш код подтверждения {brand}',

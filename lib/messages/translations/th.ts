@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'th',
-  whatsapp: 'th',
   minutes: '{n} นาที',
   codeMail: {
     subject: 'รหัสยืนยัน {brand} ของคุณ',

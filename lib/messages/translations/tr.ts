@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'tr',
-  whatsapp: 'tr',
   minutes: '{n} dakika',
   codeMail: {
     subject: '{brand} doğrulama kodunuz',

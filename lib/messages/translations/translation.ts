@@ -1,5 +1,4 @@
 import { CODE_VALID_MINUTES } from '../../validators/otp-types.ts';
-import type { VoiceId } from '../providers.ts';
 
 /** A phrase that must have `{brand}`, or another placeholder: leaving it out is a type error. */
 type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
@@ -10,8 +9,8 @@ export interface Translation {
   language: string;
   /** Absent for languages from left to right. */
   direction?: 'rtl';
-  /** Meta's code of the language, under which the deployment's message templates are approved. */
-  whatsapp: string;
+  /** Meta's code of the language, under which the deployment's message templates are approved. Absent: `language`. */
+  whatsapp?: string;
   /** CSS of mails, for languages whose lines must not end inside a phrase or word. */
   wordBreak?: 'auto-phrase' | 'keep-all';
   /** How long a code is valid, `{n}` minutes: in the plural form of five to ten, and the case for durations. */
@@ -70,6 +69,23 @@ export interface Translation {
   /** The phrases of a call. Absent if `SendVoiceMessage` has no voice for the language: such calls are in English. */
   call?: CallTranslation;
 }
+
+/** The voices of Amazon Polly that a call may use, by their names at AWS. */
+type VoiceId =
+  | 'BIANCA'
+  | 'CAMILA'
+  | 'EWA'
+  | 'FILIZ'
+  | 'JOANNA'
+  | 'LEA'
+  | 'LUCIA'
+  | 'RAVEENA'
+  | 'SEOYEON'
+  | 'TAKUMI'
+  | 'TATYANA'
+  | 'VICKI'
+  | 'ZEINA'
+  | 'ZHIYU';
 
 /** The code is spoken after `code` and after `again`. */
 export interface CallTranslation {

@@ -2,7 +2,6 @@ import type { Translation } from './translation.ts';
 
 export const translation: Translation = {
   language: 'vi',
-  whatsapp: 'vi',
   minutes: '{n} phút',
   codeMail: {
     subject: 'Mã xác minh {brand} của quý khách',

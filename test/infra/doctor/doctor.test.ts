@@ -41,7 +41,7 @@ async function results(answers: Answers, context: Record<string, unknown> = MAIL
 }
 
 async function allLanguages() {
-  return Promise.all(LANGUAGES.map(async (language) => (await findTranslation(language)).whatsapp));
+  return Promise.all(LANGUAGES.map(async (language) => (await findTranslation(language)).whatsapp ?? language));
 }
 
 const problems = (all: readonly CheckResult[]) => all.filter(({ state }) => state !== 'works');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { spokenText } from '../../../infra/local/stand-ins/voice.ts';
 import { speech } from '../../../lib/messages/call.ts';
-import { otpMails } from '../../../lib/messages/email.ts';
+import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp } from '../../../lib/messages/notices.ts';
 import { smsText } from '../../../lib/messages/sms.ts';
@@ -17,7 +17,7 @@ const CODE: Message = { kind: 'code', code: '048271' };
 const NOTICE: Message = { kind: 'owner_notice' };
 
 function mail(message: Message, words: Translation, brand = BRAND) {
-  return { kind: 'email' as const, text: otpMails(words, brand)(message).text };
+  return { kind: 'email' as const, text: otpMail(message, words, brand).text };
 }
 
 function sms(message: Message, words: Translation) {

@@ -97,7 +97,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     };
     const silence = (_: unknown, { abortSignal }: { abortSignal: AbortSignal }) =>
       new Promise<never>((_resolve, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason)));
-    const failure = await failureOf(deliver(leaving as never, silence, () => undefined, forever, limitMs));
+    const failure = await failureOf(deliver(leaving as never, silence, {}, forever, limitMs));
     expect(failure).toMatchObject({ kind: 'unknown_outcome', reason: 'TimeoutError' });
   });
 

@@ -2,28 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
-import { whatsAppSender } from '../../../lib/aws/social.ts';
-import { voiceCaller } from '../../../lib/aws/voice.ts';
+import { whatsAppChannel } from '../../../lib/aws/social.ts';
+import { callChannel } from '../../../lib/aws/voice.ts';
 import type { DeliveryFailureKind } from '../../../lib/messages/message.ts';
 import { failureOf, forever } from '../../support/outcomes.ts';
-import { answering, MAIL } from '../../support/senders.ts';
+import { answering, BRAND, MAIL } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const TO = '+447400123456';
-const TEMPLATE = { name: 'one_time_password', language: 'en_US', components: [] };
-const CALL = { from: '+441234567890', ssml: '<speak>1</speak>', voiceId: 'JOANNA', timeToLiveSeconds: 600 } as const;
+const CODE = { kind: 'code', code: '123456' } as const;
+const CALL = { originationIdentity: 'phone-1' };
+const WHATSAPP = { phoneNumberId: 'phone-number-id-0a1b2c', codeTemplate: 'code', noticeTemplate: 'notice' };
 
 /** Sends something by each service. */
 const SERVICES = {
   SES: (server: { url: string }) => sesMailer(clientSettings(server.url))(MAIL, forever),
   SNS: (server: { url: string }) =>
     snsPublisher(clientSettings(server.url))({ phoneNumber: TO, message: '123456', attributes: {} }, forever),
-  voice: (server: { url: string }) => voiceCaller(clientSettings(server.url))({ to: TO, ...CALL }, forever),
+  voice: (server: { url: string }) =>
+    callChannel(CALL, BRAND, clientSettings(server.url)).send(TO, CODE, 'en', forever),
   WhatsApp: (server: { url: string }) =>
-    whatsAppSender(clientSettings(server.url))(
-      { to: TO, phoneNumberId: 'phone-number-id-0a1b2c', template: TEMPLATE },
-      forever,
-    ),
+    whatsAppChannel(WHATSAPP, clientSettings(server.url)).send(TO, CODE, 'en', forever),
 };
 type Service = keyof typeof SERVICES;
 

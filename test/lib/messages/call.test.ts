@@ -1,12 +1,14 @@
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
-import { voiceCaller } from '../../../lib/aws/voice.ts';
-import { callChannel, speech } from '../../../lib/messages/call.ts';
+import { callChannel } from '../../../lib/aws/voice.ts';
+import { speech } from '../../../lib/messages/call.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { failureOf, forever } from '../../support/outcomes.ts';
 import { BRAND, started } from '../../support/senders.ts';
-import { clientSettings } from '../../support/servers.ts';
+import { clientSettings, listening } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
@@ -25,7 +27,7 @@ async function call() {
     optedOut: ['+447400000000'],
     blockedCountries: ['+99'],
   });
-  return { ...service, channel: callChannel(SETTINGS, BRAND, voiceCaller(clientSettings(service.standIn.url))) };
+  return { ...service, channel: callChannel(SETTINGS, BRAND, clientSettings(service.standIn.url)) };
 }
 
 describe('The channel call', () => {
@@ -53,13 +55,14 @@ describe('The channel call', () => {
   });
 
   it('is not tried any more when the code has expired', async () => {
-    const placed: { timeToLiveSeconds: number }[] = [];
-    const channel = callChannel(SETTINGS, BRAND, async (placing) => {
-      placed.push(placing);
-      return { messageId: 'm-1' };
+    const placed: unknown[] = [];
+    const server = createServer(async (request, response) => {
+      placed.push(await json(request));
+      response.end('{"MessageId":"m-1"}');
     });
+    const channel = callChannel(SETTINGS, BRAND, clientSettings(`http://127.0.0.1:${await listening(server)}`));
     await channel.send(TO, CODE, 'en', forever);
-    expect(placed).toMatchObject([{ timeToLiveSeconds: 600 }]);
+    expect(placed).toMatchObject([{ TimeToLive: 600 }]);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { contrastingInk, rgbChannels } from '../../../lib/messages/color.ts';
-import { otpMails } from '../../../lib/messages/email.ts';
+import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
@@ -30,7 +30,7 @@ const seen = (html: string) =>
 const withoutIsolates = (text: string) => text.replace(/[\u2068\u2069]/g, '');
 
 describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) => {
-  const mail = otpMails(translation, BRAND)(CODE);
+  const mail = otpMail(CODE, translation, BRAND);
 
   it('has the code once as six digits, in the text on a separate line', () => {
     expect(mail.text.match(/\d{6}/g)).toEqual(['048213']);
@@ -66,7 +66,7 @@ describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) =
 
 describe.each(TRANSLATIONS)('The other mails in $language', (translation) => {
   it('have the notice to an owner, without a code', () => {
-    const mail = otpMails(translation, BRAND)(NOTICE);
+    const mail = otpMail(NOTICE, translation, BRAND);
     expect(mail.subject).toContain(BRAND.name);
     expect(mail.text).not.toMatch(/\d/);
     expect(seen(mail.html)).not.toMatch(/\d/);
@@ -107,8 +107,8 @@ describe('Every mail', () => {
   };
   const mails = (brand: Brand) =>
     TRANSLATIONS.flatMap((translation) => [
-      otpMails(translation, brand)(CODE),
-      otpMails(translation, brand)(NOTICE),
+      otpMail(CODE, translation, brand),
+      otpMail(NOTICE, translation, brand),
       accountMail({ ...ACCOUNT, group: '<b>', serverName: '"><script>' }, translation, brand),
     ]);
 
@@ -145,12 +145,12 @@ describe('Every mail', () => {
   });
 
   it('isolates the name from the right-to-left text around it, and nothing that is copied', async () => {
-    const { text, html } = otpMails(await findTranslation('ar'), BRAND)(CODE);
+    const { text, html } = otpMail(CODE, await findTranslation('ar'), BRAND);
     expect(text).toContain('\u2068Northwind Markets\u2069');
     expect(text).toContain(` ${BRAND.supportEmail}\n`);
     expect(html).toContain('<bdi>Northwind Markets</bdi>');
     expect(html).toMatch(/<div class="box ink" dir="ltr"[^>]*>048213<\/div>/);
-    expect(otpMails(ENGLISH, BRAND)(CODE).text).not.toMatch(/[\u2066-\u2069]/);
+    expect(otpMail(CODE, ENGLISH, BRAND).text).not.toMatch(/[\u2066-\u2069]/);
   });
 });
 
@@ -161,8 +161,8 @@ describe('The legal text of the brand', () => {
     for (const translation of TRANSLATIONS) {
       const brand = { ...BRAND, legal: 'Acme Ltd\nRisk' };
       for (const mail of [
-        otpMails(translation, brand)(CODE),
-        otpMails(translation, brand)(NOTICE),
+        otpMail(CODE, translation, brand),
+        otpMail(NOTICE, translation, brand),
         accountMail(ACCOUNT, translation, brand),
       ]) {
         expect(mail.text.endsWith('\n\nAcme Ltd\nRisk\n')).toBe(true);
@@ -176,17 +176,17 @@ describe('The legal text of the brand', () => {
     ['en', 'No. 4711'],
     ['fr', 'No. 4711'],
   ])('is in the language of the mail, or else in English: %s', async (language, expected) => {
-    const mail = otpMails(await findTranslation(language), { ...BRAND, legal })(CODE);
+    const mail = otpMail(CODE, await findTranslation(language), { ...BRAND, legal });
     for (const part of [mail.text, mail.html]) expect(part).toContain(expected);
   });
 
   it('is escaped, with its lines and its own direction', async () => {
-    const { html } = otpMails(await findTranslation('ar'), { ...BRAND, legal })(CODE);
+    const { html } = otpMail(CODE, await findTranslation('ar'), { ...BRAND, legal });
     expect(html).toMatch(/dir="auto"[^>]*>Acme Ltd, No\. 4711<br>1 &lt;High&gt; Street</);
   });
 
   it('is absent if there is none', () => {
-    expect(otpMails(ENGLISH, BRAND)(CODE).html).not.toContain('dir="auto"');
+    expect(otpMail(CODE, ENGLISH, BRAND).html).not.toContain('dir="auto"');
   });
 });
 
@@ -194,7 +194,7 @@ describe('The logo of the brand', () => {
   const logo = { url: 'https://cdn.acme.example/logo.png?a=1&b="2"', alt: 'Acme & Co' };
 
   it('is in the header in place of the name, with its text for programs that load no images', () => {
-    const { html, text } = otpMails(ENGLISH, { ...BRAND, logo })(CODE);
+    const { html, text } = otpMail(CODE, ENGLISH, { ...BRAND, logo });
     expect(html).toContain('<img src="https://cdn.acme.example/logo.png?a=1&amp;b=&quot;2&quot;" alt="Acme &amp; Co"');
     expect(html.match(/<img/g)).toHaveLength(1);
     expect(text.startsWith(`${BRAND.name}\n`)).toBe(true);

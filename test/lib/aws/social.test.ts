@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { startSocial } from '../../../infra/local/stand-ins/social.ts';
-import { whatsAppSender } from '../../../lib/aws/social.ts';
+import { whatsAppChannel } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import { whatsAppChannel } from '../../../lib/messages/whatsapp.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { failureOf, forever } from '../../support/outcomes.ts';
 import { started } from '../../support/senders.ts';
@@ -22,7 +21,7 @@ async function whatsapp(settings = SETTINGS) {
     codeTemplates: [SETTINGS.codeTemplate],
     noticeTemplates: [SETTINGS.noticeTemplate],
   });
-  return { ...service, channel: whatsAppChannel(settings, whatsAppSender(clientSettings(service.standIn.url))) };
+  return { ...service, channel: whatsAppChannel(settings, clientSettings(service.standIn.url)) };
 }
 
 describe('The channel whatsapp', () => {
