@@ -49,6 +49,7 @@ export interface Expression {
   names?: Record<string, string>;
   values?: Item;
 }
+export type Update = Expression & { update: string };
 
 /** An index over two attributes: text, and a number that its items are sorted by. */
 interface Index {
@@ -57,25 +58,7 @@ interface Index {
   readonly at: string;
 }
 
-/** One table. Every call is one round trip unless its comment says more, and is aborted by its signal. */
-export interface Table {
-  get(key: Key, signal: AbortSignal): Promise<Item | undefined>;
-  /** Items by key, in any order, without the missing ones. One round trip for each hundred. */
-  getMany(keys: Key[], signal: AbortSignal): Promise<Item[]>;
-  /** The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte. */
-  query(pk: string, begins: string, signal: AbortSignal): Promise<Item[]>;
-  /**
-   * The keys of one partition of an index with a sort key up to `upTo`, in ascending order. An index is eventually
-   * consistent.
-   * @param most the maximum number of keys
-   */
-  queryIndex(index: Index, partition: string, upTo: number, most: number, signal: AbortSignal): Promise<Item[]>;
-  /** @returns the item that it replaced */
-  put(item: Item, signal: AbortSignal, expression?: Expression): Promise<Item | undefined>;
-  /** @returns the updated item */
-  update(key: Key, expression: Expression & { update: string }, signal: AbortSignal): Promise<Item>;
-  delete(key: Key, signal: AbortSignal, expression?: Expression): Promise<void>;
-}
+export type Table = ReturnType<typeof dynamoTable>;
 
 /**
  * The client of all tables. It retries a failed call twice: every write is conditional or idempotent.
@@ -94,31 +77,35 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
 /** The maximum of one `BatchGetItem`. */
 const MAX_BATCH = 100;
 
-/** @throws AwsFailure, and ConditionFailed if a condition was given */
-export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): Table {
+/**
+ * One table. Every call is one round trip unless its comment says more, and is aborted by its signal.
+ * @throws AwsFailure, and ConditionFailed if a condition was given
+ */
+export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
   return {
-    get: async (Key, abortSignal) =>
-      (await call(() => client.send(new GetCommand({ TableName, Key, ConsistentRead: true }), { abortSignal }))).Item,
+    async get(Key: Key, abortSignal: AbortSignal): Promise<Item | undefined> {
+      const command = new GetCommand({ TableName, Key, ConsistentRead: true });
+      return (await call(() => client.send(command, { abortSignal }))).Item;
+    },
 
-    getMany: async (keys, abortSignal) => {
+    /** Items by key, in any order, without the missing ones. One round trip for each hundred. */
+    async getMany(keys: Key[], abortSignal: AbortSignal): Promise<Item[]> {
       const found: Item[] = [];
       const wanted = [...keys];
       const maxCalls = 3 * Math.ceil(keys.length / MAX_BATCH);
       for (let calls = 0; wanted.length > 0; calls += 1) {
         if (calls === maxCalls) throw new AwsFailure('UnprocessedKeys');
         const Keys = wanted.splice(0, MAX_BATCH);
-        const answer = await call(() =>
-          client.send(new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } }), {
-            abortSignal,
-          }),
-        );
+        const command = new BatchGetCommand({ RequestItems: { [TableName]: { Keys, ConsistentRead: true } } });
+        const answer = await call(() => client.send(command, { abortSignal }));
         found.push(...(answer.Responses?.[TableName] ?? []));
         wanted.push(...((answer.UnprocessedKeys?.[TableName]?.Keys ?? []) as Key[]));
       }
       return found;
     },
 
-    query: async (pk, begins, abortSignal) => {
+    /** The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte. */
+    async query(pk: string, begins: string, abortSignal: AbortSignal): Promise<Item[]> {
       const found: Item[] = [];
       let from: Item | undefined;
       do {
@@ -136,24 +123,37 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): 
       return found;
     },
 
-    queryIndex: async (index, partition, upTo, Limit, abortSignal) => {
+    /**
+     * The keys of one partition of an index with a sort key up to `upTo`, in ascending order. An index is eventually
+     * consistent.
+     * @param most the maximum number of keys
+     */
+    async queryIndex(
+      index: Index,
+      partition: string,
+      upTo: number,
+      most: number,
+      abortSignal: AbortSignal,
+    ): Promise<Item[]> {
       const command = new QueryCommand({
         TableName,
         IndexName: index.name,
         KeyConditionExpression: '#shard = :shard AND #at <= :upTo',
         ExpressionAttributeNames: { '#shard': index.shard, '#at': index.at },
         ExpressionAttributeValues: { ':shard': partition, ':upTo': upTo },
-        Limit,
+        Limit: most,
       });
       return (await call(() => client.send(command, { abortSignal }))).Items ?? [];
     },
 
-    put: async (Item, abortSignal, expression) => {
+    /** @returns the item that it replaced */
+    async put(Item: Item, abortSignal: AbortSignal, expression?: Expression): Promise<Item | undefined> {
       const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...expressionInput(expression) });
       return (await call(() => client.send(command, { abortSignal }))).Attributes;
     },
 
-    update: async (Key, expression, abortSignal) => {
+    /** @returns the updated item */
+    async update(Key: Key, expression: Update, abortSignal: AbortSignal): Promise<Item> {
       const command = new UpdateCommand({
         TableName,
         Key,
@@ -164,10 +164,9 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string): 
       return (await call(() => client.send(command, { abortSignal }))).Attributes ?? {};
     },
 
-    delete: async (Key, abortSignal, expression) => {
-      await call(() =>
-        client.send(new DeleteCommand({ TableName, Key, ...expressionInput(expression) }), { abortSignal }),
-      );
+    async delete(Key: Key, abortSignal: AbortSignal, expression?: Expression): Promise<void> {
+      const command = new DeleteCommand({ TableName, Key, ...expressionInput(expression) });
+      await call(() => client.send(command, { abortSignal }));
     },
   };
 }
@@ -193,7 +192,7 @@ async function call<T>(send: () => Promise<T>): Promise<T> {
 /** One write of a transaction, on any table. */
 export type Write = { table: string; expression?: Expression } & (
   | { put: Item }
-  | { update: Key; expression: Expression & { update: string } }
+  | { update: Key; expression: Update }
   | { delete: Key }
 );
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */

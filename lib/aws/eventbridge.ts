@@ -1,16 +1,14 @@
 import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
+import { EVENT_SOURCE } from '../validators/deployment.ts';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
-export interface BusEntry {
-  source: string;
-  detailType: string;
-  /** JSON. */
-  detail: string;
-}
-
-/** Puts one event on the bus, at least once. @throws AwsFailure; the event may be published */
-export type PutEvent = (entry: BusEntry, signal: AbortSignal) => Promise<void>;
+/**
+ * Puts one event on the bus, at least once.
+ * @param detail JSON
+ * @throws AwsFailure; the event may be published
+ */
+export type PutEvent = (type: string, detail: string, signal: AbortSignal) => Promise<void>;
 
 /**
  * A publisher to the event bus of this name. It connects at once. A failed call is retried twice: receivers recognize a
@@ -24,8 +22,8 @@ export function eventBus(name: string, config: EventBridgeClientConfig = {}): Pu
     ...config,
   });
   httpsAgent.prepare(new PutEventsCommand({ Entries: [] }), (command) => client.send(command));
-  return async ({ source, detailType, detail }, abortSignal) => {
-    const entry = { EventBusName: name, Source: source, DetailType: detailType, Detail: detail };
+  return async (DetailType, Detail, abortSignal) => {
+    const entry = { EventBusName: name, Source: EVENT_SOURCE, DetailType, Detail };
     const command = new PutEventsCommand({ Entries: [entry] });
     const answer = await AwsFailure.translate(client.send(command, { abortSignal }));
     if (answer.FailedEntryCount !== 0) throw new AwsFailure(answer.Entries?.[0]?.ErrorCode ?? 'FailedEntry');

@@ -21,31 +21,21 @@ export interface NewObject {
   tag?: { readonly Key: string; readonly Value: string } | undefined;
 }
 
-export interface ObjectStore {
-  /** @throws AwsFailure; the object may be stored */
-  put(object: NewObject, signal: AbortSignal): Promise<void>;
-  /** Removes all tags of an object, if any. @throws AwsFailure; they may be removed */
-  deleteTags(key: string, signal: AbortSignal): Promise<void>;
-  /** The tags of an object, by key. @throws AwsFailure, also if there is no such object */
-  tags(key: string, signal: AbortSignal): Promise<Record<string, string>>;
-  /** Replaces all tags of an object. @throws AwsFailure */
-  putTags(key: string, tags: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
-  /** A presigned address for downloading an object, signed with the caller's credentials. It makes no call. */
-  link(key: string, validSeconds: number): Promise<string>;
-}
+export type ObjectStore = ReturnType<typeof objectStore>;
 
 /**
  * A private bucket, which encrypts and expires its objects. A failed call is retried twice: writing the same object
  * again changes nothing.
  */
-export function objectStore(bucket: string, config: S3ClientConfig = {}): ObjectStore {
+export function objectStore(bucket: string, config: S3ClientConfig = {}) {
   const client = new S3Client({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
     ...config,
   });
   return {
-    async put({ key, body, mediaType, sha256, metadata, tag }, abortSignal) {
+    /** @throws AwsFailure; the object may be stored */
+    async put({ key, body, mediaType, sha256, metadata, tag }: NewObject, abortSignal: AbortSignal): Promise<void> {
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -60,25 +50,28 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}): Object
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
-    async deleteTags(key, abortSignal) {
-      await AwsFailure.translate(
-        client.send(new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key }), { abortSignal }),
-      );
+    /** Removes all tags of an object, if any. @throws AwsFailure; they may be removed */
+    async deleteTags(key: string, abortSignal: AbortSignal): Promise<void> {
+      const command = new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key });
+      await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
-    async tags(key, abortSignal) {
+    /** The tags of an object, by key. @throws AwsFailure, also if there is no such object */
+    async tags(key: string, abortSignal: AbortSignal): Promise<Record<string, string>> {
       const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key });
       const { TagSet = [] } = await AwsFailure.translate(client.send(command, { abortSignal }));
       return Object.fromEntries(TagSet.map(({ Key = '', Value = '' }) => [Key, Value]));
     },
 
-    async putTags(key, tags, abortSignal) {
+    /** Replaces all tags of an object. @throws AwsFailure */
+    async putTags(key: string, tags: Readonly<Record<string, string>>, abortSignal: AbortSignal): Promise<void> {
       const TagSet = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
       const command = new PutObjectTaggingCommand({ Bucket: bucket, Key: key, Tagging: { TagSet } });
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
-    async link(key, validSeconds) {
+    /** A presigned address for downloading an object, signed with the caller's credentials. It makes no call. */
+    async link(key: string, validSeconds: number): Promise<string> {
       const { getSignedUrl } = await import('@aws-sdk/s3-request-presigner');
       const command = new GetObjectCommand({ Bucket: bucket, Key: key });
       return AwsFailure.translate(getSignedUrl(client, command, { expiresIn: validSeconds }));

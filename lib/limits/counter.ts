@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Expression, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite, type Update } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 
 /** The lengths of windows, in milliseconds. */
@@ -131,7 +131,7 @@ function increment({ windows, pauses, member }: Counter, item: Item = {}, id: st
 export async function release({ counter, id, item }: Counted, once: Table, signal: AbortSignal): Promise<void> {
   const { pk, windows, pauses, member } = counter;
   if (member !== undefined) return;
-  const writes: (Expression & { update: string })[] = windows.map(([window]) => ({
+  const writes: Update[] = windows.map(([window]) => ({
     update: `SET n_${window} = n_${window} - :one`,
     condition: `from_${window} = :from`,
     values: { ':one': 1, ':from': item[`from_${window}`] },

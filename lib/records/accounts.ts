@@ -8,15 +8,13 @@ export type AccountRecord = Omit<EventDetail<'AccountOpened'>, 'id'> & { operati
 /** A record without its login. */
 export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
 
-export interface Accounts {
-  /** Writes the record; the same account written again is the same record. */
-  put(record: AccountRecord, signal: AbortSignal): Promise<void>;
-}
+export type Accounts = ReturnType<typeof dynamoAccounts>;
 
 /** Accounts in DynamoDB: by client (`pk`), then version, connection and login (`sk`). */
-export function dynamoAccounts(table: Table): Accounts {
+export function dynamoAccounts(table: Table) {
   return {
-    async put(record, signal) {
+    /** Writes the record; the same account written again is the same record. */
+    async put(record: AccountRecord, signal: AbortSignal): Promise<void> {
       const { user_id, version, connection_id, login } = record;
       await table.put({ pk: user_id, sk: `${version}#${connection_id}#${login}`, ...record }, signal);
     },

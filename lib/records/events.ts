@@ -5,24 +5,18 @@ import type { EventDetail, EventType } from './event-schemas.ts';
 /** Publishes an event at least once, with the members of its schema alone. @throws Error; the event may still arrive */
 export type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
 
-export interface Events {
-  /** Loads and connects what publishing needs, before there is an event. */
-  prepare(): void;
-  publish: Publish;
-}
+export type Events = ReturnType<typeof lazyEvents>;
 
 /** @param open opens the bus, and loads what that takes; called once, before the first event */
-export function lazyEvents(open: () => Promise<Publish>): Events {
+export function lazyEvents(open: () => Promise<Publish>) {
   const getBus = once(open);
+  const publish: Publish = async (...event) => (await getBus())(...event);
   return {
-    prepare() {
+    /** Loads and connects what publishing needs, before there is an event. */
+    prepare(): void {
       getBus().catch(() => {});
     },
-
-    async publish(type, detail, signal) {
-      const publish = await getBus();
-      await publish(type, detail, signal);
-    },
+    publish,
   };
 }
 

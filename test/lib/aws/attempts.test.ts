@@ -61,8 +61,7 @@ const SERVICES: Record<string, () => Promise<Called>> = {
   async 'of the bus'() {
     const faults = new Faults();
     const settings = await settingsOf(startEvents({ faults, buses: ['events'], deliver: () => {} }));
-    const entry = { source: 'broker.api', detailType: 'AccountOpened', detail: '{"id":"o-1"}' };
-    return { faults, call: (signal) => eventBus('events', settings)(entry, signal) };
+    return { faults, call: (signal) => eventBus('events', settings)('AccountOpened', '{"id":"o-1"}', signal) };
   },
 };
 

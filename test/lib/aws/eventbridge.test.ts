@@ -7,7 +7,7 @@ import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { forever } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
-const ENTRY = { source: 'broker.api', detailType: 'AccountOpened', detail: '{"id":"o-1"}' };
+const DETAIL = '{"id":"o-1"}';
 
 let faults: Faults;
 let bus: Bus;
@@ -24,13 +24,13 @@ beforeEach(async () => {
 
 describe('An event', () => {
   it('is put on the bus with its source, its type and its detail', async () => {
-    await put(ENTRY, forever);
+    await put('AccountOpened', DETAIL, forever);
     expect(bus.list()).toMatchObject([{ source: 'broker.api', 'detail-type': 'AccountOpened', detail: { id: 'o-1' } }]);
   });
 
   it('that is refused alone among its entries has failed, with the error code of the service', async () => {
     faults.set({ kind: 'partial', times: 9 });
-    const failure = await put(ENTRY, forever).catch((error: unknown) => error);
+    const failure = await put('AccountOpened', DETAIL, forever).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AwsFailure);
     expect(failure).toMatchObject({ reason: 'InternalFailure' });
     expect(bus.list()).toEqual([]);
