@@ -3,10 +3,15 @@ import * as v from 'valibot';
 import { invalid } from '../problem.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
 import { listViolations, type Violation } from '../validators/primitives.ts';
-import { type Authorizer, callerName } from './caller.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody } from './json-body.ts';
 import { type Front, NO_FRONT } from './source.ts';
+
+/** The result of the gateway's authorizer; absent on an open route. */
+interface Authorizer {
+  iam?: { userArn?: string } | null;
+  jwt?: { claims: Readonly<Record<string, unknown>> };
+}
 
 /** The event of the gateway, in payload format 2.0. */
 export type Event = APIGatewayProxyEventV2WithRequestContext<
@@ -103,4 +108,21 @@ function locateViolations(
   issues: readonly v.BaseIssue<unknown>[] = [],
 ): Violation[] {
   return listViolations(issues).map(({ rule, detail }) => ({ ...place, rule, detail }));
+}
+
+/**
+ * The caller: the IAM principal, the token's subject, or its client. The kind is part of the name, because an issuer
+ * may give a person the id of a client.
+ *
+ * An assumed role counts without its session, whose name changes with each process or renewal of credentials. A retry
+ * must have the same caller.
+ * @returns undefined on an open route, and for a token that names neither
+ */
+function callerName({ iam, jwt }: Authorizer = {}): string | undefined {
+  if (iam?.userArn !== undefined) return `iam:${iam.userArn.replace(/(:assumed-role\/[^/]+)\/.*$/, '$1')}`;
+  for (const claim of ['sub', 'client_id']) {
+    const value = jwt?.claims[claim];
+    if (typeof value === 'string' && value !== '') return `${claim}:${value}`;
+  }
+  return undefined;
 }

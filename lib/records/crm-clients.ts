@@ -1,9 +1,10 @@
 import { ConditionFailed, type Item, type Table, type Transact, type Write } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import { emailKey } from '../validators/email.ts';
+import { parseLeniently } from '../validators/primitives.ts';
 import { clientItem } from './client-items.ts';
 import { type Client, ClientSchema } from './crm-records.ts';
-import { crmKey, readItems, readRecord } from './crm-table.ts';
+import { crmKey, readItems } from './crm-table.ts';
 
 /**
  * The outcome of writing a client's record. `refused`: the id or the email address is another client's, and nothing was
@@ -76,6 +77,6 @@ export function dynamoCrmClients(table: Table, name: string, transact: Transact)
 }
 
 function isSame(known: Item, { email }: Pick<Client, 'email'>): boolean {
-  const record = readRecord(ClientSchema, known.record);
+  const record = parseLeniently(ClientSchema, known.record);
   return record !== undefined && emailKey(record.email) === emailKey(email);
 }

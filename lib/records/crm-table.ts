@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Item, Table } from '../aws/dynamodb.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { IdSchema, isObject } from '../validators/primitives.ts';
+import { IdSchema, parseLeniently } from '../validators/primitives.ts';
 import { E164 } from '../validators/setting-types.ts';
 
 /** The keys of the table of CRM records. `infra/crm-items.json` describes its items. */
@@ -42,7 +42,7 @@ export function parseRecord<S extends v.GenericSchema<unknown, { id: string }>>(
 ): v.InferOutput<S> | undefined {
   const item = items.get(key ?? '');
   if (item === undefined) return undefined;
-  const record = readRecord(schema, item.record);
+  const record = parseLeniently(schema, item.record);
   const isRight =
     key === `${keyPrefix(key)}#${record?.id}` && (item.e164 === undefined || E164.test(String(item.e164)));
   if (isRight) return record;
@@ -77,32 +77,4 @@ function keyPrefix(key = ''): string {
 function reportMalformed(key: string, telemetry: Telemetry): void {
   const prefix = keyPrefix(key);
   telemetry.event('CrmItemMalformed', { item: ['email', 'phone'].includes(prefix) ? prefix : key });
-}
-
-/**
- * Reads a record leniently: members of a newer version of the service are ignored. Operators' files are parsed
- * strictly, and an unknown member is an error there.
- * @returns undefined if it breaks a rule
- */
-export function readRecord<const S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> | undefined {
-  const strict = v.safeParse(schema, value);
-  if (strict.success) return strict.output;
-  const known = structuredClone(value);
-  for (const keys of unknownMembers(strict.issues)) removeMember(known, keys);
-  const result = v.safeParse(schema, known);
-  return result.success ? result.output : undefined;
-}
-
-/** The paths of unknown members, also of those that an option of a union does not know. */
-function unknownMembers(issues: readonly v.BaseIssue<unknown>[], before: readonly unknown[] = []): unknown[][] {
-  return issues.flatMap(({ expected, path = [], issues: ofOptions = [] }) => {
-    const keys = [...before, ...path.map(({ key }) => key)];
-    return expected === 'never' ? [keys] : unknownMembers(ofOptions, keys);
-  });
-}
-
-function removeMember(value: unknown, keys: unknown[]): void {
-  const last = keys.pop();
-  const owner = keys.reduce<unknown>((at, key) => Object(at)[key as string], value);
-  if (isObject(owner)) delete owner[last as string];
 }

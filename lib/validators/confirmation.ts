@@ -29,13 +29,7 @@ export const ConfirmationBodySchema = v.variant('otp_type', [
   }),
   closedObject({
     otp_type: described(v.picklist(['sms', 'call', 'whatsapp']), OTP_TYPE),
-    phone: described(
-      closedObject({
-        country_code: v.pipe(PhoneSchema.entries.country_code, v.examples(['44'])),
-        number: v.pipe(PhoneSchema.entries.number, v.examples(['07400 123456'])),
-      }),
-      'The phone of the registration.',
-    ),
+    phone: described(PhoneSchema, 'The phone of the registration.'),
     ...shared,
   }),
 ]);

@@ -57,21 +57,8 @@ const PersonSchema = openObject({
   name: v.exactOptional(described(ShortTextSchema, 'Name of the person.')),
 });
 
-const PeopleSchema = v.pipe(
-  boundedList(PersonSchema, MAX_PEOPLE),
-  v.rawCheck(({ dataset, addIssue }) => {
-    const violation = dataset.typed ? openValueMessage(dataset.value) : undefined;
-    if (violation !== undefined) addIssue({ message: violation });
-  }),
-);
-
-const OpenValueSchema = v.pipe(
-  v.unknown(),
-  v.rawCheck(({ dataset, addIssue }) => {
-    const violation = openValueMessage(dataset.value);
-    if (violation !== undefined) addIssue({ message: violation });
-  }),
-);
+const PeopleSchema = v.pipe(boundedList(PersonSchema, MAX_PEOPLE), v.rawCheck(checkOpenValue));
+const OpenValueSchema = v.pipe(v.unknown(), v.rawCheck(checkOpenValue));
 
 const RequiredTextSchema = text(1, 255);
 /** A picture of one pixel. */
@@ -149,6 +136,11 @@ function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+function checkOpenValue<T>({ dataset, addIssue }: v.RawCheckContext<T>): void {
+  const message = dataset.typed ? openValueMessage(dataset.value) : undefined;
+  if (message !== undefined) addIssue({ message });
 }
 
 /** The message for a value of any shape that cannot be kept. It reads no more of the value than could be kept. */

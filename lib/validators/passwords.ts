@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { once } from '../once.ts';
 import { rule, text } from './primitives.ts';
 
 export const MIN_PASSWORD_CHARACTERS = 8;
@@ -13,6 +14,20 @@ export const RegistrationPasswordSchema = v.pipe(
   v.metadata({ format: 'password' }),
   v.examples(['correct horse battery']),
 );
+
+/** No password of the list is longer. */
+const MAX_COMMON_LENGTH = 20;
+
+/** Large, so loaded on first use. */
+const commonPasswords = once(async (): Promise<readonly string[]> => {
+  return (await import('@zxcvbn-ts/language-common/src/passwords.json', { with: { type: 'json' } })).default;
+});
+
+/** Whether many people use this password, in any case of its letters. */
+export async function isCommonPassword(password: string): Promise<boolean> {
+  if (password.length > MAX_COMMON_LENGTH) return false;
+  return (await commonPasswords()).includes(password.toLowerCase());
+}
 
 /**
  * The kinds of characters in password rules. Special: all other printable ASCII characters. A space is allowed and has

@@ -12,16 +12,14 @@ const DIAL_CODE = /^\+?[1-9][0-9 -]{0,6}$/;
 /** Digits (European and Arabic ones), a plus, and common separators. No letters: no words or extensions. */
 const NUMBER = /^\s*\+?[\d\uff10-\uff19\u0660-\u0669\u06f0-\u06f9\s()./\u2010-\u2015-]+$/;
 
-export const DialCodeSchema = v.pipe(
-  v.string(),
-  v.regex(DIAL_CODE, rule('format', 'must be a dial code such as 44 or +44')),
-);
-export const PhoneNumberSchema = text(1, 40);
-
 /** A dial code and a number. `parsePhone` says whether the number is valid. */
 export const PhoneSchema = closedObject({
-  country_code: described(DialCodeSchema, 'The dial code, with or without `+`.'),
-  number: described(PhoneNumberSchema, 'The number; a national trunk zero, spaces and dashes are fine.'),
+  country_code: described(
+    v.pipe(v.string(), v.regex(DIAL_CODE, rule('format', 'must be a dial code such as 44 or +44'))),
+    'The dial code, with or without `+`.',
+    '44',
+  ),
+  number: described(text(1, 40), 'The number; a national trunk zero, spaces and dashes are fine.', '07400 123456'),
 });
 
 /** A number by the numbering plans of the world. */

@@ -156,11 +156,13 @@ export function dropEmpty(value: unknown): unknown {
  */
 export function closedObject<const E extends v.ObjectEntries>(entries: E): v.StrictObjectSchema<E, undefined> {
   const schema = v.strictObject(entries);
+  const lenient = v.object(entries);
   return v._standardSchema<typeof schema>({
     ...schema,
     '~run'(dataset, config) {
       const input = dataset.value;
       if (!isObject(input)) return schema['~run']({ value: null }, config);
+      if (config === LENIENT) return lenient['~run'](dataset, config);
       const result = schema['~run'](dataset, config);
       const first = result.issues?.find(({ expected, path }) => expected === 'never' && path?.length === 1);
       if (first === undefined) return result;
@@ -171,6 +173,21 @@ export function closedObject<const E extends v.ObjectEntries>(entries: E): v.Str
       return result;
     },
   });
+}
+
+/** The configuration of a parse in which closed objects are open. */
+const LENIENT: v.Config<v.BaseIssue<unknown>> = {};
+
+/**
+ * Parses a value whose closed objects may have more members: a newer version may have added them. They are left out.
+ * @returns undefined if the value breaks another rule
+ */
+export function parseLeniently<const S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+): v.InferOutput<S> | undefined {
+  const result = schema['~run']({ value }, LENIENT);
+  return result.issues === undefined ? result.value : undefined;
 }
 
 /**
@@ -185,16 +202,8 @@ export function openObject<const E extends v.ObjectEntries>(entries: E): v.Loose
       const input = dataset.value;
       if (!isObject(input)) return schema['~run']({ value: null }, config);
       const result = schema['~run'](dataset, config);
-      for (const name of ['__proto__', 'constructor', 'prototype']) {
-        if (!Object.hasOwn(input, name)) continue;
-        Object.defineProperty(result.value, name, {
-          value: input[name],
-          enumerable: true,
-          writable: true,
-          configurable: true,
-        });
-      }
-      return result;
+      const members = Object.assign({ ...input }, result.value);
+      return Object.assign(result, { value: members });
     },
   });
 }

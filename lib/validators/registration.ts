@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { isCommonPassword } from './common-passwords.ts';
 import {
   type CheckedDocument,
   checkCustomField,
@@ -12,8 +11,8 @@ import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type Form, type FormField } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
-import { MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
-import { DialCodeSchema, isPersonal, type ParsedPhone, PhoneNumberSchema, PhoneSchema, parsedPhone } from './phone.ts';
+import { isCommonPassword, MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
+import { isPersonal, type ParsedPhone, PhoneSchema, parsedPhone } from './phone.ts';
 import {
   type BodyViolation,
   closedObject,
@@ -48,16 +47,8 @@ export const RegistrationBodySchema = described(
     phone: v.exactOptional(
       described(
         closedObject({
-          country_code: v.exactOptional(
-            described(DialCodeSchema, 'Phone country code: a dial code, with or without `+`.', '44'),
-          ),
-          number: v.exactOptional(
-            described(
-              PhoneNumberSchema,
-              'Phone number; a national trunk zero, spaces and dashes are fine.',
-              '07400 123456',
-            ),
-          ),
+          country_code: v.exactOptional(PhoneSchema.entries.country_code),
+          number: v.exactOptional(PhoneSchema.entries.number),
         }),
         'The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`.',
       ),
