@@ -21,20 +21,25 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [/^lib\/(problem|deadline)\.ts$/, 'lib/validators/'],
   [
     /^lib\/http\//,
-    'lib/http/ node: @middy/ valibot aws-lambda lib/telemetry.ts lib/problem.ts lib/deadline.ts lib/validators/',
+    `lib/http/ node: @middy/ valibot aws-lambda lib/telemetry.ts lib/problem.ts lib/deadline.ts lib/failure.ts
+      lib/validators/`,
   ],
   [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/validators/'],
   [/^lib\/telemetry\.ts$/, 'node:fs node:module node:url lib/config.ts lib/deadline.ts'],
-  [/^lib\/aws\//, 'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/messages/ lib/validators/'],
+  [
+    /^lib\/aws\//,
+    'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/failure.ts lib/messages/ lib/validators/',
+  ],
   [/^lib\/secrets\//, 'lib/secrets/ node: valibot standardwebhooks lib/validators/ lib/aws/dynamodb.ts'],
   [
     /^lib\/messages\//,
-    'lib/messages/ node: lib/validators/ lib/records/crm-records.ts lib/secrets/webhook-signature.ts lib/deadline.ts',
+    `lib/messages/ node: lib/validators/ lib/records/crm-records.ts lib/secrets/webhook-signature.ts lib/deadline.ts
+      lib/failure.ts`,
   ],
   [
     /^lib\/platform\//,
     `lib/platform/ lib/once.ts node: valibot iconv-lite any-ascii lib/validators/ lib/records/crm-records.ts lib/deadline.ts
-      lib/aws/secrets.ts lib/secrets/keyed-hash.ts`,
+      lib/failure.ts lib/aws/secrets.ts lib/secrets/keyed-hash.ts`,
   ],
   [
     /^lib\/records\//,
@@ -62,7 +67,8 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   // The messages, and their delivery.
   [
     /^lib\/crm-webhook\/(messages|post)\.ts$/,
-    'lib/crm-webhook/ valibot lib/records/ lib/validators/ lib/secrets/webhook-signature.ts lib/deadline.ts',
+    `lib/crm-webhook/ valibot lib/records/ lib/validators/ lib/secrets/webhook-signature.ts lib/deadline.ts
+      lib/failure.ts`,
   ],
   [/^lib\/crm-webhook\//, `${USE_CASE} lib/crm-webhook/`],
   [/^lib\//, ''],
@@ -124,7 +130,7 @@ function circles(files: ReadonlyMap<string, string>): string[] {
 const VENDORS =
   `@aws-sdk/client-ses @aws-sdk/client-sns @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb @aws-sdk/client-s3
   @aws-sdk/client-eventbridge @aws-sdk/client-sqs @aws-sdk/s3-request-presigner @aws-sdk/client-secrets-manager
-  @aws-sdk/client-pinpoint-sms-voice-v2 @aws-sdk/client-socialmessaging @middy/core @middy/http-json-body-parser
+  @aws-sdk/client-pinpoint-sms-voice-v2 @aws-sdk/client-socialmessaging @middy/core
   standardwebhooks file-type iconv-lite any-ascii countries-list @zxcvbn-ts/language-common tldts-icann`.split(/\s+/);
 
 function imports(path: string, source: string): string[] {

@@ -97,10 +97,8 @@ export const ConnectionSchema = v.variant('protocol', [
   InterfaceGatewayConnectionSchema,
 ]);
 export type WebApiConnection = v.InferOutput<typeof WebApiConnectionSchema>;
-export type TextProtocolConnection =
-  | v.InferOutput<typeof WebRegistrationConnectionSchema>
-  | v.InferOutput<typeof InterfaceGatewayConnectionSchema>;
 export type Connection = v.InferOutput<typeof ConnectionSchema>;
+export type TextProtocolConnection = Exclude<Connection, WebApiConnection>;
 
 /** The groups of a trading server's managers, where no client account is ever opened. Servers trim names. */
 export function isManagerGroup(group: string): boolean {
@@ -136,11 +134,5 @@ export type TextProtocolSecret = v.InferOutput<typeof TextProtocolSecretSchema>;
 
 /** The schema of a connection's secret. */
 export function platformSecretSchema({ protocol }: Connection) {
-  switch (protocol) {
-    case 'web-api':
-      return WebApiSecretSchema;
-    case 'web-registration':
-    case 'interface-gateway':
-      return TextProtocolSecretSchema;
-  }
+  return protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
 }

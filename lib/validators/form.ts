@@ -50,30 +50,25 @@ export function isRequired({ required, must }: FormField): boolean {
   return required === true || must === true;
 }
 
-function checkConsents({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
-  if (!dataset.typed) return;
-  for (const [index, field] of dataset.value.entries()) {
-    if (field.type === 'boolean') continue;
-    for (const member of ['must', 'version'] as const) {
-      if (field[member] === undefined) continue;
-      addIssue({ message: rule('format', 'is only for fields of type boolean'), path: issuePath(index, member) });
-    }
-  }
-}
-
-function checkKeysAreUnique({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
+/** Keys are unique, and only a boolean can be a consent. */
+function checkFields({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
   if (!dataset.typed) return;
   const seen = new Set<string>();
-  for (const [index, { key }] of dataset.value.entries()) {
-    if (seen.has(key))
-      addIssue({ message: rule('format', 'must differ from the keys before'), path: issuePath(index, 'key') });
-    seen.add(key);
+  const refuse = (index: number, member: keyof FormField, detail: string) =>
+    addIssue({ message: rule('format', detail), path: issuePath(index, member) });
+  for (const [index, field] of dataset.value.entries()) {
+    if (seen.has(field.key)) refuse(index, 'key', 'must differ from the keys before');
+    seen.add(field.key);
+    for (const member of ['must', 'version'] as const) {
+      const isMisplaced = field.type !== 'boolean' && field[member] !== undefined;
+      if (isMisplaced) refuse(index, member, 'is only for fields of type boolean');
+    }
   }
 }
 
 export const FormSchema = closedObject({
   id: IdSchema,
   name: v.optional(v.string()),
-  fields: v.pipe(v.array(FormFieldSchema), v.rawCheck(checkKeysAreUnique), v.rawCheck(checkConsents)),
+  fields: v.pipe(v.array(FormFieldSchema), v.rawCheck(checkFields)),
 });
 export type Form = v.InferOutput<typeof FormSchema>;
