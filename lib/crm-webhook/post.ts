@@ -1,19 +1,13 @@
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
+import { errorCode, Failure } from '../failure.ts';
 import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
 import { isObject } from '../validators/primitives.ts';
 import { AnswerSchema, type WebhookAnswer } from './messages.ts';
 
 /** The CRM did not accept an event, or its answer did not arrive. */
-export class NotAccepted extends Error {
+export class NotAccepted extends Failure {
   override readonly name = 'NotAccepted';
-  /** A code for the log; nothing of the answer. */
-  readonly reason: string;
-
-  constructor(reason: string, cause?: unknown) {
-    super(reason, { cause });
-    this.reason = reason;
-  }
 }
 
 /** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it */
@@ -46,7 +40,7 @@ export function signedPost(
       throw new NotAccepted(`http_${answer.status}`);
     } catch (error) {
       if (error instanceof NotAccepted) throw error;
-      throw new NotAccepted(signal.aborted ? 'timeout' : networkReason(error), error);
+      throw new NotAccepted(signal.aborted ? 'timeout' : errorCode(error), error);
     }
   };
 }
@@ -69,10 +63,4 @@ async function readText({ body }: Response): Promise<string> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-/** The code of a failed connection, such as `ECONNREFUSED`. */
-function networkReason(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : 'connection';
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
+import { errorCode } from '../failure.ts';
 import type { CaptchaSettings } from '../validators/deployment.ts';
 
 /** The verification address of each provider. All three take the same form and answer in nearly the same format. */
@@ -59,7 +60,7 @@ export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptio
       const answer = await fetch(url, { method: 'POST', headers, body: form, redirect: 'error', signal });
       return judge(settings, answer.status, await answer.text());
     } catch (error) {
-      return { kind: 'unavailable', reason: error instanceof Error ? error.name : 'unknown' };
+      return { kind: 'unavailable', reason: errorCode(error) };
     }
   };
 }

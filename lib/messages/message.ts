@@ -1,3 +1,5 @@
+import { Failure } from '../failure.ts';
+
 /** The one-time password, or the notice to a client whose address was used in a registration. */
 export type Message = { kind: 'code'; code: string } | { kind: 'owner_notice' };
 
@@ -33,16 +35,13 @@ export type DeliveryFailureKind =
   | 'misconfigured'
   | 'unknown_outcome';
 
-export class DeliveryFailure extends Error {
+export class DeliveryFailure extends Failure {
   override readonly name = 'DeliveryFailure';
   readonly kind: DeliveryFailureKind;
-  /** A word for the log: the provider's error name, never its message. */
-  readonly reason: string;
 
   constructor(kind: DeliveryFailureKind, reason: string, cause?: unknown) {
-    super(`${kind}: ${reason}`, { cause });
+    super(reason, cause);
     this.kind = kind;
-    this.reason = reason;
   }
 }
 

@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { within } from '../deadline.ts';
+import { errorCode } from '../failure.ts';
 import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
 import type { Brand } from '../validators/deployment.ts';
 import type { PhoneChannel } from '../validators/otp-types.ts';
@@ -132,12 +133,4 @@ function kindByStatus(status: number): DeliveryFailureKind {
   if (status === 422) return 'refused_recipient';
   if (BUSY.includes(status)) return 'retryable';
   return status >= 400 && status < 500 ? 'misconfigured' : 'unknown_outcome';
-}
-
-/** The code of a failed connection, such as `ECONNREFUSED`, or the name of the error; never its message. */
-function errorCode(error: unknown): string {
-  if (!(error instanceof Error)) return 'Unknown';
-  if (error.name === 'AbortError' && error.cause !== undefined) return errorCode(error.cause);
-  if (error.name === 'TimeoutError') return error.name;
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { captchaVerifier } from '../../../lib/http/captcha.ts';
 import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
 import { forever } from '../../support/outcomes.ts';
-import { listening } from '../../support/servers.ts';
+import { closedPort, listening } from '../../support/servers.ts';
 
 const SETTINGS = { provider: 'turnstile', secret: 'captcha' } as const satisfies CaptchaSettings;
 
@@ -67,7 +67,7 @@ describe('A captcha token', () => {
     [200, { ok: true }, 'answer'],
     [200, { success: false, 'error-codes': ['internal-error'] }, 'internal-error'],
     [200, { success: false, 'error-codes': ['invalid-input-secret'] }, 'invalid-input-secret'],
-    [302, '', 'TypeError'],
+    [302, '', 'Error'],
   ])('cannot be checked if the provider answers %d %j', async (status, answer, reason) => {
     expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
   });
@@ -105,10 +105,10 @@ describe('A captcha token', () => {
 
   it('cannot be checked if the provider does not answer in time, or is unreachable', async () => {
     expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError' });
-    const url = 'http://127.0.0.1:1/siteverify';
+    const url = `http://127.0.0.1:${await closedPort()}/siteverify`;
     expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', forever)).toEqual({
       kind: 'unavailable',
-      reason: 'TypeError',
+      reason: 'ECONNREFUSED',
     });
   });
 

@@ -1,0 +1,16 @@
+/** An error with a reason for the log: a code of ours, of a service or of a connection. Neither has data of a request. */
+export class Failure extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, cause?: unknown) {
+    super(reason, { cause });
+    this.reason = reason;
+  }
+}
+
+/** The code of an error such as `ECONNREFUSED`, or its name; never its message. What wraps another error has its code. */
+export function errorCode(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if (error.cause instanceof Error) return errorCode(error.cause);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
