@@ -15,8 +15,6 @@ export interface NewObject {
   mediaType: string;
   /** SHA-256 of the body, base64. The service refuses a body with another hash. */
   sha256: string;
-  /** ASCII; 2 KB together. */
-  metadata: Record<string, string>;
   /** A lifecycle rule of the bucket may select it. */
   tag?: { readonly Key: string; readonly Value: string } | undefined;
 }
@@ -35,7 +33,7 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}) {
   });
   return {
     /** @throws AwsFailure; the object may be stored */
-    async put({ key, body, mediaType, sha256, metadata, tag }: NewObject, abortSignal: AbortSignal): Promise<void> {
+    async put({ key, body, mediaType, sha256, tag }: NewObject, abortSignal: AbortSignal): Promise<void> {
       const command = new PutObjectCommand({
         Bucket: bucket,
         Key: key,
@@ -44,7 +42,6 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}) {
         // A browser downloads it and never renders it as a page of this origin.
         ContentDisposition: 'attachment',
         ChecksumSHA256: sha256,
-        Metadata: metadata,
         ...(tag === undefined ? {} : { Tagging: new URLSearchParams([[tag.Key, tag.Value]]).toString() }),
       });
       await AwsFailure.translate(client.send(command, { abortSignal }));

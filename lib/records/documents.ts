@@ -146,24 +146,8 @@ async function put(
   const { fieldKey, index, id, name, bytes } = document;
   const media_type = (await mediaType(document)) ?? UNKNOWN;
   const sha256 = createHash('sha256').update(bytes).digest('base64');
-  const metadata = {
-    'file-name': encoded(name, 1_024),
-    'document-id': encoded(id, 384),
-    field: encoded(fieldKey, 384),
-  };
-  await store.put({ key, body: bytes, mediaType: media_type, sha256, metadata, tag }, signal);
+  await store.put({ key, body: bytes, mediaType: media_type, sha256, tag }, signal);
   return { field_key: fieldKey, index, id, name, key, media_type, bytes: bytes.length, sha256 };
-}
-
-/** Percent-encoded to ASCII, and cut at a character. */
-function encoded(text: string, most: number): string {
-  let result = '';
-  for (const character of text.toWellFormed()) {
-    const piece = encodeURIComponent(character);
-    if (result.length + piece.length > most) break;
-    result += piece;
-  }
-  return result;
 }
 
 const UNKNOWN = 'application/octet-stream';

@@ -224,33 +224,11 @@ function limitSize<const S extends v.GenericSchema>(
   });
 }
 
-/**
- * An array of at most `max` elements. A longer one is refused before its elements are checked. No element is checked
- * after the last violation that is listed.
- */
+/** An array of at most `max` elements. A longer one is refused before its elements are checked. */
 export function boundedList<const S extends v.GenericSchema>(item: S, max: number) {
-  const schema = v.array(item);
-  const brief = v._standardSchema<typeof schema>({
-    ...schema,
-    '~run'(dataset, config) {
-      const { value } = dataset;
-      const isLong = Array.isArray(value) && value.length > MAX_VIOLATIONS;
-      return schema['~run'](isLong ? { value: value.slice(0, countUntilMax(item, value)) } : dataset, config);
-    },
-  });
   const isTooLong = (value: unknown) => Array.isArray(value) && value.length > max;
   const message = rule('too_many', `must have at most ${max} elements`);
-  return v.pipe(limitSize(brief, isTooLong, message), v.metadata({ maxItems: max }));
-}
-
-/** The number of elements up to the last violation that is listed; all elements if there are fewer violations. */
-function countUntilMax(item: v.GenericSchema, elements: readonly unknown[]): number {
-  let faulty = 0;
-  const last = elements.findIndex((element) => {
-    if (!v.is(item, element)) faulty += 1;
-    return faulty === MAX_VIOLATIONS;
-  });
-  return last === -1 ? elements.length : last + 1;
+  return v.pipe(limitSize(v.array(item), isTooLong, message), v.metadata({ maxItems: max }));
 }
 
 /** A string of at most `max` UTF-16 units. A longer one is refused before any other rule is applied to it. */

@@ -15,15 +15,12 @@ export interface S3Options extends Omit<StandInOptions, 'record'> {
 interface S3Object {
   body: Buffer;
   contentType: string;
-  /** `x-amz-meta-…`, without the prefix. */
-  metadata: Record<string, string>;
   contentDisposition: string;
   tags: Record<string, string>;
 }
 
 export type S3StandIn = Awaited<ReturnType<typeof startS3>>;
 
-const MAX_METADATA_BYTES = 2_048;
 const SCAN_MS = 100;
 /** The text of the test file that every scanner recognizes as malware. */
 const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
@@ -83,7 +80,6 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     objects.set(name, {
       body,
       contentType: headers['content-type'] ?? 'binary/octet-stream',
-      metadata: readMetadata(headers),
       contentDisposition: headers['content-disposition'] ?? 'inline',
       tags: checkedTags([...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))]),
     });
@@ -151,17 +147,6 @@ function isExpired(path: string): boolean {
   if (date === null || seconds === null) return false;
   const signedAt = date.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)/, '$1-$2-$3:$4:');
   return Date.parse(signedAt) + Number(seconds) * 1_000 < Date.now();
-}
-
-/** @throws ServiceError for more than S3 takes */
-function readMetadata(headers: Call['headers']): Record<string, string> {
-  const prefix = 'x-amz-meta-';
-  const given = Object.entries(headers).filter(([header]) => header.startsWith(prefix));
-  const metadata = Object.fromEntries(given.map(([header, value]) => [header.slice(prefix.length), String(value)]));
-  if (Object.entries(metadata).flat().join('').length > MAX_METADATA_BYTES) {
-    throw new ServiceError('MetadataTooLarge', 'Your metadata headers exceed the maximum allowed metadata size');
-  }
-  return metadata;
 }
 
 /** @throws ServiceError for a tag that S3 does not accept */

@@ -30,7 +30,6 @@ const DOCUMENT = {
   body: Buffer.from('content'),
   mediaType: 'application/pdf',
   sha256: createHash('sha256').update('content').digest('base64'),
-  metadata: {},
 };
 
 async function documents() {

@@ -18,18 +18,17 @@ beforeEach(async () => {
 function object(key: string, content = 'content'): NewObject {
   const body = Buffer.from(content);
   const sha256 = createHash('sha256').update(body).digest('base64');
-  return { key, body, mediaType: 'application/pdf', sha256, metadata: { 'file-name': 'a%20b.pdf' } };
+  return { key, body, mediaType: 'application/pdf', sha256 };
 }
 
 describe('An object', () => {
-  it('is put with its content, type and metadata, to be downloaded and not shown', async () => {
+  it('is put with its content and type, to be downloaded and not shown', async () => {
     await store.put(object('registrations/r-1/1'), forever);
     expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-1/1']);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: Buffer.from('content'),
       contentType: 'application/pdf',
       contentDisposition: 'attachment',
-      metadata: { 'file-name': 'a%20b.pdf' },
     });
   });
 

@@ -26,7 +26,7 @@ async function stored(contents: Record<string, string>, scanned: boolean) {
   for (const [name, content] of Object.entries(contents)) {
     const sha256 = createHash('sha256').update(content).digest('base64');
     const object = { key: document(name).key, body: Buffer.from(content), mediaType: 'application/pdf' };
-    await store.put({ ...object, sha256, metadata: {} }, signal);
+    await store.put({ ...object, sha256 }, signal);
   }
   return { s3, store, documents: s3Documents('documents', { scanned, open: async () => store }) };
 }

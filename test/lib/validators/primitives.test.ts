@@ -96,38 +96,17 @@ describe('a list', () => {
 });
 
 describe('A value that is too large', () => {
-  /** A rule that counts how often it is applied. */
-  function counted() {
-    let asked = 0;
-    const action = v.check<string, string>(
-      () => {
-        asked += 1;
-        return false;
-      },
-      rule('format', 'is never right'),
-    );
-    return { action, asked: () => asked };
-  }
-
   it('is a text of more than twice its characters: no other rule is applied to it', () => {
-    const { action, asked } = counted();
-    const schema = v.pipe(text(1, 10), action);
+    let asked = 0;
+    const isRight = () => {
+      asked += 1;
+      return false;
+    };
+    const schema = v.pipe(text(1, 10), v.check(isRight, rule('format', 'is never right')));
     expect(violationsOf(schema, 'a'.repeat(6_000_000))).toEqual(['# length']);
-    expect(asked()).toBe(0);
+    expect(asked).toBe(0);
     expect(violationsOf(schema, 'a'.repeat(20))).toEqual(['# length', '# format']);
-    expect(asked()).toBe(1);
-  });
-
-  it('is a list with more violations than are listed: its other elements are not read', () => {
-    const { action, asked } = counted();
-    const schema = boundedList(v.pipe(v.string(), action), 10_000);
-    expect(
-      violationsOf(
-        schema,
-        Array.from({ length: 10_000 }, () => ''),
-      ),
-    ).toHaveLength(100);
-    expect(asked()).toBe(200);
+    expect(asked).toBe(1);
   });
 
   it('is a received value that breaks a rule: it is not read to describe the violation', () => {
