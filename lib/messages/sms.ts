@@ -42,7 +42,7 @@ export function smsText(message: Message, translation: Translation, brand: Brand
 
 /** The first text that fits one part, or else the last, which is the shortest. */
 function firstThatFits(texts: string[]): string {
-  return texts.reduce((fuller, shorter) => (smsParts(fuller) === 1 ? fuller : shorter));
+  return texts.reduce((fuller, shorter) => (fitsOnePart(fuller) ? fuller : shorter));
 }
 
 /** The name on one line. A name that is too long is cut between words, or else between visible characters. */
@@ -71,12 +71,8 @@ export function gsm7Length(text: string): number | undefined {
   return length;
 }
 
-/**
- * The number of parts that a text is sent and billed in: of 160 (then 153) 7-bit characters, or of 70 (then 67) UTF-16
- * units.
- */
-export function smsParts(text: string): number {
+/** Whether a text is sent and billed as one part: at most 160 7-bit characters, or 70 UTF-16 units. */
+export function fitsOnePart(text: string): boolean {
   const septets = gsm7Length(text);
-  const [length, alone, joined] = septets === undefined ? [text.length, 70, 67] : [septets, 160, 153];
-  return length <= alone ? 1 : Math.ceil(length / joined);
+  return septets === undefined ? text.length <= 70 : septets <= 160;
 }

@@ -1,36 +1,21 @@
 import { createHash } from 'node:crypto';
+import type * as v from 'valibot';
 import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
 import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
 import { jsonPointer, type Violation } from '../validators/primitives.ts';
+import type { LinkedDocumentSchema } from './event-schemas.ts';
 
-/** A stored document, in the registration's record. */
-export interface StoredDocument {
-  /** The key of its form field, its place in that field's array, and its `id` there. */
-  field_key: string;
-  index: number;
-  id: string;
-  /** Of the file. */
-  name: string;
+/** A document, and where to download it. */
+export interface LinkedDocument extends v.InferOutput<typeof LinkedDocumentSchema> {
   /** Of the object in the bucket. */
   key: string;
-  /** Detected from the content. */
-  media_type: string;
-  bytes: number;
-  /** Base64. */
-  sha256: string;
 }
-
+/** A stored document, in the registration's record. */
+export type StoredDocument = Omit<LinkedDocument, 'url' | 'verdict'>;
 export type Documents = ReturnType<typeof s3Documents>;
-/** A document, and where to download it. */
-export interface LinkedDocument extends StoredDocument {
-  /** Absent if a scan did not find it clean. */
-  url?: string;
-  /** The verdict of a scan for malware, where documents are scanned. */
-  verdict?: string;
-}
 
 /** How long a link is valid, in seconds; less if the signing credentials expire earlier. */
 const LINK_SECONDS = 60 * 60;

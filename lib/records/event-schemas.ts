@@ -51,3 +51,46 @@ const AccountOpened = v.pipe(
 export const EVENT_SCHEMAS = { RegistrationConfirmed, AccountOpened } as const;
 export type EventType = keyof typeof EVENT_SCHEMAS;
 export type EventDetail<T extends EventType> = v.InferOutput<(typeof EVENT_SCHEMAS)[T]>;
+
+const text = (what: string) => v.pipe(v.string(), v.description(what));
+
+/** A document of a registration, and where to download it. */
+export const LinkedDocumentSchema = v.object({
+  field_key: text('The key of the form field.'),
+  index: v.pipe(v.number(), v.integer(), v.description('The place in the array of that field.')),
+  id: text('As the form gave it.'),
+  name: text('Of the file, as the person gave it.'),
+  media_type: text('As the content shows it.'),
+  bytes: v.pipe(v.number(), v.integer(), v.description('The size.')),
+  sha256: text('Of the content, base64.'),
+  url: v.optional(
+    text('Where to download it within an hour. Absent if a scan for malware did not find the document clean.'),
+  ),
+  verdict: v.optional(
+    text(
+      'Of the scan for malware, where documents are scanned: `NO_THREATS_FOUND` or another word of Amazon GuardDuty.',
+    ),
+  ),
+});
+
+const Consent = v.object({ key: text('The key of the form field.'), version: text('Of the text that was agreed to.') });
+
+/** A confirmed registration: the event, and all that the person gave. The record has most of its members. */
+export const ConfirmedRegistrationSchema = v.object({
+  ...RegistrationConfirmed.entries,
+  type: v.pipe(v.literal('trader'), v.description('Of the person.')),
+  email: text('As typed.'),
+  name: text('Of the person.'),
+  phone: v.optional(text('E.164.')),
+  language: v.optional(text('BCP 47.')),
+  referrer_id: v.optional(text('The referral code that was given.')),
+  custom_fields: v.pipe(
+    v.record(v.string(), v.unknown()),
+    v.description('The values of the form, by key; documents apart.'),
+  ),
+  consents: v.optional(v.pipe(v.array(Consent), v.description('What the person agreed to, with the versions.'))),
+  documents: v.pipe(v.array(LinkedDocumentSchema), v.description('What was uploaded.')),
+  password_hash: text('PHC string, argon2id, of the password in Unicode NFC.'),
+  source: text('The address that the registration came from.'),
+  user_agent: v.optional(text('Of the browser.')),
+});

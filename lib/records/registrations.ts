@@ -4,44 +4,26 @@ import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import type { Seals } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS } from '../validators/deployment.ts';
-import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
-import type { Consent } from '../validators/registration.ts';
+import { OTP_TYPES } from '../validators/otp-types.ts';
 import { assignments } from './assignments.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
+import type { ConfirmedRegistrationSchema } from './event-schemas.ts';
 import { dynamoRegistrationIndex } from './registration-index.ts';
 
+/** Members of the message to the CRM that the record has in another form, or not yet. */
+type OnlyInMessage = 'id' | 'verified' | 'email_taken' | 'confirmed_at' | 'custom_fields' | 'documents';
+
 /** A pending registration, with a password and data of its own. It disappears 24 hours after the request. */
-export interface PendingRegistration {
+export interface PendingRegistration extends Omit<v.InferOutput<typeof ConfirmedRegistrationSchema>, OnlyInMessage> {
   registration_id: string;
-  type: 'trader';
-  otp_type: Channel;
   /** The recipient of the code: the email address in its look-up form, or the phone number in E.164. */
   address: string;
-  /** As typed. */
-  email: string;
   /** In its look-up form. */
   email_key: string;
-  name: string;
-  phone?: string | undefined;
-  /** PHC string, argon2id. */
-  password_hash: string;
-  form_id: string;
-  referrer_id?: string | undefined;
-  /** The client whose referral code it is. */
-  referrer_user_id?: string | undefined;
   /** As JSON: the database's numbers and maps cannot represent all JSON. */
   custom_fields: string;
   documents: StoredDocument[];
-  /** The person's consents, with the version of each text. */
-  consents?: Consent[] | undefined;
-  language?: string | undefined;
-  /** The source address of the request. */
-  source: string;
-  /** Of the browser, at most 256 characters. */
-  user_agent?: string | undefined;
-  /** ISO 8601, UTC. */
-  requested_at: string;
 }
 
 /** The outcome of the message, recorded after it was sent. */
@@ -133,11 +115,7 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
     },
 
     async noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal) {
-      const expression = {
-        update: 'SET delivery = :delivery',
-        condition: 'attribute_exists(pk)',
-        values: { ':delivery': delivery },
-      };
+      const expression = { ...assignments({ delivery }), condition: 'attribute_exists(pk)' };
       await table.update(registrationKey(registrationId), expression, signal);
     },
 

@@ -203,7 +203,7 @@ function objectMembers(value: unknown): Record<string, unknown> {
 }
 
 /** A consent that was given: the key of its field, and the version of the text. */
-export interface Consent {
+interface Consent {
   key: string;
   version: string;
 }
