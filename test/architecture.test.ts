@@ -130,7 +130,7 @@ function circles(files: ReadonlyMap<string, string>): string[] {
 const VENDORS =
   `@aws-sdk/client-ses @aws-sdk/client-sns @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb @aws-sdk/client-s3
   @aws-sdk/client-eventbridge @aws-sdk/client-sqs @aws-sdk/s3-request-presigner @aws-sdk/client-secrets-manager
-  @aws-sdk/client-pinpoint-sms-voice-v2 @aws-sdk/client-socialmessaging @middy/core
+  @aws-sdk/client-pinpoint-sms-voice-v2 @aws-sdk/client-socialmessaging @middy/core @middy/http-json-body-parser
   standardwebhooks file-type iconv-lite any-ascii countries-list @zxcvbn-ts/language-common tldts-icann`.split(/\s+/);
 
 function imports(path: string, source: string): string[] {

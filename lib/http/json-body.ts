@@ -23,14 +23,6 @@ export function refuseLargeBody({ body = '', isBase64Encoded }: SentBody, maxByt
   }
 }
 
-/**
- * Accepts `application/json` and the types that end in `+json`, with any parameters.
- * @throws Problem `unsupported_media_type`
- */
-export function requireJson(mediaType = ''): void {
-  if (!/^\s*application\/([\w!#$&^.+-]+\+)?json\s*(;|$)/i.test(mediaType)) throw new Problem('unsupported_media_type');
-}
-
 /** The body in the event of the gateway. */
 interface SentBody {
   body?: string;
