@@ -20,9 +20,9 @@ const CALLS_WITH_LEAST = 20;
 export const refusals: Benchmark = {
   name: 'refusals',
   about:
-    'What a hostile body costs in processor time, from the event to the refusal, less what the smallest refusal costs that ' +
-    'lists as many faults as any does; beside JSON.parse of the same text in a process of its own, all three turn and turn ' +
-    'about. Tables and secrets answer at once, and an Idempotency-Key makes the body count.',
+    'The processor time of a hostile body, from the event to the refusal, without that of the smallest refusal that lists as ' +
+    'many faults. Compared with JSON.parse of the same text in a process of its own; the three take turns. Tables and ' +
+    'secrets answer at once, and an Idempotency-Key makes the body count.',
   run,
 };
 

@@ -35,10 +35,15 @@ const { values, positionals } = parseArgs({
     from: { type: 'string', default: '0' },
     seed: { type: 'string', default: '1' },
     workers: { type: 'string', default: '2' },
+    help: { type: 'boolean', default: false },
   },
 });
 const folder = positionals[0] ?? 'lib';
 const say = (line = '') => process.stdout.write(`${line}\n`);
+if (values.help) {
+  say('npm run mutants -- [folder of lib] [--count 60] [--from 0] [--seed 1] [--workers 2]');
+  process.exit();
+}
 
 /** A copy of the project that mutants are written into. */
 function newCopy(): string {
