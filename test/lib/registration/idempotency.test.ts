@@ -99,12 +99,6 @@ describe('An Idempotency-Key', () => {
     expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
   });
 
-  it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'undecided', held, registrationId } });
-    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
-  });
-
   it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
     const fake = fakeRegistration({ failures: { mark: new LeaseLost('lost') } });
     expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
