@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { certificate } from '../../infra/local/platforms/web-api-server.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import { eventFor } from '../support/gateway-events.ts';
-import { farAway, platformsFarAway } from './far-away.ts';
+import { platformsFarAway, servicesFarAway } from './far-away.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import type { FirstAnswer } from './runner.ts';
 import { BARE, type HandlerName, openStage } from './stage.ts';
@@ -42,20 +42,13 @@ async function measureFarAway(run: BenchmarkRun): Promise<Figure[]> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-authority-'));
   const authority = join(folder, 'authority.pem');
   await writeFile(authority, own.cert);
-  const services = await Promise.all(
-    Object.entries(ROUND_TRIPS_MS).map(async ([name, ms]) => {
-      const variable = `AWS_ENDPOINT_URL_${name}`;
-      const { port } = new URL(stage.service.environment[variable] ?? '');
-      return { variable, place: await farAway(Number(port), ms, own) };
-    }),
-  );
+  const services = await servicesFarAway(stage, ROUND_TRIPS_MS, own);
   const restore = await platformsFarAway(stage, TO_PLATFORM_MS);
-  const endpoints = services.map(({ variable, place }) => [variable, `https://localhost:${place.port}`]);
   try {
-    return await measure(run, { ...Object.fromEntries(endpoints), NODE_EXTRA_CA_CERTS: authority }, 0.8);
+    return await measure(run, { ...services.environment, NODE_EXTRA_CA_CERTS: authority }, 0.8);
   } finally {
     await restore();
-    await Promise.all(services.map(({ place }) => place.close()));
+    await services.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -8,7 +8,7 @@ import { localClient } from '../../infra/local-client.ts';
 import type { Stage } from './stage.ts';
 
 /** A distant service, optionally with TLS. */
-export interface FarAway {
+interface FarAway {
   readonly port: number;
   close(): Promise<void>;
 }
@@ -19,7 +19,7 @@ export interface FarAway {
  * delays.
  * @param roundTripMs between the client and the service
  */
-export async function farAway(targetPort: number, roundTripMs: number, tls?: Certificate): Promise<FarAway> {
+async function farAway(targetPort: number, roundTripMs: number, tls?: Certificate): Promise<FarAway> {
   const servers: Server[] = [];
   const sockets = new Set<Socket>();
   const keep = (socket: Socket) => {
@@ -66,6 +66,26 @@ function join(client: Socket, service: Socket, roundTripMs: number): void {
     one.on('end', () => after(roundTripMs * 2, () => other.end()));
     one.on('error', () => other.destroy());
   }
+}
+
+/**
+ * Delays services of AWS, by their names in `AWS_ENDPOINT_URL_…`.
+ * @returns the variables that lead to them
+ */
+export async function servicesFarAway(
+  { service }: Stage,
+  roundTripsMs: Readonly<Record<string, number>>,
+  tls?: Certificate,
+) {
+  const environment: Record<string, string> = {};
+  const places: FarAway[] = [];
+  for (const [name, ms] of Object.entries(roundTripsMs)) {
+    const variable = `AWS_ENDPOINT_URL_${name}`;
+    const place = await farAway(Number(new URL(service.environment[variable] ?? '').port), ms, tls);
+    places.push(place);
+    environment[variable] = tls === undefined ? `http://127.0.0.1:${place.port}` : `https://localhost:${place.port}`;
+  }
+  return { environment, close: () => Promise.all(places.map((place) => place.close())) };
 }
 
 /** The demo connections whose servers the benchmarks put something in front of. */

@@ -1,24 +1,24 @@
 import { readFileSync } from 'node:fs';
+import type { Change } from '../../infra/local/dynamo.ts';
 import { eventFor } from '../support/gateway-events.ts';
 import { EVERYTHING, propertiesOf, resources, SENDER, synthesize } from '../support/stack.ts';
+import { servicesFarAway } from './far-away.ts';
 import { type Benchmark, type BenchmarkRun, type Figure, figure, quantile } from './figures.ts';
 import { PRICES } from './price-list.ts';
-import { type Call, recordHttp } from './recorder.ts';
 import { openStage } from './stage.ts';
 
 const TIMES = 10_000;
 /** The answer time of an AWS service within its region, in milliseconds. */
 const ANSWER_MS = 4;
 const MEMORY_GB = { 'request-registration': 1_769 / 1_024, 'create-tp5-account': 1 } as const;
-const SERVICES = ['DYNAMODB', 'SES'] as const;
 /** Log lines and metrics of a request, in bytes, as CloudWatch takes them in. */
 const LOGGED_BYTES = 2_500;
 
 export const prices: Benchmark = {
   name: 'prices',
   about:
-    'What AWS asks for 10,000 requests by its list prices (dated in the source): calls and bytes are counted between a warm ' +
-    'bundled function and the local services, which answer as fast as those of a region; and the fixed cost of a month ' +
+    'What AWS asks for 10,000 requests by its list prices (dated in the source): reads, writes and mails are counted for a warm ' +
+    'bundled function with the local services, which answer as fast as those of a region; and the fixed cost of a month ' +
     'for the settings in cdk.json. Texts, calls and WhatsApp messages cost by country, and are not in it.',
   run,
 };
@@ -27,14 +27,12 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const name of ['request-registration', 'create-tp5-account'] as const) {
     progress(name);
-    const requests = quick ? 3 : 20;
-    const { calls, ms } = await observe(name, requests);
-    const ofService = (service: string) => calls.filter((call) => call.service === service);
+    const { reads, writes, mails, ms } = await observe(name, quick ? 3 : 20);
     const costs = {
       'API Gateway': PRICES.gatewayRequest,
       Lambda: PRICES.lambdaRequest + (ms / 1_000) * MEMORY_GB[name] * PRICES.lambdaGbSecond,
-      DynamoDB: sum(ofService('DYNAMODB').map(databaseCost)) / requests,
-      SES: (ofService('SES').length / requests) * PRICES.mail,
+      DynamoDB: reads * PRICES.databaseRead + writes * PRICES.databaseWrite,
+      SES: mails * PRICES.mail,
       CloudWatch: (LOGGED_BYTES / 1e9) * PRICES.logGb,
     };
     const what = name === 'request-registration' ? 'registrations by email' : 'tp5 accounts';
@@ -50,31 +48,34 @@ async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
   ];
 }
 
-async function observe(name: keyof typeof MEMORY_GB, repetitions: number): Promise<{ calls: Call[]; ms: number }> {
+/** The calls of a warm function, on average, and its time for one request. */
+async function observe(name: keyof typeof MEMORY_GB, requests: number) {
   const stage = await openStage();
-  const recorders = await Promise.all(
-    SERVICES.map((service) =>
-      recordHttp(service, stage.service.environment[`AWS_ENDPOINT_URL_${service}`] ?? '', ANSWER_MS),
-    ),
-  );
-  const endpoints = recorders.map(({ url }, index) => [`AWS_ENDPOINT_URL_${SERVICES[index]}`, url]);
-  const environment = await stage.start(name, eventFor(name), Object.fromEntries(endpoints));
+  const { service } = stage;
+  const delayed = await servicesFarAway(stage, { DYNAMODB: ANSWER_MS, SES: ANSWER_MS });
+  const environment = await stage.start(name, eventFor(name), delayed.environment);
+  const { calls } = service.database;
+  const { ses } = service.standIns;
+  const [earlierCalls, earlierMails] = [calls.length, ses.requests];
+  let writes = 0;
+  service.database.onWritten((changes) => {
+    writes += sum(changes.map(writeUnits)) * (changes.length > 1 ? 2 : 1);
+  });
   try {
-    for (const { calls } of recorders) calls.length = 0;
-    const { ms } = await environment.call(Array.from({ length: repetitions }, () => eventFor(name)));
-    return { calls: recorders.flatMap((recorder) => recorder.calls), ms: quantile(ms, 0.5) };
+    const { ms } = await environment.call(Array.from({ length: requests }, () => eventFor(name)));
+    const reads = calls.slice(earlierCalls).filter(({ operation }) => /^(Batch)?Get|^Query/.test(operation)).length;
+    const mails = ses.requests - earlierMails;
+    return { reads: reads / requests, writes: writes / requests, mails: mails / requests, ms: quantile(ms, 0.5) };
   } finally {
+    service.database.onWritten(() => {});
     await environment.end();
-    for (const recorder of recorders) recorder.close();
+    await delayed.close();
   }
 }
 
-/** Items are small: reads and writes count by the bytes of the call. */
-function databaseCost({ operation, sentBytes, receivedBytes }: Call): number {
-  const isRead = /^(Batch)?Get|^Query/.test(operation);
-  return isRead
-    ? Math.max(1, Math.ceil(receivedBytes / 4_096)) * PRICES.databaseRead
-    : Math.max(1, Math.ceil(sentBytes / 1_024)) * PRICES.databaseWrite;
+/** Each kB of an item is a unit; in a transaction it is two. */
+function writeUnits({ before, after }: Change): number {
+  return Math.ceil(JSON.stringify(after ?? before).length / 1_024);
 }
 
 function settings(): Record<string, unknown> {

@@ -24,7 +24,7 @@ import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/val
 const derive = promisify(argon2);
 const unpadded = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
-export async function cheapHash(password: string, nonce: Buffer): Promise<string> {
+async function cheapHash(password: string, nonce: Buffer): Promise<string> {
   const message = Buffer.from(password.normalize('NFC'));
   const tag = await derive('argon2id', { message, nonce, memory: 8, passes: 1, parallelism: 1, tagLength: 32 });
   return `$argon2id$v=19$m=8,t=1,p=1$${unpadded(nonce)}$${unpadded(tag)}`;
