@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { pageWithDiagram } from './diagram.ts';
-import { explore } from './explore.ts';
 import { MISTAKES, REMOVALS } from './mistakes.ts';
-import { findBroken } from './model.ts';
-import { SMALL } from './scenarios.ts';
+import { explore, SCENARIOS, SMALL } from './model.ts';
+import type { Mistake } from './world.ts';
+
+/** What the first scenario shows in which a mistake breaks a promise. */
+function findBroken(mistake: Mistake) {
+  for (const scenario of SCENARIOS.filter(({ name }) => (mistake.scenario ?? name) === name)) {
+    const { broken } = explore(scenario, mistake);
+    if (broken !== undefined) return broken;
+  }
+  return undefined;
+}
 
 describe('The life of an operation', () => {
   it.each(SMALL.map((scenario) => [scenario.name, scenario] as const))('keeps every promise: %s', (_, scenario) => {
@@ -14,13 +22,13 @@ describe('The life of an operation', () => {
   });
 
   it.each(REMOVALS.map((removal) => [removal.name, removal] as const))('breaks a promise %s', (_, removal) => {
-    expect(findBroken(removal)?.broken?.promise).toBeDefined();
+    expect(findBroken(removal)?.promise).toBeDefined();
   });
 
   it.each(MISTAKES.map((mistake) => [mistake.name, mistake] as const))(
     'breaks a promise with a mistake: %s',
     (_, mistake) => {
-      expect(findBroken(mistake)?.broken?.story.length).toBeGreaterThan(3);
+      expect(findBroken(mistake)?.story.length).toBeGreaterThan(3);
     },
   );
 
