@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundleInto } from '../support/bundles.ts';
-import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import type { Counts } from '../support/never-twice/history.ts';
 import { runHistories, type Violation } from '../support/never-twice/run.ts';
+import { KINDS, type Kind } from '../support/never-twice/steps.ts';
 
 /**
  * `npm run never-twice -- --runs 1000`: random histories of requests, retries, kills, pauses, faults and edits against

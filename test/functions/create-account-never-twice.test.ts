@@ -4,8 +4,8 @@ import { type AccountAnswer, type AccountCall, accountBody } from '../support/ac
 import { CONNECTIONS, type ConnectionId, type KeyedConnectionId } from '../support/account-connections.ts';
 import type { AccountWorld, WorldClient } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
-import { KINDS, type Kind } from '../support/never-twice/circumstances.ts';
 import { runHistories } from '../support/never-twice/run.ts';
+import { KINDS, type Kind } from '../support/never-twice/steps.ts';
 
 import { newClient, WorldPool } from '../support/world-pool.ts';
 

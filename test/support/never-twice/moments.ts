@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import fc from 'fast-check';
 import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import type { Run } from '../environments.ts';
 
@@ -60,25 +59,3 @@ export async function disturb(
   });
   return Promise.race([struck, over]).finally(stopListening);
 }
-
-/** Until another worker has taken over and assumes that nothing was opened; or for a moment only. */
-const stopMs = fc.constantFrom(300, 7_000, 65_000, 140_000, 140_000);
-const ending = fc.oneof(fc.constant(undefined), fc.constant(undefined), stopMs);
-export const moment: fc.Arbitrary<Moment> = fc.oneof(
-  fc.record({ of: fc.constant('time' as const), count: fc.nat(20), stopMs: ending }),
-  fc.record({ of: fc.constant('database' as const), count: fc.integer({ min: 1, max: 8 }), stopMs: ending }),
-  fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 4 }), stopMs: ending }),
-  fc.record({ of: fc.constant('command' as const), count: fc.integer({ min: 1, max: 3 }), stopMs: ending }),
-);
-/** Right after it has recorded that a command leaves. */
-export const noted: fc.Arbitrary<Moment> = fc.record({
-  of: fc.constant('note' as const),
-  count: fc.constantFrom(1, 1, 2),
-  stopMs: fc.constant(140_000),
-});
-/** Right when a command has arrived, or while its result is written. */
-export const killed: fc.Arbitrary<Moment> = fc.oneof(
-  fc.record({ of: fc.constant('put' as const), count: fc.constantFrom(2, 2, 3) }),
-  fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ of: fc.constant('command' as const), count: fc.constantFrom(1, 1, 2) }),
-);

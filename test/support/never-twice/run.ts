@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import type { AccountWorld } from '../account-world.ts';
 import { WorldPool } from '../world-pool.ts';
-import { type Kind, SKEW_MS } from './circumstances.ts';
 import { type Counts, History } from './history.ts';
 import { LedgerWatch } from './ledger-watch.ts';
-import { type Story, storiesOf } from './steps.ts';
+import { type Kind, SKEW_MS, type Story, storiesOf } from './steps.ts';
 
 /**
  * Random histories of requests, retries, kills, pauses, faults, edits and operators' commands, against the functions as
