@@ -1,4 +1,4 @@
-/** An error with a reason for the log: a code of ours, of a service or of a connection. Neither has data of a request. */
+/** An error whose reason may be logged: a code of ours, of a service or of a connection. It has no data of a request. */
 export class Failure extends Error {
   readonly reason: string;
 
@@ -8,7 +8,7 @@ export class Failure extends Error {
   }
 }
 
-/** The code of an error such as `ECONNREFUSED`, or its name; never its message. What wraps another error has its code. */
+/** The code of an error such as `ECONNREFUSED`, or its name; never its message. A cause comes before its error. */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if (error.cause instanceof Error) return errorCode(error.cause);

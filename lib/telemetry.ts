@@ -71,7 +71,7 @@ const FIELDS = {
   item: 'word',
   kind: 'word',
   step: 'word',
-  /** Of an error's stack, without its message. */
+  /** The lines of an error's stack, without its message. */
   stack: 'places',
 } as const;
 type Value = { word: string; number: number; places: string[] };

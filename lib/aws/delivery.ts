@@ -1,5 +1,6 @@
 import { within } from '../deadline.ts';
 import { DeliveryFailure, type DeliveryFailureKind } from '../messages/message.ts';
+import { beforeSending, type Command } from './early-connection.ts';
 
 /** The timeout of one send, in milliseconds, even if the caller has more time. */
 const SEND_LIMIT_MS = 10_000;
@@ -15,16 +16,6 @@ export const AT_MOST_ONCE = {
   maxAttempts: 1,
   requestHandler: { connectionTimeout: 3_000, httpAgent: OWN_CONNECTION, httpsAgent: OWN_CONNECTION },
 };
-
-/** The middleware stack of an SDK command. `deliver` uses it to detect the moment of sending. */
-interface Command {
-  middlewareStack: {
-    add(
-      middleware: <Args, Result>(next: (args: Args) => Promise<Result>) => (args: Args) => Promise<Result>,
-      options: { step: 'deserialize'; priority: 'low'; name: string },
-    ): void;
-  };
-}
 
 /** A service's error response, as the SDK returns it. */
 export interface ServiceAnswer {
@@ -95,13 +86,9 @@ export async function deliver<C extends Command>(
 ): Promise<{ messageId: string }> {
   if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
   let handedOver = false;
-  command.middlewareStack.add(
-    (next) => (args) => {
-      handedOver = true;
-      return next(args);
-    },
-    { step: 'deserialize', priority: 'low', name: 'noticeDeparture' },
-  );
+  beforeSending(command, () => {
+    handedOver = true;
+  });
 
   let messageId: string | undefined;
   try {
@@ -142,7 +129,7 @@ function isConnectFailure(error: Record<string, unknown>, code: string | undefin
     // The SDK's connect timeout has a name and no code, like its other timeouts: only the message differs.
     return error.name === 'TimeoutError' && /did not establish a connection/.test(String(error.message));
   }
-  // Without a system call it sums up failed connects to several addresses. Later failures are of `read` or `write`.
+  // An error without a system call sums up failed connections to several addresses. Later ones name `read` or `write`.
   const call = error.syscall;
   const connecting = call === 'connect' || call === 'getaddrinfo' || error instanceof AggregateError;
   return NOT_CONNECTED.has(code) && connecting;

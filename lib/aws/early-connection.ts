@@ -3,12 +3,12 @@ import type { Duplex } from 'node:stream';
 
 type ConnectionOptions = Parameters<Agent['createConnection']>[0];
 
-/** The middleware stack of an SDK command. */
-interface Command {
+/** An SDK command, with its middleware. */
+export interface Command {
   middlewareStack: {
     add(
-      middleware: () => <Args>(args: Args) => Promise<never>,
-      options: { step: 'deserialize'; priority: 'high' },
+      middleware: <Args, Result>(next: (args: Args) => Promise<Result>) => (args: Args) => Promise<Result>,
+      options: { step: 'deserialize'; priority: 'low' },
     ): void;
   };
 }
@@ -18,6 +18,17 @@ interface Endpoint {
   protocol: string;
   hostname: string;
   port?: number;
+}
+
+/** Calls a function right before the SDK sends the command. If it throws, nothing is sent. */
+export function beforeSending(command: Command, run: (request: Endpoint) => void): void {
+  command.middlewareStack.add(
+    (next) => async (args) => {
+      run((args as { request: Endpoint }).request);
+      return next(args);
+    },
+    { step: 'deserialize', priority: 'low' },
+  );
 }
 
 /** The defaults of the SDK's clients. */
@@ -44,13 +55,10 @@ export class EarlyConnection extends Agent {
    */
   async prepare<C extends Command>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
     if (this.#endpoint === undefined) {
-      command.middlewareStack.add(
-        () => async (args) => {
-          this.#endpoint = (args as { request: Endpoint }).request;
-          throw new Error('It stops here.');
-        },
-        { step: 'deserialize', priority: 'high' },
-      );
+      beforeSending(command, (request) => {
+        this.#endpoint = request;
+        throw new Error('It stops here.');
+      });
       await send(command).catch(() => {});
     }
     const { protocol, hostname: host, port = 443 } = this.#endpoint ?? {};

@@ -1,6 +1,6 @@
 import { errorCode, Failure } from '../failure.ts';
 
-/** A call to an AWS service failed, or its data is malformed. If it was a write, it may be done. The message holds no data. */
+/** A call to an AWS service failed, or its data is malformed. If it was a write, it may be done. */
 export class AwsFailure extends Failure {
   override readonly name = 'AwsFailure';
 

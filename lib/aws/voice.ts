@@ -42,7 +42,7 @@ export function callChannel(
   };
 }
 
-/** All other conflicts are ours: `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` means that the account is still in the sandbox. */
+/** All other conflicts are ours: with `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` the account is still in the sandbox. */
 const FAILURES: Failures = {
   ServiceQuotaExceededException: 'over_budget',
   'ConflictException.DESTINATION_PHONE_NUMBER_OPTED_OUT': 'opted_out',

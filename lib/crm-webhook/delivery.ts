@@ -10,7 +10,7 @@ import { REDELIVERY } from '../validators/deployment.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
 import type { Post } from './post.ts';
 
-/** What notifying the CRM needs; tests pass fakes. */
+/** The dependencies of a notification; tests pass fakes. */
 export interface WebhookDependencies {
   registrations: Pick<Registrations, 'get'>;
   documents: Pick<Documents, 'keep' | 'link'>;

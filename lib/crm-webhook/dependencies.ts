@@ -8,7 +8,7 @@ import { parseSigningSecret } from '../secrets/webhook-signature.ts';
 import type { WebhookDependencies } from './delivery.ts';
 import { signedPost } from './post.ts';
 
-/** What notifies the CRM in production; made once, at cold start. */
+/** The production dependencies of a notification; created once, at cold start. */
 export function webhookDependencies(config: ReturnType<typeof webhookConfig>): WebhookDependencies {
   const { crmTable, documentsBucket, webhookQueue, scanDocuments: scanned = false } = config;
   const database = databaseClient();

@@ -13,7 +13,7 @@ export class NotAccepted extends Failure {
 /** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it */
 export type Post = (message: { id: string; body: string }, signal: AbortSignal) => Promise<WebhookAnswer>;
 
-/** For the whole exchange, in milliseconds. */
+/** The timeout of the whole exchange, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
 

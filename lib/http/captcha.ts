@@ -32,9 +32,9 @@ const TIMEOUT_MS = 3_000;
 const AnswerSchema = v.object({
   success: v.boolean(),
   'error-codes': v.nullish(v.array(v.string()), []),
-  /** Of the page on which the captcha was solved. */
+  /** The host of the page on which the captcha was solved. */
   hostname: v.nullish(v.string()),
-  /** Of score-based keys: reCAPTCHA's is 1 for a person, hCaptcha's is 0. */
+  /** Only score-based keys have it. For a person, reCAPTCHA's is 1 and hCaptcha's is 0. */
   score: v.nullish(v.number()),
 });
 type Answer = v.InferOutput<typeof AnswerSchema>;

@@ -18,7 +18,7 @@ export interface EndpointOptions<
   Parameters extends ParameterSchemas,
   AnswerBody extends v.GenericSchema,
 > extends Omit<RequestRules<Body, v.ObjectSchema<Parameters, undefined>>, 'path'> {
-  /** Of the path, by name. */
+  /** The parameters of the path, by name. */
   parameters?: Parameters;
   /** The schema of the answer; absent if there is no body (204). */
   answer?: AnswerBody;

@@ -9,7 +9,7 @@ import { isObject, jsonPointer, type Key, type Rule } from '../validators/primit
 export const BODY_LIMITS = {
   /** Members of one object, or elements of one array. */
   width: 10_000,
-  /** Of all objects and arrays together: enough for 200 kB of custom fields and the fixed fields. */
+  /** Members of all objects and arrays together: enough for 200 kB of custom fields and the fixed fields. */
   members: 101_000,
   /** Objects and arrays within each other. */
   depth: 32,

@@ -2,7 +2,7 @@ import { once } from '../once.ts';
 
 /** Public mail providers that the list of `email-providers` lacks. */
 const MORE = ['fastmail.com', 'sohu.com', 'tutanota.com', 'tuta.io', 'tuta.com', 'mail.bg', 'ziggo.nl', 'duck.com'];
-/** In the list, but without mailboxes (RFC 2606, 3). */
+/** Domains of that list that have no mailboxes (RFC 2606, 3). */
 const EXAMPLES = ['example.com', 'example.net', 'example.org', 'test.com', 'yourdomain.com', 'mydomain.com'];
 
 /** Loaded while a request waits for other things: the list is long. */
@@ -20,7 +20,7 @@ const suffixes = once(() => import('tldts-icann'));
  */
 export async function countedDomain(domain: string): Promise<string | undefined> {
   if (MORE.includes(domain) || (!EXAMPLES.includes(domain) && (await providers).has(domain))) return undefined;
-  // With one dot it is registrable, or a suffix itself, such as co.uk: it counts for itself.
+  // A domain with one dot is registrable, or is a suffix such as co.uk. Both count for themselves.
   if (/^[^.]+\.[^.]+$/.test(domain)) return domain;
   const { getDomain } = await suffixes();
   return getDomain(domain) ?? domain;

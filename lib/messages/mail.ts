@@ -77,7 +77,7 @@ a[x-apple-data-detectors]{color:inherit!important;text-decoration:none!important
  */
 export function framedMail({ translation, brand, subject, preheader, blocks }: MailContent): FramedMail {
   const direction = translation.direction ?? 'ltr';
-  // As rgb(), so that the mail has no six digits but those of the code.
+  // A hexadecimal color may look like the code, which is found by its six digits.
   const color = `rgb(${rgbChannels(brand.color).join(',')})`;
   const ink = contrastingInk(brand.color);
   const end = closing(translation, brand);
@@ -122,7 +122,7 @@ function brandMark({ name, logo }: Brand, ink: string): string {
   return `<img src="${url}" alt="${alt}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;color:${ink};font-size:20px;line-height:40px;font-weight:700">`;
 }
 
-/** The end of a mail: the support address, the sentence about automatic messages, and the legal text if there is one. */
+/** The end of a mail: the support address, that the message is automatic, and the legal text of the brand. */
 function closing({ footer, ...translation }: Translation, brand: Brand): Rich[] {
   // At the end of its line and without marks around it, so that it can be copied from plain text.
   const support = rich(footer.support, { email: addressLink(brand.supportEmail) });
@@ -151,7 +151,7 @@ function addressLink(email: string): Rich {
   };
 }
 
-/** In its own direction, because it may be in another language. */
+/** The legal text has its own direction, because it may be in another language. */
 function legalBlock(text: string): Rich {
   const lines = escapeMarkup(text).replaceAll('\n', '<br>');
   return {

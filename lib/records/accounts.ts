@@ -25,7 +25,7 @@ export function dynamoAccounts(table: Table) {
 export async function openedAccounts(table: Table, userId: string, signal: AbortSignal): Promise<AccountRecord[]> {
   const versions: PlatformVersion[] = ['tp5', 'tp4'];
   const found = await Promise.all(versions.map((version) => table.query(userId, `${version}#`, signal)));
-  // What `put` wrote: its shape is ours.
+  // `put` wrote them, so their shape is known.
   const records = found.flat() as unknown as AccountRecord[];
   return records.sort((a, b) => a.opened_at.localeCompare(b.opened_at));
 }

@@ -17,7 +17,7 @@ export type CrmClients = ReturnType<typeof dynamoCrmClients>;
 /** The number of attempts after concurrent writes. */
 const MAX_ATTEMPTS = 4;
 
-/** In one condition. */
+/** The number of client ids that one condition compares. */
 const MAX_COMPARED = 100;
 
 /** The clients among the CRM records. @param name of the table, for the transaction */

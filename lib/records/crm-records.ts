@@ -33,7 +33,7 @@ export type AccountType = v.InferOutput<typeof AccountTypeSchema>;
 
 const connectionEntries = {
   id: word,
-  /** For people. */
+  /** The name that people read. */
   name: v.optional(v.string()),
   /** A host name or address; `local` is a simulated server of the local service. */
   host: word,

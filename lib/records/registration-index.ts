@@ -30,9 +30,9 @@ interface Address {
 const KEPT_MS = 25 * 60 * 60_000;
 /** Older ones are dropped if their codes have expired and they are not confirmed. */
 const MAX_INDEXED = 50;
-/** In one expression. */
+/** The number of registrations that one expression drops. */
 const MAX_DROPPED = 50;
-/** In one expression. */
+/** The number of guesses that one expression counts. */
 const MAX_GUESSED = 40;
 /** How often guesses are counted when others are counted at the same time. */
 const MAX_ATTEMPTS = 6;

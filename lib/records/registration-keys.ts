@@ -18,7 +18,7 @@ import { keyExpiry, keyItem } from './idempotency-keys.ts';
 export interface HeldKey {
   readonly pk: string;
   readonly lease: string;
-  /** Of the last write under this lease. */
+  /** The revision of the last write under this lease. */
   revision: number;
 }
 

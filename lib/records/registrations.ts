@@ -19,7 +19,7 @@ export interface PendingRegistration extends Omit<v.InferOutput<typeof Confirmed
   registration_id: string;
   /** The recipient of the code: the email address in its look-up form, or the phone number in E.164. */
   address: string;
-  /** In its look-up form. */
+  /** The email address in its look-up form. */
   email_key: string;
   /** As JSON: the database's numbers and maps cannot represent all JSON. */
   custom_fields: string;
@@ -58,7 +58,7 @@ export type Registrations = ReturnType<typeof dynamoRegistrations>;
 
 /** How long the request that confirms may take to publish the event, in milliseconds. */
 export const PUBLISHING_MS = 30_000;
-/** Of each shard, in one run. */
+/** The number of registrations that one run reads of each shard. */
 const MAX_UNPUBLISHED = 100;
 
 const DAY_SECONDS = 24 * 60 * 60;

@@ -1,6 +1,6 @@
 import { createHmac, hash, type KeyObject } from 'node:crypto';
 
-/** A key for `keyedHash`: 32 bytes, base64url. Derived from a secret that has another use too; neither reveals the other. */
+/** A key for `keyedHash`: 32 bytes, base64url. It is derived from a secret with another use. Neither reveals the other. */
 export function hashKey(secret: KeyObject): string {
   return createHmac('sha256', secret).update('hash').digest('base64url');
 }

@@ -27,7 +27,7 @@ export function passwordSalt({ hashKey }: PepperKey, channel: Channel, address: 
 export interface CodeBinding {
   registrationId: string;
   channel: Channel;
-  /** As in the registration's record. */
+  /** The address as the registration's record has it. */
   address: string;
 }
 
@@ -35,9 +35,9 @@ export const SealsSchema = v.object({
   pepper_version: v.string(),
   /** HMAC-SHA-256, base64url. */
   code: v.string(),
-  /** As `passwordDigest`. */
+  /** What `passwordDigest` returns. */
   password: v.string(),
-  /** Of the code. Epoch milliseconds. */
+  /** When the code expires, in epoch milliseconds. */
   expires_at_ms: v.number(),
 });
 

@@ -2,7 +2,10 @@ import codes from 'countries-list/minimal/countries.2to3.min.json' with { type: 
 import * as v from 'valibot';
 import { rule } from './primitives.ts';
 
-/** In the list, but not of the standard, which reserves them: Ascension, and Tristan da Cunha. Kosovo's code is in use though it is user-assigned. */
+/**
+ * Codes of the list that the standard only reserves: Ascension, and Tristan da Cunha. Kosovo's code stays: it is
+ * user-assigned, and in use.
+ */
 const NOT_ISO = new Set(['AC', 'TA']);
 /** ISO 3166-1 alpha-2, and `XK`. */
 export const COUNTRY_CODES: ReadonlySet<string> = new Set(Object.keys(codes).filter((code) => !NOT_ISO.has(code)));

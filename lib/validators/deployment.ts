@@ -24,7 +24,7 @@ import {
  */
 
 const MAX_COUNT = 1_000_000;
-/** Of requests or messages; the word `none` switches a limit off. */
+/** A number of requests or messages. The word `none` switches a limit off. */
 const limit = (usual: number) =>
   v.optional(noneOr(count(1, MAX_COUNT), `must be a whole number from 1 to ${MAX_COUNT}, or none`), usual);
 const MAX_WAITS = 9;
@@ -33,7 +33,7 @@ const WAITS_MUST = `must list 1 to ${MAX_WAITS} waits of 1 to 86400 seconds, or 
 const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
 const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
 
-/** In the order of the specification, each once. */
+/** Every listed channel once, in the order of the specification. */
 const ChannelsSchema = v.pipe(
   v.array(v.picklist(OTP_TYPES, 'must list email, sms, call or whatsapp'), 'must be a list, or a text with commas'),
   v.includes('email', 'must list email, which every deployment has'),
@@ -41,7 +41,7 @@ const ChannelsSchema = v.pipe(
 );
 
 const COUNTRIES_MUST = 'must list countries by their codes such as GB, or be the word all';
-/** Of all channels to phones. */
+/** The settings of all channels to phones. */
 const PhoneSchema = closedObject({
   /**
    * Whose numbers get messages: codes of ISO 3166-1, or the word `all` alone. Only served countries can be abused for
@@ -54,7 +54,7 @@ const PhoneSchema = closedObject({
   ),
 });
 
-/** Of `phone.countries`: numbers of every country get messages. */
+/** The word in `phone.countries` with which numbers of every country get messages. */
 export const ALL_COUNTRIES = 'all';
 
 function isCountry(code: string): boolean {
@@ -151,7 +151,7 @@ const BrandSchema = closedObject({
   name: v.optional(text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line')),
   /** The address for replies. Absent: the sender address. */
   supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
-  /** Of the header of mails. */
+  /** The color of the header of mails. */
   color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
   /**
    * The end of every mail that the law requires: registered name, number, address, warning. One text, or one by
@@ -348,7 +348,7 @@ export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as con
 /** The source of every event of this service. */
 export const EVENT_SOURCE = 'broker.api';
 
-/** The tag in which a scan for malware leaves its verdict, and the verdict on a document without malware (Amazon GuardDuty). */
+/** The tag in which Amazon GuardDuty leaves its verdict on a document, and the verdict if there is no malware. */
 export const SCAN_TAG = 'GuardDutyMalwareScanStatus';
 export const CLEAN_VERDICT = 'NO_THREATS_FOUND';
 

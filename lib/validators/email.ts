@@ -10,7 +10,7 @@ const MAX_LOCAL_PART = 64;
  * local parts and ones outside ASCII, which SES cannot send to, are refused too.
  */
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
-/** Of ASCII only letters, digits, hyphen and dot. IDNA decides about all other characters. */
+/** The only ASCII characters are letters, digits, hyphen and dot. IDNA decides about all others. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
 /** At least two labels. The last one starts with a letter. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;

@@ -8,9 +8,9 @@ import { boundedList, closedObject, described, NumberSchema, openObject, rule, t
 const MAX_CHARACTERS = 10_000;
 const MAX_CHOICES = 500;
 const MAX_PEOPLE = 100;
-/** Of a value of any shape, as JSON. */
+/** The length of a value of any shape, as JSON. */
 export const MAX_JSON_CHARACTERS = 20_000;
-/** Of all custom fields except documents, as JSON. */
+/** The size of all custom fields except documents, as JSON. */
 export const MAX_JSON_BYTES = 200_000;
 export const MAX_DEPTH = 20;
 

@@ -29,7 +29,7 @@ import {
   rule,
 } from './primitives.ts';
 
-/** Of a person's name, in code points. */
+/** The length of a person's name, in code points. */
 const MAX_NAME_CHARACTERS = 128;
 
 /** Bytes of the largest body of a registration. Lambda takes 6 MB, headers and context included. */
@@ -90,7 +90,7 @@ export type Recipient =
       /** In E.164. */
       key: string;
       to: string;
-      /** Of the number, ISO 3166-1 alpha-2. */
+      /** The country of the number, ISO 3166-1 alpha-2. */
       country: string;
     };
 
@@ -221,7 +221,7 @@ export type CustomFieldsOutcome =
   | {
       ok: false;
       violations: BodyViolation[];
-      /** Of the fields without violations: their content is checked too, so that all errors are listed. */
+      /** The documents without violations. Their content is checked too, so that all errors are listed. */
       documents: CheckedDocument[];
       /** True if something is over its size: the answer is 413, even with other errors. */
       tooLarge: boolean;
@@ -234,11 +234,11 @@ export async function checkCustomFields(
 ): Promise<CustomFieldsOutcome> {
   const violations: BodyViolation[] = [];
   const fields: Record<string, unknown> = {};
-  const ofDocuments: FormField[] = [];
+  const documentFields: FormField[] = [];
   for (const field of form.fields) {
     const checked = await checkCustomField(field, Object.hasOwn(values, field.key) ? values[field.key] : undefined);
     if ('violations' in checked) violations.push(...checked.violations);
-    else if (field.type === 'document') ofDocuments.push(field);
+    else if (field.type === 'document') documentFields.push(field);
     else if (checked.value !== undefined) fields[field.key] = checked.value;
   }
   const together = documentViolations(form.fields, values);
@@ -250,7 +250,7 @@ export async function checkCustomFields(
       detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
     });
   }
-  const documents = together.length > 0 ? [] : decodeDocuments(ofDocuments, values);
+  const documents = together.length > 0 ? [] : decodeDocuments(documentFields, values);
   if (violations.length > 0) {
     return {
       ok: false,

@@ -38,7 +38,7 @@ export interface Translation {
    */
   sms: {
     code: readonly (Phrase<'brand'> & Phrase<'code'>)[];
-    /** For a long WebOTP domain, which then says whose code it is. */
+    /** The code next to a long WebOTP domain, which then says whose code it is. */
     codeAlone: Phrase<'code'>;
     ownerNotice: readonly Phrase<'brand'>[];
   };
