@@ -66,16 +66,16 @@ export class Problem extends Error {
     this.options = options;
   }
 
-  /** The problem document of RFC 9457. */
+  /** The problem document of RFC 9457. JSON has no undefined members. */
   toDocument(requestId: string): Record<string, unknown> {
     const { detail, errors, members } = this.options;
     return {
       type: this.type,
       title: PROBLEMS[this.type].title,
       status: this.status,
-      ...(detail === undefined ? {} : { detail }),
+      detail,
       request_id: requestId,
-      ...(errors === undefined ? {} : { errors }),
+      errors,
       ...members,
     };
   }

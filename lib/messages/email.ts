@@ -1,17 +1,6 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import {
-  codeBox,
-  type EmailSettings,
-  type FramedMail,
-  framedMail,
-  heading,
-  isolated,
-  mailSender,
-  note,
-  paragraph,
-  rich,
-} from './mail.ts';
+import { block, type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
 import type { Message, OtpChannel, SendMail } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation, validity } from './translations/translation.ts';
@@ -55,12 +44,12 @@ function codeMail(code: string, translation: Translation, brand: Brand): FramedM
     subject: fill(phrases.subject, { brand: brand.name }),
     preheader: expiry.text,
     blocks: [
-      heading(phrases.heading),
-      paragraph(rich(phrases.intro, { brand: isolated(brand.name, translation) })),
-      codeBox(code),
-      paragraph(expiry),
-      paragraph(rich(phrases.secrecy)),
-      note(rich(phrases.notYou), phrases.notYouHeading),
+      block.heading(phrases.heading),
+      block.paragraph(rich(phrases.intro, { brand: isolated(brand.name, translation) })),
+      block.code(code),
+      block.paragraph(expiry),
+      block.paragraph(rich(phrases.secrecy)),
+      block.note(rich(phrases.notYou), phrases.notYouHeading),
     ],
   });
 }
@@ -74,10 +63,10 @@ function ownerMail(translation: Translation, brand: Brand): FramedMail {
     subject: fill(phrases.subject, { brand: brand.name }),
     preheader: what.text,
     blocks: [
-      heading(phrases.heading),
-      paragraph(what),
-      paragraph(rich(phrases.ifYou)),
-      paragraph(rich(phrases.ifNotYou)),
+      block.heading(phrases.heading),
+      block.paragraph(what),
+      block.paragraph(rich(phrases.ifYou)),
+      block.paragraph(rich(phrases.ifNotYou)),
     ],
   });
 }

@@ -81,7 +81,7 @@ export function framedMail({ translation, brand, subject, preheader, blocks }: M
   const color = `rgb(${rgbChannels(brand.color).join(',')})`;
   const ink = contrastingInk(brand.color);
   const end = closing(translation, brand);
-  const text = [brand.name, ...[...blocks, ...end].map((block) => block.text)].join('\n\n');
+  const text = [brand.name, ...[...blocks, ...end].map((part) => part.text)].join('\n\n');
   const html = `<!doctype html>
 <html lang="${translation.language}" dir="${direction}">
 <head>
@@ -101,10 +101,10 @@ export function framedMail({ translation, brand, subject, preheader, blocks }: M
 <table role="presentation" class="card" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:560px;background:#fff;border:1px solid #d9e0e8;border-radius:12px;border-collapse:separate;overflow:hidden;font-family:${FONT};text-align:start;word-break:${translation.wordBreak ?? 'normal'}">
 <tr><td class="pad" style="padding:20px 32px;background:${color};color:${ink};font-size:20px;line-height:1.3;font-weight:700">${brandMark(brand, ink)}</td></tr>
 <tr><td class="pad" style="padding:32px 32px 8px">
-${blocks.map((block) => block.html).join('\n')}
+${blocks.map((part) => part.html).join('\n')}
 </td></tr>
 <tr><td class="pad" style="padding:0 32px 28px">
-${end.map((block) => block.html).join('\n')}
+${end.map((part) => part.html).join('\n')}
 </td></tr>
 </table>
 <!--[if mso]></td></tr></table><![endif]-->
@@ -160,44 +160,47 @@ function legalBlock(text: string): Rich {
   };
 }
 
-export function heading(text: string): Rich {
-  return {
-    text,
-    html: `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(text)}</h1>`,
-  };
-}
+/** The blocks of a mail. */
+export const block = {
+  heading(text: string): Rich {
+    return {
+      text,
+      html: `<h1 class="ink" style="margin:0 0 16px;color:#1c2430;font-size:24px;line-height:1.3;font-weight:700;text-wrap:balance">${escapeMarkup(text)}</h1>`,
+    };
+  },
 
-export function paragraph({ text, html }: Rich): Rich {
-  return {
-    text,
-    html: `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${html}</p>`,
-  };
-}
+  paragraph({ text, html }: Rich): Rich {
+    return {
+      text,
+      html: `<p class="ink" style="margin:0 0 16px;color:#1c2430;font-size:16px;line-height:1.55">${html}</p>`,
+    };
+  },
 
-/** The gaps are spacing, not spaces: the code is copied as it must be typed. The indent balances the last gap. */
-export function codeBox(code: string): Rich {
-  return {
-    text: code,
-    html: `<div class="box ink" dir="ltr" style="margin:8px 0 24px;padding:18px 8px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;color:#1c2430;text-align:center;font-family:${MONOSPACE};font-size:34px;line-height:1.2;font-weight:700;letter-spacing:.25em;text-indent:.25em;white-space:nowrap;-webkit-user-select:all;user-select:all">${escapeMarkup(code)}</div>`,
-  };
-}
+  /** The gaps are spacing, not spaces: the code is copied as it must be typed. The indent balances the last gap. */
+  code(code: string): Rich {
+    return {
+      text: code,
+      html: `<div class="box ink" dir="ltr" style="margin:8px 0 24px;padding:18px 8px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;color:#1c2430;text-align:center;font-family:${MONOSPACE};font-size:34px;line-height:1.2;font-weight:700;letter-spacing:.25em;text-indent:.25em;white-space:nowrap;-webkit-user-select:all;user-select:all">${escapeMarkup(code)}</div>`,
+    };
+  },
 
-export function rows(rows: readonly { label: string; value: string }[]): Rich {
-  const html = rows.map(
-    ({ label, value }) =>
-      `<tr><td class="soft" style="padding:8px 0;color:#5b6777;font-size:15px;line-height:1.4;vertical-align:top">${escapeMarkup(label)}</td><td class="ink" style="padding:8px 0;padding-inline-start:16px;color:#1c2430;font-size:16px;line-height:1.4;font-weight:700;text-align:end;overflow-wrap:anywhere"><bdi dir="ltr">${escapeMarkup(value)}</bdi></td></tr>`,
-  );
-  return {
-    text: rows.map(({ label, value }) => `${label}: ${value}`).join('\n'),
-    html: `<table role="presentation" class="box" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px;padding:6px 18px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;border-collapse:separate">${html.join('')}</table>`,
-  };
-}
+  rows(rows: readonly { label: string; value: string }[]): Rich {
+    const html = rows.map(
+      ({ label, value }) =>
+        `<tr><td class="soft" style="padding:8px 0;color:#5b6777;font-size:15px;line-height:1.4;vertical-align:top">${escapeMarkup(label)}</td><td class="ink" style="padding:8px 0;padding-inline-start:16px;color:#1c2430;font-size:16px;line-height:1.4;font-weight:700;text-align:end;overflow-wrap:anywhere"><bdi dir="ltr">${escapeMarkup(value)}</bdi></td></tr>`,
+    );
+    return {
+      text: rows.map(({ label, value }) => `${label}: ${value}`).join('\n'),
+      html: `<table role="presentation" class="box" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0 24px;padding:6px 18px;background:#f1f4f8;border:1px solid #d9e0e8;border-radius:10px;border-collapse:separate">${html.join('')}</table>`,
+    };
+  },
 
-export function note({ text, html }: Rich, title?: string): Rich {
-  const strong =
-    title === undefined ? '' : `<strong class="ink" style="color:#1c2430">${escapeMarkup(title)}</strong><br>`;
-  return {
-    text: title === undefined ? text : `${title}\n${text}`,
-    html: `<p class="soft" style="margin:0 0 20px;color:#5b6777;font-size:15px;line-height:1.55">${strong}${html}</p>`,
-  };
-}
+  note({ text, html }: Rich, title?: string): Rich {
+    const strong =
+      title === undefined ? '' : `<strong class="ink" style="color:#1c2430">${escapeMarkup(title)}</strong><br>`;
+    return {
+      text: title === undefined ? text : `${title}\n${text}`,
+      html: `<p class="soft" style="margin:0 0 20px;color:#5b6777;font-size:15px;line-height:1.55">${strong}${html}</p>`,
+    };
+  },
+};

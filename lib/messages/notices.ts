@@ -1,18 +1,7 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
-import {
-  type EmailSettings,
-  type FramedMail,
-  framedMail,
-  heading,
-  isolated,
-  mailSender,
-  note,
-  paragraph,
-  rich,
-  rows,
-} from './mail.ts';
+import { block, type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
 import type { Publish, SendMail } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation } from './translations/translation.ts';
@@ -95,12 +84,12 @@ export function accountMail(account: OpenedAccount, translation: Translation, br
     subject: fill(phrases.subject, { brand: brand.name, login }),
     preheader: fill(phrases.popUp, { login }),
     blocks: [
-      heading(account.demo ? phrases.demoHeading : phrases.heading),
-      paragraph(intro),
-      rows(facts.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }]))),
-      ...(account.readonly ? [paragraph(rich(phrases.readonly))] : []),
-      paragraph(rich(phrases.passwords)),
-      note(rich(phrases.notYou)),
+      block.heading(account.demo ? phrases.demoHeading : phrases.heading),
+      block.paragraph(intro),
+      block.rows(facts.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }]))),
+      ...(account.readonly ? [block.paragraph(rich(phrases.readonly))] : []),
+      block.paragraph(rich(phrases.passwords)),
+      block.note(rich(phrases.notYou)),
     ],
   });
 }

@@ -76,11 +76,7 @@ export function dynamoRegistrationIndex(table: Table, now: () => number) {
     },
 
     async remove(address: Address, registrationId: string, signal: AbortSignal) {
-      const expression = {
-        update: 'REMOVE #registration',
-        condition: 'attribute_exists(#registration)',
-        names: { '#registration': registrationId },
-      };
+      const expression = { update: 'REMOVE #registration', ...ifIndexed(registrationId) };
       await tryWrite(table.update(indexKey(address), expression, signal));
     },
 
@@ -108,12 +104,8 @@ export function dynamoRegistrationIndex(table: Table, now: () => number) {
     },
 
     async markConfirmed(address: Address, registrationId: string, signal: AbortSignal) {
-      const expression = {
-        update: 'SET #registration.confirmed = :true',
-        condition: 'attribute_exists(#registration)',
-        names: { '#registration': registrationId },
-        values: { ':true': true },
-      };
+      const update = 'SET #registration.confirmed = :true';
+      const expression = { update, ...ifIndexed(registrationId), values: { ':true': true } };
       await tryWrite(table.update(indexKey(address), expression, signal));
     },
   };
@@ -123,6 +115,10 @@ type Key = { pk: string };
 
 function indexKey({ otp_type, address }: Address): Key {
   return { pk: `${otp_type}#${address}` };
+}
+
+function ifIndexed(registrationId: string) {
+  return { condition: 'attribute_exists(#registration)', names: { '#registration': registrationId } };
 }
 
 /** Which of the guesses are counted already, and which can be counted. */

@@ -5,19 +5,12 @@ import { promisify } from 'node:util';
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 };
 const TAG_BYTES = 32;
 
-const derive = promisify(argon2);
-
 /** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, base64 without padding (the PHC string format). */
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{16,86})$/;
 
 /** Hashes a password off the main thread; about 30 to 60 ms of one core. */
 export async function hashPassword(password: string, salt: Buffer): Promise<string> {
-  const tag = await derive('argon2id', {
-    ...PARAMETERS,
-    message: passwordBytes(password),
-    nonce: salt,
-    tagLength: TAG_BYTES,
-  });
+  const tag = await derive(password, salt, PARAMETERS, TAG_BYTES);
   return phcString(unpadded(salt), unpadded(tag));
 }
 
@@ -35,23 +28,20 @@ export async function verifyPassword(phc: string, password: string): Promise<boo
   const [, memory, passes, parallelism, salt, tag] = PHC.exec(phc) ?? [];
   if (salt === undefined || tag === undefined) return false;
   const expected = Buffer.from(tag, 'base64');
-  const actual = await derive('argon2id', {
-    message: passwordBytes(password),
-    nonce: Buffer.from(salt, 'base64'),
-    memory: Number(memory),
-    passes: Number(passes),
-    parallelism: Number(parallelism),
-    tagLength: expected.length,
-  });
+  const parameters = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) };
+  const actual = await derive(password, Buffer.from(salt, 'base64'), parameters, expected.length);
   return timingSafeEqual(expected, actual);
 }
 
+const deriveBytes = promisify(argon2);
+
 /**
- * In Unicode's composed form (NFC, as RFC 8265 requires), because keyboards differ in how they write `é`. Not the
- * compatibility form: it maps different characters to one.
+ * The password is in Unicode's composed form (NFC, as RFC 8265 requires), because keyboards differ in how they write
+ * `é`. Not the compatibility form: it maps different characters to one.
  */
-function passwordBytes(password: string): Buffer {
-  return Buffer.from(password.normalize('NFC'), 'utf8');
+function derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS, tagLength: number): Promise<Buffer> {
+  const message = Buffer.from(password.normalize('NFC'), 'utf8');
+  return deriveBytes('argon2id', { ...parameters, message, nonce, tagLength });
 }
 
 function phcString(salt: string, tag: string): string {
