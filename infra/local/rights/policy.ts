@@ -36,15 +36,18 @@ export function parseRights(principal: string, statements: readonly Statement[])
   return statements.flatMap((statement) => {
     const { Sid = 'Trace', Effect, Action, Resource, NotResource } = statement;
     if (Effect !== 'Allow') throw new Error(`${principal} ${Sid}: the effect ${Effect} is not evaluated here.`);
-    const condition = parseCondition(statement);
+    const conditions = parseConditions(statement);
+    const suffix = conditions.map(({ key, values }) => ` if ${key} is ${values.join(' or ')}`).join('');
     const scopes = NotResource === undefined ? [Resource ?? []].flat().map(on) : [excludedScope([NotResource].flat())];
     return [Action].flat().flatMap((action) => {
       // IAM compares actions in any case.
       const isAction = like(action.toLowerCase());
       return scopes.map(({ text, matches }) => ({
-        id: `${principal} ${Sid} ${action} ${text}${condition.text}`,
-        allows: (need: Need) =>
-          isAction(need.action.toLowerCase()) && matches(need.resource) && condition.holds(need.context ?? {}),
+        id: `${principal} ${Sid} ${action} ${text}${suffix}`,
+        allows: ({ action: wanted, resource, context = {} }: Need) =>
+          isAction(wanted.toLowerCase()) &&
+          matches(resource) &&
+          conditions.every(({ key, values, matching }) => values.some((one) => matching(one, context[key] ?? ''))),
       }));
     });
   });
@@ -79,28 +82,18 @@ function like(pattern: string): (text: string) => boolean {
   return (text) => expression.test(text);
 }
 
-interface Holding {
-  text: string;
-  holds(context: Readonly<Record<string, string>>): boolean;
-}
-
 /** The conditions that are evaluated. A call has one value of each key here. */
 const OPERATORS: Readonly<Record<string, (wanted: string, value: string) => boolean>> = {
   StringEquals: (wanted, value) => wanted === value,
   'ForAllValues:StringLike': (pattern, value) => like(pattern)(value),
 };
 
-function parseCondition({ Sid, Condition = {} }: Statement): Holding {
-  const wanted = Object.entries(Condition).flatMap(([operator, keys]) => {
+function parseConditions({ Sid, Condition = {} }: Statement) {
+  return Object.entries(Condition).flatMap(([operator, keys]) => {
     const matching = OPERATORS[operator];
     if (matching === undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
     return Object.entries(keys).map(([key, values]) => ({ key, values: [values].flat(), matching }));
   });
-  return {
-    text: wanted.map(({ key, values }) => ` if ${key} is ${values.join(' or ')}`).join(''),
-    holds: (context) =>
-      wanted.every(({ key, values, matching }) => values.some((value) => matching(value, context[key] ?? ''))),
-  };
 }
 
 /** Who calls the embedded services. */

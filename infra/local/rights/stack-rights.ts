@@ -1,7 +1,7 @@
-import { hash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { hash, randomUUID } from 'node:crypto';
+import { globSync, readFileSync } from 'node:fs';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
 import { deploymentEntries, variableName } from '../../../lib/validators/deployment.ts';
@@ -113,45 +113,34 @@ function resolve(value: unknown, names: ReadonlyMap<string, string>): unknown {
 }
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-const stackRights = rightsCache(join(ROOT, '.local', 'rights'), sourcesHash, async (settings) => {
-  // Loaded without a cached result: CDK takes a second.
-  const { synthesizeRights } = await import('./synthesis.ts');
-  return synthesizeRights(settings);
-});
+let sources: string | undefined;
 
-type Settings = Readonly<Record<string, unknown>>;
-type Synthesize = (settings: Settings) => StackRights | Promise<StackRights>;
+/** The rights of the functions in a stack of these settings. */
+function stackRights(settings: Readonly<Record<string, unknown>>): Promise<StackRights> {
+  const name = hash('sha256', JSON.stringify(settings)).slice(0, 16);
+  sources ??= hashSources();
+  return keptRights(join(ROOT, '.local', 'rights', `${name}.json`), sources, async () => {
+    // CDK takes seconds.
+    const { synthesizeRights } = await import('./synthesis.ts');
+    return synthesizeRights(settings);
+  });
+}
 
-/**
- * Synthesizes once for each set of settings. The result is cached in memory, and in a file for processes with the same
- * sources.
- */
-export function rightsCache(
-  folder: string,
-  sourcesOf: () => string,
-  synthesize: Synthesize,
-): (settings: Settings) => Promise<StackRights> {
-  const known = new Map<string, Promise<StackRights>>();
-
-  async function find(key: string, settings: Settings): Promise<StackRights> {
-    const path = join(folder, `${hash('sha256', key).slice(0, 16)}.json`);
-    const sources = sourcesOf();
-    const kept = v.safeParse(KeptSchema, await readFile(path, 'utf8').catch(() => undefined));
-    if (kept.success && kept.output.sources === sources) return kept.output.rights;
-    const rights = await synthesize(settings);
-    mkdirSync(folder, { recursive: true });
-    // In one step: other processes may do the same.
-    writeFileSync(`${path}.${process.pid}`, JSON.stringify({ sources, rights }));
-    renameSync(`${path}.${process.pid}`, path);
-    return rights;
-  }
-
-  return (settings) => {
-    const key = JSON.stringify(settings);
-    const rights = known.get(key) ?? find(key, settings);
-    known.set(key, rights);
-    return rights;
-  };
+/** The rights that a file has from the same sources; else they are synthesized, and the file has them from then on. */
+export async function keptRights(
+  path: string,
+  sources: string,
+  synthesize: () => Promise<StackRights>,
+): Promise<StackRights> {
+  const kept = v.safeParse(KeptSchema, await readFile(path, 'utf8').catch(() => undefined));
+  if (kept.success && kept.output.sources === sources) return kept.output.rights;
+  const rights = await synthesize();
+  await mkdir(dirname(path), { recursive: true });
+  // In one step: other processes may do the same.
+  const unfinished = `${path}.${randomUUID()}`;
+  await writeFile(unfinished, JSON.stringify({ sources, rights }));
+  await rename(unfinished, path);
+  return rights;
 }
 
 /** The rights, and a hash of all that they follow from. */
@@ -162,17 +151,7 @@ const KeptSchema = v.pipe(
 );
 
 /** Changes with every source that the stack may be made of, and with the version of CDK. */
-export function sourcesHash(): string {
-  const paths = ['infra', 'lib'].flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /\.(ts|json)$/.test(name))
-      .map((name) => join(folder, name)),
-  );
-  return hash(
-    'sha256',
-    [...paths, 'package-lock.json']
-      .sort()
-      .map((path) => `${path}\n${readFileSync(join(ROOT, path), 'utf8')}`)
-      .join('\n'),
-  );
+function hashSources(): string {
+  const paths = globSync(['{infra,lib}/**/*.{ts,json}', 'package-lock.json'], { cwd: ROOT }).sort();
+  return hash('sha256', paths.map((path) => `${path}\n${readFileSync(join(ROOT, path), 'utf8')}`).join('\n'));
 }

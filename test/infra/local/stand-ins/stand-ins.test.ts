@@ -8,7 +8,7 @@ import {
 import { SESClient, SendEmailCommand, type SendEmailCommandInput } from '@aws-sdk/client-ses';
 import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
 import { SendWhatsAppMessageCommand, SocialMessagingClient } from '@aws-sdk/client-socialmessaging';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
 import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
@@ -31,6 +31,8 @@ interface Contract {
   accepts: readonly (readonly [says: string, change: Record<string, unknown>, recorded: object])[];
   /** The mistake, and its error. */
   refuses: readonly (readonly [says: string, change: Record<string, unknown>, error: string | object])[];
+  /** The right that the request needs, and the error of a caller without it. */
+  needs: readonly [action: string, resource: string, error: string];
 }
 
 /** Calls a service with a client that is closed afterwards. */
@@ -42,6 +44,7 @@ async function using<C extends { destroy(): void }>(client: C, call: (client: C)
   }
 }
 
+const ARN = (service: string, rest: string) => `arn:aws:${service}:eu-west-1:000000000000:${rest}`;
 const MAIL = {
   Source: '"Example Markets" <no-reply@example.com>',
   Destination: { ToAddresses: ['ann@example.org'] },
@@ -90,9 +93,10 @@ const SES: Contract = {
     ['a tag with a space', { Tags: [{ Name: 'kind', Value: 'a code' }] }, 'InvalidParameterValue'],
     ['an unknown configuration set', { ConfigurationSetName: 'others' }, 'ConfigurationSetDoesNotExistException'],
   ],
+  needs: ['ses:SendEmail', ARN('ses', 'identity/no-reply@example.com'), 'AccessDenied'],
 };
 
-const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
+const TOPIC = ARN('sns', 'client-notifications');
 const TEXT = { PhoneNumber: '+447400123456', Message: 'Grüße & 123456 <x>' };
 const RECORDED_TEXT = { kind: 'sms', to: TEXT.PhoneNumber, text: TEXT.Message };
 const POPUP = { user_id: 'CLIENT01', kind: 'account_opened', language: 'fr', title: 'Compte', text: 'Ouvert' };
@@ -129,6 +133,7 @@ const SNS: Contract = {
     ['an origination number with letters', attribute('AWS.MM.SMS.OriginationNumber', 'EXAMPLE'), INVALID_TEXT],
     ['an empty attribute', attribute('AWS.MM.SMS.Other', ''), INVALID_TEXT],
   ],
+  needs: ['sns:Publish', TEXT.PhoneNumber, 'AuthorizationErrorException'],
 };
 
 const CALL = {
@@ -174,6 +179,7 @@ const VOICE: Contract = {
       validation('MAXIMUM_SIZE_EXCEEDED'),
     ],
   ],
+  needs: ['sms-voice:SendVoiceMessage', ARN('sms-voice', 'phone-number/+441234567890'), 'AccessDeniedException'],
 };
 
 const PHONE_NUMBER_ID = 'phone-number-id-0a1b2c3d4e5f60718293a4b5c6d7e8f9';
@@ -246,6 +252,11 @@ const SOCIAL: Contract = {
     ['a notice with parameters', template('registration_attempt', [bodyPart('1')]), 'InvalidParametersException'],
     ['an unknown number', { from: 'phone-number-id-1' }, 'ResourceNotFoundException'],
   ],
+  needs: [
+    'social-messaging:SendWhatsAppMessage',
+    ARN('social-messaging', PHONE_NUMBER_ID.replace('id-', 'id/')),
+    'AccessDeniedException',
+  ],
 };
 
 const EVENT = { Source: 'broker', DetailType: 'AccountOpened', Detail: '{"id":"o-1"}', EventBusName: 'events' };
@@ -289,11 +300,12 @@ const EVENTS: Contract = {
     ['a detail that is a list', { Detail: '[]' }, 'MalformedDetail'],
     ['11 entries', { entries: Array.from({ length: 11 }, () => EVENT) }, 'ValidationException'],
   ],
+  needs: ['events:PutEvents', ARN('events', 'event-bus/events'), 'AccessDeniedException'],
 };
 
 const CONTRACTS = [SES, SNS, VOICE, SOCIAL, EVENTS];
 
-describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, refuses }) => {
+describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, refuses, needs }) => {
   const recorded: unknown[] = [];
   let standIn: StandIn;
   beforeAll(async () => {
@@ -312,6 +324,19 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
   it.each(refuses)('refuses %s', async (_, change, error) => {
     const thrown = typeof error === 'string' ? { name: error } : error;
     await expect(send(clientSettings(standIn.url), change)).rejects.toMatchObject(thrown);
+    expect(recorded).toEqual([]);
+  });
+
+  // That every call of a function needs exactly the rights of the stack is shown by test/support/rights.
+  it('refuses a caller without the right, in its own words', async () => {
+    const callers = new Map([['local', { name: 'tester', rights: [] }]]);
+    const guarded = await start({ faults: new Faults(), record: (entry) => recorded.push(entry), callers });
+    onTestFinished(() => guarded.close());
+    const [action, resource, name] = needs;
+    const message =
+      `User: arn:aws:sts::000000000000:assumed-role/tester/tester is not authorized to perform: ${action} ` +
+      `on resource: ${resource} because no identity-based policy allows the ${action} action`;
+    await expect(send(clientSettings(guarded.url), {})).rejects.toMatchObject({ name, message });
     expect(recorded).toEqual([]);
   });
 
