@@ -29,13 +29,13 @@ export interface ServiceOptions {
   /** 0 (or nothing) picks a free one. */
   port?: number;
   /** Instead of the demo records. */
-  records?: CrmFile;
+  records?: CrmFile | undefined;
   /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
   environment?: Record<string, string>;
   /** A CRM on this machine that receives the events, instead of the stand-in. */
-  crmWebhook?: { url: string; key: string };
+  crmWebhook?: { url: string; key: string } | undefined;
   /** The key that messages to the broker's own provider are signed with. */
-  providerKey?: string;
+  providerKey?: string | undefined;
   /** Other origins whose pages may register people. */
   allowedOrigins?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */

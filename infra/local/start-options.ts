@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
-import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/record-errors.ts';
+import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import type { ServiceOptions } from './service.ts';
@@ -15,9 +15,34 @@ import type { ServiceOptions } from './service.ts';
 const SETTINGS = Object.keys(deploymentEntries)
   .filter((name) => !['crmWebhook', 'provider'].includes(name))
   .map(variableName);
-const DEFAULT_PORT = '3000';
 
-/** An error that the caller can fix; printed without a stack. */
+const PORT_MUST = 'must be a number from 0 to 65535';
+const RECEIVER = 'an https address, or http on this machine: http://127.0.0.1:4000/events';
+const receiver = v.pipe(v.string(), v.check(isReceiver, `must be ${RECEIVER}`));
+const isProvider = (url: string) => url === LOCAL_HOST || isReceiver(url);
+const provider = v.optional(v.pipe(v.string(), v.check(isProvider, `must be local, ${RECEIVER}`)));
+const signingKey = v.pipe(v.string(), v.check(isSigningKey, 'must be whsec_ and 24 bytes or more in base64'));
+
+/** The variables of a start that are no settings of a function. */
+const StartSchema = v.pipe(
+  v.object({
+    PORT: v.optional(v.pipe(v.number(PORT_MUST), v.integer(PORT_MUST), v.maxValue(65_535, PORT_MUST)), 3_000),
+    CRM_FILE: v.optional(v.string()),
+    CRM_WEBHOOK: v.optional(receiver),
+    CRM_WEBHOOK_SECRET: v.optional(signingKey),
+    PROVIDER_SMS: provider,
+    PROVIDER_CALL: provider,
+    PROVIDER_WHATSAPP: provider,
+    PROVIDER_SECRET: v.optional(signingKey),
+    ALLOWED_ORIGINS: allowedOrigins,
+  }),
+  v.forward(
+    v.check(({ CRM_WEBHOOK: url, CRM_WEBHOOK_SECRET: key }) => !url || key !== undefined, 'is required by CRM_WEBHOOK'),
+    ['CRM_WEBHOOK_SECRET'],
+  ),
+);
+
+/** An error in the file of records; printed without a stack. */
 class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -27,17 +52,23 @@ class UsageError extends Error {
  *
  * @throws an error that `explain` puts into words, if something is not valid
  */
-export async function startOptions(environment: NodeJS.ProcessEnv): Promise<ServiceOptions> {
-  const { CRM_FILE: crmFile } = environment;
+export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOptions> {
+  // An empty variable counts as absent.
+  const environment = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''));
+  const { values, errors } = parseSettings(StartSchema, environment);
+  if (values === undefined) throw new SettingsError(errors);
+  const { CRM_FILE: file, CRM_WEBHOOK: url, CRM_WEBHOOK_SECRET: key = '' } = values;
+  const providers = { sms: values.PROVIDER_SMS, call: values.PROVIDER_CALL, whatsapp: values.PROVIDER_WHATSAPP };
+  const hasProvider = Object.values(providers).some((one) => one !== undefined);
   // npm changes to the project's directory.
   const folder = (isNpmStart(environment) && environment.INIT_CWD) || '.';
   return {
-    port: parsePort(environment.PORT ?? DEFAULT_PORT),
-    environment: { ...readSettings(environment), ...readProvider(environment) },
-    ...crmWebhook(environment),
-    ...readProviderKey(environment),
-    allowedOrigins: parseOrigins(environment.ALLOWED_ORIGINS),
-    ...(crmFile ? { records: await readCrmFile(resolve(folder, crmFile)) } : {}),
+    port: values.PORT,
+    environment: { ...readSettings(environment), ...(hasProvider ? { PROVIDER: JSON.stringify(providers) } : {}) },
+    crmWebhook: url === undefined ? undefined : { url, key },
+    providerKey: values.PROVIDER_SECRET,
+    allowedOrigins: values.ALLOWED_ORIGINS,
+    records: file === undefined ? undefined : await readCrmFile(resolve(folder, file)),
   };
 }
 
@@ -48,16 +79,10 @@ export function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
 
 /** The message of a failed start. */
 export function explain(error: unknown): string {
-  if (error instanceof UsageError) return error.message;
-  if (error instanceof SettingsError) return error.message;
+  if (error instanceof UsageError || error instanceof SettingsError) return error.message;
   if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
   if (error instanceof Error && error.name === 'ConfigurationError') return `A setting is not valid: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-function parsePort(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw new UsageError('PORT must be a number from 0 to 65535.');
-  return Number(text);
 }
 
 function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
@@ -78,62 +103,17 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
   return settings;
 }
 
-/** The CRM that events are posted to; plain HTTP on this machine only. */
-function crmWebhook({
-  CRM_WEBHOOK: url,
-  CRM_WEBHOOK_SECRET: key,
-}: NodeJS.ProcessEnv): Pick<ServiceOptions, 'crmWebhook'> {
-  if (!url) return {};
-  if (!isReceiver(url))
-    throw new UsageError(
-      'CRM_WEBHOOK must be an https address, or http on this machine: http://127.0.0.1:4000/events.',
-    );
-  if (!isSigningKey(key))
-    throw new UsageError('CRM_WEBHOOK needs CRM_WEBHOOK_SECRET: whsec_ and 24 bytes or more in base64.');
-  return { crmWebhook: { url, key: key ?? '' } };
-}
-
-/** The providers of the broker by channel; `local` is the stand-in. */
-function readProvider(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const urls: Record<string, string> = {};
-  for (const channel of OTP_TYPES.filter(isPhoneChannel)) {
-    const name = `PROVIDER_${channel.toUpperCase()}`;
-    const url = environment[name];
-    if (!url) continue;
-    if (url !== 'local' && !isReceiver(url))
-      throw new UsageError(
-        `${name} must be local, an https address, or http on this machine: http://127.0.0.1:4001/sms.`,
-      );
-    urls[channel] = url;
-  }
-  return Object.keys(urls).length === 0 ? {} : { PROVIDER: JSON.stringify(urls) };
-}
-
-function readProviderKey({ PROVIDER_SECRET: key }: NodeJS.ProcessEnv): Pick<ServiceOptions, 'providerKey'> {
-  if (!key) return {};
-  if (!isSigningKey(key)) throw new UsageError('PROVIDER_SECRET must be whsec_ and 24 bytes or more in base64.');
-  return { providerKey: key };
-}
-
 /** Whether this is an address of a system of the broker; plain HTTP on this machine only. */
 function isReceiver(url: string): boolean {
   return /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url) && URL.canParse(url);
 }
 
-function isSigningKey(key: string | undefined): boolean {
+function isSigningKey(key: string): boolean {
   try {
     return parseSigningSecret(JSON.stringify({ current: key })).length === 1;
   } catch {
     return false;
   }
-}
-
-/** A setting that the functions do not get. */
-function parseOrigins(given: string | undefined): string[] {
-  const { values, errors } = parseSettings(v.object({ allowedOrigins }), { allowedOrigins: given });
-  if (values === undefined)
-    throw new UsageError(`A setting is not valid: ${errors.join('; ').replace(/^\w+/, 'ALLOWED_ORIGINS')}`);
-  return values.allowedOrigins;
 }
 
 async function readCrmFile(path: string): Promise<CrmFile> {

@@ -129,17 +129,17 @@ describe('npm start', () => {
   it.each<[environment: Record<string, string>, sentence: string]>([
     ...['http', '-1', '70000', '3000.5'].map((PORT): [Record<string, string>, string] => [
       { PORT },
-      'PORT must be a number from 0 to 65535.',
+      'PORT: must be a number from 0 to 65535',
     ]),
-    [{ CRM_WEBHOOK: 'http://crm.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK must be an https address'],
-    [{ CRM_WEBHOOK: 'http://127.0.0.1.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK must be an https'],
-    [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook' }, 'CRM_WEBHOOK needs CRM_WEBHOOK_SECRET'],
-    [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook', CRM_WEBHOOK_SECRET: 'x' }, 'CRM_WEBHOOK needs CRM_WEBHOOK_SECRET'],
-    [{ PROVIDER_SMS: 'http://sms.acme.example/' }, 'PROVIDER_SMS must be local, an https address, or http on this'],
-    [{ PROVIDER_SMS: 'local', PROVIDER_SECRET: 'short' }, 'PROVIDER_SECRET must be whsec_'],
+    [{ CRM_WEBHOOK: 'http://crm.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK: must be an https address'],
+    [{ CRM_WEBHOOK: 'http://127.0.0.1.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK: must be an https'],
+    [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook' }, 'CRM_WEBHOOK_SECRET: is required by CRM_WEBHOOK'],
+    [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook', CRM_WEBHOOK_SECRET: 'x' }, 'CRM_WEBHOOK_SECRET: must be whsec_'],
+    [{ PROVIDER_SMS: 'http://sms.acme.example/' }, 'PROVIDER_SMS: must be local, an https address, or http'],
+    [{ PROVIDER_SMS: 'local', PROVIDER_SECRET: 'short' }, 'PROVIDER_SECRET: must be whsec_'],
     [
       { ALLOWED_ORIGINS: 'https://www.acme.example/page' },
-      'A setting is not valid: ALLOWED_ORIGINS: must be origins such as https://www.acme.example',
+      'ALLOWED_ORIGINS: must be origins such as https://www.acme.example',
     ],
   ])('refuses %j', async (environment, sentence) => {
     expect(await failedStart(environment)).toContain(sentence);
