@@ -33,7 +33,7 @@ export type LocalAws = Awaited<ReturnType<typeof startAws>>;
 export async function startAws(settings: Readonly<Record<string, string>>, secretValues: Map<string, string>) {
   const { email, call, whatsapp: linked } = registrationConfig(settings);
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
-  bus.rule((event) => deliveries.send(event));
+  bus.target = (event) => deliveries.send(event);
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, serviceFaults(name)])) as Record<ServiceName, Faults>;
   const { administrator, callers, findAccessKey } = await identities(settings);

@@ -65,9 +65,9 @@ export interface IncomingCall {
   parameters?: Readonly<Record<string, string>>;
 }
 
-/** The faults waiting at one target; each call takes its turn. */
+/** The fault that waits at a target, for its next calls. */
 export class Faults {
-  #waiting: (Fault & { after: number })[] = [];
+  #waiting: (Fault & { after: number }) | undefined;
   /** Starts at the time (epoch ms), so that a restarted service has a higher one. */
   #version = Date.now();
   readonly kinds: readonly FaultKind[];
@@ -85,23 +85,23 @@ export class Faults {
   /** Awaited before a call is processed: a test may inspect or delay it. */
   onCall: (call: IncomingCall) => Promise<void> | undefined = () => undefined;
 
-  /** Called when faults were set or cleared: `down` must close its port before the next call comes. */
+  /** Called when a fault was set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};
 
-  /** Grows with every change of the waiting faults, also by calls. So the newer of two states is known. */
+  /** Grows with every change of the waiting fault, also by calls. So the newer of two states is known. */
   get version(): number {
     return this.#version;
   }
 
   set(fault: Fault): void {
-    this.#replace(fault.times === 0 ? [] : [{ ...fault, after: fault.after ?? 0 }]);
+    this.#replace({ ...fault, after: fault.after ?? 0 });
   }
 
   clear(): void {
-    this.#replace([]);
+    this.#replace(undefined);
   }
 
-  #replace(waiting: (Fault & { after: number })[]): void {
+  #replace(waiting: (Fault & { after: number }) | undefined): void {
     this.#waiting = waiting;
     this.#version += 1;
     this.onChange();
@@ -109,17 +109,18 @@ export class Faults {
 
   /** The fault that the next command will have; counts nothing. */
   peek(): Fault | undefined {
-    const [fault] = this.#waiting;
-    return fault === undefined || fault.step !== undefined || fault.after > 0 ? undefined : { ...fault };
+    const [fault] = this.list();
+    return fault?.step !== undefined || fault?.after ? undefined : fault;
   }
 
+  /** The waiting fault, if there is one. */
   list(): Fault[] {
-    return this.#waiting.map((fault) => ({ ...fault }));
+    return this.#waiting === undefined ? [] : [{ ...this.#waiting }];
   }
 
   /** The fault of this call, if it has one; counts the call. Default: a command. */
   next(step?: FaultStep): Fault | undefined {
-    const [fault] = this.#waiting;
+    const fault = this.#waiting;
     if (fault === undefined || fault.step !== step) return undefined;
     this.#version += 1;
     if (fault.after > 0) {
@@ -127,7 +128,7 @@ export class Faults {
       return undefined;
     }
     fault.times -= 1;
-    if (fault.times <= 0) this.#waiting.shift();
+    if (fault.times <= 0) this.#waiting = undefined;
     return { ...fault };
   }
 }

@@ -18,22 +18,30 @@ export interface SentMessage extends OutboxEntry {
   at: string;
 }
 
-/** The messages that were sent through the stand-ins, oldest first. */
-export class Outbox {
-  #messages: SentMessage[] = [];
+/** What has happened so far, oldest first. */
+class History<T> {
+  #entries: T[] = [];
+
+  protected add(entry: T): void {
+    this.#entries.push(entry);
+  }
+
+  list(): readonly T[] {
+    return this.#entries;
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+}
+
+/** The messages that were sent through the stand-ins. */
+export class Outbox extends History<SentMessage> {
   #count = 0;
 
   record(entry: OutboxEntry): void {
     this.#count += 1;
-    this.#messages.push({ id: String(this.#count), at: new Date().toISOString(), ...entry });
-  }
-
-  list(): readonly SentMessage[] {
-    return this.#messages;
-  }
-
-  clear(): void {
-    this.#messages = [];
+    this.add({ id: String(this.#count), at: new Date().toISOString(), ...entry });
   }
 }
 
@@ -51,29 +59,14 @@ export interface BusEvent {
   detail: Record<string, unknown>;
 }
 
-type Target = (event: BusEvent) => void;
-
-/** The event bus of the local service: its events, oldest first, and its targets. */
-export class Bus {
-  #events: BusEvent[] = [];
-  readonly #targets: Target[] = [];
-
-  /** Adds a target for every further event. */
-  rule(target: Target): void {
-    this.#targets.push(target);
-  }
+/** The event bus of the local service. */
+export class Bus extends History<BusEvent> {
+  /** The target of its rule. */
+  target: (event: BusEvent) => void = () => {};
 
   deliver(event: BusEvent): void {
-    this.#events.push(event);
-    for (const target of this.#targets) target(event);
-  }
-
-  list(): readonly BusEvent[] {
-    return this.#events;
-  }
-
-  clear(): void {
-    this.#events = [];
+    this.add(event);
+    this.target(event);
   }
 }
 
