@@ -94,7 +94,7 @@ export class Faults {
   }
 
   set(fault: Fault): void {
-    this.#replace({ ...fault, after: fault.after ?? 0 });
+    this.#replace(fault.times === 0 ? undefined : { ...fault, after: fault.after ?? 0 });
   }
 
   clear(): void {

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { type Fault, Faults, PLATFORM_FAULT_KINDS } from '../faults.ts';
+import { type Fault, Faults, type IncomingCall, PLATFORM_FAULT_KINDS } from '../faults.ts';
 import { downtime, listen } from '../listen.ts';
 
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
@@ -135,7 +135,7 @@ export abstract class SimulatedPlatform extends AccountStore {
   port = 0;
   commands = 0;
   protected readonly sockets = new Set<Socket>();
-  protected down: ReturnType<typeof downtime> | undefined;
+  #down: ReturnType<typeof downtime> | undefined;
   readonly #listener: Server;
   readonly #closing = new AbortController();
 
@@ -155,11 +155,11 @@ export abstract class SimulatedPlatform extends AccountStore {
   /** @param port 0: a free one */
   async listen(port = 0): Promise<void> {
     this.port = await listen(this.#listener, port);
-    this.down = downtime(this.#listener, this.faults);
+    this.#down = downtime(this.#listener, this.faults);
   }
 
   async close(): Promise<void> {
-    this.down?.stop();
+    this.#down?.stop();
     this.#closing.abort();
     await new Promise<void>((resolve) => {
       this.#listener.close(() => resolve());
@@ -205,10 +205,16 @@ export abstract class SimulatedPlatform extends AccountStore {
     }
   }
 
-  /** The fault of a command. A lost reply and a late execution wait for a command that changes something. */
-  protected nextFault(changesSomething: boolean): Fault | undefined {
+  /**
+   * Counts a command, and returns its fault. A lost reply and a late execution wait for one that changes something.
+   */
+  protected async nextFault(call: Omit<IncomingCall, 'fault'>, changesSomething: boolean): Promise<Fault | undefined> {
+    this.commands += 1;
     const { kind } = this.faults.peek() ?? {};
     const waits = (kind === 'reply_lost' || kind === 'late') && !changesSomething;
-    return waits ? undefined : this.faults.next();
+    const fault = waits ? undefined : this.faults.next();
+    this.#down?.check();
+    await this.faults.onCall({ ...call, fault });
+    return fault;
   }
 }

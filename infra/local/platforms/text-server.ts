@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import iconv from 'iconv-lite';
 import type { Fault } from '../faults.ts';
 import {
-  type AccountStore,
   type SimulatedGroup,
   SimulatedPlatform,
   type SimulatedServer,
@@ -50,70 +49,6 @@ export async function startTextServer(options: TextServerOptions): Promise<Simul
   return server;
 }
 
-class SimulatedTextServer extends SimulatedPlatform {
-  readonly #options: TextServerOptions;
-  readonly #commands: TextAccounts;
-
-  constructor(options: TextServerOptions) {
-    super(100_001);
-    this.#options = options;
-    this.#commands = new TextAccounts(options, this);
-  }
-
-  /** Reads one line and ignores the rest. */
-  protected override accept(socket: Socket): void {
-    let received = '';
-    const onData = (bytes: Buffer) => {
-      received += bytes.toString('latin1');
-      const length = received.indexOf('\n');
-      if (length === -1 && received.length <= MAX_LINE) return;
-      socket.off('data', onData).resume();
-      if (length === -1 || length > MAX_LINE) socket.end();
-      else this.#serve(socket, received.slice(0, length).replace(/\r$/, '')).catch(() => socket.destroy());
-    };
-    socket.on('data', onData);
-  }
-
-  async #serve(socket: Socket, line: string): Promise<void> {
-    this.commands += 1;
-    const fault = this.nextFault(line.startsWith('WNEWACCOUNT'));
-    this.down?.check();
-    await this.faults.onCall({ name: line.split(' ', 1)[0] ?? '', fault });
-    await this.perform<Reply>(fault, {
-      execute: () => this.#commands.work(line),
-      refusal: (one) => this.#refusal(one),
-      answer: (reply) => this.#answer(socket, reply),
-      garbage: () => this.#send(socket, GARBAGE),
-      end: (ending) => (ending === 'dropped' || ending === 'reset' ? socket.resetAndDestroy() : socket.end()),
-    });
-  }
-
-  #unlisted(): Reply {
-    return this.#options.dialect === 'interface-gateway' ? ['ERROR', 'illegal IP'] : 'closes';
-  }
-
-  #refusal({ kind, code = 0 }: Fault): Reply {
-    if (kind === 'refused') return this.#unlisted();
-    return ['ERROR', RETURN_CODES[kind === 'throttled' ? 12 : code] ?? 'account create failed'];
-  }
-
-  async #answer(socket: Socket, reply: Reply): Promise<void> {
-    // The gateway's answer has no line end.
-    const end = this.#options.dialect === 'interface-gateway' ? 'end' : 'end\r\n';
-    if (reply === 'closes') socket.end();
-    else if (reply !== 'silent') await this.#send(socket, reply.map((line) => `${line}\r\n`).join('') + end);
-  }
-
-  async #send(socket: Socket, text: string): Promise<void> {
-    const { packetBytes = 1 } = this.#options;
-    for (let at = 0; at < text.length && socket.writable; at += packetBytes) {
-      socket.write(text.slice(at, at + packetBytes), 'latin1');
-      await nextTurn();
-    }
-    socket.end();
-  }
-}
-
 export interface TextServerOptions {
   dialect: 'web-registration' | 'interface-gateway';
   /** 0 or absent: a free one. */
@@ -158,25 +93,73 @@ const KEYS = new Set([
 const MAX_LOGIN = 2_147_483_647;
 const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
 
-/**
- * The commands of both dialects, read as the real servers read them: a parameter is the first `KEY=` anywhere in the
- * line, its value runs to the next `|`, more than fits is cut, and nothing of it is checked.
- */
-class TextAccounts {
+class SimulatedTextServer extends SimulatedPlatform {
   readonly #options: TextServerOptions;
-  readonly #codePage: string;
-  readonly #accounts: AccountStore;
   /** When an `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
 
-  constructor(options: TextServerOptions, accounts: AccountStore) {
+  constructor(options: TextServerOptions) {
+    super(100_001);
     this.#options = options;
-    this.#codePage = options.codePage ?? 'windows-1252';
-    this.#accounts = accounts;
   }
 
-  /** @param line one line as it came, a character for each byte */
-  work(line: string): Reply {
+  /** Reads one line and ignores the rest. */
+  protected override accept(socket: Socket): void {
+    let received = '';
+    const onData = (bytes: Buffer) => {
+      received += bytes.toString('latin1');
+      const length = received.indexOf('\n');
+      if (length === -1 && received.length <= MAX_LINE) return;
+      socket.off('data', onData).resume();
+      if (length === -1 || length > MAX_LINE) socket.end();
+      else this.#serve(socket, received.slice(0, length).replace(/\r$/, '')).catch(() => socket.destroy());
+    };
+    socket.on('data', onData);
+  }
+
+  async #serve(socket: Socket, line: string): Promise<void> {
+    const fault = await this.nextFault({ name: line.split(' ', 1)[0] ?? '' }, line.startsWith('WNEWACCOUNT'));
+    await this.perform<Reply>(fault, {
+      execute: () => this.#execute(line),
+      refusal: (one) => this.#refusal(one),
+      answer: (reply) => this.#answer(socket, reply),
+      garbage: () => this.#send(socket, GARBAGE),
+      end: (ending) => (ending === 'dropped' || ending === 'reset' ? socket.resetAndDestroy() : socket.end()),
+    });
+  }
+
+  #unlisted(): Reply {
+    return this.#options.dialect === 'interface-gateway' ? ['ERROR', 'illegal IP'] : 'closes';
+  }
+
+  #refusal({ kind, code = 0 }: Fault): Reply {
+    if (kind === 'refused') return this.#unlisted();
+    return ['ERROR', RETURN_CODES[kind === 'throttled' ? 12 : code] ?? 'account create failed'];
+  }
+
+  async #answer(socket: Socket, reply: Reply): Promise<void> {
+    // The gateway's answer has no line end.
+    const end = this.#options.dialect === 'interface-gateway' ? 'end' : 'end\r\n';
+    if (reply === 'closes') socket.end();
+    else if (reply !== 'silent') await this.#send(socket, reply.map((line) => `${line}\r\n`).join('') + end);
+  }
+
+  async #send(socket: Socket, text: string): Promise<void> {
+    const { packetBytes = 1 } = this.#options;
+    for (let at = 0; at < text.length && socket.writable; at += packetBytes) {
+      socket.write(text.slice(at, at + packetBytes), 'latin1');
+      await nextTurn();
+    }
+    socket.end();
+  }
+
+  /**
+   * Executes a command of either dialect, read as the real servers read it: a parameter is the first `KEY=` anywhere in
+   * the line, its value runs to the next `|`, more than fits is cut, and nothing of it is checked.
+   *
+   * @param line one line as it came, a character for each byte
+   */
+  #execute(line: string): Reply {
     // To the server's language a text ends with its first NUL.
     const [command = ''] = line.slice(line.startsWith('W') ? 1 : 0).split('\0');
     if (command.startsWith('NEWACCOUNT') && !hasKnownKeys(command)) return error('invalid data');
@@ -251,11 +234,11 @@ class TextAccounts {
 
   #add(account: StoredAccount): string[] {
     if (account.login > MAX_LOGIN || this.#exists(account.login)) return error('account create failed');
-    return ['OK', `LOGIN=${this.#accounts.add(account)}`];
+    return ['OK', `LOGIN=${this.add(account)}`];
   }
 
   #exists(login: number): boolean {
-    return this.#accounts.find(login) !== undefined;
+    return this.find(login) !== undefined;
   }
 
   #checkAccount(command: string): Reply {
@@ -268,12 +251,12 @@ class TextAccounts {
     const [login, password] = [find(command, 'LOGIN='), find(command, 'PASSWORD=')];
     if (login === undefined || password === undefined)
       return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
-    const right = this.#accounts.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
+    const right = this.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
     return right ? ['OK', 'password is right'] : error('password is wrong');
   }
 
   #decode(bytes: string, size: number): string {
-    return iconv.decode(Buffer.from(cut(bytes, size) ?? '', 'latin1'), this.#codePage);
+    return iconv.decode(Buffer.from(cut(bytes, size) ?? '', 'latin1'), this.#options.codePage ?? 'windows-1252');
   }
 }
 

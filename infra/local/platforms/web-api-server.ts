@@ -8,11 +8,13 @@ import { refuseForeign } from '../listen.ts';
 import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import { type Reply, readParameters, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
 
-export interface WebApiServerOptions extends WebApiAccountsOptions, SessionOptions {
+export interface WebApiServerOptions extends WebApiAccountsOptions {
   /** 0 or absent: a free one. */
   port?: number;
   /** Paths that the manager may not use: 403, logged in or not. */
   forbiddenPaths?: string[];
+  /** The idle timeout of a session, in milliseconds. */
+  idleMs?: number;
   /** Default: a self-signed one for localhost. */
   certificate?: Certificate;
 }
@@ -46,13 +48,26 @@ export async function startWebApiServer(options: WebApiServerOptions): Promise<W
   return server;
 }
 
+interface Session {
+  state: 'new' | 'started' | 'open';
+  serverRandom: string;
+  /** A request is being worked on. */
+  busy: boolean;
+}
+
+const LOWEST_VERSION = 484;
+/** How long a connection may take to log in, in milliseconds. */
+const LOGIN_MS = 10_000;
+
 class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   readonly ca: string;
   readonly fingerprint: string;
+  sessions = 0;
   readonly #options: WebApiServerOptions;
   readonly #commands: WebApiAccounts;
-  readonly #sessions: WebApiSessions;
+  readonly #passwordHash: Buffer;
   readonly #https: HttpsServer;
+  readonly #connections = new Map<Socket, Session>();
 
   constructor(options: WebApiServerOptions, { key, cert, fingerprint }: Certificate) {
     super(options.firstLogin ?? 1_000_001);
@@ -60,14 +75,18 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     this.fingerprint = fingerprint;
     this.#options = options;
     this.#commands = new WebApiAccounts(options, this);
-    this.#sessions = new WebApiSessions(options);
+    this.#passwordHash = md5(md5(Buffer.from(options.manager.password, 'utf16le')), Buffer.from('WebAPI'));
     const listener = refuseForeign((request, response) => {
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
     // The sessions have their own idle timeout; Node's would end one after five seconds.
     this.#https = createServer({ key, cert, keepAliveTimeout: 0, noDelay: true }, listener);
-    this.#https.on('secureConnection', (socket: Socket) => this.#sessions.add(socket));
+    this.#https.on('secureConnection', (socket: Socket) => this.#add(socket));
     this.#https.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.#https.on('timeout', (socket: Socket) => {
+      // A running command does not count as idle.
+      if (this.#connections.get(socket)?.busy !== true) socket.destroy();
+    });
   }
 
   override async listen(port?: number): Promise<void> {
@@ -75,16 +94,13 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const { onChange } = this.faults;
     this.faults.onChange = () => {
       onChange();
-      if (this.faults.peek()?.kind === 'down') this.#sessions.endIdle();
+      if (this.faults.peek()?.kind !== 'down') return;
+      for (const [socket, { busy }] of this.#connections) if (!busy) socket.destroy();
     };
   }
 
-  get sessions(): number {
-    return this.#sessions.opened;
-  }
-
   forgetSessions(): void {
-    this.#sessions.forget();
+    for (const session of this.#connections.values()) session.state = 'new';
   }
 
   /** A fault of the step `tls` happens before the server of HTTPS gets the connection. */
@@ -111,17 +127,28 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     if (!socket.destroyed) this.#https.emit('connection', socket);
   }
 
+  /** Each connection is a session, which ends with it. */
+  #add(socket: Socket): void {
+    this.#connections.set(socket, { state: 'new', serverRandom: '', busy: false });
+    socket
+      .setTimeout(LOGIN_MS)
+      .on('error', () => {})
+      .on('close', () => this.#connections.delete(socket));
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const session = this.#sessions.of(request.socket);
-    if (session === undefined) return void request.socket.destroy();
+    const { socket } = request;
+    const session = this.#connections.get(socket);
+    if (session === undefined) return void socket.destroy();
     session.busy = true;
     response.on('close', () => {
       session.busy = false;
     });
     const { path, parameters, query } = await readParameters(request);
-    this.#sessions.touch(session);
-    if (path === '/api/auth/start' || path === '/api/auth/answer') {
-      return this.#authenticate(path, session, query, response);
+    const [, step] = /^\/api\/auth\/(start|answer)$/.exec(path) ?? [];
+    if (step !== undefined) {
+      const execute = () => (step === 'start' ? this.#start(session, query) : this.#finish(socket, session, query));
+      return this.#work(this.faults.next('authentication'), execute, socket, response);
     }
     if (session.state !== 'open' || this.#options.forbiddenPaths?.includes(path)) {
       return this.#answer(response, undefined);
@@ -129,17 +156,35 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     if (path === '/api/quit') response.shouldKeepAlive = false;
     if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
 
-    this.commands += 1;
-    const fault = this.nextFault(ACTING.includes(path));
-    this.down?.check();
-    await this.faults.onCall({ name: path, fault, parameters });
-    await this.#work(fault, () => this.#commands.work(path, parameters), session.socket, response);
+    const fault = await this.nextFault({ name: path, parameters }, ACTING.includes(path));
+    await this.#work(fault, () => this.#commands.work(path, parameters), socket, response);
   }
 
-  #authenticate(path: string, session: Session, query: URLSearchParams, response: ServerResponse): Promise<void> {
-    const step = path === '/api/auth/start' ? 'start' : 'finish';
-    const execute = () => this.#sessions[step](session, query);
-    return this.#work(this.faults.next('authentication'), execute, session.socket, response);
+  /** `auth/start` */
+  #start(session: Session, query: URLSearchParams): Reply {
+    if (Number(query.get('version')) < LOWEST_VERSION) return reply(1010);
+    if (query.get('type') !== 'manager') return reply(1017);
+    if (Number(query.get('login')) !== this.#options.manager.login) return reply(1001);
+    session.state = 'started';
+    session.serverRandom = randomBytes(16).toString('hex');
+    return reply(0, { version_access: '4150', srv_rand: session.serverRandom });
+  }
+
+  /** `auth/answer`; @returns undefined for a wrong proof, which is answered with 403 */
+  #finish(socket: Socket, session: Session, query: URLSearchParams): Reply | undefined {
+    const proof = query.get('srv_rand_answer')?.toLowerCase();
+    const started = session.state === 'started';
+    session.state = 'new';
+    if (!started || proof !== this.#randomAnswer(session.serverRandom)) return undefined;
+    session.state = 'open';
+    this.sessions += 1;
+    socket.setTimeout(this.#options.idleMs ?? 180_000);
+    const cli_rand_answer = this.#randomAnswer(query.get('cli_rand') ?? '');
+    return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
+  }
+
+  #randomAnswer(random: string): string {
+    return md5(this.#passwordHash, Buffer.from(random, 'hex')).toString('hex');
   }
 
   #work(
@@ -183,112 +228,8 @@ function refusal({ kind, step, code = 2 }: Fault): Reply | undefined {
   return step === undefined ? reply(8) : undefined;
 }
 
-interface SessionOptions extends Pick<WebApiAccountsOptions, 'manager'> {
-  /** The idle timeout of a session, in milliseconds. */
-  idleMs?: number;
-}
-
-interface Session {
-  readonly socket: Socket;
-  state: 'new' | 'started' | 'open';
-  serverRandom: string;
-  timer: NodeJS.Timeout | undefined;
-  /** A request is being worked on. */
-  busy: boolean;
-}
-
-const LOWEST_VERSION = 484;
-/** How long a connection may take to log in, in milliseconds. */
-const LOGIN_MS = 10_000;
-
-/**
- * The sessions of a simulated tp5 server: each is a connection, and ends with it. The proofs of both sides are
- * computed.
- */
-class WebApiSessions {
-  /** How many were opened so far. */
-  opened = 0;
-  readonly #manager: SessionOptions['manager'];
-  readonly #passwordHash: Buffer;
-  readonly #idleMs: number;
-  readonly #sessions = new Map<Socket, Session>();
-
-  constructor({ manager, idleMs = 180_000 }: SessionOptions) {
-    this.#manager = manager;
-    this.#passwordHash = md5(md5(Buffer.from(manager.password, 'utf16le')), Buffer.from('WebAPI'));
-    this.#idleMs = idleMs;
-  }
-
-  add(socket: Socket): void {
-    const session: Session = { socket, state: 'new', serverRandom: '', timer: undefined, busy: false };
-    this.#sessions.set(socket, session);
-    this.touch(session);
-    socket
-      .on('error', () => {})
-      .on('close', () => {
-        clearTimeout(session.timer);
-        this.#sessions.delete(socket);
-      });
-  }
-
-  of(socket: Socket): Session | undefined {
-    return this.#sessions.get(socket);
-  }
-
-  /** Begins the idle timeout again, which a session has once it is open. A running command does not count as idle. */
-  touch(session: Session): void {
-    clearTimeout(session.timer);
-    session.timer = setTimeout(
-      () => {
-        if (session.busy) this.touch(session);
-        else session.socket.destroy();
-      },
-      session.state === 'open' ? this.#idleMs : LOGIN_MS,
-    ).unref();
-  }
-
-  /** `auth/start` */
-  start(session: Session, query: URLSearchParams): Reply {
-    if (Number(query.get('version')) < LOWEST_VERSION) return reply(1010);
-    if (query.get('type') !== 'manager') return reply(1017);
-    if (Number(query.get('login')) !== this.#manager.login) return reply(1001);
-    session.state = 'started';
-    session.serverRandom = randomBytes(16).toString('hex');
-    return reply(0, { version_access: '4150', srv_rand: session.serverRandom });
-  }
-
-  /** `auth/answer`; @returns undefined for a wrong proof, which is answered with 403 */
-  finish(session: Session, query: URLSearchParams): Reply | undefined {
-    const proof = query.get('srv_rand_answer')?.toLowerCase();
-    const started = session.state === 'started';
-    session.state = 'new';
-    if (!started || proof !== this.#randomAnswer(session.serverRandom)) return undefined;
-    session.state = 'open';
-    this.opened += 1;
-    this.touch(session);
-    const cli_rand_answer = this.#randomAnswer(query.get('cli_rand') ?? '');
-    return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
-  }
-
-  /** Forgets every session, but keeps the connections. */
-  forget(): void {
-    for (const session of this.#sessions.values()) session.state = 'new';
-  }
-
-  /** Ends the connections on which nothing is being worked on. */
-  endIdle(): void {
-    for (const { busy, socket } of this.#sessions.values()) if (!busy) socket.destroy();
-  }
-
-  #randomAnswer(random: string): string {
-    return md5(this.#passwordHash, Buffer.from(random, 'hex')).toString('hex');
-  }
-}
-
 function md5(...texts: Buffer[]): Buffer {
-  const digest = createHash('md5');
-  for (const text of texts) digest.update(text);
-  return digest.digest();
+  return createHash('md5').update(Buffer.concat(texts)).digest();
 }
 
 export interface Certificate {
