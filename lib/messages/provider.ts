@@ -73,17 +73,13 @@ async function post(
 ): Promise<void> {
   if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
   const end = within(SEND_MS, signal);
-  const signing = await keys(end).catch((error: unknown) => {
-    throw new DeliveryFailure('misconfigured', 'NoSigningKey', error);
-  });
-  const socket = await connect(url, within(CONNECT_MS, end)).catch((error: unknown) => {
-    throw new DeliveryFailure('retryable', errorCode(error), error);
-  });
-  const status = await exchange(socket, url, body, signWebhook(signing, { id, body, now: Date.now() }), end).catch(
-    (error: unknown) => {
-      throw new DeliveryFailure('unknown_outcome', errorCode(error), error);
-    },
-  );
+  const failWith = (kind: DeliveryFailureKind, reason?: string) => (error: unknown) => {
+    throw new DeliveryFailure(kind, reason ?? errorCode(error), error);
+  };
+  const signing = await keys(end).catch(failWith('misconfigured', 'NoSigningKey'));
+  const socket = await connect(url, within(CONNECT_MS, end)).catch(failWith('retryable'));
+  const headers = signWebhook(signing, { id, body, now: Date.now() });
+  const status = await exchange(socket, url, body, headers, end).catch(failWith('unknown_outcome'));
   if (status < 200 || status > 299) throw new DeliveryFailure(kindByStatus(status), `Http${status}`);
 }
 

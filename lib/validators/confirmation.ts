@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { INVALID_PHONE } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
-import { type Channel, isPhoneChannel, OTP_TYPES } from './otp-types.ts';
+import { isPhoneChannel, OTP_TYPES } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, parsedPhone } from './phone.ts';
 import { closedObject, described, isObject, issuePath, listViolations, rule } from './primitives.ts';
@@ -34,25 +34,17 @@ export const ConfirmationBodySchema = v.variant('otp_type', [
   }),
 ]);
 
-export interface ConfirmationRequest {
-  channel: Channel;
-  /** The address in its look-up form, or the number in E.164. */
-  address: string;
-  code: string;
-  password: string;
-}
-
 /** A confirmation, with its address as the index of registrations has it. All violations are listed at once. */
 export const ConfirmationRequestSchema = v.pipeAsync(
   v.pipe(ConfirmationBodySchema, v.rawCheck(checkSharedFields)),
   v.rawCheckAsync(checkPhone),
-  v.transformAsync(async ({ otp_type: channel, code, password, ...body }): Promise<ConfirmationRequest> => {
-    if ('email' in body) return { channel, address: emailKey(body.email), code, password };
-    const parsed = await parsedPhone(body.phone);
-    if (parsed === undefined) throw new TypeError('The rules let no such phone pass.');
-    return { channel, address: parsed.e164, code, password };
+  v.transformAsync(async ({ otp_type: channel, code, password, ...body }) => {
+    const address = 'email' in body ? emailKey(body.email) : (await parsedPhone(body.phone))?.e164;
+    if (address === undefined) throw new TypeError('The rules let no such phone pass.');
+    return { channel, address, code, password };
   }),
 );
+export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequestSchema>;
 
 type BodyContext = v.RawCheckContext<v.InferOutput<typeof ConfirmationBodySchema>>;
 

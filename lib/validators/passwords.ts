@@ -41,16 +41,7 @@ export const CHARACTER_CLASSES = {
 } as const;
 type CharacterClass = keyof typeof CHARACTER_CLASSES;
 
-interface PasswordRules {
-  min: number;
-  max: number;
-  /** A password needs at least `atLeast` of these classes. */
-  classes: readonly CharacterClass[];
-  atLeast: number;
-  detail: string;
-}
-
-/** The password rules of both platform versions (specification, 2.3). */
+/** The password rules of both platform versions (specification, 2.3). A password needs `atLeast` of the classes. */
 export const PASSWORD_RULES = {
   tp5: {
     min: 8,
@@ -66,18 +57,18 @@ export const PASSWORD_RULES = {
     atLeast: 2,
     detail: 'must hold at least two of: lowercase letters, uppercase letters, digits',
   },
-} as const satisfies Record<string, PasswordRules>;
+} as const;
 
 /** True if a password of any length has the kinds of characters that the version asks for. */
 export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
-  const { classes, atLeast }: PasswordRules = PASSWORD_RULES[version];
+  const { classes, atLeast } = PASSWORD_RULES[version];
   const holds = (name: CharacterClass) => [...CHARACTER_CLASSES[name]].some((one) => password.includes(one));
   return classes.filter(holds).length >= atLeast;
 }
 
 /** A master or investor password of a trading account. */
 export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
-  const { min, max, detail }: PasswordRules = PASSWORD_RULES[version];
+  const { min, max, detail } = PASSWORD_RULES[version];
   return v.pipe(
     v.string(),
     v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
