@@ -44,7 +44,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/records\//,
     `lib/records/ lib/once.ts node: valibot file-type lib/validators/ lib/secrets/ lib/problem.ts lib/deadline.ts lib/telemetry.ts
-      lib/aws/dynamodb.ts lib/aws/failure.ts lib/aws/s3.ts lib/aws/eventbridge.ts`,
+      lib/failure.ts lib/aws/dynamodb.ts lib/aws/failure.ts lib/aws/s3.ts lib/aws/eventbridge.ts`,
   ],
   [
     /^lib\/limits\//,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type * as v from 'valibot';
 import type { NewObject, ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
+import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
@@ -19,11 +20,6 @@ export type Documents = ReturnType<typeof s3Documents>;
 
 /** How long a link is valid, in seconds; less if the signing credentials expire earlier. */
 const LINK_SECONDS = 60 * 60;
-
-/** A scan has not ended yet. */
-class VerdictMissing extends Error {
-  override readonly name = 'VerdictMissing';
-}
 
 interface DocumentOptions {
   /** True: documents have a tag, and expire after a day unless they are kept. */
@@ -98,7 +94,7 @@ export function s3Documents(
 
     /**
      * Links to stored documents. If they are scanned, only those that the scan found clean get a link.
-     * @throws AwsFailure, or VerdictMissing if a document is not scanned yet
+     * @throws AwsFailure, or a Failure if a scan has not ended yet
      */
     async link(documents: readonly StoredDocument[], signal: AbortSignal): Promise<LinkedDocument[]> {
       if (documents.length === 0) return [];
@@ -107,7 +103,7 @@ export function s3Documents(
         documents.map(async (document) => {
           if (!scanned) return { ...document, url: await store.link(document.key, LINK_SECONDS) };
           const { [SCAN_TAG]: verdict } = await store.tags(document.key, signal);
-          if (verdict === undefined) throw new VerdictMissing();
+          if (verdict === undefined) throw new Failure('VerdictMissing');
           if (verdict !== CLEAN_VERDICT) return { ...document, verdict };
           return { ...document, verdict, url: await store.link(document.key, LINK_SECONDS) };
         }),

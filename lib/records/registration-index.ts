@@ -25,6 +25,7 @@ interface Address {
   otp_type: Channel;
   address: string;
 }
+type Indexed = Address & { registration_id: string };
 
 /** A code is valid for ten minutes, and its confirmation may be repeated for 24 hours. */
 const KEPT_MS = 25 * 60 * 60_000;
@@ -61,23 +62,24 @@ export function dynamoRegistrationIndex(table: Table, now: () => number) {
   return {
     list,
 
-    async add(address: Address, registrationId: string, seals: Seals, requestedAt: number, signal: AbortSignal) {
+    async add(registration: Indexed, seals: Seals, requestedAt: number, signal: AbortSignal) {
       const entry = { requested_at_ms: requestedAt, guesses: [], ...seals };
       const expression = {
         update: 'SET #registration = :entry, expires_at = :expires_at',
         // It exists if the SDK repeated our own write after a lost answer.
         condition: 'attribute_not_exists(#registration)',
-        names: { '#registration': registrationId },
+        names: { '#registration': registration.registration_id },
         values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
       };
-      const item = await tryWrite(table.update(indexKey(address), expression, signal));
+      const key = indexKey(registration);
+      const item = await tryWrite(table.update(key, expression, signal));
       // If this fails, the next registration repeats it.
-      if (item !== undefined) await dropOld(indexKey(address), item, signal).catch(() => {});
+      if (item !== undefined) await dropOld(key, item, signal).catch(() => {});
     },
 
-    async remove(address: Address, registrationId: string, signal: AbortSignal) {
-      const expression = { update: 'REMOVE #registration', ...ifIndexed(registrationId) };
-      await tryWrite(table.update(indexKey(address), expression, signal));
+    async remove(registration: Indexed, signal: AbortSignal) {
+      const expression = { update: 'REMOVE #registration', ...ifIndexed(registration) };
+      await tryWrite(table.update(indexKey(registration), expression, signal));
     },
 
     /**
@@ -103,10 +105,10 @@ export function dynamoRegistrationIndex(table: Table, now: () => number) {
       return new Set();
     },
 
-    async markConfirmed(address: Address, registrationId: string, signal: AbortSignal) {
+    async markConfirmed(registration: Indexed, signal: AbortSignal) {
       const update = 'SET #registration.confirmed = :true';
-      const expression = { update, ...ifIndexed(registrationId), values: { ':true': true } };
-      await tryWrite(table.update(indexKey(address), expression, signal));
+      const expression = { update, ...ifIndexed(registration), values: { ':true': true } };
+      await tryWrite(table.update(indexKey(registration), expression, signal));
     },
   };
 }
@@ -117,8 +119,8 @@ function indexKey({ otp_type, address }: Address): Key {
   return { pk: `${otp_type}#${address}` };
 }
 
-function ifIndexed(registrationId: string) {
-  return { condition: 'attribute_exists(#registration)', names: { '#registration': registrationId } };
+function ifIndexed({ registration_id }: Indexed) {
+  return { condition: 'attribute_exists(#registration)', names: { '#registration': registration_id } };
 }
 
 /** Which of the guesses are counted already, and which can be counted. */

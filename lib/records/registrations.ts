@@ -96,22 +96,18 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
     /** Keeps a registration next to the others of its address. */
     async put(registration: PendingRegistration, seals: Seals, requestedAt: number, signal: AbortSignal) {
       const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
-      const { registration_id: id } = registration;
+      const item = { ...registrationKey(registration.registration_id), ...registration, expires_at };
       await awaitAll([
         // It exists if the SDK repeated our own write after a lost answer.
-        tryWrite(
-          table.put({ ...registrationKey(id), ...registration, expires_at }, signal, {
-            condition: 'attribute_not_exists(pk)',
-          }),
-        ),
-        index.add(registration, id, seals, requestedAt, signal),
+        tryWrite(table.put(item, signal, { condition: 'attribute_not_exists(pk)' })),
+        index.add(registration, seals, requestedAt, signal),
       ]);
     },
 
     /** Removes a registration whose message was certainly not sent. The others do not change. */
     async remove(registration: PendingRegistration, signal: AbortSignal) {
-      const { registration_id: id } = registration;
-      await awaitAll([table.delete(registrationKey(id), signal), index.remove(registration, id, signal)]);
+      const key = registrationKey(registration.registration_id);
+      await awaitAll([table.delete(key, signal), index.remove(registration, signal)]);
     },
 
     async noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal) {
@@ -127,10 +123,9 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
 
     /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
     async confirm(registration: StoredRegistration, confirmation: Confirmation, signal: AbortSignal) {
-      const { registration_id: id } = registration;
       const [won] = await awaitAll([
-        writeConfirmation(id, confirmation, signal),
-        index.markConfirmed(registration, id, signal),
+        writeConfirmation(registration.registration_id, confirmation, signal),
+        index.markConfirmed(registration, signal),
       ]);
       return won;
     },

@@ -47,7 +47,7 @@ describe('The link to a document', () => {
 
   it('is given to a document that a scan found clean, and to no other', async () => {
     const { s3, documents } = await stored({ clean: '%PDF-1.4', infected: `%PDF-1.4 ${malware}` }, true);
-    await expect(documents.link([document('clean')], signal)).rejects.toMatchObject({ name: 'VerdictMissing' });
+    await expect(documents.link([document('clean')], signal)).rejects.toMatchObject({ reason: 'VerdictMissing' });
     for (const name of s3.objects.keys()) s3.scan(name);
     expect(await documents.link([document('clean'), document('infected')], signal)).toEqual([
       { ...document('clean'), verdict: 'NO_THREATS_FOUND', url: expect.stringContaining('/clean?') },
