@@ -3,11 +3,11 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { FILES } from '../support/document-files.ts';
 import { checkEvent } from '../support/events.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
-import type { Person } from '../support/persons.ts';
 import {
   CONFIRM_PATH,
   codeIn,
   PASSWORD,
+  type Person,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,

@@ -4,10 +4,9 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
-import type { AccountWorld, Target } from '../support/account-world.ts';
+import { type AccountWorld, newClient, type Target, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { marksOf } from '../support/secret-search.ts';
-import { newClient, WorldPool } from '../support/world-pool.ts';
 
 /**
  * Every step of an opening, with faults: the answer follows the contract and comes in time, the next request works, and

@@ -3,11 +3,11 @@ import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { REDELIVERY } from '../../lib/validators/deployment.ts';
 import { FILES } from '../support/document-files.ts';
 import { crm } from '../support/operators.ts';
-import type { Person } from '../support/persons.ts';
 import {
   CONFIRM_PATH,
   codeIn,
   PASSWORD,
+  type Person,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,

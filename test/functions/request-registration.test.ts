@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
-import type { Person } from '../support/persons.ts';
 import {
   hasCode,
   hurried,
+  type Person,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,

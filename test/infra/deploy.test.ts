@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deploy } from '../../infra/deploy.ts';
-import { cdkJsonOf } from '../support/operators-account.ts';
+import { cdkJsonOf } from '../support/operators.ts';
 import { inBareApp, type resources, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);

@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import { type AwsCall, STACK } from '../support/aws-account.ts';
 import { openAccount, register, suppress } from '../support/local-service.ts';
-import { crm, Operators, type Person } from '../support/operators.ts';
+import { crm, Operators, type Person, unknownOperation } from '../support/operators.ts';
 import {
+  type AwsCall,
   OperatorsAccount,
   RESOURCES,
   SETTINGS,
+  STACK,
   undeliveredEvent,
-  unknownOperation,
 } from '../support/operators-account.ts';
 import { itemsOf, KEYS, restoredTable, write } from '../support/restored-tables.ts';
 import { plain, resources, synthesize } from '../support/stack.ts';

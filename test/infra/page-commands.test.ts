@@ -4,8 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { changeSettings } from '../../infra/crm/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { call } from '../support/local-service.ts';
-import { crm, Operators } from '../support/operators.ts';
-import { cdkJsonOf, unknownOperation } from '../support/operators-account.ts';
+import { cdkJsonOf, crm, Operators, unknownOperation } from '../support/operators.ts';
 import { KEYS, restoredTable } from '../support/restored-tables.ts';
 import { synthesize } from '../support/stack.ts';
 

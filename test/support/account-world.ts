@@ -1,4 +1,5 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
@@ -26,10 +27,9 @@ import {
   TP5_GROUPS,
 } from './account-connections.ts';
 import { PATIENT, scanItems } from './database.ts';
-import { Environments, type EnvironmentsOptions, type Outcome, type Run } from './environments.ts';
+import { Environments, type EnvironmentsOptions, type Outcome, type Run, WorldClock } from './environments.ts';
 import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
 import { localCertificate } from './web-api.ts';
-import { WorldClock } from './world-clock.ts';
 
 const MANAGER_PASSWORD = 'Man4ger-of-tests';
 const MASTER_CODE = 'master-c0de-of-tests';
@@ -67,7 +67,7 @@ export interface WorldClient extends PersonalData {
   language?: string;
 }
 
-export interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
+interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
   /** The folder of `bundleInto`. */
   bundles: string;
   clients?: WorldClient[];
@@ -118,7 +118,7 @@ async function startServices() {
  * The deployed functions, in processes that can be killed, with all their services: a database, secrets,
  * mail, a topic, an event bus, and a trading server of each protocol.
  */
-export async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions) {
+async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions) {
   const { aws, servers, faults, gateway, rights } = await startServices();
   const { database, outbox, bus } = aws;
   const clock = new WorldClock();
@@ -271,4 +271,55 @@ function passwordsIn({ master_password, investor_password }: Record<string, unkn
 /** A password that breaks a rule may be so short that other texts contain it. */
 function isSearchable(password: string): boolean {
   return password.length >= 8 && /\d/.test(password);
+}
+
+/** A number of worlds, each used by one test at a time. */
+export class WorldPool {
+  readonly #options: WorldOptions;
+  readonly #free: AccountWorld[] = [];
+  readonly #turns: LimitFunction;
+  readonly worlds: AccountWorld[] = [];
+
+  constructor(size: number, options: WorldOptions) {
+    this.#turns = pLimit(size);
+    this.#options = options;
+  }
+
+  use<T>(work: (world: AccountWorld) => Promise<T>): Promise<T> {
+    return this.#turns(async () => {
+      const world = this.#free.pop() ?? (await this.#start());
+      try {
+        return await work(world);
+      } finally {
+        world.clearFaults();
+        this.#free.push(world);
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.worlds.map((world) => world.close()));
+  }
+
+  async #start(): Promise<AccountWorld> {
+    const world = await startAccountWorld(this.#options);
+    this.worlds.push(world);
+    return world;
+  }
+}
+
+let clients = 0;
+/** A new client of this world. A request's accounts are those with the email address of its client. */
+export async function newClient(world: AccountWorld): Promise<WorldClient> {
+  clients += 1;
+  const client = {
+    id: `C${String(clients).padStart(7, '0')}`,
+    email: `zoe-quill-${clients}@mailbox.example`,
+    name: 'Zoelinde Quillfeather',
+    phone: { country_code: '44', number: String(7_400_100_000 + clients) },
+    country: 'GB',
+    language: 'en',
+  };
+  await world.writeClients([client]);
+  return client;
 }

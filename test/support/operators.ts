@@ -1,3 +1,4 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient } from '../../lib/aws/dynamodb.ts';
 import { scanItems } from './database.ts';
+import { openAccount } from './local-service.ts';
 
 /** The result of a call of the operators' command. */
 interface Outcome {
@@ -126,4 +128,19 @@ export class Operators {
     await this.table.write((await this.table.readAll()).map(({ pk }) => ({ delete: pk })));
     await this.table.write((await serializeItems({ ...DEMO_RECORDS, connections })).map((put) => ({ put })));
   }
+}
+
+/** A file with these settings. */
+export function cdkJsonOf(context: object): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'cdk-json-')), 'cdk.json');
+  writeFileSync(file, JSON.stringify({ context }));
+  return file;
+}
+
+/** An opening of an account whose outcome only an operator can decide. */
+export async function unknownOperation(operators: Operators): Promise<{ id: string; login: number }> {
+  operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
+  const { body } = await openAccount(operators.service, 'tp4', { connection_id: 'tp4-live-1', group: 'standard' });
+  const [account] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
+  return { id: String(body.operation_id), login: account?.login ?? 0 };
 }

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { openAccount } from '../../support/local-service.ts';
-import { Operators } from '../../support/operators.ts';
-import { unknownOperation } from '../../support/operators-account.ts';
+import { Operators, unknownOperation } from '../../support/operators.ts';
 
 const operators = new Operators();
 

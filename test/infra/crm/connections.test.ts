@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { connectionWarnings, hasPrivateAddress } from '../../../infra/crm/connections.ts';
 import { ConnectionSchema } from '../../../lib/records/crm-records.ts';
-import { cdkJsonOf } from '../../support/operators-account.ts';
+import { cdkJsonOf } from '../../support/operators.ts';
 
 const WEB_API = {
   ...{ id: 'tp5-x', platform: 'tp5', protocol: 'web-api', host: '203.0.113.7', port: 443, demo: false },

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { signingSecretName } from '../../../infra/settings.ts';
 import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
 import { openAccount } from '../../support/local-service.ts';
-import { crm, Operators, type Person } from '../../support/operators.ts';
-import { cdkJsonOf } from '../../support/operators-account.ts';
+import { cdkJsonOf, crm, Operators, type Person } from '../../support/operators.ts';
 
 const operators = new Operators();
 

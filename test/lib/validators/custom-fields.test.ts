@@ -1,11 +1,29 @@
 import fc from 'fast-check';
+import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
+import { type Form, FormSchema } from '../../../lib/validators/form.ts';
 import { RULES } from '../../../lib/validators/primitives.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
-import { document, type Field, formOf, rulesOf } from '../../support/custom-fields.ts';
 
 const MB = 1024 * 1024;
+
+type Field = Form['fields'][number];
+
+const formOf = (...fields: Field[]): Form => v.parse(FormSchema, { id: 'FORM0001', fields });
+
+/** The rules that values break, with the place of each. */
+async function rulesOf(form: Form, values: Record<string, unknown>): Promise<string[]> {
+  const outcome = await checkCustomFields(form, values);
+  return outcome.ok ? [] : outcome.violations.map(({ pointer, rule }) => `${pointer} ${rule}`);
+}
+
+/** A document with this number of bytes. */
+const document = (bytes: number, id = 'a') => ({
+  id,
+  name: `${id}.pdf`,
+  doc: Buffer.alloc(bytes, 7).toString('base64'),
+});
 
 describe('the fields of a form', () => {
   const form = formOf(

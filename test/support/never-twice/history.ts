@@ -4,8 +4,7 @@ import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
-import type { AccountWorld, Target } from '../account-world.ts';
-import { newClient } from '../world-pool.ts';
+import { type AccountWorld, newClient, type Target } from '../account-world.ts';
 import {
   checkAccounts,
   checkAnswer,
@@ -47,27 +46,18 @@ const GATEWAY_WAITS_MS = 30_000;
 /** Longer than anything may still take, in milliseconds. */
 const ALL_IS_OVER_MS = 400_000;
 
-export interface Counts {
-  histories: number;
-  requests: number;
-  kills: number;
-  stops: number;
-  faults: number;
-  accounts: number;
-  /** Writes of operations and reservations. */
-  writes: number;
-  /** Operations that an operator decided. */
-  decided: number;
-  /** Answers by status and type. */
-  answers: Record<string, number>;
-  passwords: number;
+/** How often something happened, by its name, such as `kills` or `answer 200`. */
+export type Counts = Map<string, number>;
+
+export function count(counts: Counts, name: string, times = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + times);
 }
 
 /** Requests for accounts in one world, and what happens to them. */
 export class History {
   readonly #world: AccountWorld;
   readonly #watch: LedgerWatch;
-  readonly #counts: Counts;
+  readonly #count: (name: string, times?: number) => void;
   readonly #diary: Diary;
   readonly #intents: Intent[] = [];
   /** The place of an error. */
@@ -87,7 +77,7 @@ export class History {
   constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, { passwordCheck, personalData }: Story) {
     this.#world = world;
     this.#watch = watch;
-    this.#counts = counts;
+    this.#count = (name, times) => count(counts, name, times);
     this.#diary = new Diary(world);
     world.gateway.passwordCheck = passwordCheck;
     world.rights.personalData = personalData;
@@ -100,7 +90,7 @@ export class History {
   /** @throws Error if a promise was broken, with what happened */
   async play(steps: readonly Step[]): Promise<void> {
     const { clock } = this.#world;
-    this.#counts.histories += 1;
+    this.#count('histories');
     try {
       for (const step of steps) await this.#take(step);
       this.#world.clearFaults();
@@ -166,11 +156,11 @@ export class History {
     const disturbed = moment === null ? false : await disturb(moment, places, run);
     if (moment?.stopMs === undefined) await run.outcome;
     else this.#stopped.push(run.outcome);
-    if (disturbed) this.#counts[moment?.stopMs === undefined ? 'kills' : 'stops'] += 1;
+    if (disturbed) this.#count(moment?.stopMs === undefined ? 'kills' : 'stops');
   }
 
   #setFault(target: Target, fault: Fault): void {
-    this.#counts.faults += 1;
+    this.#count('faults');
     this.#faulty.add(target);
     this.#world.faults[target].set(fault);
   }
@@ -204,7 +194,7 @@ export class History {
     const name = `${intent.name.split(' {')[0]}, try ${++this.#tries}`;
     this.#diary.write(`${name} begins${moment === null ? '' : `, disturbed: ${JSON.stringify(moment)}`}`);
     const began = this.#world.clock.now();
-    this.#counts.requests += 1;
+    this.#count('requests');
     intent.running += 1;
     const pending = this.#world.send({ ...intent.call, ms });
     const places = { database: this.#world.faults.dynamodb, server: this.#server(intent).faults };
@@ -216,8 +206,8 @@ export class History {
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
     // Lambda ends what takes too long: on a busy machine that is another way to be killed.
-    if (kind === 'killed' || kind === 'timed out') this.#counts.kills += 1;
-    else if (disturbed) this.#counts.stops += 1;
+    if (kind === 'killed' || kind === 'timed out') this.#count('kills');
+    else if (disturbed) this.#count('stops');
     if (disturbed || kind !== 'answer') intent.disturbed = true;
     intent.uses = this.#operations(intent).length;
     // A function that was stopped answers after the gateway has answered in its place.
@@ -287,7 +277,7 @@ export class History {
   #see(intent: Intent, answer: AccountAnswer | undefined): void {
     if (answer !== undefined) {
       intent.lastWord = wordOf(answer);
-      this.#counts.answers[intent.lastWord] = (this.#counts.answers[intent.lastWord] ?? 0) + 1;
+      this.#count(`answer ${intent.lastWord}`);
       checkAnswer(this.#sight(intent), intent, answer);
     }
     for (const one of this.#intents) checkAccounts(this.#accounts(one), { ...one, uses: this.#operations(one).length });
@@ -310,7 +300,7 @@ export class History {
         mayLackDeposit: intent.disturbed || this.#faulty.has('dynamodb'),
       };
       checkEnd(sight, intent);
-      this.#counts.accounts += sight.accounts.length;
+      this.#count('accounts', sight.accounts.length);
     }
   }
 
@@ -338,7 +328,7 @@ export class History {
       // A command that the database refuses changes nothing. The operator repeats it later.
       if (kind !== 'answer' && this.#faulty.has('dynamodb')) continue;
       if (kind !== 'answer') throw new Error(`The operators' command ended with ${kind}.`);
-      this.#counts.decided += 1;
+      this.#count('decided');
     }
   }
 

@@ -1,31 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import fc from 'fast-check';
-import type { AccountWorld } from '../account-world.ts';
-import { WorldPool } from '../world-pool.ts';
-import { type Counts, History } from './history.ts';
+import { type AccountWorld, WorldPool } from '../account-world.ts';
+import { bundleInto } from '../bundles.ts';
+import { type Counts, count, History } from './history.ts';
 import { LedgerWatch } from './ledger-watch.ts';
-import { type Kind, SKEW_MS, type Story, storiesOf } from './steps.ts';
+import { KINDS, type Kind, SKEW_MS, type Story, storiesOf } from './steps.ts';
 
 /**
  * Random histories of requests, retries, kills, pauses, faults, edits and operators' commands, against the functions as
  * they are deployed, each in a process of its own. No request has two accounts, two deposits or a stranger's account,
- * and every write of an operation is a transition of `LIFE`.
+ * and every write of an operation is a transition of `LIFE`. `npm run never-twice -- --runs 1000` exits non-zero if a
+ * promise was broken.
  */
 
-export interface Violation {
-  /** Its number among those of the seed. */
-  index: number;
-  story: Story;
-  message: string;
-}
-export interface Summary {
-  kind: Kind;
-  seed: number;
-  counts: Counts;
-  violations: Violation[];
-  seconds: number;
-}
+const USAGE = `npm run never-twice -- [--kind <name>]… [--runs 1000] [--seed <number>] [--lanes 12] [--only <number>]
+  --kind   accounts: protocols that name the login
+           web-registration: the protocol that cannot, which sends once
+           absent: all of them
+  --runs   how many histories of each kind
+  --seed   the same seed makes up the same histories
+  --lanes  how many are played at a time, each with servers of its own
+  --only   plays that history of the seed alone
+`;
 
-export interface HistoriesOptions {
+interface HistoriesOptions {
   /** The folder of `bundleInto`. */
   bundles: string;
   kind: Kind;
@@ -36,40 +37,40 @@ export interface HistoriesOptions {
   seed: number;
   /** Only this one of them. */
   only?: number | undefined;
-  /** Called after each history. */
-  progress?: (counts: Counts, violations: number) => void;
-  /** Called as soon as a broken promise is found. */
-  onViolation?: (violation: Violation) => void;
+  /** Called with each broken promise at once, and with the progress every ten seconds. */
+  say?: (text: string) => void;
 }
 
-/** Runs this many histories; the same seed gives the same ones. */
-export async function runHistories(options: HistoriesOptions): Promise<Summary> {
-  const { bundles, kind, runs, lanes, seed, only, progress, onViolation } = options;
-  const began = Date.now();
-  const counts = noCounts();
-  const violations: Violation[] = [];
+/** Runs this many histories; the same seed gives the same ones. @returns what happened, and the broken promises */
+export async function runHistories(options: HistoriesOptions): Promise<{ counts: Counts; violations: string[] }> {
+  const { bundles, kind, runs, lanes, seed, only, say = () => {} } = options;
+  const counts: Counts = new Map();
+  const violations: string[] = [];
   const skews = fc.sample(fc.integer({ min: -SKEW_MS, max: SKEW_MS }), { numRuns: 997, seed });
   let started = 0;
   const pool = new WorldPool(lanes, { bundles, skewMs: () => skews[started++ % skews.length] ?? 0 });
+  let shownAt = Date.now();
   const one = (story: Story, index: number) =>
     pool.use(async (world) => {
       if (only !== undefined && only !== index) return;
       try {
         await playIn(world, story, counts);
       } catch (error) {
-        const violation = { index, story, message: error instanceof Error ? error.message : String(error) };
-        violations.push(violation);
-        onViolation?.(violation);
+        const message = error instanceof Error ? error.message : String(error);
+        violations.push(`VIOLATION ${message}\nhistory ${index}: ${JSON.stringify(story)}`);
+        say(`\n${violations.at(-1)}\n`);
       }
-      progress?.(counts, violations.length);
+      if (Date.now() - shownAt < 10_000) return;
+      shownAt = Date.now();
+      say(`${kind}: ${counts.get('histories')} of ${runs} histories, ${violations.length} violations`);
     });
   try {
     await Promise.all(fc.sample(storiesOf(kind), { numRuns: runs, seed }).map(one));
   } finally {
-    counts.passwords = pool.worlds.reduce((sum, { passwords }) => sum + passwords.size, 0);
+    for (const { passwords } of pool.worlds) count(counts, 'passwords', passwords.size);
     await pool.close();
   }
-  return { kind, seed, counts, violations, seconds: (Date.now() - began) / 1_000 };
+  return { counts, violations };
 }
 
 const watches = new WeakMap<AccountWorld, LedgerWatch>();
@@ -90,11 +91,38 @@ async function playIn(world: AccountWorld, story: Story, counts: Counts): Promis
   try {
     await new History(world, watch, counts, story).play(story.steps);
   } finally {
-    counts.writes += watch.writes - before;
+    count(counts, 'writes', watch.writes - before);
   }
 }
 
-function noCounts(): Counts {
-  const none = { histories: 0, requests: 0, kills: 0, stops: 0, faults: 0, accounts: 0 };
-  return { ...none, writes: 0, decided: 0, answers: {}, passwords: 0 };
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      help: { type: 'boolean', default: false },
+      runs: { type: 'string', default: '1000' },
+      kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
+      lanes: { type: 'string', default: '12' },
+      only: { type: 'string' },
+      seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+    },
+  });
+  const say = (text: string) => void process.stdout.write(`${text}\n`);
+  if (values.help) return say(USAGE);
+  const kinds = values.kind.filter((kind): kind is Kind => kind in KINDS);
+  if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Object.keys(KINDS).join(', ')}.`);
+  const [runs, lanes, seed] = [Number(values.runs), Number(values.lanes), Number(values.seed)];
+  const only = values.only === undefined ? undefined : Number(values.only);
+  const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
+  await bundleInto(bundles, 'settle-operations', 'operator');
+  for (const kind of kinds) {
+    const began = Date.now();
+    const { counts, violations } = await runHistories({ bundles, kind, runs, lanes, seed, only, say });
+    const seconds = Math.round((Date.now() - began) / 1_000);
+    say(`${kind}, seed ${seed}: ${violations.length} violations in ${seconds} s`);
+    for (const [name, times] of [...counts].toSorted()) say(`  ${String(times).padStart(7)}  ${name}`);
+    if (violations.length > 0) process.exitCode = 1;
+  }
+  await rm(bundles, { recursive: true });
 }
+
+if (import.meta.main) await main();
