@@ -1,10 +1,7 @@
 import type { Expression, Item } from '../aws/dynamodb.ts';
 
 /** `SET` of at least one attribute, and `REMOVE`. An undefined attribute is not changed. */
-export function assignments(
-  set: Item,
-  remove: readonly string[] = [],
-): Required<Omit<Expression, 'condition'>> & { update: string } {
+export function assignments(set: Item, remove: readonly string[] = []): Required<Omit<Expression, 'condition'>> {
   const names: Record<string, string> = {};
   const values: Item = {};
   for (const [name, value] of Object.entries(set)) {

@@ -3,6 +3,7 @@ import {
   CUSTOM_FIELD_VALUES,
   DocumentSchema,
   decodedSize,
+  type FieldType,
   MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,
   MAX_DOCUMENTS_BYTES,
@@ -32,7 +33,7 @@ export async function checkCustomField(
   field: FormField,
   given: unknown,
 ): Promise<{ value: unknown } | { violations: BodyViolation[] }> {
-  const value = OBJECTS.has(field.type) || given === '' ? dropEmpty(given) : given;
+  const value = OBJECTS.includes(field.type) || given === '' ? dropEmpty(given) : given;
   if (isRequired(field) && isEmpty(value, field.type)) {
     return { violations: [{ pointer: jsonPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
   }
@@ -47,10 +48,10 @@ export async function checkCustomField(
 }
 
 /** The types whose values are objects that a person fills in member by member. */
-const OBJECTS: ReadonlySet<string> = new Set(['phone', 'location'] satisfies FormField['type'][]);
+const OBJECTS: readonly FieldType[] = ['phone', 'location'];
 
 /** True if the field was left empty: no value, no elements, or for `dynamicSelect` also null and blank members. */
-function isEmpty(value: unknown, type: FormField['type']): boolean {
+function isEmpty(value: unknown, type: FieldType): boolean {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return true;
   return type === 'dynamicSelect' && (value === null || dropEmpty(value) === undefined);
 }
@@ -60,7 +61,7 @@ function formViolations(field: FormField, value: unknown): BodyViolation[] {
   if (field.must === true && value !== true) {
     return [{ pointer: jsonPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];
   }
-  return CHOICES.has(field.type) ? choiceViolations(field, value) : [];
+  return CHOICES.includes(field.type) ? choiceViolations(field, value) : [];
 }
 
 async function phoneViolations({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyViolation[]> {
@@ -73,12 +74,7 @@ export const INVALID_PHONE = {
   detail: 'must be a valid phone number in the country of its dial code',
 } as const satisfies Pick<BodyViolation, 'rule' | 'detail'>;
 
-const CHOICES: ReadonlySet<string> = new Set([
-  'radio',
-  'select',
-  'multiselect',
-  'checkbox',
-] satisfies FormField['type'][]);
+const CHOICES: readonly FieldType[] = ['radio', 'select', 'multiselect', 'checkbox'];
 
 /** Choices are checked only if the form lists options. */
 function choiceViolations({ key, options = [] }: FormField, value: unknown): BodyViolation[] {
