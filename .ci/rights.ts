@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ObservedCall } from '../infra/local/rights/policy.ts';
-import { CALLS_FILE } from '../test/support/rights/calls-file.ts';
 import { reportOf } from '../test/support/rights/report.ts';
+import { CALLS_FILE } from '../test/support/rights/run.ts';
 
 /**
  * Removes each right of each function, in turn, and evaluates the rest of the policy for the calls that the last complete

@@ -6,6 +6,7 @@ import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
 import { type AccountWorld, newClient, type Target, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
+import { wordOf } from '../support/never-twice/checks.ts';
 import { marksOf } from '../support/secret-search.ts';
 
 /**
@@ -148,8 +149,6 @@ describe.concurrent('A fault at', () => {
     pool.use((world) => walk(world, step, fault, outcome)),
   );
 });
-
-const wordOf = ({ status, body }: AccountAnswer) => (status === 200 ? '200' : `${status} ${body.type}`);
 
 async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, count, retry]: Outcome) {
   const { on = 'tp5-live', target, after = 0, more, session, isSlow, logs } = step;

@@ -114,7 +114,7 @@ const OWNER = { phone: { country_code: '44', number: '7400123456' } };
 
 const ACCOUNTS = (['tp5', 'tp4'] as const).flatMap((version): Row[] => {
   const name = `create-${version}-account` as const;
-  return [...IN_MAILS.map(([setting, words]): Row => [name, setting, mailsHave(version, words)])];
+  return IN_MAILS.map(([setting, words]) => [name, setting, mailsHave(version, words)]);
 });
 
 const EVERY_MESSAGE: Deployment = {

@@ -21,7 +21,7 @@ export function gatewayEvent(
   const path = template.replace('{user_id}', userId ?? '');
   const routeKey = `POST ${template}`;
   const now = new Date();
-  const event = {
+  return {
     version: '2.0',
     routeKey,
     rawPath: path,
@@ -44,7 +44,6 @@ export function gatewayEvent(
     body: typeof body === 'string' ? body : JSON.stringify(body),
     isBase64Encoded: false,
   };
-  return event;
 }
 
 let sources = 0;

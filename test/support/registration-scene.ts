@@ -16,11 +16,12 @@ import { requestRegistration } from '../../lib/registration/registration.ts';
 import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
-import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
+import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';
 import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
+import { recordingTelemetry } from './openings.ts';
 import { forever } from './outcomes.ts';
 import { DEPLOYED, registrationRequest } from './registration-fakes.ts';
 import { registrationRecord } from './registration-record.ts';
@@ -71,8 +72,8 @@ export class RegistrationScene {
   published: EventDetail<'RegistrationConfirmed'>[] = [];
   /** The codes that were sent. */
   readonly codes: (string | undefined)[] = [];
-  readonly events: EventName[] = [];
-  readonly fields: EventFields[] = [];
+  readonly events: { name: EventName; fields: EventFields }[] = [];
+  readonly #telemetry = recordingTelemetry(this.events);
   /** The keys of documents that disappear after a day. */
   readonly passing = new Set<string>();
   /** How often S3 was called. */
@@ -161,14 +162,6 @@ export class RegistrationScene {
       if (error instanceof Problem) return error.type;
       throw error;
     }
-  }
-
-  get #telemetry(): Telemetry {
-    const event: Telemetry['event'] = (name, fields = {}) => {
-      this.events.push(name);
-      this.fields.push(fields);
-    };
-    return { event, with: () => this.#telemetry };
   }
 
   #dependencies({

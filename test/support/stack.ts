@@ -1,6 +1,7 @@
 import { type App, type AppProps, type Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import type { Statement } from '../../infra/local/rights/policy.ts';
 import { synthesizeAlone as inApp } from '../../infra/local/rights/synthesis.ts';
 
 export interface CfnResource {
@@ -122,15 +123,6 @@ export function functions(of: Template): Record<string, CfnResource> {
 export function environmentOf(of: Template, name: string): Record<string, string> {
   const environment = functions(of)[name]?.Properties.Environment as { Variables: unknown } | undefined;
   return plain(environment?.Variables) as Record<string, string>;
-}
-
-interface Statement {
-  Sid?: string;
-  Effect: string;
-  Action: string | string[];
-  Resource?: string | string[];
-  NotResource?: string | string[];
-  Condition?: unknown;
 }
 
 /** The rights of a function's role: actions and resources by statement. */

@@ -24,7 +24,7 @@ import { type Edit, KEPT_MS, type Round, type Step, type Story } from './steps.t
 const HOUR_MS = 60 * 60_000;
 /** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
 const SETTLED_AFTER_MS = [0, 200_000, HOUR_MS + 60_000, HOUR_MS + 60_000, 24 * HOUR_MS, HOUR_MS + 60_000];
-/** After this time no command is pending, in milliseconds. An operator who finds no account waits for that. */
+/** After this time nothing is pending, in milliseconds. An operator who finds no account waits for that. */
 const COMMANDS_END_MS = 400_000;
 /** At the end of a history nothing fails any more: the function's time then, in milliseconds. */
 const LAST_MS = 20_000;
@@ -43,8 +43,6 @@ const FUNCTION_MS = 8_000;
 
 /** How long API Gateway waits for a function, in milliseconds. */
 const GATEWAY_WAITS_MS = 30_000;
-/** Longer than anything may still take, in milliseconds. */
-const ALL_IS_OVER_MS = 400_000;
 
 /** How often something happened, by its name, such as `kills` or `answer 200`. */
 export type Counts = Map<string, number>;
@@ -95,7 +93,7 @@ export class History {
       for (const step of steps) await this.#take(step);
       this.#world.clearFaults();
       for (const intent of this.#intents) if (intent.returns) await this.#finish(intent);
-      await clock.pass(ALL_IS_OVER_MS);
+      await clock.pass(COMMANDS_END_MS);
       await Promise.all(this.#stopped);
       if (this.#failure !== undefined) throw this.#failure;
       await this.#checkEnd();
@@ -107,7 +105,7 @@ export class History {
       this.#diary.end();
       // The next history sees nothing of this one.
       this.#world.clearFaults();
-      await clock.pass(ALL_IS_OVER_MS);
+      await clock.pass(COMMANDS_END_MS);
       await Promise.allSettled(this.#stopped);
       this.#watch.violations.length = 0;
       this.#stopListening();

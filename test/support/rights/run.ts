@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { CALLS_FILE } from './calls-file.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -12,6 +11,8 @@ declare module 'vitest' {
   }
 }
 
+/** The calls that the functions made in the last complete run of the tests. */
+export const CALLS_FILE = new URL('../../../.local/calls.json', import.meta.url).pathname;
 const SCRIPT = new URL('../../../.ci/rights.ts', import.meta.url).pathname;
 
 /** Collects the calls of all workers. After a complete run it reports which rights no call used, and which were missing. */
