@@ -88,9 +88,12 @@ export class Faults {
   /** Called when a fault was set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};
 
-  /** Grows with every change of the waiting fault, also by calls. So the newer of two states is known. */
-  get version(): number {
-    return this.#version;
+  /**
+   * As `GET /_local/faults` shows it. The version grows with every change of the waiting fault, also by calls. So the newer
+   * of two states is known.
+   */
+  state() {
+    return { kinds: this.kinds, waiting: this.list(), version: this.#version };
   }
 
   set(fault: Fault): void {
@@ -131,4 +134,12 @@ export class Faults {
     if (fault.times <= 0) this.#waiting = undefined;
     return { ...fault };
   }
+}
+
+/** What can be made to fail: embedded services by name, simulated trading servers by connection id. */
+export type FaultTargets = ReadonlyMap<string, Faults>;
+
+/** Every target with the kinds of fault that it has and the one that waits. */
+export function listFaults(targets: FaultTargets) {
+  return Object.fromEntries([...targets].map(([name, faults]) => [name, faults.state()]));
 }

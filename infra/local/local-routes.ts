@@ -2,32 +2,23 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
 import { formSchema } from '../crm/form.ts';
-import type { LocalAws } from './aws.ts';
-import type { Faults } from './faults.ts';
-import type { FirstCalls } from './first-calls.ts';
-import { type FaultsState, outboxRoutes } from './outbox-page.ts';
+import { type Faults, type FaultTargets, listFaults } from './faults.ts';
+import { type LiveSources, outboxRoutes } from './outbox-page.ts';
 import { nameParameter, pageRoutes } from './pages.ts';
 import type { SimulatedServer } from './platforms/simulated-server.ts';
 import type { Captcha } from './stand-ins/captcha.ts';
-import type { CrmStandIn } from './stand-ins/receivers.ts';
 
 /** The data that the routes below `/_local` show. */
-export interface LocalState extends Pick<LocalAws, 'outbox' | 'bus' | 'deliveries'> {
-  /** The CRM, unless the events go to another one. */
-  crm: CrmStandIn | undefined;
+export interface LocalState extends LiveSources {
   /** The captcha provider, if the registration needs one. */
   captcha: Captcha | undefined;
-  /** The simulated trading servers by connection id. */
   platforms: ReadonlyMap<string, SimulatedServer>;
   /** The settings of the functions. */
   environment: Readonly<Record<string, string>>;
-  targets: FaultTargets;
   /** The forms that the service was started with. */
   forms: readonly Pick<Form, 'id' | 'name'>[];
   /** A form of the CRM's records. */
   form(id: string): Promise<Form | undefined>;
-  /** The calls that the page suggests. */
-  firstCalls: FirstCalls;
 }
 
 const MAX_BODY_BYTES = 65_536;
@@ -44,7 +35,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
         reply.header('cache-control', 'no-store');
       });
       pageRoutes(local);
-      outboxRoutes(local, { ...state, faults: () => listFaults(state.targets) });
+      outboxRoutes(local, state);
       faultRoutes(local, state.targets);
       dataRoutes(local, state);
       local.get('/calls', () => state.firstCalls);
@@ -128,9 +119,6 @@ function dataRoutes(app: FastifyInstance, { bus, crm, deliveries, forms, form, c
   });
 }
 
-/** What can be made to fail: embedded services by name, simulated trading servers by connection id. */
-type FaultTargets = ReadonlyMap<string, Faults>;
-
 const numberUpTo = (most: number) => v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(most));
 const FaultSchema = v.strictObject({
   kind: v.optional(v.string()),
@@ -154,25 +142,16 @@ function faultRoutes(app: FastifyInstance, targets: FaultTargets): void {
     for (const faults of targets.values()) faults.clear();
     return reply.code(204).send();
   });
-  app.get('/faults/:name', (request) => targetState(findTarget(request)));
+  app.get('/faults/:name', (request) => findTarget(request).state());
   app.put('/faults/:name', (request) => {
     const faults = findTarget(request);
     setFault(faults, parseBody(request, FaultSchema));
-    return targetState(faults);
+    return faults.state();
   });
   app.delete('/faults/:name', (request, reply) => {
     findTarget(request).clear();
     return reply.code(204).send();
   });
-}
-
-/** Every target with the kinds of fault that it has and those that wait. */
-function listFaults(targets: FaultTargets): FaultsState {
-  return Object.fromEntries([...targets].map(([name, faults]) => [name, targetState(faults)]));
-}
-
-function targetState(faults: Faults): FaultsState[string] {
-  return { kinds: faults.kinds, waiting: faults.list(), version: faults.version };
 }
 
 function setFault(faults: Faults, { kind, ...rest }: v.InferOutput<typeof FaultSchema>): void {

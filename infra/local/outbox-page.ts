@@ -2,25 +2,25 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { DeliveryQueue } from './delivery-queue.ts';
-import type { Fault, FaultKind } from './faults.ts';
+import { type FaultTargets, listFaults } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
 import { type Bus, findCode, type Outbox, type SentMessage } from './outbox.ts';
 import { nameParameter, sendPage, sendText } from './pages.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
 import type { CrmStandIn } from './stand-ins/receivers.ts';
 
-/** As `GET /_local/faults` shows them. The version of a target grows with every change of its faults. */
-export type FaultsState = Record<string, { kinds: readonly FaultKind[]; waiting: Fault[]; version: number }>;
-
 /** The sources of the page's data. */
 export interface LiveSources {
-  outbox: Pick<Outbox, 'list'>;
+  outbox: Outbox;
+  /** The simulated trading servers by connection id. */
   platforms: ReadonlyMap<string, { accounts(): SimulatedAccount[] }>;
+  /** The calls that the page suggests. */
   firstCalls: FirstCalls;
-  faults(): FaultsState;
-  bus: Pick<Bus, 'list'>;
-  deliveries: Pick<DeliveryQueue, 'list'>;
-  crm: Pick<CrmStandIn, 'clients' | 'received'> | undefined;
+  targets: FaultTargets;
+  bus: Bus;
+  deliveries: DeliveryQueue;
+  /** The CRM, unless the events go to another one. */
+  crm: CrmStandIn | undefined;
 }
 
 /** A load test makes thousands: this many of the newest of each kind, and of each server, are shown. */
@@ -30,11 +30,12 @@ export const SHOWN_PER_KIND = 50;
 export type PageState = ReturnType<typeof pageState>;
 export type OutboxState = PageState['outbox'];
 export type AccountsState = PageState['accounts'];
+export type FaultsState = PageState['faults'];
 export type CrmState = PageState['crm'];
 /** A message without its HTML, which the page loads into a frame of its own. */
 export type ShownMessage = ReturnType<typeof shownMessage>;
 
-function pageState({ outbox, platforms, firstCalls, faults, bus, deliveries, crm }: LiveSources) {
+function pageState({ outbox, platforms, firstCalls, targets, bus, deliveries, crm }: LiveSources) {
   const events = bus.list();
   const servers = [...platforms].map(([id, server]) => {
     const accounts = server.accounts();
@@ -45,7 +46,7 @@ function pageState({ outbox, platforms, firstCalls, faults, bus, deliveries, crm
     calls: firstCalls,
     outbox: outboxState(outbox.list()),
     accounts: Object.fromEntries(servers),
-    faults: faults(),
+    faults: listFaults(targets),
     crm: {
       /** How many events there are, including those not shown. */
       total: events.length,
@@ -101,7 +102,7 @@ const TICK_MS = 200;
 const QUIET_TICKS = 75;
 
 /** `/outbox`, as JSON and for browsers as the page, its mails, and `/live`: the page's state. */
-export function outboxRoutes(app: FastifyInstance, sources: LiveSources & { outbox: Outbox }): void {
+export function outboxRoutes(app: FastifyInstance, sources: LiveSources): void {
   const { outbox } = sources;
   app.get('/outbox', (request, reply) => {
     reply.header('vary', 'accept');

@@ -5,7 +5,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { Bus, type BusEvent, Outbox } from '../../../infra/local/outbox.ts';
-import { type LiveSources, type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
+import { type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
 
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
 const EVENT: BusEvent = {
@@ -21,9 +21,9 @@ const EVENT: BusEvent = {
 };
 
 /** The state of a page, and what it is made of. */
-function world(more: Partial<LiveSources> = {}) {
+function world() {
   const outbox = new Outbox();
-  const faults: ReturnType<LiveSources['faults']> = { ses: { kinds: ['down'], waiting: [], version: 1 } };
+  const ses = new Faults(['down']);
   const state = watchState({
     outbox,
     bus: new Bus(),
@@ -31,10 +31,9 @@ function world(more: Partial<LiveSources> = {}) {
     crm: undefined,
     platforms: new Map([['tp5-live-1', { accounts: () => [] }]]),
     firstCalls: firstCalls(DEMO_RECORDS),
-    faults: () => faults,
-    ...more,
+    targets: new Map([['ses', ses]]),
   });
-  return { outbox, state };
+  return { outbox, ses, state };
 }
 
 /** The parts that have changed. */
@@ -53,7 +52,7 @@ describe('the state of the outbox page', () => {
         counts: { email: 1, sms: 0, call: 0, whatsapp: 0, popup: 0 },
       },
       accounts: { 'tp5-live-1': { total: 0, newest: [] } },
-      faults: { ses: { kinds: ['down'], waiting: [], version: 1 } },
+      faults: { ses: { kinds: ['down'], waiting: [], version: expect.any(Number) } },
       crm: { total: 0, events: [], clients: [], deliveries: [], received: [] },
     });
     expect(changes(state)).toEqual({});
@@ -86,9 +85,7 @@ describe('the state of the outbox page', () => {
   });
 
   it('changes for a fault that was set and used up since the last time', () => {
-    const ses = new Faults();
-    const faults = () => ({ ses: { kinds: ['down'] as const, waiting: ses.list(), version: ses.version } });
-    const { state } = world({ faults });
+    const { ses, state } = world();
     changes(state);
     ses.set({ kind: 'down', times: 1 });
     ses.next();

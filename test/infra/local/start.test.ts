@@ -12,7 +12,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { explain, startOptions } from '../../../infra/local/start-options.ts';
 import { SettingsError } from '../../../infra/settings.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { checked } from '../../support/openapi.ts';
+import { call, register } from '../../support/local-service.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
@@ -78,17 +78,6 @@ function failedStart(environment: Record<string, string>): Promise<string> {
   return startOptions(environment).then(() => 'nothing', explain);
 }
 
-/** Registers a person. @returns the status */
-async function register(url: string, change: object = {}, headers: Record<string, string> = {}): Promise<number> {
-  const person = { email: 'nia@example.com', type: 'trader', name: 'Nia', form_id: 'FORM0002' };
-  const answer = await fetch(`${url}/public/v1/account/register/request`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: JSON.stringify({ ...person, password: 'correct horse', repeat_password: 'correct horse', ...change }),
-  });
-  return (await checked(answer)).status;
-}
-
 async function fileOf(content: unknown): Promise<string> {
   const path = join(folder, `${Math.random()}.json`);
   await writeFile(path, typeof content === 'string' ? content : JSON.stringify(content));
@@ -108,12 +97,9 @@ describe('npm start', () => {
     left.node.push(run);
     const { url, output } = run;
     expect(output.text).toBe(`ready ${url}\npage ${url}/_local\n`);
-    const statuses = await Promise.all(
-      Array.from({ length: 10 }, (_, n) =>
-        register(url, { email: `a${n}@example.com` }, { 'x-forwarded-for': `198.51.100.${n}` }),
-      ),
-    );
-    expect(new Set(statuses)).toEqual(new Set([204]));
+    const people = Array.from({ length: 10 }, (_, n) => ({ email: `a${n}@example.com` }));
+    const answers = await Promise.all(people.map((person) => register(run, person)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
   });
 
   it('listens on the given port, and says in one line that it is in use', async () => {
@@ -178,10 +164,10 @@ describe('ALLOWED_ORIGINS=… CAPTCHA=turnstile PROVIDER_SMS=… npm start', () 
     expect(await preflight('https://www.acme.example')).toBe(204);
     expect(await preflight('http://localhost:5174')).toBe(403);
     const texted = { otp_type: 'sms', phone: { country_code: '44', number: '7400654321' } };
-    expect(await register(url, texted)).toBe(400);
+    expect((await register(run, texted)).status).toBe(400);
     const solved = await fetch(`${url}/_local/captcha`, { method: 'POST' });
     const { token } = (await solved.json()) as { token: string };
-    expect(await register(url, texted, { 'captcha-token': token })).toBe(204);
+    expect((await register(run, texted, { 'captcha-token': token })).status).toBe(204);
     expect(got).toMatchObject([{ to: '+447400654321', kind: 'sms', code: expect.stringMatching(/^\d{6}$/) }]);
   });
 });
@@ -201,14 +187,10 @@ describe('CRM_FILE=crm.json npm start', () => {
     const run = await start({ CRM_FILE: file }, NPM);
     left.npm.push(run);
     const { url } = run;
-    const open = (user: string, connection_id: string) =>
-      fetch(`${url}/public/v1/users/${user}/tp5/accounts`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ connection_id, group: 'real\\standard', leverage: 1 }),
-      })
-        .then((answer) => checked(answer))
-        .then((answer) => answer.status);
+    const open = async (user: string, connection_id: string) => {
+      const body = { connection_id, group: 'real\\standard', leverage: 1 };
+      return (await call(run, `/public/v1/users/${user}/tp5/accounts`, body)).status;
+    };
     expect(await open('MYCLIENT', 'mine')).toBe(200);
     expect(await open('CLIENT01', 'mine')).toBe(404);
     expect(await open('MYCLIENT', 'tp5-live-1')).toBe(400);
