@@ -49,12 +49,11 @@ export class DeliveryQueue {
     return found !== undefined;
   }
 
-  /** Moves all messages of the dead-letter queue back. @returns their number */
-  redeliver(): number {
+  /** Moves all messages of the dead-letter queue back. */
+  redeliver(): void {
     const moved = this.#messages.filter(({ state }) => state === 'undelivered');
     for (const one of moved) Object.assign(one, { state: 'waiting', deliveries: 0, visibleAt: Date.now() });
     this.#work();
-    return moved.length;
   }
 
   /** Oldest first. */

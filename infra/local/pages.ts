@@ -39,7 +39,6 @@ const POLICY = [
 interface Page {
   paths: string[];
   title: string;
-  description: string;
   styles: string[];
   /** Our module; a script of a package runs before it. */
   script: string;
@@ -55,8 +54,6 @@ const PAGES = {
   outbox: {
     paths: ['/'],
     title: 'Outbox',
-    description:
-      'What the local service sent, the accounts on its simulated trading servers, its events and its faults.',
     styles: ['pico.css', 'base.css', 'outbox.css'],
     script: 'outbox.js',
     rules: STRICT,
@@ -64,7 +61,6 @@ const PAGES = {
   register: {
     paths: ['/register', '/register/'],
     title: 'Registration page',
-    description: 'Renders any registration form, and registers a person with the local service.',
     styles: ['pico.css', 'base.css', 'register.css'],
     script: 'register.js',
     rules: STRICT,
@@ -72,7 +68,6 @@ const PAGES = {
   docs: {
     paths: ['/docs', '/docs/'],
     title: 'API reference',
-    description: 'The operations of the service, and a form to try each.',
     styles: ['swagger-ui.css', 'base.css', 'docs.css'],
     script: 'docs.js',
     library: 'swagger-ui-bundle.js',
@@ -82,14 +77,13 @@ const PAGES = {
 } satisfies Record<string, Page>;
 type PageName = keyof typeof PAGES;
 
-function html({ title, description, styles, script, library }: Page): string {
+function html({ title, styles, script, library }: Page): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="description" content="${description}">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/_local/pages/icon.svg">
 ${styles.map((name) => `<link rel="stylesheet" href="/_local/pages/${name}">`).join('\n')}
@@ -110,10 +104,7 @@ const DOCUMENT = new URL('../openapi.json', import.meta.url);
 const LOCAL_NOTE =
   'This is the local service. It shows the messages it sends in the [outbox](/_local), and needs no signed requests. The examples use its demo records.';
 
-/**
- * The pages, `/pages/{name}`: their files, and `/openapi.json`: the document of the API reference. A browser reloads only
- * changed files.
- */
+/** The pages, `/pages/{name}`: their files, and `/openapi.json`: the document of the API reference. */
 export function pageRoutes(app: FastifyInstance): void {
   for (const [name, { paths }] of Object.entries(PAGES)) {
     for (const path of paths) app.get(path, (_request, reply) => sendPage(reply, name as PageName));
@@ -124,11 +115,7 @@ export function pageRoutes(app: FastifyInstance): void {
     if (file === undefined || type === undefined) {
       return sendText(reply.code(404), 'text/plain', 'There is no such file.');
     }
-    const content = await readFile(file);
-    const etag = `"${createHash('sha256').update(content).digest('base64url')}"`;
-    reply.headers({ etag, 'cache-control': 'no-cache' });
-    if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-    return sendText(reply, type, content);
+    return sendText(reply, type, await readFile(file));
   });
   app.get('/openapi.json', async ({ headers }) => {
     const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as { info: { description: string } };

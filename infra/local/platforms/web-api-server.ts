@@ -22,7 +22,6 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
 export type WebApiServer = SimulatedServer & {
   /** Every certificate is self-signed, so it is its own authority. */
   readonly ca: string;
-  readonly fingerprint: string;
   /** How many sessions were opened so far. */
   readonly sessions: number;
   /** Forgets every session, but keeps the connections: their next command gets 403. */
@@ -61,7 +60,6 @@ const LOGIN_MS = 10_000;
 
 class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   readonly ca: string;
-  readonly fingerprint: string;
   sessions = 0;
   readonly #options: WebApiServerOptions;
   readonly #commands: WebApiAccounts;
@@ -69,10 +67,9 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   readonly #https: HttpsServer;
   readonly #connections = new Map<Socket, Session>();
 
-  constructor(options: WebApiServerOptions, { key, cert, fingerprint }: Certificate) {
+  constructor(options: WebApiServerOptions, { key, cert }: Certificate) {
     super(options.firstLogin ?? 1_000_001);
     this.ca = cert;
-    this.fingerprint = fingerprint;
     this.#options = options;
     this.#commands = new WebApiAccounts(options, this);
     this.#passwordHash = md5(md5(Buffer.from(options.manager.password, 'utf16le')), Buffer.from('WebAPI'));
