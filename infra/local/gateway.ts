@@ -239,7 +239,7 @@ function gatewayEvent(
   // Of these media types the gateway passes the body on as text, else in base64.
   const isText = /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(headers['content-type'] ?? '');
   const cookies = cookie?.flatMap((value) => value.split(/;\s*/));
-  const socketAddress = plainAddress(request.socket.remoteAddress ?? '');
+  const socketAddress = request.socket.remoteAddress ?? '';
 
   return {
     version: '2.0',
@@ -263,7 +263,8 @@ function gatewayEvent(
         method: 'POST',
         path: url.pathname,
         protocol: `HTTP/${request.httpVersion}`,
-        sourceIp: forwardedAddress(headers['x-forwarded-for']) ?? socketAddress,
+        // Locally the first address of the header is the caller's, so that one machine can be many.
+        sourceIp: stripPort(headers['x-forwarded-for']?.split(',')[0] ?? '') ?? socketAddress,
         userAgent: headers['user-agent'] ?? '',
       },
       requestId: id,
@@ -280,21 +281,7 @@ function gatewayEvent(
 
 /** Several values of one name are joined by commas. */
 function queryParameters({ searchParams }: URL): Record<string, string> {
-  const query: Record<string, string> = {};
-  for (const [name, value] of searchParams) query[name] = name in query ? `${query[name]},${value}` : value;
-  return query;
-}
-
-/** Locally the first address of `X-Forwarded-For`, without a port, is the caller's, so that one machine can be many. */
-function forwardedAddress(header = ''): string | undefined {
-  const address = stripPort(header.split(',')[0] ?? '');
-  return address && plainAddress(address);
-}
-
-/** An IPv4 address that came in over an IPv6 socket, without its `::ffff:`. */
-function plainAddress(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  return mapped ?? address;
+  return Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name).join(',')]));
 }
 
 /** Such as `12/Mar/2020:19:03:58 +0000`. */

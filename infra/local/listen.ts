@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import type { Server as HttpServer, IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Faults } from './faults.ts';
 
@@ -18,19 +18,6 @@ export async function listen(server: Server, port: number, host = '127.0.0.1'): 
     });
   });
   return (server.address() as AddressInfo).port;
-}
-
-/**
- * An idle connection stays open as long as those of AWS, so a slow machine does not use one that is just closing.
- */
-export const LIKE_AWS = { keepAliveTimeout: 60_000 };
-
-/** Closes a server with all its connections. */
-export async function closed(server: HttpServer): Promise<void> {
-  await new Promise<void>((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }
 
 /** The names of this machine, with any port. Any other name may be a foreign one that points here (DNS rebinding). */

@@ -19,7 +19,6 @@ const EntrySchema = v.object({
 });
 type Entry = v.InferOutput<typeof EntrySchema>;
 const InputSchema = v.object({ Entries: v.pipe(v.array(EntrySchema), v.minLength(1), v.maxLength(10)) });
-const ResourcesSchema = v.object({ Entries: v.array(v.object({ EventBusName: v.optional(v.string(), 'default') })) });
 
 /** EventBridge `PutEvents`. Of its faults, `partial` refuses the first entry of a call alone. */
 export function startEvents({ buses, deliver, ...options }: EventsOptions): Promise<StandIn> {
@@ -55,7 +54,7 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
       target: 'AWSEvents',
       operations: { PutEvents: putEvents },
       resources(input) {
-        const { success, output } = v.safeParse(ResourcesSchema, input);
+        const { success, output } = v.safeParse(v.object({ Entries: v.array(EntrySchema) }), input);
         return [...new Set(success ? output.Entries.map(({ EventBusName }) => busArn(EventBusName)) : [])];
       },
       throttled: new ServiceError('ThrottlingException', 'Rate exceeded'),

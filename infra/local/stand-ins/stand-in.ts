@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Fault, Faults } from '../faults.ts';
-import { closed, downtime, LIKE_AWS, listen, refuseForeign } from '../listen.ts';
+import { downtime, listen, refuseForeign } from '../listen.ts';
 import type { OutboxEntry } from '../outbox.ts';
 import { type Caller, type Callers, findDenial, type Need } from '../rights/policy.ts';
 
@@ -87,7 +87,8 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
   let lastBody = '';
 
   const server = createServer(
-    LIKE_AWS,
+    // An idle connection stays open as long as those of AWS, so a slow machine does not use one that is just closing.
+    { keepAliveTimeout: 60_000 },
     refuseForeign((request, response) => {
       // Tests move only the clock of the functions, and a client that sees two different times retries a refused call.
       response.sendDate = false;
@@ -146,7 +147,10 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
     async close() {
       down.stop();
       closing.abort();
-      await closed(server);
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
     },
   } satisfies StandIn;
 }

@@ -18,6 +18,9 @@ import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/
 import { spokenText, startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
 import { clientSettings } from '../../../support/servers.ts';
 
+/** The settings of a client that calls once. */
+const once = ({ url }: StandIn) => ({ ...clientSettings(url), maxAttempts: 1 });
+
 /**
  * The promise of a stand-in: it accepts what its service accepts of our calls, and refuses what it refuses. The tests of
  * `lib/messages` and `lib/aws` show that it fails on demand; those of `infra/crm` show the calls of operators.
@@ -26,22 +29,13 @@ interface Contract {
   service: string;
   start(options: StandInOptions): Promise<StandIn>;
   /** Sends a request that the service accepts, with these members changed. */
-  send(to: ReturnType<typeof clientSettings>, change: Record<string, unknown>): Promise<unknown>;
+  send(to: ReturnType<typeof once>, change: Record<string, unknown>): Promise<unknown>;
   /** The difference, and its record. */
   accepts: readonly (readonly [says: string, change: Record<string, unknown>, recorded: object])[];
   /** The mistake, and its error. */
   refuses: readonly (readonly [says: string, change: Record<string, unknown>, error: string | object])[];
   /** The right that the request needs, and the error of a caller without it. */
   needs: readonly [action: string, resource: string, error: string];
-}
-
-/** Calls a service with a client that is closed afterwards. */
-async function using<C extends { destroy(): void }>(client: C, call: (client: C) => Promise<unknown>) {
-  try {
-    return await call(client);
-  } finally {
-    client.destroy();
-  }
 }
 
 const ARN = (service: string, rest: string) => `arn:aws:${service}:eu-west-1:000000000000:${rest}`;
@@ -69,9 +63,7 @@ const SES: Contract = {
   start: (options) =>
     startSes({ ...options, verified: ['no-reply@example.com', 'brand.example'], configurationSets: ['mails'] }),
   send: (client, change) =>
-    using(new SESClient({ ...client, maxAttempts: 1 }), (one) =>
-      one.send(new SendEmailCommand({ ...MAIL, ...change } as SendEmailCommandInput)),
-    ),
+    new SESClient(client).send(new SendEmailCommand({ ...MAIL, ...change } as SendEmailCommandInput)),
   accepts: [
     ['a mail', {}, RECORDED_MAIL],
     ['any address of a verified domain', { Source: 'anyone@Brand.example' }, RECORDED_MAIL],
@@ -110,9 +102,7 @@ const SNS: Contract = {
   service: 'SNS',
   start: (options) => startSns({ ...options, topics: [TOPIC] }),
   send: (client, change) =>
-    using(new SNSClient({ ...client, maxAttempts: 1 }), (one) =>
-      one.send(new PublishCommand({ ...TEXT, ...change } as PublishCommandInput)),
-    ),
+    new SNSClient(client).send(new PublishCommand({ ...TEXT, ...change } as PublishCommandInput)),
   accepts: [
     ['a text', {}, RECORDED_TEXT],
     [
@@ -156,8 +146,8 @@ const VOICE: Contract = {
       protectConfigurations: ['protect-1'],
     }),
   send: (client, change) =>
-    using(new PinpointSMSVoiceV2Client({ ...client, maxAttempts: 1 }), (one) =>
-      one.send(new SendVoiceMessageCommand({ ...CALL, ...change } as SendVoiceMessageCommandInput)),
+    new PinpointSMSVoiceV2Client(client).send(
+      new SendVoiceMessageCommand({ ...CALL, ...change } as SendVoiceMessageCommandInput),
     ),
   accepts: [
     [
@@ -214,14 +204,12 @@ const SOCIAL: Contract = {
       noticeTemplates: ['registration_attempt'],
     }),
   send: (client, { message = WHATSAPP_MESSAGE, from = PHONE_NUMBER_ID }) =>
-    using(new SocialMessagingClient({ ...client, maxAttempts: 1 }), (one) =>
-      one.send(
-        new SendWhatsAppMessageCommand({
-          originationPhoneNumberId: String(from),
-          metaApiVersion: 'v20.0',
-          message: Buffer.from(JSON.stringify(message)),
-        }),
-      ),
+    new SocialMessagingClient(client).send(
+      new SendWhatsAppMessageCommand({
+        originationPhoneNumberId: String(from),
+        metaApiVersion: 'v20.0',
+        message: Buffer.from(JSON.stringify(message)),
+      }),
     ),
   accepts: [
     [
@@ -276,10 +264,9 @@ const RECORDED_EVENT = {
  * An entry that is not taken gets its error in an answer of status 200; here it is thrown, to be judged like the
  * others.
  */
-async function put(client: ReturnType<typeof clientSettings>, { entries, ...change }: Record<string, unknown>) {
+async function put(client: ReturnType<typeof once>, { entries, ...change }: Record<string, unknown>) {
   const Entries = (entries ?? [{ ...EVENT, ...change }]) as PutEventsRequestEntry[];
-  const bus = new EventBridgeClient({ ...client, maxAttempts: 1 });
-  const answer = await bus.send(new PutEventsCommand({ Entries })).finally(() => bus.destroy());
+  const answer = await new EventBridgeClient(client).send(new PutEventsCommand({ Entries }));
   const failed = answer.Entries?.find(({ ErrorCode }) => ErrorCode !== undefined);
   if (failed !== undefined) throw Object.assign(new Error('An entry was not taken.'), { name: failed.ErrorCode });
 }
@@ -317,13 +304,13 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
   afterAll(() => standIn.close());
 
   it.each(accepts)('accepts %s', async (_, change, expected) => {
-    await send(clientSettings(standIn.url), change);
+    await send(once(standIn), change);
     expect(recorded).toEqual([expected]);
   });
 
   it.each(refuses)('refuses %s', async (_, change, error) => {
     const thrown = typeof error === 'string' ? { name: error } : error;
-    await expect(send(clientSettings(standIn.url), change)).rejects.toMatchObject(thrown);
+    await expect(send(once(standIn), change)).rejects.toMatchObject(thrown);
     expect(recorded).toEqual([]);
   });
 
@@ -336,7 +323,7 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
     const message =
       `User: arn:aws:sts::000000000000:assumed-role/tester/tester is not authorized to perform: ${action} ` +
       `on resource: ${resource} because no identity-based policy allows the ${action} action`;
-    await expect(send(clientSettings(guarded.url), {})).rejects.toMatchObject({ name, message });
+    await expect(send(once(guarded), {})).rejects.toMatchObject({ name, message });
     expect(recorded).toEqual([]);
   });
 
