@@ -288,12 +288,6 @@ function notices(service: MonitoredService): AlarmRow[] {
     ...(captcha === undefined ? [] : [CAPTCHA_NOTICE]),
     ...(webhook === undefined ? [] : CRM_NOTICES),
     {
-      id: 'ClientErrors',
-      loss: 'Junk requests use up the throttle that callers share.',
-      // Half of the throttle.
-      when: { metric: api.metricClientError(MINUTES_5), count: [Math.max(1, throttle.registrationPerSecond * 150), 5] },
-    },
-    {
       id: 'Requests',
       loss: 'Soon callers get 429 from the gateway: the requests come close to the throttle.',
       when: { metric: api.metricCount(MINUTES_5), count: [Math.max(1, throttle.registrationPerSecond * 240), 5] },

@@ -46,7 +46,7 @@ export class DocumentScan extends Construct {
     return [
       ownRule,
       allow('WatchOwnRule', 'events', ['DescribeRule', 'ListTargetsByRule'], rule),
-      allow('HearOfObjects', 's3', ['PutBucketNotification', 'GetBucketNotification'], bucket.bucketArn),
+      allow('ConfigureNotifications', 's3', ['PutBucketNotification', 'GetBucketNotification'], bucket.bucketArn),
       allow('CheckOwner', 's3', ['ListBucket'], bucket.bucketArn),
       allow('CheckBucket', 's3', ['PutObject'], bucket.arnForObjects(VALIDATION_OBJECT)),
       allow('ReadDocuments', 's3', ['GetObject', 'GetObjectVersion'], documents),

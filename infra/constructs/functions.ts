@@ -191,7 +191,7 @@ export function settlement(scheduled: ScheduledFunction, context: FunctionContex
       onTable(data.tables.Operations, 'SettleOperations', ['UpdateItem']),
       onDueIndex(data.tables.Operations, 'FindOperations'),
       onDueIndex(data.tables.Registrations, 'FindRegistrations'),
-      onTable(data.tables.Registrations, 'NoteTold', ['BatchGetItem', 'UpdateItem']),
+      onTable(data.tables.Registrations, 'MarkPublished', ['BatchGetItem', 'UpdateItem']),
     ],
     environment: environmentVariables(SettlementEnvironment, {
       ...settings,

@@ -86,7 +86,7 @@ function onTables({ tables }: DataStores): PolicyStatement[] {
   return [
     onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
     onDueIndex(tables.Operations, 'FindOperations'),
-    onTable(tables.Operations, 'SettleOperations', ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+    onTable(tables.Operations, 'SettleOperations', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     onTable(tables.Accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
     onTable(tables.Logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
     onTable(tables.Registrations, 'ForgetRegistrations', forget),

@@ -15,7 +15,7 @@ import {
   pointerKind,
   serializeRecords,
 } from './crm-items.ts';
-import type { CrmTable, CrmWrite } from './crm-table.ts';
+import type { CrmWrite } from './crm-table.ts';
 import { CrmFileError, type RecordError } from './record-errors.ts';
 import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
@@ -76,7 +76,7 @@ async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }:
     terminal.print(`${counted(changes, 'record')} would change in ${target.name}; nothing was written.\n`);
     return;
   }
-  await write(target.table, plan, terminal);
+  for (const writes of plan) await target.table.write(writes);
   terminal.print(`${counted(changes, 'record')} changed in ${target.name}.\n`);
 }
 
@@ -129,20 +129,6 @@ function planWrites({ changed, items, added, pointers }: Concerned, gone: readon
 
 function isPointer(write: CrmWrite): boolean {
   return pointerKind('put' in write ? write.put.pk : write.delete) !== undefined;
-}
-
-async function write(table: CrmTable, plan: readonly CrmWrite[][], { report }: Terminal): Promise<void> {
-  const all = plan.reduce((sum, writes) => sum + writes.length, 0);
-  let written = 0;
-  let reported = 0;
-  for (const writes of plan) {
-    await table.write(writes, (count) => {
-      written += count;
-      if (written - reported < Math.max(500, all / 20)) return;
-      reported = written;
-      report(`${written} of ${counted(all, 'item')} written\n`);
-    });
-  }
 }
 
 function difference(now: ReadonlyMap<string, CrmItem>, plan: readonly CrmWrite[][]): string {

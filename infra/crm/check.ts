@@ -1,12 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
-import * as v from 'valibot';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
-import { ConnectionSchema } from '../../lib/records/crm-records.ts';
-import { isObject } from '../../lib/validators/primitives.ts';
 import { CommandError, counted, missingRight, type Terminal } from './command.ts';
 import { connectionWarnings, findConnection } from './connections.ts';
-import { parseJson } from './crm-file.ts';
 import {
   type CrmItem,
   itemKey,
@@ -18,7 +13,7 @@ import {
   serializeItems,
 } from './crm-items.ts';
 import { duplicateErrors, overlapErrors, recordErrors } from './record-rules.ts';
-import { highestLogin, knowsPassword, type Remark, remarks, reportServer } from './server-report.ts';
+import { knowsPassword, type Remark, remarks, reportServer } from './server-report.ts';
 import type { Target } from './target.ts';
 
 /** Connects to trading servers, logs in and looks at rights, groups and logins, without creating anything. */
@@ -51,32 +46,6 @@ const CHECK_HINTS: Partial<Record<PlatformFailureKind, string>> = {
   platform_refused: ': the server answers, and refuses the secret, the certificate, or this address',
   platform_unavailable: ': the server or the secret cannot be reached from here',
 };
-
-/** An unused range, for a connection whose range is not chosen yet. */
-const NO_RANGE = { from: 1, to: 1_000 };
-/** A suggested range begins at a multiple of this, and holds as many logins. */
-const RANGE_SIZE = 100_000;
-
-/** Shows the highest login of a server whose connection is in a CRM file, and suggests a range above it. */
-export async function showHighestLogin(
-  target: Target,
-  [file, id]: [string, string],
-  terminal: Terminal,
-): Promise<void> {
-  const content = parseJson(await readFile(file, 'utf8'));
-  const connections: unknown[] = isObject(content) && Array.isArray(content.connections) ? content.connections : [];
-  const found = connections.filter(isObject).find((one) => one.id === id);
-  const connection = v.safeParse(ConnectionSchema, { ...found, logins: NO_RANGE });
-  if (!connection.success) throw new CommandError(`${file} has no connection ${id} that can be called.`);
-  const highest = await highestLogin(target, connection.output);
-  if (highest === undefined) {
-    terminal.print('This protocol cannot list logins: ask the administrators of the server for an unused range.\n');
-    return;
-  }
-  const from = Math.ceil((highest + 1) / RANGE_SIZE) * RANGE_SIZE;
-  const range = JSON.stringify({ from, to: from + RANGE_SIZE - 1 });
-  terminal.print(`${id}: the highest login is ${highest}; a free range is "logins": ${range}\n`);
-}
 
 const WRONG_POINTER = 'is missing, or does not lead to the right records';
 const WRONG_RECORD = "has another `e164` than the record's phone, or attributes that are not known";

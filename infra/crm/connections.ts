@@ -13,8 +13,7 @@ export async function findConnection({ table }: Target, id: string): Promise<Con
   const item = await table.read(itemKey('connections', id));
   if (item === undefined) return undefined;
   const connection = v.safeParse(ConnectionSchema, item.record);
-  if (!connection.success)
-    throw new CommandError(`The record of the connection ${id} is malformed. Write it again with crm put.`);
+  if (!connection.success) throw new CommandError(`The record of the connection ${id} is malformed. Import it again.`);
   return connection.output;
 }
 

@@ -18,19 +18,6 @@ export async function parseCrmFile(text: string): Promise<CrmFile> {
   return checkCrmFile(parseJson(text));
 }
 
-/**
- * Reads the text of one record, as a CRM file has it. @throws CrmFileError with every error, paths within the record
- */
-export async function parseCrmRecord(kind: CrmKind, text: string): Promise<CrmRecords> {
-  try {
-    return await checkCrmFile({ [kind]: [parseJson(text)] });
-  } catch (error) {
-    if (!(error instanceof CrmFileError)) throw error;
-    const within = (path: string) => path.slice(path === '' ? 0 : `${kind}[0]`.length).replace(/^\./, '');
-    throw new CrmFileError(error.errors.map(({ path, rule }) => ({ path: within(path), rule })));
-  }
-}
-
 /** @throws CrmFileError with every error */
 async function checkCrmFile(content: unknown): Promise<CrmFile> {
   if (!isObject(content)) throw new CrmFileError([{ path: '', rule: 'must be a JSON object' }]);
@@ -75,11 +62,10 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
 
 /** How to choose the login range that every connection needs whose protocol names logins. */
 const CHOOSE_RANGE =
-  'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server; ' +
-  '`npm run crm -- highest-login FILE ID` shows the highest login that the server has';
+  'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server';
 
 /** @throws CrmFileError that quotes nothing of the text */
-export function parseJson(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {

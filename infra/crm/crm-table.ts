@@ -45,21 +45,15 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
     /** The items of these keys that exist, in any order: a call for each 100. */
     readMany: async (keys: readonly string[]) =>
       (await get([...new Set(keys)].map((pk) => ({ pk })))) as unknown as CrmItem[],
-    /**
-     * Writes in batches, in any order; an item may have only one write. @param progress gets the number of items of each
-     * batch
-     */
-    async write(writes: readonly CrmWrite[], progress?: (count: number) => void) {
+    /** Writes in batches, in any order; an item may have only one write. */
+    async write(writes: readonly CrmWrite[]) {
       const requests = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
       const batches = Array.from({ length: Math.ceil(requests.length / MAX_WRITES) }, (_, place) =>
         requests.slice(place * MAX_WRITES, (place + 1) * MAX_WRITES),
       );
-      await pLimit(AT_ONCE).map(batches, async (batch) => {
-        await sendBatch(batch);
-        progress?.(batch.length);
-      });
+      await pLimit(AT_ONCE).map(batches, sendBatch);
     },
     close: () => documents.destroy(),
   };

@@ -2,13 +2,13 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
-import { check, checkItems, showHighestLogin } from './check.ts';
+import { check, checkItems } from './check.ts';
 import { explain, HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
 import { resolveHost } from './connections.ts';
 import { forget } from './forget.ts';
 import { printForm } from './form.ts';
 import { listOperations, settleOperation, showClient, showOperation } from './operations.ts';
-import { exportFile, importFile, list, put, remove } from './records.ts';
+import { exportFile, importFile, list, remove } from './records.ts';
 import { redeliver } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
 import { restore } from './restore.ts';
@@ -89,11 +89,6 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
     .description('prints a form as JSON Schema, with labels and order, for a registration page')
     .action((id) => onTarget((target) => printForm(target, id, terminal)));
   crm
-    .command('put <kind> <file>')
-    .description('adds or changes one record, which is in a file as JSON (- reads the standard input)')
-    .option(...DRY_RUN)
-    .action((kind, file, options) => onTarget((target) => put(target, [kind, file], options, terminal)));
-  crm
     .command('delete <kind> <id...>')
     .description('deletes records')
     .option(...DRY_RUN)
@@ -110,10 +105,6 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .action((ids, options) =>
       onTarget((target) => (ids.length > 0 ? check(target, ids, terminal) : checkItems(target, options, terminal))),
     );
-  crm
-    .command('highest-login <file> <connection-id>')
-    .description('shows the highest login of a server, to choose a range above it; the file needs no `logins` yet')
-    .action((file, id) => onTarget((target) => showHighestLogin(target, [file, id], terminal)));
   const secret = crm.command('secret').description('secrets of trading servers and others');
   secret
     .command('put <name>')
@@ -171,7 +162,7 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .action((options) => onTarget((target) => listOperations(target, options, terminal)));
   crm
     .command('operation <id>')
-    .description('shows what is known of one of them, and what its trading server says')
+    .description('shows what is known of an operation, and what its trading server says')
     .action((id) => onTarget((target) => showOperation(target, id, terminal)));
   crm
     .command('settle <id>')

@@ -2,7 +2,7 @@ import { databaseClient, dynamoTable, transactions } from '../../lib/aws/dynamod
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { drive, type Effects, type Learned, type OpenLife } from '../../lib/openings/drive.ts';
 import { accountRecord } from '../../lib/openings/effects.ts';
-import { dynamoLedger, type Held, type Ledger, type Listed } from '../../lib/openings/ledger.ts';
+import { dynamoLedger, type Held, type Ledger, type Listed, parseHeld } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
 import { type AccountRecord, type Accounts, dynamoAccounts, openedAccounts } from '../../lib/records/accounts.ts';
@@ -12,6 +12,7 @@ import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { findConnection } from './connections.ts';
 import { itemKey } from './crm-items.ts';
+import { tableItems } from './crm-table.ts';
 import { table } from './records.ts';
 import type { Target } from './target.ts';
 
@@ -63,9 +64,25 @@ function operationRows(open: readonly Listed[]): string[][] {
 
 /** Shows an operation, its account on the server, and the possible commands. */
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
-  const one = await findOperation(await openLedger(target), id);
+  const open = await openOperations(await openLedger(target));
+  const one = open.find(({ held }) => held.operationId === id) ?? (await findUnlisted(target, id));
+  if (one === undefined) throw notFound(id, open);
   terminal.print(`${JSON.stringify(facts(one), null, 2)}\n`);
-  terminal.print(`The server: ${await sighting(target, one.held)}\n${advice(one.held)}\n`);
+  terminal.print(`The server: ${await sighting(target, one.held)}\n${advice(one)}\n`);
+}
+
+/** An operation as `operation` shows it. Without `dueAt` it is not on the list: it has ended, or waits for a retry. */
+type Shown = Pick<Listed, 'held'> & Partial<Listed>;
+
+/** Scans the table, because the key of an item does not name the operation. */
+async function findUnlisted({ clientOf, resource }: Target, id: string): Promise<Shown | undefined> {
+  const operations = tableItems(await resource('OperationsTable'), ['pk'], clientOf('DYNAMODB'));
+  for await (const page of operations.pages()) {
+    // Operations of registrations have no `life`.
+    const item = page.find(({ operation_id, life }) => operation_id === id && life !== undefined);
+    if (item !== undefined) return { held: parseHeld(item) };
+  }
+  return undefined;
 }
 
 export interface Settlement {
@@ -179,9 +196,12 @@ const SILENT: Telemetry = { event: () => {}, with: () => SILENT };
 async function findOperation(store: Store, id: string): Promise<Listed> {
   const open = await openOperations(store);
   const found = open.find(({ held }) => held.operationId === id);
-  if (found === undefined)
-    throw new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.`);
+  if (found === undefined) throw notFound(id, open);
   return found;
+}
+
+function notFound(id: string, open: readonly Listed[]): CommandError {
+  return new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.`);
 }
 
 type Question<T> = (server: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>;
@@ -208,6 +228,7 @@ async function ask<T>(target: Target, { plan }: Held, question: Question<T>): Pr
 
 async function sighting(target: Target, held: Held): Promise<string> {
   const login = operationLogin(held);
+  if (held.life.at === 'claimed') return 'nothing was sent to it.';
   if (held.life.at === 'open' || held.life.at === 'done') return `the account ${login} was opened.`;
   const seen =
     login === undefined
@@ -229,7 +250,9 @@ async function sighting(target: Target, held: Held): Promise<string> {
   }
 }
 
-function advice({ life, operationId: id }: Held): string {
+function advice({ held: { life, operationId: id }, dueAt }: Shown): string {
+  if (dueAt === undefined)
+    return life.at === 'done' ? 'It has ended.' : 'It waits for a retry with the same key, which sends the same login.';
   if (life.at === 'done') return `When the deposit was made: settle ${id} --deposit`;
   if (life.at === 'open') return 'The settler completes what is missing, each minute.';
   if (life.at === 'sent') return 'The settler looks for it. A retry with the same key sends the same login again.';
@@ -256,14 +279,14 @@ function missing({ held: { life, since = 0 } }: Listed): string {
     .join(', ');
 }
 
-function facts({ held, dueAt }: Listed): object {
+function facts({ held, dueAt }: Shown): object {
   const { life, plan, since } = held;
   return {
     ...plan,
     operation_id: held.operationId,
     life,
     since: since === undefined ? undefined : new Date(since).toISOString(),
-    due_at: dueAt === OPERATOR_ONLY ? 'operator' : new Date(dueAt).toISOString(),
+    due_at: dueAt === OPERATOR_ONLY ? 'operator' : dueAt && new Date(dueAt).toISOString(),
   };
 }
 

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { addRecords, readTable, removeRecords } from './change.ts';
 import { CommandError, counted, indented, printableLine, type Terminal, wrong } from './command.ts';
-import { parseCrmFile, parseCrmRecord } from './crm-file.ts';
+import { parseCrmFile } from './crm-file.ts';
 import { CRM_KINDS, type CrmKind, type CrmRecords } from './crm-items.ts';
 import { CrmFileError } from './record-errors.ts';
 import type { Target } from './target.ts';
@@ -33,18 +33,6 @@ export async function exportFile(target: Target, file: string | undefined, termi
 export async function list(target: Target, word: string, terminal: Terminal) {
   const kind = parseKind(word);
   terminal.print(table(listRows(await readTable(target, terminal))[kind]));
-}
-
-/** Adds or changes one record. */
-export async function put(
-  target: Target,
-  [word, file]: [kind: string, file: string],
-  { dryRun = false }: ChangeOptions,
-  terminal: Terminal,
-) {
-  const kind = parseKind(word);
-  const records = await naming(file, async () => parseCrmRecord(kind, await read(file, terminal)));
-  await addRecords({ target, dryRun, terminal }, records, () => 'the record');
 }
 
 /** Deletes records. */

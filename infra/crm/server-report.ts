@@ -74,12 +74,6 @@ function sampleLogins({ from, to }: LoginRange): number[] {
   return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));
 }
 
-/** The highest login of a server, to choose a range above it; undefined if the protocol cannot list logins. */
-export async function highestLogin(target: Target, connection: Connection): Promise<number | undefined> {
-  const logins = await askServer(target, connection, (server, signal) => server.logins(signal));
-  return logins?.reduce((highest, login) => Math.max(highest, login), 0);
-}
-
 /** A sentence about one aspect of a trading server. */
 export interface Remark {
   about: 'rights' | 'groups' | 'logins';

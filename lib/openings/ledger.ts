@@ -367,7 +367,7 @@ function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   return result.output;
 }
 
-function parseHeld(item: Item): Held {
+export function parseHeld(item: Item): Held {
   const { pk, operation_id, nonce, lease, lease_until, revision, life, plan, since } = parse(item);
   return { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life, plan, since };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import type { Item } from '../../lib/aws/dynamodb.ts';
 import { openAccount, register, suppress } from '../support/local-service.ts';
 import { crm, Operators, type Person, unknownOperation } from '../support/operators.ts';
 import {
@@ -17,16 +18,14 @@ const operators = new Operators();
 const account = new OperatorsAccount(operators);
 
 const SECRET = '{"login":1000,"password":"x"}';
-/** Every command, as an operator calls it; `FILE` has records, `RECORD` a client, `OPERATION` waits for an operator. */
+/** Every command, as an operator calls it; `FILE` has records, `OPERATION` waits for an operator, `ENDED` is on no list. */
 const COMMANDS: readonly [command: string, person?: Person][] = [
   ['import FILE'],
   ['export'],
   ['list clients'],
   ['form FORM0001'],
-  ['put client RECORD'],
   ['delete clients CLIENT99'],
   ['check tp5-demo-1'],
-  ['highest-login CONNECTIONS tp5-demo-1'],
   ['secret put tp5-demo-1', { input: SECRET }],
   ['secret put platform/new', { input: SECRET }],
   ['secret put captcha', { input: 'key' }],
@@ -36,6 +35,7 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['pepper rotate', { waits: async () => {} }],
   ['operations --open'],
   ['operation OPERATION'],
+  ['operation ENDED'],
   ['settle OPERATION --login 7000001'],
   ['settle OPERATION --none'],
   ...Object.keys(KEYS).map((table): [string] => [`restore ${table} --from ${table}-restored`]),
@@ -50,20 +50,22 @@ async function openDemoAccount(): Promise<void> {
   expect((await openAccount(operators.service, 'tp5', order)).status).toBe(200);
 }
 
+async function endedOperation(): Promise<string> {
+  await openDemoAccount();
+  const isEnded = ({ life }: Item) => (life as { at?: string } | undefined)?.at === 'done';
+  return String((await operators.items('operations')).find(isEnded)?.operation_id);
+}
+
 async function run(command: string, person: Person = {}) {
   const words: Record<string, string> = {};
   if (command.includes('FILE')) words.FILE = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
-  if (command.includes('CONNECTIONS'))
-    words.CONNECTIONS = await operators.fileOf({
-      connections: [(await operators.table.read('connection#tp5-demo-1'))?.record],
-    });
-  if (command.includes('RECORD'))
-    words.RECORD = await operators.fileOf({ id: 'CLIENT99', email: 'new@example.com', name: 'New' });
+  if (command.includes('ENDED')) words.ENDED = await endedOperation();
   if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
   // The ledger is asked about accounts in the range.
   if (command.startsWith('check')) await openDemoAccount();
   if (command === 'redeliver') await undeliveredEvent(operators);
-  if (command.startsWith('delete')) await run('put client RECORD');
+  if (command.startsWith('delete'))
+    await operators.local('import', { clients: [{ id: 'CLIENT99', email: 'new@example.com', name: 'New' }] });
   if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
   if (command.startsWith('forget')) await register(operators.service, { email: 'new@example.com', ...DOCUMENT });
   if (command === 'registration asks@example.com') await register(operators.service, { email: 'asks@example.com' });
@@ -76,7 +78,7 @@ async function run(command: string, person: Person = {}) {
       secret: 'platform/new',
       logins: { from: 800_000, to: 899_999 },
     };
-    await operators.local('put', 'connection', record);
+    await operators.local('import', { connections: [record] });
   }
   // The operator's finding comes after the last moment at which the command could open an account.
   if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);

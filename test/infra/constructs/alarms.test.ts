@@ -52,7 +52,6 @@ describe('Alarms', () => {
         "dashboard NearDeadline-request-registration: 16000 Duration in 15 (2 of 3)",
         "notice AccountNotRecorded: 1 AccountNotRecorded in 5",
         "notice CaptchaUnavailable: 3 CaptchaUnavailable of request-registration in 5",
-        "notice ClientErrors: 3000 4xx in 5",
         "notice ClientNotWritten: 1 ClientNotWritten in 15",
         "notice CodesInDoubt: 3 OtpOutcomeUnknown in 15",
         "notice CodesNotSent-call: 5 OtpDeliveryFailed of request-registration in 15",

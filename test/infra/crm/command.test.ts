@@ -13,7 +13,7 @@ describe('The command', () => {
   it('shows its help, and that of each command', async () => {
     const { code, out } = await crm(['--help']);
     expect(code).toBe(0);
-    for (const word of ['import', 'export', 'list', 'put', 'delete', 'check', '--stack', '--table', '--local'])
+    for (const word of ['import', 'export', 'list', 'delete', 'check', '--stack', '--table', '--local'])
       expect(out).toContain(word);
     const ofImport = (await crm(['import', '--help'])).out;
     for (const word of ['<file>', '--dry-run', '--stack']) expect(ofImport).toContain(word);
@@ -56,8 +56,6 @@ describe('The command', () => {
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
     [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress removes an email address'],
-    [['highest-login', { connections: {} }, 'x'], 1, 'has no connection x that can be called.\n'],
-    [['highest-login', [null], 'x'], 1, 'has no connection x that can be called.\n'],
   ])('finds nothing to do for %j, and says so', async (args, code, sentence) => {
     const refused = await operators.local(...args);
     expect(refused.reported).toContain(sentence);

@@ -107,6 +107,21 @@ describe('npm run crm -- operation', () => {
       expect(out).toContain(words);
     expect(out).not.toMatch(/nonce|fingerprint|lease/);
   });
+
+  it('shows an operation that has ended, and one that waits for a retry', async () => {
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+    const { body } = await open(order, randomUUID());
+    const ended = (await operators.items('operations')).find(
+      ({ life }) => (life as { login?: unknown } | undefined)?.login === body.login,
+    );
+    const id = String(ended?.operation_id);
+    const shown = await operators.local('operation', id);
+    expect(shown.out).toContain(`The server: the account ${body.login} was opened.\nIt has ended.\n`);
+    await change(id, 'SET life = :sent', { ':sent': { at: 'sent', login: body.login, commands: 'many' } });
+    const waiting = await operators.local('operation', id);
+    expect(waiting.out).toMatch(/The server: it has the account .*\nIt waits for a retry with the same key/);
+    expect(waiting.out).not.toContain('due_at');
+  });
 });
 
 describe('npm run crm -- settle', () => {

@@ -28,6 +28,13 @@ describe('npm run crm -- import', () => {
     expect(await operators.table.read('referral#REFNEW99')).toEqual({ pk: 'referral#REFNEW99', client_id: 'CLIENT99' });
   });
 
+  it('reads the standard input', async () => {
+    const input = JSON.stringify({ clients: [{ ...NEW_CLIENT, name: 'Piped' }] });
+    const { out } = await crm(['import', '-', '--local', operators.service.url], { input });
+    expect(out).toBe('1 record changed in the local service.\n');
+    expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: { name: 'Piped' } });
+  });
+
   it('is seen by the service at once', async () => {
     const status = async () => (await register(operators.service, { referrer_id: 'REFNEW99' })).status;
     expect(await status()).toBe(400);
@@ -123,15 +130,13 @@ describe('npm run crm -- import', () => {
     expect(reported).toContain('connections[0].host: names a simulated server');
   });
 
-  it('writes thousands of records in batches, and reports progress', async () => {
+  it('writes thousands of records in batches', async () => {
     const clients = Array.from({ length: 2_000 }, (_, n) => ({
       id: `C${String(n).padStart(7, '0')}`,
       email: `client${n}@example.com`,
       name: `Client ${n}`,
     }));
-    const { code, out, reported } = await operators.local('import', { clients });
-    expect([code, out]).toEqual([0, '2000 records changed in the local service.\n']);
-    expect(reported).toMatch(/^\d+ of 4000 items written\n/);
+    expect((await operators.local('import', { clients })).out).toBe('2000 records changed in the local service.\n');
     expect((await operators.keys()).filter((key) => /^client#C0/.test(key))).toHaveLength(2_000);
   });
 
@@ -196,25 +201,6 @@ describe('npm run crm -- list', () => {
     expect(json).toContain(escaped);
     const { forms } = JSON.parse(json) as { forms: { id: string; name: string }[] };
     expect(forms.find(({ id }) => id === 'ODDFORM1')?.name).toBe(name);
-  });
-});
-
-describe('npm run crm -- put', () => {
-  it('adds one record, from a file or the standard input', async () => {
-    expect((await operators.local('put', 'client', NEW_CLIENT)).code).toBe(0);
-    expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: NEW_CLIENT });
-    const piped = await crm(['put', 'clients', '-', '--local', operators.service.url], {
-      input: JSON.stringify({ ...NEW_CLIENT, name: 'Piped' }),
-    });
-    expect(piped.out).toBe('1 record changed in the local service.\n');
-    expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: { name: 'Piped' } });
-  });
-
-  it('lists the errors of the record', async () => {
-    const { code, reported } = await operators.local('put', 'client', { ...NEW_CLIENT, email: 'x', hat: 1 });
-    expect(code).toBe(1);
-    expect(reported).toContain('\n  email: must be an email address\n');
-    expect(reported).toContain('\n  hat: is not known\n');
   });
 });
 

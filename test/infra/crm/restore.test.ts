@@ -166,7 +166,7 @@ describe('npm run crm -- restore', () => {
     await backUp();
     await operators.local('delete', 'clients', 'CLIENT02');
     const ann = await operators.table.read('client#CLIENT01');
-    await operators.local('put', 'client', { ...(ann?.record as object), name: 'Changed' });
+    await operators.local('import', { clients: [{ ...(ann?.record as object), name: 'Changed' }] });
     expect((await restore('crm', '--dry-run')).out).toContain('+ client#CLIENT02\n1 record would change');
     expect((await restore('crm')).out).toBe('1 record changed in the local service.\n');
     expect((await restore('crm')).out).toBe('No record is missing.\n');

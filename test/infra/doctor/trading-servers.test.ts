@@ -141,7 +141,7 @@ describe('npm run doctor -- --local', () => {
     const address = { host: '127.0.0.1', port: server.port, ca: server.ca };
     const logins = { from: 500_000, to: 599_999 };
     const connection = { id, protocol, platform, ...address, demo: true, logins, secret: 'platform/tp5-demo-1' };
-    await operators.local('put', 'connection', connection);
+    await operators.local('import', { connections: [connection] });
     let out = '';
     const code = await runDoctor(['--local', operators.service.url, '--json'], (text) => {
       out += text;
