@@ -18,6 +18,53 @@ const TP4 = { platform: 'tp4', host: 'local', port: 443, code_page: 'windows-125
 const PLUG_IN = { ...TP4, protocol: 'web-registration' } as const;
 const GATEWAY = { ...TP4, protocol: 'interface-gateway' } as const;
 
+const CONNECTIONS = [
+  {
+    ...WEB_API,
+    id: 'tp5-live-1',
+    name: 'Live',
+    demo: false,
+    groups: ['real\\standard', 'real\\raw', 'real\\strict'],
+    logins: { from: 500_000, to: 599_999 },
+  },
+  {
+    ...WEB_API,
+    id: 'tp5-demo-1',
+    name: 'Demo, any group that the server has',
+    demo: true,
+    logins: { from: 600_000, to: 699_999 },
+  },
+  {
+    ...PLUG_IN,
+    id: 'tp4-live-1',
+    name: 'Live, by the registration plug-in',
+    demo: false,
+    groups: { standard: 1, raw: 2, strict: 3 },
+  },
+  {
+    ...PLUG_IN,
+    id: 'tp4-demo-1',
+    name: 'Demo, by the registration plug-in',
+    demo: true,
+    groups: { demoforex: 1 },
+  },
+  {
+    ...GATEWAY,
+    id: 'tp4-gw-1',
+    name: 'Demo, by a gateway',
+    demo: true,
+    groups: ['demoforex'],
+    logins: { from: 600_000, to: 649_999 },
+  },
+  {
+    ...GATEWAY,
+    id: 'tp4-gw-2',
+    name: 'Live, by a gateway, any group that the server has',
+    demo: false,
+    logins: { from: 650_000, to: 699_999 },
+  },
+];
+
 /** The records that `npm start` has when it is given no `CRM_FILE`. Every server among them is simulated. */
 export const DEMO_RECORDS: CrmFile = {
   forms: [
@@ -71,57 +118,6 @@ export const DEMO_RECORDS: CrmFile = {
     { id: 'ATLIVE05', name: 'Standard', platform: 'tp5' },
     { id: 'ATLIVE04', name: 'Standard', platform: 'tp4' },
   ],
-  connections: [
-    {
-      ...WEB_API,
-      id: 'tp5-live-1',
-      name: 'Live',
-      demo: false,
-      groups: ['real\\standard', 'real\\raw', 'real\\strict'],
-      logins: { from: 500_000, to: 599_999 },
-      secret: 'platform/tp5-live-1',
-    },
-    {
-      ...WEB_API,
-      id: 'tp5-demo-1',
-      name: 'Demo, any group that the server has',
-      demo: true,
-      logins: { from: 600_000, to: 699_999 },
-      secret: 'platform/tp5-demo-1',
-    },
-    {
-      ...PLUG_IN,
-      id: 'tp4-live-1',
-      name: 'Live, by the registration plug-in',
-      demo: false,
-      groups: { standard: 1, raw: 2, strict: 3 },
-      secret: 'platform/tp4-live-1',
-    },
-    {
-      ...PLUG_IN,
-      id: 'tp4-demo-1',
-      name: 'Demo, by the registration plug-in',
-      demo: true,
-      groups: { demoforex: 1 },
-      secret: 'platform/tp4-demo-1',
-    },
-    {
-      ...GATEWAY,
-      id: 'tp4-gw-1',
-      name: 'Demo, by a gateway',
-      demo: true,
-      groups: ['demoforex'],
-      logins: { from: 600_000, to: 649_999 },
-      secret: 'platform/tp4-gw-1',
-    },
-    {
-      ...GATEWAY,
-      id: 'tp4-gw-2',
-      name: 'Live, by a gateway, any group that the server has',
-      demo: false,
-      logins: { from: 650_000, to: 699_999 },
-      secret: 'platform/tp4-gw-2',
-    },
-  ],
+  connections: CONNECTIONS.map((one) => ({ ...one, secret: `platform/${one.id}` })),
   local_secrets: {},
 };

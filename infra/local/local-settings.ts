@@ -75,14 +75,9 @@ export const SETTINGS = {
 
 type Registration = ReturnType<typeof registrationConfig>;
 
-/** The keys that events are signed with for the CRM. */
-export function webhookKeys(secrets: ReadonlyMap<string, string>): SigningKeys {
-  return parseSigningSecret(secrets.get(WEBHOOK_SECRET) ?? '');
-}
-
-/** The keys that messages to the broker's own provider are signed with. */
-export function providerKeys(secrets: ReadonlyMap<string, string>): SigningKeys {
-  return parseSigningSecret(secrets.get(PROVIDER_SECRET) ?? '');
+/** The keys that events are signed with for the CRM, or messages to the broker's own provider. */
+export function signingKeys(secrets: ReadonlyMap<string, string>, receiver: 'crmWebhook' | 'provider'): SigningKeys {
+  return parseSigningSecret(secrets.get(signingSecretName('local', receiver)) ?? '');
 }
 
 /** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */

@@ -15,7 +15,7 @@ import { type Faults, serviceFaults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, lambdaContext, type Route, startGateway } from './gateway.ts';
 import { type LocalState, localRoutes } from './local-routes.ts';
-import { makeSecrets, providerKeys, SETTINGS, setEnvironment, webhookKeys } from './local-settings.ts';
+import { makeSecrets, SETTINGS, setEnvironment, signingKeys } from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
 import { runAsFunction } from './rights/policy.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
@@ -195,13 +195,13 @@ async function startEnvironment(
     );
   const crm =
     crmWebhook === undefined
-      ? open(await startCrm({ keys: () => webhookKeys(secrets), faults: addTarget('crm') }))
+      ? open(await startCrm({ keys: () => signingKeys(secrets, 'crmWebhook'), faults: addTarget('crm') }))
       : undefined;
   let provider: Record<string, string | undefined> | undefined = configuration.provider;
   if (provider !== undefined && Object.values(provider).includes(LOCAL_HOST)) {
     const record = (entry: OutboxEntry) => aws.outbox.record(entry);
     const { url: base } = open(
-      await startProvider({ keys: () => providerKeys(secrets), record, faults: addTarget('provider') }),
+      await startProvider({ keys: () => signingKeys(secrets, 'provider'), record, faults: addTarget('provider') }),
     );
     const urls = Object.entries(provider).map(([name, url]) => [name, url === LOCAL_HOST ? `${base}/${name}` : url]);
     provider = Object.fromEntries(urls);

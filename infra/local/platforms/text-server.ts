@@ -128,13 +128,9 @@ class SimulatedTextServer extends SimulatedPlatform {
     });
   }
 
-  #unlisted(): Reply {
-    return this.#options.dialect === 'interface-gateway' ? ['ERROR', 'illegal IP'] : 'closes';
-  }
-
   #refusal({ kind, code = 0 }: Fault): Reply {
-    if (kind === 'refused') return this.#unlisted();
-    return ['ERROR', RETURN_CODES[kind === 'throttled' ? 12 : code] ?? 'account create failed'];
+    if (kind === 'refused') return this.#options.dialect === 'interface-gateway' ? error('illegal IP') : 'closes';
+    return error(RETURN_CODES[kind === 'throttled' ? 12 : code] ?? 'account create failed');
   }
 
   async #answer(socket: Socket, reply: Reply): Promise<void> {

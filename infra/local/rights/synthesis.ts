@@ -45,38 +45,31 @@ export function synthesizeAlone<T>(
   }
 }
 
-interface Resource {
-  Type: string;
-  Properties: Record<string, unknown>;
+interface FunctionResource {
+  Properties: { Role: { 'Fn::GetAtt': [string, string] }; Environment: { Variables: Record<string, unknown> } };
+}
+
+interface PolicyResource {
+  Properties: { Roles: { Ref: string }[]; PolicyDocument: { Statement: unknown[] } };
 }
 
 /** The rights of each function in the stack of these settings. */
 export function synthesizeRights(settings: Record<string, unknown>): StackRights {
   const template = synthesizeAlone({ builtinCloudFormationValidation: false }, settings, (stack) =>
-    Template.fromStack(stack).toJSON(),
+    Template.fromStack(stack),
   );
-  const resources = template.Resources as Record<string, Resource>;
+  const resources = Object.entries(template.toJSON().Resources as Record<string, { Type: string }>);
+  const lambdas = Object.entries(template.findResources('AWS::Lambda::Function') as Record<string, FunctionResource>);
+  const policies = Object.values(template.findResources('AWS::IAM::Policy') as Record<string, PolicyResource>);
   const functions: Record<string, FunctionRights> = {};
   for (const route of [...ROUTES, ...EXTENSIONS, ...SCHEDULED, NOTIFIER]) {
-    const found = findFunction(resources, constructName(route));
-    if (found !== undefined) functions[route.name] = found;
+    const [, lambda] = lambdas.find(([id]) => id.startsWith(`${constructName(route)}Function`)) ?? [];
+    if (lambda === undefined) continue;
+    const { Role, Environment } = lambda.Properties;
+    const [role] = Role['Fn::GetAtt'];
+    const own = policies.filter(({ Properties }) => Properties.Roles.some(({ Ref }) => Ref === role));
+    const statements = own.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+    functions[route.name] = { variables: Environment.Variables, statements };
   }
-  const types = Object.fromEntries(Object.entries(resources).map(([id, { Type }]) => [id, Type]));
-  return { types, functions };
-}
-
-function findFunction(resources: Record<string, Resource>, construct: string): FunctionRights | undefined {
-  const filterType = (type: string) => Object.entries(resources).filter(([, { Type }]) => Type === type);
-  const [, lambda] = filterType('AWS::Lambda::Function').find(([id]) => id.startsWith(`${construct}Function`)) ?? [];
-  if (lambda === undefined) return undefined;
-  const { Role, Environment } = lambda.Properties as {
-    Role: { 'Fn::GetAtt': [string, string] };
-    Environment: { Variables: Record<string, unknown> };
-  };
-  const role = JSON.stringify({ Ref: Role['Fn::GetAtt'][0] });
-  const statements = filterType('AWS::IAM::Policy').flatMap(([, { Properties }]) => {
-    const { Roles, PolicyDocument } = Properties as { Roles: unknown[]; PolicyDocument: { Statement: unknown[] } };
-    return Roles.some((one) => JSON.stringify(one) === role) ? PolicyDocument.Statement : [];
-  });
-  return { variables: Environment.Variables, statements };
+  return { types: Object.fromEntries(resources.map(([id, { Type }]) => [id, Type])), functions };
 }

@@ -23,7 +23,7 @@ interface ReceivedMessage {
   data: Record<string, unknown>;
 }
 
-export interface CrmOptions extends Pick<StandInOptions, 'faults'> {
+export interface ReceiverOptions extends Pick<StandInOptions, 'faults'> {
   /** A message must be signed with one of them. */
   keys: () => SigningKeys;
 }
@@ -34,7 +34,7 @@ export type CrmStandIn = Awaited<ReturnType<typeof startCrm>>;
  * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is
  * not a client's yet. A repeated message gets the same answer.
  */
-export async function startCrm({ keys, faults }: CrmOptions) {
+export async function startCrm({ keys, faults }: ReceiverOptions) {
   const messages = new Map<string, ReceivedMessage>();
   const clients = new Map<string, LocalClient>();
 
@@ -87,13 +87,12 @@ function checkSignature(keys: SigningKeys, { headers, body }: Call): void {
   if (!isSigned) throw new ServiceError('WrongSignature', 'The signature is wrong.', 401);
 }
 
-export interface ProviderOptions extends Pick<StandInOptions, 'faults' | 'record'> {
-  /** A message must be signed with one of them. */
-  keys: () => SigningKeys;
-}
-
 /** The broker's own provider: takes the messages of a phone channel at its path, such as `/sms`. */
-export async function startProvider({ keys, record, faults }: ProviderOptions): Promise<StandIn> {
+export async function startProvider({
+  keys,
+  record,
+  faults,
+}: ReceiverOptions & Pick<StandInOptions, 'record'>): Promise<StandIn> {
   const seen = new Set<string>();
 
   function answer(call: Call): Answer {

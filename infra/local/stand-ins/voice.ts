@@ -99,18 +99,13 @@ export function startVoice({ record, ...options }: VoiceOptions): Promise<StandI
 }
 
 /** @throws ServiceError if the account has no such resource, or the number must not be called */
-function checkState(
-  {
-    OriginationIdentity: from,
-    ProtectConfigurationId: protect,
-    DestinationPhoneNumber: to,
-  }: v.InferOutput<typeof CallSchema>,
-  { originationIdentities, protectConfigurations, optedOut, blockedCountries }: Omit<VoiceOptions, 'record'>,
-): void {
-  if (!originationIdentities.includes(from)) throw missing('phone-number');
-  if (protect !== undefined && !protectConfigurations?.includes(protect)) throw missing('protect-configuration');
-  if (optedOut?.includes(to)) throw conflict('DESTINATION_PHONE_NUMBER_OPTED_OUT');
-  if (blockedCountries?.some((code) => to.startsWith(code))) {
+function checkState(call: v.InferOutput<typeof CallSchema>, account: Omit<VoiceOptions, 'record'>): void {
+  const { ProtectConfigurationId: protect, DestinationPhoneNumber: to } = call;
+  if (!account.originationIdentities.includes(call.OriginationIdentity)) throw missing('phone-number');
+  if (protect !== undefined && !account.protectConfigurations?.includes(protect))
+    throw missing('protect-configuration');
+  if (account.optedOut?.includes(to)) throw conflict('DESTINATION_PHONE_NUMBER_OPTED_OUT');
+  if (account.blockedCountries?.some((code) => to.startsWith(code))) {
     throw conflict('DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION');
   }
 }
