@@ -45,21 +45,12 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
   );
 }
 
-/** Every media type is JSON: people type these calls. */
+/** Every media type is JSON: people type these calls. Some clients name a type without a body. */
 function acceptJson(app: FastifyInstance): void {
+  const options = { parseAs: 'string', bodyLimit: MAX_BODY_BYTES } as const;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    '*',
-    { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-    async (_request: unknown, body: string) => {
-      // Some clients name a type without a body.
-      if (body === '') return undefined;
-      try {
-        return JSON.parse(body) as unknown;
-      } catch {
-        throw new Refusal(400, 'The body is not JSON.');
-      }
-    },
+  app.addContentTypeParser('*', options, async (_request: unknown, body: string) =>
+    body ? JSON.parse(body) : undefined,
   );
 }
 
@@ -68,10 +59,11 @@ function answerProblems(app: FastifyInstance): void {
     throw new Refusal(404, 'The local service has no such path.');
   });
   app.setErrorHandler((error, _request, reply) => {
-    if (!(error instanceof Refusal)) throw error;
-    const document = { title: error.message, status: error.status, ...error.members };
+    const refusal = error instanceof SyntaxError ? new Refusal(400, 'The body is not JSON.') : error;
+    if (!(refusal instanceof Refusal)) throw error;
+    const document = { title: refusal.message, status: refusal.status, ...refusal.members };
     return reply
-      .code(error.status)
+      .code(refusal.status)
       .header('content-type', 'application/problem+json')
       .send(Buffer.from(JSON.stringify(document)));
   });

@@ -34,15 +34,14 @@ export interface Right {
  */
 export function parseRights(principal: string, statements: readonly Statement[]): Right[] {
   return statements.flatMap((statement) => {
-    const { Sid = 'Trace', Effect, Action, Resource, NotResource } = statement;
+    const { Sid = 'Trace', Effect, Action } = statement;
     if (Effect !== 'Allow') throw new Error(`${principal} ${Sid}: the effect ${Effect} is not evaluated here.`);
     const conditions = parseConditions(statement);
     const suffix = conditions.map(({ key, values }) => ` if ${key} is ${values.join(' or ')}`).join('');
-    const scopes = NotResource === undefined ? [Resource ?? []].flat().map(on) : [excludedScope([NotResource].flat())];
     return [Action].flat().flatMap((action) => {
       // IAM compares actions in any case.
       const isAction = like(action.toLowerCase());
-      return scopes.map(({ text, matches }) => ({
+      return parseScopes(statement).map(({ text, matches }) => ({
         id: `${principal} ${Sid} ${action} ${text}${suffix}`,
         allows: ({ action: wanted, resource, context = {} }: Need) =>
           isAction(wanted.toLowerCase()) &&
@@ -58,18 +57,12 @@ export function allowing(rights: readonly Right[], need: Need): Right[] {
   return rights.filter((right) => right.allows(need));
 }
 
-interface Scope {
-  text: string;
-  matches(resource: string): boolean;
-}
-
-function on(pattern: string): Scope {
-  return { text: pattern, matches: like(pattern) };
-}
-
-function excludedScope(patterns: string[]): Scope {
-  const excluded = patterns.map(like);
-  return { text: `other than ${patterns.join(', ')}`, matches: (resource) => !excluded.some((is) => is(resource)) };
+/** The resources of a statement: each by itself, or all others than some. */
+function parseScopes({ Resource = [], NotResource }: Statement) {
+  if (NotResource === undefined) return [Resource].flat().map((pattern) => ({ text: pattern, matches: like(pattern) }));
+  const excluded = [NotResource].flat();
+  const matches = (resource: string) => !excluded.some((pattern) => like(pattern)(resource));
+  return [{ text: `other than ${excluded.join(', ')}`, matches }];
 }
 
 /** IAM's wildcards: `*` is any text, `?` one character. */

@@ -10,12 +10,16 @@ import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/cl
 import { SendWhatsAppMessageCommand, SocialMessagingClient } from '@aws-sdk/client-socialmessaging';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../../infra/local/faults.ts';
+import { startCaptcha } from '../../../../infra/local/stand-ins/captcha.ts';
 import { startEvents } from '../../../../infra/local/stand-ins/events.ts';
 import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
 import { spokenText, startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
+import { snsPublisher } from '../../../../lib/aws/sns.ts';
+import { failureOf, forever } from '../../../support/outcomes.ts';
+import { started } from '../../../support/senders.ts';
 import { clientSettings } from '../../../support/servers.ts';
 
 /** The settings of a client that calls once. */
@@ -351,5 +355,76 @@ describe('The stand-in of the voice service', () => {
     ),
   ] as const)('speaks %s as %j', (ssml, text) => {
     expect(spokenText(ssml)).toBe(text);
+  });
+});
+
+async function captcha() {
+  const settings = { provider: 'turnstile', secret: 'local/captcha' } as const;
+  const standIn = await startCaptcha({ faults: new Faults(), secret: 'the-secret-key', settings });
+  onTestFinished(() => standIn.close());
+  const ask = async (form: Record<string, string>) => {
+    const answer = await fetch(standIn.siteverify, { method: 'POST', body: new URLSearchParams(form) });
+    return (await answer.json()) as Record<string, unknown>;
+  };
+  return { standIn, ask };
+}
+
+describe('The stand-in of a captcha’s provider', () => {
+  it('accepts a token once', async () => {
+    const { standIn, ask } = await captcha();
+    const form = { secret: 'the-secret-key', response: standIn.solve() };
+    expect(await ask(form)).toMatchObject({ success: true, challenge_ts: expect.stringMatching(/Z$/) });
+    expect(await ask(form)).toEqual({ success: false, 'error-codes': ['timeout-or-duplicate'] });
+  });
+
+  it.each([
+    [{ response: 'x' }, 'missing-input-secret'],
+    [{ secret: 'another', response: 'x' }, 'invalid-input-secret'],
+    [{ secret: 'the-secret-key' }, 'missing-input-response'],
+    [{ secret: 'the-secret-key', response: 'x' }, 'invalid-input-response'],
+  ])('answers %j with %s', async (form, code) => {
+    const { ask } = await captcha();
+    expect(await ask(form)).toEqual({ success: false, 'error-codes': [code] });
+  });
+});
+
+const PUBLISHED = { phoneNumber: '+447400123456', message: '123456', attributes: {} };
+
+async function sns() {
+  const { standIn, faults, outbox } = await started(startSns, {});
+  const publish = snsPublisher(clientSettings(standIn.url));
+  return { standIn, faults, outbox, send: () => publish(PUBLISHED, forever) };
+}
+
+describe('A stand-in that is down', () => {
+  it('refuses connections as often as requested or until it is cleared, and then works at the same port', async () => {
+    const { standIn, faults, outbox, send } = await sns();
+    faults.set({ kind: 'down', times: 2, after: 1 });
+    await send();
+    for (let refused = 1; refused <= 2; refused += 1) {
+      expect(await failureOf(send())).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
+    }
+    await send();
+    expect([outbox.length, standIn.requests]).toEqual([2, 2]);
+    expect(faults.list()).toEqual([]);
+    faults.set({ kind: 'down', times: 100 });
+    await failureOf(send());
+    faults.clear();
+    await send();
+  });
+});
+
+describe('A stand-in that is slow', () => {
+  it('accepts the message although its caller has gone', async () => {
+    const { standIn, faults, outbox } = await sns();
+    faults.set({ kind: 'slow', times: 1, ms: 300 });
+    const caller = new AbortController();
+    const sending = failureOf(snsPublisher(clientSettings(standIn.url))(PUBLISHED, caller.signal));
+    await expect.poll(() => standIn.requests).toBe(1);
+    caller.abort();
+    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
+    expect(outbox).toHaveLength(0);
+    await expect.poll(() => outbox.length).toBe(1);
+    expect(standIn.requests).toBe(1);
   });
 });
