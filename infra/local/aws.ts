@@ -21,9 +21,6 @@ import { startVoice } from './stand-ins/voice.ts';
 const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
 type ServiceName = (typeof SERVICES)[number];
 
-/** The embedded services. */
-export type LocalAws = Awaited<ReturnType<typeof startAws>>;
-
 /**
  * Starts every service of AWS that a function calls, empty. Calls must be signed with a key of this start, and are
  * judged by the rights of the key's owner.

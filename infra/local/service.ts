@@ -7,14 +7,14 @@ import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { localClient } from '../local-client.ts';
 import { type DeployedFunction, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../routes.ts';
-import { type LocalAws, startAws } from './aws.ts';
+import { startAws } from './aws.ts';
 import { TABLES } from './database.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { DEMO_RECORDS } from './demo-records.ts';
 import { type Faults, serviceFaults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, lambdaContext, type Route, startGateway } from './gateway.ts';
-import { type LocalState, localRoutes } from './local-routes.ts';
+import { localRoutes } from './local-routes.ts';
 import { makeSecrets, SETTINGS, setEnvironment, signingKeys } from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
 import { runAsFunction } from './rights/policy.ts';
@@ -46,18 +46,8 @@ export interface ServiceOptions {
   clock?: boolean;
 }
 
-export interface LocalService
-  extends Omit<LocalAws, 'faults' | 'findAccessKey'>,
-    Pick<LocalState, 'crm' | 'captcha' | 'platforms' | 'environment'> {
-  url: string;
-  port: number;
-  /** The faults of an embedded service or, by connection id, of a simulated trading server. */
-  faults(target: string): Faults;
-  /** Calls the scheduled functions once. */
-  tick(): Promise<void>;
-  /** Ends everything at once. */
-  close(): Promise<void>;
-}
+/** A running service. `close` ends everything at once. */
+export type LocalService = Awaited<ReturnType<typeof start>>;
 
 const QUIET = { LOG_LEVEL: 'SILENT' };
 
@@ -96,12 +86,12 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
   }
 }
 
-async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalService, 'close'>> {
+async function start(options: ServiceOptions, open: Open) {
   const records = grantSecrets(options.records ?? DEMO_RECORDS);
   const settings = { ...SETTINGS, ...options.environment };
   const world = await startEnvironment(records, settings, options, open);
   const { aws, platforms, targets, captcha, crm, provider } = world;
-  const environment = {
+  const environment: Record<string, string> = {
     ...settings,
     CRM_WEBHOOK: options.crmWebhook?.url ?? crm?.webhook ?? '',
     ...(captcha === undefined ? {} : { CAPTCHA_URL: captcha.siteverify }),
@@ -123,6 +113,7 @@ async function start(options: ServiceOptions, open: Open): Promise<Omit<LocalSer
       beside: (app) => localRoutes(app, { ...aws, ...world, ...shown, environment }),
     }),
   );
+  /** The faults of an embedded service or, by connection id, of a simulated trading server. */
   const faults = (target: string): Faults => {
     const found = targets.get(target);
     if (found === undefined) throw new Error(`There is no target ${target}.`);
@@ -143,6 +134,7 @@ async function startClock(load: LoadFunction, runs: boolean) {
     if (runs) timers.push(setInterval(() => void call().catch(() => {}), everyMinutes * 60_000));
   }
   return {
+    /** Calls the scheduled functions once. */
     tick: async () => void (await Promise.all(calls.map((call) => call()))),
     close: () => timers.forEach(clearInterval),
   };
