@@ -202,8 +202,16 @@ export function openObject<const E extends v.ObjectEntries>(entries: E): v.Loose
       const input = dataset.value;
       if (!isObject(input)) return schema['~run']({ value: null }, config);
       const result = schema['~run'](dataset, config);
-      const members = Object.assign({ ...input }, result.value);
-      return Object.assign(result, { value: members });
+      for (const name of ['__proto__', 'constructor', 'prototype']) {
+        if (!Object.hasOwn(input, name)) continue;
+        Object.defineProperty(result.value, name, {
+          value: input[name],
+          enumerable: true,
+          writable: true,
+          configurable: true,
+        });
+      }
+      return result;
     },
   });
 }
