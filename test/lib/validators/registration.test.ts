@@ -93,7 +93,7 @@ describe('the keys of other fields', () => {
     expect(Object.getPrototypeOf(members)).toBe(Object.prototype);
     const form = { id: 'FORM0001', fields: [{ key: 'a', type: 'number' as const }] };
     expect(await checkCustomFields(form, members)).toMatchObject({
-      violations: ['__proto__', 'constructor', 'toString'].map((key) => ({
+      violations: ['toString', '__proto__', 'constructor'].map((key) => ({
         pointer: `#/${key}`,
         rule: 'unknown_field',
       })),
