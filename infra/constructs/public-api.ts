@@ -158,8 +158,8 @@ export class PublicApi extends Construct {
     const target = 'What the DNS must make the custom domain point to, by a CNAME or alias record.';
     output(this, 'ApiDomainTarget', target, domain.regionalDomainName);
     if (!defaultEndpoint) return;
-    const beside = 'The API by the address of AWS, until the setting defaultEndpoint is false.';
-    output(this, 'ApiDefaultUrl', beside, this.api.apiEndpoint);
+    const description = 'The API at its address of AWS, until the setting defaultEndpoint is false.';
+    output(this, 'ApiDefaultUrl', description, this.api.apiEndpoint);
   }
 }
 
@@ -223,6 +223,6 @@ function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRo
       reason: 'Accounts are opened for every client: the client is a part of the path.',
     });
   }
-  const told = 'The policy that lets a user or a role call the account routes.';
-  output(scope, 'OpenAccountsPolicy', told, policy.managedPolicyArn);
+  const description = 'The policy that lets a user or a role call the account routes.';
+  output(scope, 'OpenAccountsPolicy', description, policy.managedPolicyArn);
 }

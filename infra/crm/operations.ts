@@ -251,6 +251,7 @@ async function sighting(target: Target, held: Held): Promise<string> {
 }
 
 function advice({ held: { life, operationId: id }, dueAt }: Shown): string {
+  if (life.at === 'claimed') return 'It waits for a retry with the same key, which sends the first command.';
   if (dueAt === undefined)
     return life.at === 'done' ? 'It has ended.' : 'It waits for a retry with the same key, which sends the same login.';
   if (life.at === 'done') return `When the deposit was made: settle ${id} --deposit`;

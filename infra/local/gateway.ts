@@ -30,7 +30,7 @@ export interface GatewayOptions {
   /** Other origins whose pages may call the routes for pages. */
   allowedOrigins?: readonly string[];
   /** Adds routes without a function. */
-  beside?: (app: FastifyInstance) => void;
+  addRoutes?: (app: FastifyInstance) => void;
   /** The gateway's own limit of an integration, in milliseconds. */
   integrationTimeoutMs?: number;
 }
@@ -110,7 +110,7 @@ export async function startGateway(options: GatewayOptions) {
     return sendMessage(reply, answer.status, answer.message);
   });
   for (const route of options.routes) addRoute(app, route, options);
-  options.beside?.(app);
+  options.addRoutes?.(app);
   // On IPv4 and, if the machine has it, IPv6.
   await app.listen({ host: 'localhost', port: options.port ?? 0 });
   const { port } = app.server.address() as AddressInfo;

@@ -110,7 +110,7 @@ async function start(options: ServiceOptions, open: Open) {
       routes: await loadRoutes(load),
       port: options.port ?? 0,
       allowedOrigins: options.allowedOrigins ?? [],
-      beside: (app) => localRoutes(app, { ...aws, ...world, ...shown, environment }),
+      addRoutes: (app) => localRoutes(app, { ...aws, ...world, ...shown, environment }),
     }),
   );
   /** The faults of an embedded service or, by connection id, of a simulated trading server. */

@@ -121,6 +121,9 @@ describe('npm run crm -- operation', () => {
     const waiting = await operators.local('operation', id);
     expect(waiting.out).toMatch(/The server: it has the account .*\nIt waits for a retry with the same key/);
     expect(waiting.out).not.toContain('due_at');
+    await change(id, 'SET life = :claimed', { ':claimed': { at: 'claimed' } });
+    const claimed = await operators.local('operation', id);
+    expect(claimed.out).toMatch(/nothing was sent to it\.\nIt waits for a retry .*, which sends the first command/);
   });
 });
 
