@@ -173,16 +173,13 @@ describe('npm run crm -- settle', () => {
     expect((await retry()).status).toBe(409);
   });
 
-  it('leaves an operation whose login can be looked up to the settler', async () => {
-    const key = randomUUID();
-    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-    operators.service.faults('tp5-live-1').set({ kind: 'silence', times: 9 });
-    const { body } = await open(order, key);
-    operators.service.faults('tp5-live-1').clear();
-    const { code, reported } = await operators.local('settle', String(body.operation_id), '--none');
+  it('leaves an operation to the settler that still looks for its account', async () => {
+    const { id } = await openWithLostAnswer();
+    await change(id, 'SET life = :sent', { ':sent': { at: 'sent', login: 500_123, commands: 'one' } });
+    const { code, reported } = await operators.local('settle', id, '--none');
     expect(code).toBe(1);
     expect(reported).toMatch(/^The settler still looks for its account/);
-    expect((await open(order, key)).status).toBe(200);
+    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'sent' } }]);
   });
 
   it('that could not be written says so, and leaves the operation on the list', async () => {
