@@ -181,7 +181,8 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
       if (server === undefined) return { on: 'unclear' };
       try {
         const { password, given } = await work.master();
-        const mark = { operationId: held.operationId, login, masterPassword: password, masterGiven: given };
+        const generated = password === undefined || given ? undefined : { role: 'master' as const, password };
+        const mark = { operationId: held.operationId, login, generated };
         const sighting = await server.platform.look(mark, within(LOOK_MS, times.platformSignal));
         const isUncertain = hasMoved(held, server) || held.plan?.unseen === true;
         return { on: sighting === 'unmarked' && isUncertain ? 'foreign' : sighting };
@@ -236,7 +237,7 @@ async function payment(work: Work, life: OpenLife, pay: boolean): Promise<Paymen
       return 'made';
     } catch (error) {
       log(error);
-      if (error instanceof PlatformFailure && error.kind !== 'account_outcome_unknown') return 'refused';
+      if (error instanceof PlatformFailure && error.proof !== 'nothing') return 'refused';
     }
   }
   try {

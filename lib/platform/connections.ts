@@ -25,7 +25,11 @@ export function platformConnections({
     try {
       const [secret, { open, drop }] = await Promise.all([
         readSecret(connection.secret, signal).catch((error: unknown) => {
-          throw new PlatformFailure('platform_unavailable', { reason: 'secret_unreadable', cause: error });
+          throw new PlatformFailure('platform_unavailable', {
+            reason: 'secret_unreadable',
+            proof: 'unsent',
+            cause: error,
+          });
         }),
         opening,
       ]);
@@ -78,6 +82,8 @@ async function opener(connection: Connection, ahead: AbortSignal | undefined): P
 
 function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
-  if (!result.success) throw new PlatformFailure('platform_refused', { reason: 'secret_malformed' });
+  if (!result.success) {
+    throw new PlatformFailure('platform_refused', { reason: 'secret_malformed', proof: 'unsent' });
+  }
   return result.output;
 }

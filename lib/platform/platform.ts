@@ -31,16 +31,17 @@ export interface AccountOrder {
 export interface Mark {
   operationId: string;
   login: number;
-  /** The password that the operation gives the account, if this worker knows it. */
-  masterPassword?: string | undefined;
-  /** The caller chose the password: another account may have the same one, so it proves nothing. */
-  masterGiven?: boolean | undefined;
+  /**
+   * A password that was generated for the account, if this worker knows one. A password that the caller chose proves
+   * nothing: another account may have it too.
+   */
+  generated?: { role: PasswordRole; password: string } | undefined;
 }
 
 /**
- * The result of a look-up at a login. `ours`: the operation's id, or its generated password is accepted. `foreign`:
- * another operation's id, or the password is refused. `unmarked`: an account without either. `silent`: the platform has
- * no command for it.
+ * The result of a look-up at a login. `ours`: the comment has the operation's id, or the server accepts the generated
+ * password. `foreign`: the comment has another operation's id. `unmarked`: any other account. A refused password proves
+ * nothing, because people change passwords. `silent`: the platform has no command for it.
  */
 export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 
@@ -57,15 +58,15 @@ export interface TradingPlatform {
   /**
    * Sends the command once.
    * @param sendDeadline epoch milliseconds; compared with the wall clock right before the bytes are sent
-   * @throws PlatformFailure about this command alone. `account_outcome_unknown`: it may have been executed.
-   * `login_taken`: the login exists. All others: it was certainly not executed
+   * @throws PlatformFailure about this command alone; its `proof` says whether the command may have been executed.
+   * `login_taken`: the login exists
    */
   open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }>;
   /** Looks up the account at a login. @throws PlatformFailure if the server does not answer */
   look(mark: Mark, signal: AbortSignal): Promise<Sighting>;
   /**
-   * Pays into the account, once; repeated only if the server certainly did nothing.
-   * @throws PlatformFailure `account_outcome_unknown` if the money may still arrive
+   * Sends the payment once.
+   * @throws PlatformFailure; with the proof `nothing` the money may have arrived, or may still arrive
    */
   fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void>;
   /** Whether the account holds money. @throws PlatformFailure */
@@ -106,10 +107,7 @@ export interface PlatformInspector {
   close(): Promise<void>;
 }
 
-/**
- * With every kind except `account_outcome_unknown`, certainly nothing was done. The names are those of the public error
- * table.
- */
+/** What the caller hears, by the names of the public error table. `proof` says what is known. */
 export type PlatformFailureKind =
   | 'group_not_found'
   | 'password_rejected'
@@ -121,9 +119,19 @@ export type PlatformFailureKind =
   | 'account_limit_reached'
   | 'account_outcome_unknown';
 
+/**
+ * What a failure proves about a command that opens an account or pays. `unsent`: the command did not leave, or the server
+ * did not take it. `rights`: the server refused us. `content`: it refused what the command says. `nothing`: the command
+ * may have been executed, or still be. Codes about a server's state prove nothing: servers answer executed commands with
+ * them.
+ */
+export type Proof = 'unsent' | 'rights' | 'content' | 'nothing';
+
 export interface PlatformFailureOptions {
   /** A code for the log, such as `retcode_8` or `connect_timeout`; never text of the platform or of a person. */
   reason: string;
+  /** Default: `nothing`. */
+  proof?: Proof;
   retryAfterSeconds?: number;
   errors?: Violation[];
   cause?: unknown;
@@ -143,6 +151,17 @@ export class PlatformFailure extends Error {
   get reason(): string {
     return this.options.reason;
   }
+
+  get proof(): Proof {
+    return this.options.proof ?? 'nothing';
+  }
+}
+
+/** The error of a step before the command, such as a login to the server, as a failure of the command. */
+export function unsentFailure(error: unknown): unknown {
+  if (!(error instanceof PlatformFailure)) return error;
+  const proof = error.kind === 'platform_refused' ? 'rights' : 'unsent';
+  return new PlatformFailure(error.kind, { ...error.options, proof });
 }
 
 /**
@@ -152,5 +171,6 @@ export class PlatformFailure extends Error {
  */
 export function assertMaySend(sendDeadline: number, signal: AbortSignal, now: () => number): void {
   const reason = signal.aborted ? 'aborted_before_sending' : now() > sendDeadline ? 'too_late_to_send' : undefined;
-  if (reason !== undefined) throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 5 });
+  if (reason === undefined) return;
+  throw new PlatformFailure('platform_unavailable', { reason, proof: 'unsent', retryAfterSeconds: 5 });
 }

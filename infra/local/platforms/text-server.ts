@@ -247,8 +247,10 @@ class SimulatedTextServer extends SimulatedPlatform {
     const [login, password] = [find(command, 'LOGIN='), find(command, 'PASSWORD=')];
     if (login === undefined || password === undefined)
       return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
-    const right = this.access(integer(login), this.#decode(password, SIZES.password)) === 'master';
-    return right ? ['OK', 'password is right'] : error('password is wrong');
+    const role = integer(find(command, 'INVESTOR=')) === 0 ? 'master' : 'investor';
+    return this.access(integer(login), this.#decode(password, SIZES.password)) === role
+      ? ['OK', 'password is right']
+      : error('password is wrong');
   }
 
   #decode(bytes: string, size: number): string {

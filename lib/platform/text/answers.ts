@@ -1,9 +1,12 @@
 import type { Violation } from '../../validators/primitives.ts';
-import { PlatformFailure } from '../platform.ts';
+import { PlatformFailure, type PlatformFailureKind, type Proof } from '../platform.ts';
 import type { Answer } from './exchange.ts';
 
-/** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
-export function readOpening({ lines, ended, closed }: Answer): number | PlatformFailure {
+/**
+ * The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`.
+ * @param keyed the command can be looked up, so a flood guard need not be believed: it may answer a repeated command
+ */
+export function readOpening({ lines, ended, closed }: Answer, keyed: boolean): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
@@ -11,7 +14,7 @@ export function readOpening({ lines, ended, closed }: Answer): number | Platform
       if (login > 0) return login;
     }
   }
-  if (first === 'ERROR' && rest[0] !== undefined) return refusal(rest[0]) ?? outcomeUnknown('unknown_error');
+  if (first === 'ERROR' && rest[0] !== undefined) return refusal(rest[0], keyed) ?? outcomeUnknown('unknown_error');
   if (first === 'ERROR' && ended) return outcomeUnknown('error_without_reason');
   return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
 }
@@ -22,10 +25,9 @@ export function readExistence({ lines: [first, reason = ''] }: Answer): 'exists'
   return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'silent';
 }
 
-/** The result of `WCHECKPASS`. `silent`: no answer, or one that is not about the password. */
-export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'silent' {
-  if (first === 'OK') return 'right';
-  return first === 'ERROR' && WRONG_PASSWORD.test(reason) ? 'wrong' : 'silent';
+/** The result of `WCHECKPASS`. Every other answer proves nothing. */
+export function acceptsPassword({ lines: [first] }: Answer): boolean {
+  return first === 'OK';
 }
 
 /**
@@ -38,17 +40,18 @@ export function requireAnswer({ lines: [first, reason], closed }: Answer): void 
   if (first !== 'ERROR' || reason === undefined) throw unavailable('answer_not_understood');
   // The gateway has lost the server. A command that opens an account may have been executed before.
   if (/^MT is disconnected$/i.test(reason)) throw unavailable('platform_disconnected');
-  const failure = refusal(reason);
-  if (failure !== undefined && ABOUT_US.includes(failure.reason)) throw failure;
+  const failure = refusal(reason, true);
+  if (failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason)) throw failure;
 }
 
 /** About the login itself, unlike `command not found`. */
 const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/i;
-const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/i;
+/** The flood guard. */
+const BLOCKED = 'blocked';
 /** The server tried to open the account and failed, usually because the login exists. */
 export const CREATE_FAILED = 'account_create_failed';
-/** Reasons about the service or the server, not about the command. */
-const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip', 'blocked'];
+/** Refusals of this service. */
+const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip'];
 /** Refusals that an operator must fix. */
 const REFUSED = [
   ...['account create failed', 'invalid data', 'invalid name', 'invalid cmd'],
@@ -61,21 +64,25 @@ const LEVERAGE: Violation = {
 };
 
 /** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
-function refusal(text: string): PlatformFailure | undefined {
+function refusal(text: string, keyed: boolean): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
-  if (wait !== null) return unavailable('blocked', Math.max(1, Number(wait[1])));
+  if (wait !== null) return unavailable(BLOCKED, keyed ? 'nothing' : 'content', Math.max(1, Number(wait[1])));
+  const refused = (kind: PlatformFailureKind, reason: string, errors?: Violation[]) => {
+    const proof = ABOUT_US.includes(reason) ? 'rights' : 'content';
+    return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });
+  };
   const known = text.toLowerCase();
   switch (known) {
     case 'simple password':
     case 'invalid password':
-      return new PlatformFailure('password_rejected', { reason: 'simple_password' });
+      return refused('password_rejected', 'simple_password');
     case 'invalid group':
-      return new PlatformFailure('group_not_found', { reason: 'invalid_group' });
+      return refused('group_not_found', 'invalid_group');
     case 'invalid leverage':
-      return new PlatformFailure('validation_failed', { reason: 'invalid_leverage', errors: [LEVERAGE] });
+      return refused('validation_failed', 'invalid_leverage', [LEVERAGE]);
     default:
       if (!REFUSED.includes(known)) return undefined;
-      return new PlatformFailure('platform_refused', { reason: known.replaceAll(' ', '_') });
+      return refused('platform_refused', known.replaceAll(' ', '_'));
   }
 }
 
@@ -94,6 +101,6 @@ function outcomeUnknown(reason: string): PlatformFailure {
   return new PlatformFailure('account_outcome_unknown', { reason });
 }
 
-export function unavailable(reason: string, retryAfterSeconds = 10): PlatformFailure {
-  return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
+export function unavailable(reason: string, proof: Proof = 'nothing', retryAfterSeconds = 10): PlatformFailure {
+  return new PlatformFailure('platform_unavailable', { reason, proof, retryAfterSeconds });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
 import type { Rule, Violation } from '../../validators/primitives.ts';
-import { type AccountOrder, PlatformFailure } from '../platform.ts';
+import { type AccountOrder, type Mark, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
 /** The maximum bytes of each value, without the final NUL. A server truncates longer values silently. */
@@ -109,12 +109,16 @@ export function checkAccountCommand(server: TextServer, login: number): Buffer {
   return command(server, 'CHKACCOUNT', [['LOGIN', String(login)]]);
 }
 
-/** `WCHECKPASS`: whether this is the account's master password; changes nothing. */
-export function checkPasswordCommand(server: TextServer, login: number, password: string): Buffer {
+/** `WCHECKPASS`: whether this is the account's password; changes nothing. */
+export function checkPasswordCommand(
+  server: TextServer,
+  login: number,
+  { role, password }: NonNullable<Mark['generated']>,
+): Buffer {
   return command(server, 'CHECKPASS', [
     ['LOGIN', String(login)],
     ['PASSWORD', password],
-    ['INVESTOR', '0'],
+    ['INVESTOR', role === 'investor' ? '1' : '0'],
   ]);
 }
 

@@ -105,7 +105,7 @@ function connected(socket: Socket, timeoutMs: number, signal: AbortSignal): Prom
       socket.off('connect', onConnect).off('error', onError);
       if (reason === undefined) return resolve();
       socket.destroy();
-      reject(new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause }));
+      reject(new PlatformFailure('platform_unavailable', { reason, proof: 'unsent', retryAfterSeconds: 10, cause }));
     };
     const onAbort = () => finish('connect_aborted');
     const onConnect = () => finish();

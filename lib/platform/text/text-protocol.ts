@@ -9,13 +9,14 @@ import {
   type Rights,
   type Sighting,
   type TradingPlatform,
+  unsentFailure,
 } from '../platform.ts';
 import {
+  acceptsPassword,
   CREATE_FAILED,
   hasNoResponse,
   readExistence,
   readOpening,
-  readPassword,
   requireAnswer,
   unavailable,
 } from './answers.ts';
@@ -73,23 +74,27 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   async open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }> {
     const errors = this.unsupported(order);
-    if (errors.length > 0) throw new PlatformFailure('validation_failed', { reason: 'not_transmittable', errors });
-    const command = await openingCommand(await this.#server(), order);
-    const outcome = readOpening(await this.#send(command, sendDeadline, signal));
+    if (errors.length > 0) {
+      throw new PlatformFailure('validation_failed', { reason: 'not_transmittable', proof: 'unsent', errors });
+    }
+    const command = await this.#server()
+      .then((server) => openingCommand(server, order))
+      .catch((error: unknown) => {
+        throw unsentFailure(error);
+      });
+    const outcome = readOpening(await this.#send(command, sendDeadline, signal), this.keyed);
     if (typeof outcome === 'number') return { login: outcome };
     if (!this.keyed || outcome.reason !== CREATE_FAILED || order.login === undefined) throw outcome;
     throw await this.#createFailure(order.login, outcome, signal);
   }
 
   /** The existence of a login does not show its owner; the password may. */
-  async look({ login, masterPassword, masterGiven }: Mark, signal: AbortSignal): Promise<Sighting> {
+  async look({ login, generated }: Mark, signal: AbortSignal): Promise<Sighting> {
     const existence = await this.#existence(login, signal);
     if (existence !== 'exists') return existence;
-    if (masterPassword === undefined) return 'unmarked';
-    const command = checkPasswordCommand(await this.#server(), login, masterPassword);
-    const password = await this.#question(command, readPassword, signal);
-    if (password === 'wrong') return 'foreign';
-    return password === 'right' && masterGiven !== true ? 'ours' : 'unmarked';
+    if (generated === undefined) return 'unmarked';
+    const command = checkPasswordCommand(await this.#server(), login, generated);
+    return (await this.#question(command, acceptsPassword, signal)) === true ? 'ours' : 'unmarked';
   }
 
   /** The deposit is part of the command that opens the account. */
@@ -131,7 +136,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   async #send(command: Buffer, sendDeadline: number, signal: AbortSignal): Promise<Answer> {
     const connection = await this.#connect(signal);
     try {
-      if (connection.closed) throw unavailable('closed_before_sending');
+      if (connection.closed) throw unavailable('closed_before_sending', 'unsent');
       assertMaySend(sendDeadline, signal, this.#limits.now);
       return await connection.exchange(command, this.#limits.answerTimeoutMs, signal);
     } finally {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Violation } from '../../validators/primitives.ts';
-import { PlatformFailure } from '../platform.ts';
+import { PlatformFailure, type PlatformFailureKind, type PlatformFailureOptions } from '../platform.ts';
 
 /** An answer of the Web API; numbers are strings, but JSON numbers are accepted. */
 export interface WebApiAnswer {
@@ -45,15 +45,24 @@ export function parseMember<const S extends v.GenericSchema>(schema: S, value: u
   return result.output;
 }
 
+const INVALID_PARAMETERS = 3;
 export const NOT_FOUND = 13;
 export const NO_PERMISSION = 8;
 export const WRONG_PASSWORD = 3006;
 
-const UNAVAILABLE = new Set([5, 6, 10, 11, 15, 1018]);
+/** Codes about the server's state. Servers answer executed commands with them. */
+const STATE = new Set([4, 5, 6, 10, 11, 12, 15, 1_000]);
 const TOO_FREQUENT = 12;
-const UNDECIDED = new Set([2, 7, 9, 14, 16, 17]);
-/** Codes of the configuration, of authentication and of users: each says that the command was not carried out. */
-const REFUSALS = { from: 1_000, to: 3_999 };
+const BUSY_AT_LOGIN = 1_018;
+/** Network, timeout, common error, partial, canceled, duplicate. */
+const LOST = new Set([2, 7, 9, 14, 16, 17]);
+/** The failed authentications. */
+const AUTHENTICATION = { from: 1_001, to: 1_034 };
+/** Refusals of an account. */
+const USERS = { from: 3_001, to: 3_007 };
+/** Refusals of a payment. */
+const PAYMENTS = { from: 4_001, to: 4_009 };
+const PAYMENT_CODES = new Set([10_006, 10_018, 10_019]);
 
 const RESERVED: Violation = {
   pointer: '#/login',
@@ -61,34 +70,50 @@ const RESERVED: Violation = {
   detail: 'is reserved on another trading server',
 };
 
-/**
- * The failure that a return code other than "done" means for a command that opens an account or pays. After an
- * undocumented code the outcome is unknown.
- */
+/** The failure that a return code other than "done" means for a command that opens an account. */
 export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
   const reason = `retcode_${retcode}`;
-  if (UNDECIDED.has(retcode)) return new PlatformFailure('account_outcome_unknown', { reason });
-  if (retcode === 3002) return new PlatformFailure('login_range_exhausted', { reason });
-  if (retcode === WRONG_PASSWORD) return new PlatformFailure('password_rejected', { reason });
-  if (retcode === 3007) return new PlatformFailure('account_limit_reached', { reason });
-  if (retcode === 3004) return new PlatformFailure('login_taken', { reason });
-  if (retcode === 3003 && loginGiven) {
-    return new PlatformFailure('validation_failed', { reason, errors: [RESERVED] });
-  }
+  const refused = (kind: PlatformFailureKind, more: Partial<PlatformFailureOptions> = {}) =>
+    new PlatformFailure(kind, { reason, proof: 'content', ...more });
+  if (retcode === 3_002) return refused('login_range_exhausted');
+  if (retcode === WRONG_PASSWORD) return refused('password_rejected');
+  if (retcode === 3_007) return refused('account_limit_reached');
+  if (retcode === 3_004) return refused('login_taken');
+  if (retcode === 3_003 && loginGiven) return refused('validation_failed', { errors: [RESERVED] });
   // The connection's range belongs to another server, or lies outside this one's ranges: an operator's mistake.
-  if (retcode === 3003) return new PlatformFailure('platform_refused', { reason: 'login_outside_server_ranges' });
-  const known = retcode <= 15 || (retcode >= REFUSALS.from && retcode <= REFUSALS.to);
-  return known ? commandFailure(retcode) : new PlatformFailure('account_outcome_unknown', { reason });
+  if (retcode === 3_003) return refused('platform_refused', { reason: 'login_outside_server_ranges' });
+  return actingFailure(retcode, isContent(retcode));
 }
 
-/** The failure that a return code other than "done" means for other commands. */
+/** The failure that a return code other than "done" means for a payment. */
+export function paymentFailure(retcode: number): PlatformFailure {
+  return actingFailure(retcode, isContent(retcode) || isIn(PAYMENTS, retcode) || PAYMENT_CODES.has(retcode));
+}
+
+/** Only codes about the command's content or our rights prove that nothing was done. Unknown codes prove nothing. */
+function actingFailure(retcode: number, isAboutContent: boolean): PlatformFailure {
+  const { kind, options } = commandFailure(retcode);
+  if (isAboutContent) return new PlatformFailure(kind, { ...options, proof: 'content' });
+  if (retcode === NO_PERMISSION || isIn(AUTHENTICATION, retcode)) {
+    return new PlatformFailure(kind, { ...options, proof: 'rights' });
+  }
+  return new PlatformFailure(STATE.has(retcode) ? kind : 'account_outcome_unknown', options);
+}
+
+function isContent(retcode: number): boolean {
+  return retcode === INVALID_PARAMETERS || retcode === NOT_FOUND || isIn(USERS, retcode);
+}
+
+function isIn({ from, to }: { from: number; to: number }, retcode: number): boolean {
+  return from <= retcode && retcode <= to;
+}
+
+/** The failure that a return code other than "done" means for a command that changes nothing. */
 export function commandFailure(retcode: number): PlatformFailure {
   const reason = `retcode_${retcode}`;
-  if (retcode === TOO_FREQUENT) {
-    return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 5 });
-  }
-  if (UNAVAILABLE.has(retcode) || UNDECIDED.has(retcode)) {
-    return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10 });
+  if (STATE.has(retcode) || LOST.has(retcode) || retcode === BUSY_AT_LOGIN) {
+    const retryAfterSeconds = retcode === TOO_FREQUENT ? 5 : 10;
+    return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
   }
   return new PlatformFailure('platform_refused', { reason });
 }

@@ -1,5 +1,5 @@
 import type { WebApiSecret } from '../../records/crm-records.ts';
-import { assertMaySend, PlatformFailure } from '../platform.ts';
+import { assertMaySend, PlatformFailure, unsentFailure } from '../platform.ts';
 import { commandFailure, isDone, parseAnswer, type WebApiAnswer } from './answers.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { createMutex } from './mutex.ts';
@@ -15,8 +15,10 @@ const QUIT_MS = 1_000;
 const NO_DEADLINE = Number.POSITIVE_INFINITY;
 /** The reason of a path that the server forbids. */
 const FORBIDDEN = 'forbidden';
+/** The HTTP statuses of a command that the server has not taken. */
+const NOT_TAKEN: ReadonlySet<number> = new Set([400, 404, 405, 411, 413, 415, 501]);
 /** The session works, and the server has no such command for us. */
-const NO_COMMAND: ReadonlySet<string> = new Set([FORBIDDEN, 'http_404']);
+const NO_COMMAND: ReadonlySet<string> = new Set([FORBIDDEN, 'http_404', 'http_405', 'http_501']);
 
 /** Commands to one server: one at a time, over one session, which is kept and renewed when it has ended. */
 export class WebApiClient {
@@ -74,7 +76,8 @@ export class WebApiClient {
   /**
    * A command that changes something, sent once. After a 403, which says that it was not executed, it is sent again.
    * @param sendDeadline epoch milliseconds: no byte is sent later
-   * @throws PlatformFailure `account_outcome_unknown` if its bytes may have left; all others say that nothing was done
+   * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been taken, else
+   * with the proof that it was not
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     try {
@@ -108,7 +111,11 @@ export class WebApiClient {
     this.#drop();
     const early = this.#early;
     this.#early = undefined;
-    this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal, early);
+    try {
+      this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal, early);
+    } catch (error) {
+      throw unsentFailure(error);
+    }
     return this.#kept;
   }
 
@@ -129,11 +136,16 @@ export class WebApiClient {
       // The session has ended, or the path is forbidden: a new session shows which.
       this.#drop();
       answer = await this.#exchange(request, sendDeadline, signal);
-      if (answer.status === 403) throw new PlatformFailure('platform_refused', { reason: FORBIDDEN });
+      if (answer.status === 403) {
+        throw new PlatformFailure('platform_refused', { reason: FORBIDDEN, proof: 'rights' });
+      }
     }
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
     if (parsed !== undefined) return parsed;
     this.#drop();
+    if (NOT_TAKEN.has(answer.status)) {
+      throw new PlatformFailure('platform_refused', { reason: `http_${answer.status}`, proof: 'unsent' });
+    }
     throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`);
   }
 

@@ -15,7 +15,8 @@ export function createMutex(): (signal?: AbortSignal) => Promise<() => void> {
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
         unlock();
-        reject(new PlatformFailure('platform_unavailable', { reason: 'queue_timeout', retryAfterSeconds: 5 }));
+        const reason = 'queue_timeout';
+        reject(new PlatformFailure('platform_unavailable', { reason, proof: 'unsent', retryAfterSeconds: 5 }));
       };
       if (signal?.aborted === true) return leave();
       signal?.addEventListener('abort', leave, { once: true });

@@ -1,15 +1,7 @@
 import * as v from 'valibot';
 import { cutText } from '../../validators/primitives.ts';
 import { type AccountOrder, type Mark, PlatformFailure, type Sighting } from '../platform.ts';
-import {
-  commandFailure,
-  isDone,
-  LoginSchema,
-  NOT_FOUND,
-  parseMember,
-  type WebApiAnswer,
-  WRONG_PASSWORD,
-} from './answers.ts';
+import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember, type WebApiAnswer } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 
@@ -56,22 +48,22 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
   const user = await readUser(client, mark.login, signal);
   if (user === undefined) return 'absent';
   const owner = commentOwner(user.Comment, mark.operationId);
-  if (owner !== 'unmarked' || mark.masterPassword === undefined) return owner;
-  const body = { Login: String(mark.login), Type: 'main', Password: mark.masterPassword };
+  const { login, generated } = mark;
+  if (owner !== 'unmarked' || generated === undefined) return owner;
+  const type = generated.role === 'master' ? 'main' : 'investor';
+  const body = { Login: String(login), Type: type, Password: generated.password };
   const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
-  if (answer?.retcode === WRONG_PASSWORD) return 'foreign';
-  // A server that refuses the question shows nothing.
-  const isRight = answer !== undefined && isDone(answer);
-  return isRight && mark.masterGiven !== true ? 'ours' : 'unmarked';
+  return answer !== undefined && isDone(answer) ? 'ours' : 'unmarked';
 }
 
-/** A UUID, or its beginning: servers cut long comments. */
-const OPERATION_ID = /^[\da-f]{8}-[\da-f]{4}-[\da-f-]{2,}$/;
+/** Operation ids, and one that the server cut at the end of a long comment. */
+const OPERATION_ID = /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f-]{2,20}$)/g;
 
 /** Whose id a comment contains. Other comments prove nothing: people edit comments, and servers hide them. */
 export function commentOwner(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
-  if (!OPERATION_ID.test(comment)) return 'unmarked';
-  return operationId.startsWith(comment) ? 'ours' : 'foreign';
+  const ids = comment.toLowerCase().match(OPERATION_ID) ?? [];
+  if (ids.some((id) => operationId.startsWith(id))) return 'ours';
+  return ids.length > 0 ? 'foreign' : 'unmarked';
 }
 
 /** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */

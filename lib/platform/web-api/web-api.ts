@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebApiConnection, WebApiSecret } from '../../records/crm-records.ts';
 import type { Violation } from '../../validators/primitives.ts';
 import {
@@ -11,7 +10,7 @@ import {
   type Sighting,
   type TradingPlatform,
 } from '../platform.ts';
-import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure } from './answers.ts';
+import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure, paymentFailure } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
@@ -27,8 +26,6 @@ export function connectAhead(connection: WebApiConnection, signal: AbortSignal):
 }
 
 const DEPOSIT_TYPE = 2;
-/** The pauses before a deposit is sent again that a busy server certainly did not make, in milliseconds. */
-const DEPOSIT_PAUSES_MS = [500, 1_500];
 
 /**
  * A tp5 server with the Web API: HTTPS, one authenticated connection that is kept from call to call, one command at
@@ -37,7 +34,6 @@ const DEPOSIT_PAUSES_MS = [500, 1_500];
 export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   readonly keyed = true;
   readonly fundsWithOpening = false;
-  readonly #now: () => number;
   readonly #client: WebApiClient;
   readonly #offered: readonly string[];
   readonly #manager: number;
@@ -49,7 +45,6 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     early?: EarlyLine,
   ) {
     const limits = { ...DEFAULTS, ...options };
-    this.#now = limits.now;
     this.#client = new WebApiClient(connection, secret, limits, early);
     this.#offered = connection.groups ?? [];
     this.#manager = secret.login;
@@ -78,19 +73,8 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
 
   async fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void> {
     const values = { login, type: DEPOSIT_TYPE, balance: amount.toFixed(2), comment: 'Initial deposit' };
-    const pay = async () => {
-      const answer = await this.#client.act({ path: buildPath('/api/trade/balance', values) }, sendDeadline, signal);
-      if (!isDone(answer)) throw openingFailure(answer.retcode);
-    };
-    for (const pause of DEPOSIT_PAUSES_MS) {
-      try {
-        return await pay();
-      } catch (error) {
-        const isBusy = error instanceof PlatformFailure && error.kind === 'platform_unavailable';
-        if (!isBusy || this.#now() + pause > sendDeadline || !(await passes(pause, signal))) throw error;
-      }
-    }
-    await pay();
+    const answer = await this.#client.act({ path: buildPath('/api/trade/balance', values) }, sendDeadline, signal);
+    if (!isDone(answer)) throw paymentFailure(answer.retcode);
   }
 
   async holdsFunds(login: number, signal: AbortSignal): Promise<boolean> {
@@ -124,19 +108,14 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
 
   /** Code 8 does not say whether the group is missing or we may not use it. */
   async #groupFailure(group: string, retcode: number, signal: AbortSignal): Promise<PlatformFailure> {
-    const reason = `retcode_${retcode}`;
     try {
       const answer = await this.#client.ask({ path: buildPath('/api/group/get', { group }) }, signal);
-      if (answer.retcode === NOT_FOUND) return new PlatformFailure('group_not_found', { reason });
+      if (answer.retcode === NOT_FOUND) {
+        return new PlatformFailure('group_not_found', { reason: `retcode_${retcode}`, proof: 'content' });
+      }
     } catch {
-      // It is known that no account was opened.
+      // The code alone shows that no account was opened.
     }
-    return new PlatformFailure('platform_refused', { reason });
+    return openingFailure(retcode);
   }
-}
-
-/** @returns false if the signal comes first */
-async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
-  return !signal.aborted;
 }

@@ -7,7 +7,7 @@ import { anOrder, aScript, aServer, SHORT_TIMEOUTS, textPlatform } from '../../.
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;
-const MARK: Mark = { operationId: '1', login: LOGIN, masterPassword: 'Master77' };
+const MARK: Mark = { operationId: '1', login: LOGIN, generated: { role: 'master', password: 'Master77' } };
 
 async function opened(options: { passwordCheck?: Question; answerTimeoutMs?: number } = {}) {
   const { passwordCheck = 'known', answerTimeoutMs = 5_000 } = options;
@@ -18,14 +18,13 @@ async function opened(options: { passwordCheck?: Question; answerTimeoutMs?: num
 }
 
 describe('Looking at a login on a gateway', () => {
-  it('asks whether it exists, and for the password', async () => {
+  it('asks whether it exists, and for a generated password; a refused one proves nothing', async () => {
     const { server, look } = await opened();
     expect(await look()).toBe('ours');
     expect(server.commands).toBe(3);
-    expect(await look({ masterPassword: 'Another11' })).toBe('foreign');
-    // Another account may have the caller's password too.
-    expect(await look({ masterGiven: true })).toBe('unmarked');
-    expect(await look({ masterPassword: undefined })).toBe('unmarked');
+    expect(await look({ generated: { role: 'investor', password: 'Invest88' } })).toBe('ours');
+    expect(await look({ generated: { role: 'master', password: 'Another11' } })).toBe('unmarked');
+    expect(await look({ generated: undefined })).toBe('unmarked');
     expect(await look({ login: 778 })).toBe('absent');
   });
 

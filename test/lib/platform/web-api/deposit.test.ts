@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DEPOSIT = 10_000.5;
@@ -53,42 +52,37 @@ describe('A deposit', () => {
   });
 
   it.each([
-    ['a code that leaves the outcome open', '{"retcode":"7 Network"}', 'retcode_7'],
-    ['an undocumented code', '{"retcode":"4005 ?"}', 'retcode_4005'],
-    ['no answer of the protocol', 'OK', 'malformed_answer'],
-  ])('with %s has an unknown outcome, and is not sent again', async (_what, answer, reason) => {
+    ['{"retcode":"7 Network"}', 'account_outcome_unknown retcode_7', 'nothing'],
+    ['{"retcode":"4010 ?"}', 'account_outcome_unknown retcode_4010', 'nothing'],
+    ['{"retcode":"10009 Done?"}', 'account_outcome_unknown retcode_10009', 'nothing'],
+    ['{"retcode":"3004 ?"}', 'platform_refused retcode_3004', 'content'],
+    ['OK', 'account_outcome_unknown malformed_answer', 'nothing'],
+    ['{"retcode":"4 Invalid data"}', 'platform_unavailable retcode_4', 'nothing'],
+    ['{"retcode":"5 Disk"}', 'platform_unavailable retcode_5', 'nothing'],
+    ['{"retcode":"10 No connection"}', 'platform_unavailable retcode_10', 'nothing'],
+    ['{"retcode":"12 Too frequent"}', 'platform_unavailable retcode_12', 'nothing'],
+    ['{"retcode":"3 Invalid parameters"}', 'platform_refused retcode_3', 'content'],
+    ['{"retcode":"8 Not enough permissions"}', 'platform_refused retcode_8', 'rights'],
+    ['{"retcode":"13 Not found"}', 'platform_refused retcode_13', 'content'],
+    ['{"retcode":"1001 Invalid account"}', 'platform_refused retcode_1001', 'rights'],
+    ['{"retcode":"4001 ?"}', 'platform_refused retcode_4001', 'content'],
+    ['{"retcode":"4005 Money limit reached"}', 'platform_refused retcode_4005', 'content'],
+    ['{"retcode":"4009 ?"}', 'platform_refused retcode_4009', 'content'],
+    ['{"retcode":"10006 Rejected"}', 'platform_refused retcode_10006', 'content'],
+    ['{"retcode":"10018 Market closed"}', 'platform_refused retcode_10018', 'content'],
+    ['{"retcode":"10019 Not enough money"}', 'platform_refused retcode_10019', 'content'],
+  ])('answered with %s is %s, is sent once, and proves: %s', async (answer, expected, proof) => {
     const { platform, deposits } = await bank('0.00', answer);
-    expect(await outcome(platform.fund(42, DEPOSIT, ANY_TIME, forever))).toBe(`account_outcome_unknown ${reason}`);
+    const failure = await failureOf(platform.fund(42, DEPOSIT, ANY_TIME, forever));
+    expect([`${failure.kind} ${failure.reason}`, failure.proof]).toEqual([expected, proof]);
     expect(deposits()).toBe(1);
   });
 
-  it.each(['throttled', 'down'] as const)('to a server that is %s is paid after a pause', async (kind) => {
+  it('to a server that cannot be reached is not sent', async () => {
     const { server, fund, balance } = await account();
-    server.faults.set({ kind, times: 1 });
-    await fund();
-    expect(balance()).toBe(DEPOSIT);
-  });
-
-  it.each([
-    ['{"retcode":"12 Too frequent"}', 'platform_unavailable', 'retcode_12', 3],
-    ['{"retcode":"8 Not enough permissions"}', 'platform_refused', 'retcode_8', 1],
-    ['{"retcode":"13 Not found"}', 'platform_refused', 'retcode_13', 1],
-  ])('answered with %s is certainly not paid', async (answer, kind, reason, tries) => {
-    const { platform, deposits } = await bank('0.00', answer);
-    expect(await outcome(platform.fund(42, DEPOSIT, ANY_TIME, forever))).toBe(`${kind} ${reason}`);
-    expect(deposits()).toBe(tries);
-  });
-
-  it('is not tried again when the time is up', async () => {
-    const { platform, deposits } = await bank('0.00', '{"retcode":"12 Too frequent"}');
-    const abort = new AbortController();
-    const paying = failureOf(platform.fund(42, DEPOSIT, ANY_TIME, abort.signal));
-    await expect.poll(deposits).toBe(1);
-    // The answer has come, and the next try waits.
-    await sleep(100);
-    abort.abort();
-    expect(await paying).toMatchObject({ kind: 'platform_unavailable' });
-    expect(deposits()).toBe(1);
+    server.faults.set({ kind: 'down', times: 1 });
+    expect(await failureOf(fund())).toMatchObject({ kind: 'platform_unavailable', proof: 'unsent' });
+    expect(balance()).toBe(0);
   });
 });
 

@@ -9,14 +9,14 @@ const LOGIN = 70_000;
 const OTHERS_ID = '00000000-0000-4000-8000-000000000000';
 
 /** An account at the login, whose comment and password are changed since; and what its operation knows. */
-async function opened({ comment, rights = {}, given }: { comment?: string; rights?: ManagerRights; given?: boolean }) {
+async function opened({ comment, rights = {} }: { comment?: string; rights?: ManagerRights }) {
   const server = await testServer({ rights });
   const platform = platformOn(server);
   const order = anOrder({ login: LOGIN });
   await platform.open(order, ANY_TIME, forever);
   if (comment !== undefined) server.edit(LOGIN, { comment });
-  const { operationId, masterPassword } = order;
-  const mark: Mark = { operationId, login: LOGIN, masterPassword, masterGiven: given };
+  const { operationId, masterPassword: password } = order;
+  const mark: Mark = { operationId, login: LOGIN, generated: { role: 'master', password } };
   return { server, mark, look: (changes: Partial<Mark> = {}) => platform.look({ ...mark, ...changes }, forever) };
 }
 
@@ -33,15 +33,13 @@ describe('Looking at a login', () => {
     ['no comment', { comment: '' }],
     ['hidden personal data', { rights: { personalData: false } }],
     ['shown names alone', { rights: { personalData: 'names' } }],
-  ] as const)('with %s asks for the password', async (_, changes) => {
+  ] as const)('with %s asks for a generated password, and a refused one proves nothing', async (_, changes) => {
     const { server, look } = await opened(changes);
     expect(await look()).toBe('ours');
     expect(server.commands).toBe(3);
-    expect(await look({ masterPassword: 'An0ther#one' })).toBe('foreign');
-    // Another account may have the caller's password too.
-    expect(await look({ masterGiven: true })).toBe('unmarked');
-    expect(await look({ masterGiven: true, masterPassword: 'An0ther#one' })).toBe('foreign');
-    expect(await look({ masterPassword: undefined })).toBe('unmarked');
+    expect(await look({ generated: { role: 'investor', password: 'Inve5tor#wd' } })).toBe('ours');
+    expect(await look({ generated: { role: 'master', password: 'An0ther#one' } })).toBe('unmarked');
+    expect(await look({ generated: undefined })).toBe('unmarked');
   });
 
   it.each([
@@ -56,10 +54,12 @@ describe('Looking at a login', () => {
   it('does without a check of the password that the server forbids', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/check_password'] });
     const platform = platformOn(server);
-    const { operationId, masterPassword } = anOrder();
+    const { operationId, masterPassword: password } = anOrder();
     await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
     server.edit(LOGIN, { comment: '' });
-    expect(await platform.look({ operationId, login: LOGIN, masterPassword }, forever)).toBe('unmarked');
+    expect(await platform.look({ operationId, login: LOGIN, generated: { role: 'master', password } }, forever)).toBe(
+      'unmarked',
+    );
   });
 
   it('finds another operation by its id, with any password', async () => {
@@ -117,7 +117,12 @@ describe('A comment', () => {
     [OTHERS_ID.slice(0, 31), 'foreign'],
     ['', 'unmarked'],
     ['VIP client', 'unmarked'],
-    [`${ID} VIP`, 'unmarked'],
+    [`${ID} VIP`, 'ours'],
+    [`VIP ${ID.toUpperCase()}`, 'ours'],
+    [`moved from ${OTHERS_ID} to ${ID}`, 'ours'],
+    [`VIP ${ID.slice(0, 25)}`, 'ours'],
+    [`VIP ${OTHERS_ID}, gold`, 'foreign'],
+    [`${ID.slice(0, 25)} VIP`, 'unmarked'],
     ['6f1d8a52', 'unmarked'],
   ] as const)('%s is %s', (comment, owner) => {
     expect(commentOwner(comment, ID)).toBe(owner);

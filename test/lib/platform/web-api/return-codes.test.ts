@@ -1,47 +1,56 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { failureOf, outcome } from '../../../support/outcomes.ts';
+import { failureOf } from '../../../support/outcomes.ts';
 import { opening, scriptedServer, testServer } from '../../../support/web-api.ts';
 
-/** The result of an opening by return code. */
+/** The result of an opening by return code, and what it proves. */
 const OUTCOMES = [
-  [2, 'account_outcome_unknown'],
-  [3, 'platform_refused'],
-  [4, 'platform_refused'],
-  [5, 'platform_unavailable'],
-  [6, 'platform_unavailable'],
-  [7, 'account_outcome_unknown'],
-  [8, 'platform_refused'],
-  [9, 'account_outcome_unknown'],
-  [10, 'platform_unavailable'],
-  [11, 'platform_unavailable'],
-  [12, 'platform_unavailable'],
-  [14, 'account_outcome_unknown'],
-  [15, 'platform_unavailable'],
-  [16, 'account_outcome_unknown'],
-  [17, 'account_outcome_unknown'],
-  [18, 'account_outcome_unknown'],
-  [999, 'account_outcome_unknown'],
-  [1001, 'platform_refused'],
-  [1002, 'platform_refused'],
-  [1012, 'platform_refused'],
-  [1018, 'platform_unavailable'],
-  [1022, 'platform_refused'],
-  [3002, 'login_range_exhausted'],
-  [3003, 'validation_failed'],
-  [3004, 'login_taken'],
-  [3006, 'password_rejected'],
-  [3007, 'account_limit_reached'],
-  [10009, 'account_outcome_unknown'],
+  [2, 'account_outcome_unknown', 'nothing'],
+  [3, 'platform_refused', 'content'],
+  [4, 'platform_unavailable', 'nothing'],
+  [5, 'platform_unavailable', 'nothing'],
+  [6, 'platform_unavailable', 'nothing'],
+  [7, 'account_outcome_unknown', 'nothing'],
+  [8, 'platform_refused', 'rights'],
+  [9, 'account_outcome_unknown', 'nothing'],
+  [10, 'platform_unavailable', 'nothing'],
+  [11, 'platform_unavailable', 'nothing'],
+  [12, 'platform_unavailable', 'nothing'],
+  [13, 'platform_refused', 'content'],
+  [14, 'account_outcome_unknown', 'nothing'],
+  [15, 'platform_unavailable', 'nothing'],
+  [16, 'account_outcome_unknown', 'nothing'],
+  [17, 'account_outcome_unknown', 'nothing'],
+  [18, 'account_outcome_unknown', 'nothing'],
+  [999, 'account_outcome_unknown', 'nothing'],
+  [1000, 'platform_unavailable', 'nothing'],
+  [1001, 'platform_refused', 'rights'],
+  [1002, 'platform_refused', 'rights'],
+  [1012, 'platform_refused', 'rights'],
+  [1018, 'platform_unavailable', 'rights'],
+  [1022, 'platform_refused', 'rights'],
+  [1034, 'platform_refused', 'rights'],
+  [1035, 'account_outcome_unknown', 'nothing'],
+  [3000, 'account_outcome_unknown', 'nothing'],
+  [3001, 'platform_refused', 'content'],
+  [3002, 'login_range_exhausted', 'content'],
+  [3003, 'validation_failed', 'content'],
+  [3004, 'login_taken', 'content'],
+  [3005, 'platform_refused', 'content'],
+  [3006, 'password_rejected', 'content'],
+  [3007, 'account_limit_reached', 'content'],
+  [3008, 'account_outcome_unknown', 'nothing'],
+  [4005, 'account_outcome_unknown', 'nothing'],
+  [10009, 'account_outcome_unknown', 'nothing'],
 ] as const;
 
 describe('return codes of an opening', () => {
-  it.each(OUTCOMES)('%i is %s', async (code, kind) => {
+  it.each(OUTCOMES)('%i is %s, and proves: %s', async (code, kind, proof) => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code, times: 1 });
     const failed = await failureOf(opening(server, { login: 9, loginGiven: true }));
     expect(failed).toBeInstanceOf(PlatformFailure);
-    expect(failed).toMatchObject({ kind, options: { reason: `retcode_${code}` } });
+    expect(failed).toMatchObject({ kind, proof, options: { reason: `retcode_${code}` } });
     expect(server.accounts()).toEqual([]);
   });
 
@@ -61,12 +70,16 @@ describe('return codes of an opening', () => {
 
   it('a group that does not exist is not found', async () => {
     const server = await testServer();
-    expect(await outcome(opening(server, { group: 'real\\none' }))).toBe('group_not_found retcode_8');
+    expect(await failureOf(opening(server, { group: 'real\\none' }))).toMatchObject({
+      ...{ kind: 'group_not_found', reason: 'retcode_8', proof: 'content' },
+    });
   });
 
   it('a group that the manager may not use is a refusal', async () => {
     const server = await testServer();
-    expect(await outcome(opening(server, { group: 'real\\closed' }))).toBe('platform_refused retcode_8');
+    expect(await failureOf(opening(server, { group: 'real\\closed' }))).toMatchObject({
+      ...{ kind: 'platform_refused', reason: 'retcode_8', proof: 'rights' },
+    });
   });
 
   it('when the group cannot be read, it stays a refusal', async () => {
