@@ -20,6 +20,9 @@ export const PLATFORM_FAULT_KINDS = [
   'late',
   'session_dropped',
   'retcode',
+  'executed_retcode',
+  'executed_twice',
+  'login_ignored',
   'silence',
   'garbage',
 ] as const;
@@ -51,7 +54,7 @@ export interface Fault {
    * Of `late`: how the connection is closed before: in order, without TLS's close (if there is TLS), or with a reset.
    */
   ending?: (typeof ENDINGS)[number];
-  /** Of `retcode`: the platform's return code. */
+  /** Of `retcode` and `executed_retcode`: the platform's return code. */
   code?: number;
 }
 

@@ -153,7 +153,8 @@ function setFault(faults: Faults, { kind, ...rest }: v.InferOutput<typeof FaultS
   }
   const known = faults.kinds.find((name) => name === kind);
   if (known === undefined) throw new Refusal(400, 'This target has no fault of this kind.', { kinds: faults.kinds });
-  if (known === 'retcode' && rest.code === undefined) throw new Refusal(400, 'code: is missing');
+  if ((known === 'retcode' || known === 'executed_retcode') && rest.code === undefined)
+    throw new Refusal(400, 'code: is missing');
   faults.set({ kind: known, ...rest });
 }
 

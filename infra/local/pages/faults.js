@@ -35,6 +35,9 @@ const MEANINGS = {
   partial: 'It answers with success, but reports one event as failed.',
   session_dropped: 'The connection closes before the command is executed.',
   retcode: 'It answers with this return code of the platform.',
+  executed_retcode: 'It executes the command, and answers with this return code.',
+  executed_twice: 'A gateway repeats the command; the second answer arrives.',
+  login_ignored: 'It opens the account with another login.',
   silence: 'It receives the command and never replies.',
   garbage: 'It sends a reply that makes no sense.',
 };
@@ -48,7 +51,7 @@ const NUMBERS = [
   { name: 'times', label: 'Times', value: 1, min: 1, max: 1_000_000 },
   { name: 'after', label: 'Skip first', value: 0, min: 0, max: 1_000_000 },
   { name: 'ms', label: 'Milliseconds', value: 2_000, min: 0, max: 600_000, kinds: ['slow', 'late', 'repeated'] },
-  { name: 'code', label: 'Return code', value: 3_006, min: 0, max: 99_999, kinds: ['retcode'] },
+  { name: 'code', label: 'Return code', value: 3_006, min: 0, max: 99_999, kinds: ['retcode', 'executed_retcode'] },
 ];
 
 /** @param {{ faults: FaultsState }} props */
@@ -140,7 +143,7 @@ function Target({ name, kinds, waiting: [fault] }) {
 
 /** @param {FaultKind} kind */
 function kindName(kind) {
-  return kind === 'retcode' ? 'return code' : kind.replaceAll('_', ' ');
+  return kind.replace('retcode', 'return code').replaceAll('_', ' ');
 }
 
 /** @param {Fault} fault */

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
-import { type Fault, Faults, type IncomingCall, PLATFORM_FAULT_KINDS } from '../faults.ts';
+import { type Fault, type FaultKind, Faults, type IncomingCall, PLATFORM_FAULT_KINDS } from '../faults.ts';
 import { downtime, listen } from '../listen.ts';
 
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
@@ -93,8 +93,10 @@ export class AccountStore {
 /** The delay of a slow or late server whose fault names none, in milliseconds. */
 const ACTING_LATE_MS = 1_000;
 
-/** A return code that is on no list: the fault `retcode` with it executes the command. */
-export const UNDOCUMENTED_CODE = 9_999;
+/** The faults that only a command that changes something can have. */
+const OF_CHANGES: ReadonlySet<FaultKind> = new Set([
+  ...(['reply_lost', 'late', 'executed_retcode', 'executed_twice', 'login_ignored'] as const),
+]);
 
 /** A simulated trading server that listens on 127.0.0.1 with its real protocol. */
 export type SimulatedServer = Omit<AccountStore, 'bulk' | 'find' | 'add'> & {
@@ -119,9 +121,10 @@ export interface SimulatedGroup {
 
 /** How a protocol carries out one command. */
 interface Command<R> {
-  execute(): R;
+  /** @param ignoresLogin the server chooses the login of a new account */
+  execute(ignoresLogin?: boolean): R;
   answer(reply: R): unknown;
-  /** The reply that the fault `throttled`, `refused` or `retcode` is. */
+  /** The reply that the fault `throttled`, `refused`, `retcode` or `executed_retcode` is. */
   refusal(fault: Fault): R;
   /** Sends garbage. */
   garbage(): unknown;
@@ -176,7 +179,9 @@ export abstract class SimulatedPlatform extends AccountStore {
    * Carries out a command with its fault. `throttled`, `refused`: an error of the protocol. `slow`: executes the command
    * later, even if the client has gone. `late`: closes the connection and executes the command later. `reply_lost`:
    * executes it and drops the connection. `session_dropped`: drops it before. `silence`: neither executes nor answers.
-   * `garbage`: executes it and sends a malformed answer. `retcode`: that error, without executing, except 9999.
+   * `garbage`: executes it and sends a malformed answer. `retcode`: that error, without executing. `executed_retcode`:
+   * executes it and answers that error. `executed_twice`: executes it twice and sends the second answer.
+   * `login_ignored`: opens the account with another login.
    */
   protected async perform<R>(fault: Fault | undefined, command: Command<R>): Promise<void> {
     if (fault === undefined) return void (await command.answer(command.execute()));
@@ -199,19 +204,26 @@ export abstract class SimulatedPlatform extends AccountStore {
       case 'session_dropped':
       case 'down':
         return command.end('dropped');
+      case 'executed_twice':
+        command.execute();
+        return void (await command.answer(command.execute()));
+      case 'login_ignored':
+        return void (await command.answer(command.execute(true)));
+      case 'executed_retcode':
+        command.execute();
+        return void (await command.answer(command.refusal(fault)));
       default:
-        if (fault.code === UNDOCUMENTED_CODE) command.execute();
         return void (await command.answer(command.refusal(fault)));
     }
   }
 
   /**
-   * Counts a command, and returns its fault. A lost reply and a late execution wait for one that changes something.
+   * Counts a command, and returns its fault. A fault of a command that changes something waits for one.
    */
   protected async nextFault(call: Omit<IncomingCall, 'fault'>, changesSomething: boolean): Promise<Fault | undefined> {
     this.commands += 1;
-    const { kind } = this.faults.peek() ?? {};
-    const waits = (kind === 'reply_lost' || kind === 'late') && !changesSomething;
+    const kind = this.faults.peek()?.kind;
+    const waits = kind !== undefined && OF_CHANGES.has(kind) && !changesSomething;
     const fault = waits ? undefined : this.faults.next();
     this.#down?.check();
     await this.faults.onCall({ ...call, fault });

@@ -14,7 +14,7 @@ const MAX_LINE = 1_023;
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /**
- * The answers of the fault `retcode`, by the equivalent return code of the tp5 Web API; from 9001 on codes of
+ * The answers of the faults `retcode` and `executed_retcode`, by the equivalent return code of the tp5 Web API; from 9001 on codes of
  * this server.
  */
 const RETURN_CODES: Record<number, string> = {
@@ -120,7 +120,7 @@ class SimulatedTextServer extends SimulatedPlatform {
   async #serve(socket: Socket, line: string): Promise<void> {
     const fault = await this.nextFault({ name: line.split(' ', 1)[0] ?? '' }, line.startsWith('WNEWACCOUNT'));
     await this.perform<Reply>(fault, {
-      execute: () => this.#execute(line),
+      execute: (ignoresLogin) => this.#execute(ignoresLogin ? line.replace(/\|LOGIN=[^|]*/, '') : line),
       refusal: (one) => this.#refusal(one),
       answer: (reply) => this.#answer(socket, reply),
       garbage: () => this.#send(socket, GARBAGE),

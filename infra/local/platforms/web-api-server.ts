@@ -28,7 +28,8 @@ export type WebApiServer = SimulatedServer & {
   forgetSessions(): void;
 };
 
-const ACTING = ['/api/user/add', '/api/trade/balance'];
+const OPENING = '/api/user/add';
+const ACTING = [OPENING, '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
 
@@ -154,7 +155,9 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
 
     const fault = await this.nextFault({ name: path, parameters }, ACTING.includes(path));
-    await this.#work(fault, () => this.#commands.work(path, parameters), socket, response);
+    const execute = (ignoresLogin = false) =>
+      this.#commands.work(path, ignoresLogin && path === OPENING ? { ...parameters, Login: '0' } : parameters);
+    await this.#work(fault, execute, socket, response);
   }
 
   /** `auth/start` */
@@ -186,7 +189,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
 
   #work(
     fault: Fault | undefined,
-    execute: () => Reply | undefined,
+    execute: (ignoresLogin?: boolean) => Reply | undefined,
     socket: Socket,
     response: ServerResponse,
   ): Promise<void> {
@@ -221,7 +224,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
 /** @returns undefined for 403, as for a wrong proof */
 function refusal({ kind, step, code = 2 }: Fault): Reply | undefined {
   if (kind === 'throttled') return reply(12);
-  if (kind === 'retcode') return reply(code);
+  if (kind === 'retcode' || kind === 'executed_retcode') return reply(code);
   return step === undefined ? reply(8) : undefined;
 }
 

@@ -1,5 +1,4 @@
 import type { Fault, IncomingCall } from '../../../infra/local/faults.ts';
-import { UNDOCUMENTED_CODE } from '../../../infra/local/platforms/simulated-server.ts';
 import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
@@ -32,7 +31,7 @@ const MAX_RETRIES = 25;
 /** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
 /** Return codes that do not say whether the command was executed. */
-const UNDECIDED = [2, 7, 9, 14, 16, 17, UNDOCUMENTED_CODE];
+const UNDECIDED = [2, 7, 9, 14, 16, 17];
 /** The comment of an operation outside of the history. */
 const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import iconv from 'iconv-lite';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { Fault } from '../../../../infra/local/faults.ts';
 import { startTextServer, type TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
 
 /** A simulated plug-in (or gateway) that ends with the test. */
@@ -151,4 +152,24 @@ it('The fault reply_lost waits for a command that opens an account', async () =>
   expect(await talk(server.port, 'WCHKACCOUNT MASTER=m4ster|LOGIN=1\n')).toContain('user check failed');
   await expect(talk(server.port, command({ GROUP: 'standard' }))).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect(server.accounts()).toHaveLength(1);
+});
+
+describe('A fault of a lying gateway', () => {
+  const talkAfter = async (fault: Pick<Fault, 'kind' | 'code'>) => {
+    const server = await start({ dialect: 'interface-gateway' });
+    server.faults.set({ ...fault, times: 1 });
+    expect(await talk(server.port, 'WCHKACCOUNT MASTER=m4ster|LOGIN=1\n')).toContain('user check failed');
+    const answer = await talk(server.port, command({ GROUP: 'standard', LOGIN: '42' }));
+    return [answer, ...server.accounts().map(({ login }) => login)];
+  };
+
+  it.each([
+    [{ kind: 'executed_retcode', code: 10 }, 'ERROR\r\nMT is disconnected\r\nend', 42],
+    [{ kind: 'executed_retcode', code: 3 }, 'ERROR\r\ninvalid data\r\nend', 42],
+    [{ kind: 'executed_retcode', code: 9999 }, 'ERROR\r\ninternal error 9999\r\nend', 42],
+    [{ kind: 'executed_twice' }, 'ERROR\r\naccount create failed\r\nend', 42],
+    [{ kind: 'login_ignored' }, 'OK\r\nLOGIN=100001\r\nend', 100_001],
+  ] as const)('executes the next opening: %j', async (fault, answer, login) => {
+    expect(await talkAfter(fault)).toEqual([answer, login]);
+  });
 });

@@ -229,4 +229,28 @@ describe('a fault', () => {
     expect(await logIn()).toMatchObject(FORBIDDEN);
     expect(server.faults.list()).toEqual([]);
   });
+
+  it.each([
+    [{ kind: 'executed_retcode', code: 10 }, '10 Error', 7_000],
+    [{ kind: 'executed_retcode', code: 3 }, '3 Invalid parameters', 7_000],
+    [{ kind: 'executed_twice' }, '3004 Account already exists', 7_000],
+    [{ kind: 'login_ignored' }, '0 Done', 5_001],
+  ] as const)('of a lying server executes the next opening: %j', async (fault, answer, login) => {
+    const { server, retcode } = await loggedIn();
+    server.faults.set({ ...fault, times: 1 });
+    expect(await retcode('/api/user/get?login=1')).toBe('13 Not found');
+    expect(await retcode('/api/user/add', { ...USER, Login: 7_000 })).toBe(answer);
+    expect(server.accounts().map((account) => account.login)).toEqual([login]);
+  });
+
+  it.each([
+    ['executed_retcode', '10 Error', 50],
+    ['executed_twice', '0 Done', 100],
+  ] as const)('of a lying server executes the next payment: %s', async (kind, answer, balance) => {
+    const { server, retcode } = await loggedIn();
+    await retcode('/api/user/add', USER);
+    server.faults.set({ kind, code: 10, times: 1 });
+    expect(await retcode('/api/trade/balance?login=5001&type=2&balance=50')).toBe(answer);
+    expect(server.accounts()).toMatchObject([{ balance }]);
+  });
 });

@@ -14,6 +14,8 @@ const OUTCOMES = {
   late: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: true },
   session_dropped: { kind: 'account_outcome_unknown', reason: 'connection_closed', opened: false },
   retcode: { kind: 'account_outcome_unknown', reason: 'retcode_9', opened: false },
+  executed_retcode: { kind: 'account_outcome_unknown', reason: 'retcode_9', opened: true },
+  executed_twice: { kind: 'login_taken', reason: 'retcode_3004', opened: true },
   silence: { kind: 'account_outcome_unknown', reason: 'answer_timeout', opened: false },
   garbage: { kind: 'account_outcome_unknown', reason: 'malformed_answer', opened: true },
 } as const;
@@ -22,7 +24,8 @@ const OUTCOMES = {
 const limitsFor = (fault: FaultKind) => (fault === 'slow' || fault === 'silence' ? { commandMs: 1_000 } : {});
 const SLOW_MS = 1_300;
 
-describe.each(PLATFORM_FAULT_KINDS)('An opening under the fault %s', (fault) => {
+const KINDS = PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'login_ignored');
+describe.each(KINDS)('An opening under the fault %s', (fault) => {
   const expected = OUTCOMES[fault];
 
   it.each(['warm', 'cold'])(
@@ -32,7 +35,7 @@ describe.each(PLATFORM_FAULT_KINDS)('An opening under the fault %s', (fault) => 
       const platform = platformOn(server, limitsFor(fault));
       if (session === 'warm') await platform.check(forever);
       server.faults.set({ kind: fault, times: 1, code: 9, ms: SLOW_MS });
-      const order = anOrder();
+      const order = anOrder({ login: 4_711 });
       const failed = await failureOf(platform.open(order, ANY_TIME, forever));
       expect(failed).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
       // The only other command is the question for the group after code 8.
@@ -44,6 +47,12 @@ describe.each(PLATFORM_FAULT_KINDS)('An opening under the fault %s', (fault) => 
       await expect.poll(() => accounts().length).toBe(expected.opened ? 1 : 0);
     },
   );
+});
+
+it('A server that ignores the login says which account it has opened', async () => {
+  const server = await testServer();
+  server.faults.set({ kind: 'login_ignored', times: 1 });
+  expect(await platformOn(server).open(anOrder({ login: 4_711 }), ANY_TIME, forever)).toEqual({ login: 5_001 });
 });
 
 describe('A lost answer', () => {
