@@ -52,6 +52,12 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
       lib/secrets/keyed-hash.ts lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
+  // Pure: what follows from a request.
+  [
+    /^lib\/openings\/derivation\.ts$/,
+    `node:crypto lib/http/idempotency.ts lib/platform/platform.ts lib/records/crm-records.ts lib/secrets/key-versions.ts
+      lib/secrets/keyed-hash.ts lib/validators/`,
+  ],
   // What joins the use cases with their adapters.
   [
     /^lib\/((openings|registration|crm-webhook)\/([\w-]+-)?dependencies|registration\/channels)\.ts$/,

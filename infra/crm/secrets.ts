@@ -132,7 +132,7 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
 async function readPepper(store: ReturnType<typeof secretStore>, name: string) {
   const found = await store.read(name);
   if (found === undefined) throw new CommandError(`There is no secret ${name}.`);
-  // @throws PepperMalformed
+  // @throws KeysMalformed
   const { version: current } = parsePepper(found.text).current;
   const keys = JSON.parse(found.text) as Record<string, string>;
   const versions = Object.keys(keys).filter((key) => key !== 'current');

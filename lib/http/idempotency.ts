@@ -1,6 +1,12 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { isObject } from '../validators/primitives.ts';
 
+/**
+ * The version of the text that fingerprints are made of. It stands in front of each fingerprint. The form is frozen:
+ * `test/lib/openings/derivation-vectors.json` has examples.
+ */
+const FORM = 1;
+
 /** A key for fingerprints, derived from a secret that has another use too. Neither reveals the other. */
 export function fingerprintKey(secret: string | KeyObject): KeyObject {
   return createSecretKey(createHmac('sha256', secret).update('fingerprint').digest('base64url'), 'utf8');
@@ -17,7 +23,7 @@ export function fingerprints(
   without: readonly string[] = [],
 ): string[] {
   const text = `body\n${JSON.stringify(sortMembers(body, without))}`;
-  return keys.map((key) => createHmac('sha256', key).update(text).digest('base64url'));
+  return keys.map((key) => `${FORM}.${createHmac('sha256', key).update(text).digest('base64url')}`);
 }
 
 /** The value with the members of every object in one order. */

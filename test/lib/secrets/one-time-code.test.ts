@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { KeysMalformed } from '../../../lib/secrets/key-versions.ts';
 import {
   type CodeBinding,
   isSameSeal,
@@ -8,7 +9,7 @@ import {
   sealGuess,
   sealSecrets,
 } from '../../../lib/secrets/one-time-code.ts';
-import { type Pepper, type PepperKey, PepperMalformed, parsePepper } from '../../../lib/secrets/pepper.ts';
+import { type Pepper, type PepperKey, parsePepper } from '../../../lib/secrets/pepper.ts';
 import { CODE_VALID_MINUTES } from '../../../lib/validators/otp-types.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
@@ -74,7 +75,7 @@ describe('The pepper secret', () => {
         return error;
       }
     })();
-    expect(refusal).toBeInstanceOf(PepperMalformed);
+    expect(refusal).toBeInstanceOf(KeysMalformed);
     expect(String((refusal as Error).stack)).not.toMatch(/secret(secret| that)/);
     expect((refusal as Error).cause).toBeUndefined();
   });

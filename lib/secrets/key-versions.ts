@@ -1,0 +1,35 @@
+import * as v from 'valibot';
+
+/** A key of a secret that is rotated. */
+export interface KeyVersion {
+  readonly version: string;
+  /** A random text, used unchanged. */
+  readonly text: string;
+}
+
+/** A secret with versions is malformed. The message holds nothing of it. */
+export class KeysMalformed extends Error {
+  override readonly name = 'KeysMalformed';
+}
+
+const KeysSchema = v.pipe(v.string(), v.parseJson(), v.record(v.string(), v.string()));
+const MIN_KEY_CHARACTERS = 32;
+
+/**
+ * Reads a secret with versions: `{"current": "2", "1": "<random text>", "2": "<random text>"}`. Each key has at least 32
+ * characters. `npm run crm -- secret rotate` adds a version, then names it in `current`.
+ * @returns the current one first
+ * @throws KeysMalformed
+ */
+export function parseKeyVersions(secret: string): readonly [KeyVersion, ...KeyVersion[]] {
+  const parsed = v.safeParse(KeysSchema, secret);
+  if (!parsed.success) throw new KeysMalformed('The secret is not a JSON object of texts.');
+  const { current = '', ...texts } = parsed.output;
+  const keys = Object.entries(texts).map(([version, text]) => ({ version, text }));
+  if (keys.some(({ text }) => text.length < MIN_KEY_CHARACTERS)) {
+    throw new KeysMalformed(`A key of the secret is shorter than ${MIN_KEY_CHARACTERS} characters.`);
+  }
+  const key = keys.find(({ version }) => version === current);
+  if (key === undefined) throw new KeysMalformed('The secret does not hold the version named in `current`.');
+  return [key, ...keys.filter((one) => one !== key)];
+}
