@@ -190,7 +190,7 @@ function platformPages(stackName: string, { name, version }: Extract<DeployedRou
       of: version,
       when: { event: 'PlatformUnavailable', service: name, count: [3, 5], twice: true },
       loss: 'No client gets an account on a trading server that cannot be reached.',
-      fix: `npm run crm -- check CONNECTION_ID --stack ${stackName}`,
+      fix: `npm run doctor -- CONNECTION_ID --stack ${stackName}`,
     },
   ];
 }

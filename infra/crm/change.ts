@@ -65,8 +65,8 @@ async function change({ target, dryRun, terminal }: ItemLocation, { add, gone }:
   ];
   if (errors.length > 0) throw new CrmFileError(errors);
   for (const { path, kind, record } of add) {
-    const warnings = kind === 'connections' ? await connectionWarnings(record, path, target, terminal) : [];
-    for (const warning of warnings) terminal.report(`${warning}\n`);
+    const warnings = kind === 'connections' ? await connectionWarnings(record, target, terminal) : [];
+    for (const { says, fix } of warnings) terminal.report(`Warning: ${path}: ${says}\n  → ${fix}\n`);
   }
 
   const plan = planWrites(content, gone);

@@ -17,48 +17,54 @@ export async function findConnection({ table }: Target, id: string): Promise<Con
   return connection.output;
 }
 
-/**
- * Warnings about a valid connection that will not work, or not safely.
- * @param path names the connection
- */
+/** A sentence about one aspect of a trading server. */
+export interface Remark {
+  about: 'secret' | 'network' | 'rights' | 'groups' | 'logins';
+  state: 'works' | 'missing' | 'warning';
+  says: string;
+  /** With every state but `works`. */
+  fix?: string;
+}
+
+/** Warnings about a valid connection that will not work, or not safely. */
 export async function connectionWarnings(
   connection: Connection,
-  path: string,
   target: Pick<Target, 'stack'>,
   { cdkJson, resolveHost }: Pick<Terminal, 'cdkJson' | 'resolveHost'>,
-): Promise<string[]> {
+): Promise<Remark[]> {
   const all = [
-    secretWarning(connection, path, target, readContext(cdkJson)),
-    await publicTextWarning(connection, path, resolveHost),
+    secretWarning(connection, target, readContext(cdkJson)),
+    await publicTextWarning(connection, resolveHost),
   ];
   return all.filter((one) => one !== undefined);
 }
 
 /** The account functions of a stack may read only secrets whose names begin as its settings say. */
 function secretWarning(
-  { secret }: Connection,
-  path: string,
+  { id, secret }: Connection,
   { stack }: Pick<Target, 'stack'>,
   context: Record<string, unknown>,
-): string | undefined {
+): Remark | undefined {
   if (stack === undefined) return undefined;
   const given = gather(context);
   const { platformSecrets } = given;
   const prefix =
     typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployedStage(given, stack));
   if (secret.startsWith(prefix)) return undefined;
-  return `Warning: ${path}: the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix} (setting platformSecrets).`;
+  const says = `the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix}`;
+  const fix = `name another one in \`secret\` of ${id}, or change the setting platformSecrets`;
+  return { about: 'secret', state: 'warning', says, fix };
 }
 
 async function publicTextWarning(
   { protocol, host }: Connection,
-  path: string,
   resolve: (host: string) => Promise<string[]>,
-): Promise<string | undefined> {
+): Promise<Remark | undefined> {
   if (protocol === 'web-api') return undefined;
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
   if (!addresses.some(isPublic)) return undefined;
-  return `Warning: ${path}: ${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear. Such a server belongs into a private network.`;
+  const says = `${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear`;
+  return { about: 'network', state: 'warning', says, fix: 'put the server into a private network (setting vpc)' };
 }
 
 /** Addresses that no public network leads to. */

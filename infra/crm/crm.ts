@@ -2,7 +2,6 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
-import { check, checkItems } from './check.ts';
 import { explain, HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
 import { resolveHost } from './connections.ts';
 import { forget } from './forget.ts';
@@ -96,15 +95,6 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
 }
 
 function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
-  crm
-    .command('check [connection-id...]')
-    .description(
-      'connects to trading servers, logs in and looks at rights, groups and logins, without creating anything; without an id: lists the items of the table that break their rules',
-    )
-    .option('--fix', 'without an id: writes pointers that are missing or wrong')
-    .action((ids, options) =>
-      onTarget((target) => (ids.length > 0 ? check(target, ids, terminal) : checkItems(target, options, terminal))),
-    );
   const secret = crm.command('secret').description('secrets of trading servers and others');
   secret
     .command('put <name>')

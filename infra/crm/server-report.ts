@@ -1,5 +1,6 @@
 import type { ClosedGroups, PlatformInspector, Rights } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
+import type { Remark } from './connections.ts';
 import { askServer, openLedger } from './operations.ts';
 import type { Target } from './target.ts';
 
@@ -72,15 +73,6 @@ async function takenLogins(
 function sampleLogins({ from, to }: LoginRange): number[] {
   const step = (to - from) / (SAMPLES - 1);
   return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));
-}
-
-/** A sentence about one aspect of a trading server. */
-export interface Remark {
-  about: 'rights' | 'groups' | 'logins';
-  state: 'works' | 'missing' | 'warning';
-  says: string;
-  /** With every state but `works`. */
-  fix?: string;
 }
 
 /** True: a look shows that our password is right; the web-registration plug-in is only seen to be reached. */

@@ -1,19 +1,24 @@
-import * as v from 'valibot';
-import { PlatformFailure } from '../../lib/platform/platform.ts';
-import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
-import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { explain, missingRight, OPERATORS_POLICY } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
-import { knowsPassword, remarks } from '../crm/server-report.ts';
-import type { ServiceSecret } from '../crm/service-secrets.ts';
 import { type Settings, usesAws } from '../settings.ts';
-import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
-import type { AwsProbes, ServerProbes } from './probes.ts';
+import type { AwsProbes } from './probes.ts';
 
-/** One line of the doctor's table. */
+/** The questions of the doctor, in the order in which a deployment answers them: one for each arrow of README.md's picture. */
+export const QUESTIONS = {
+  deployed: 'Is the service deployed?',
+  register: 'Can a person register?',
+  code: 'Does a code arrive?',
+  confirm: 'Can a code be confirmed?',
+  client: 'Who creates the client?',
+  caller: 'Who may open accounts?',
+  server: 'Does every connection open accounts?',
+  alarm: 'Who hears of a failure?',
+} as const;
+export type Question = keyof typeof QUESTIONS;
+
+/** One line of the doctor's answer. */
 export interface CheckResult {
-  /** Such as `mail` or `trading server`. */
-  area: string;
+  question: Question;
   /** Such as `tp5-live-1`. */
   subject: string;
   /** `unknown`: the probe failed, mostly because a right is missing. */
@@ -23,31 +28,36 @@ export interface CheckResult {
   fix?: string;
 }
 
-/** A result, for which the check adds its own area and subject. */
-export type CheckOutcome = Omit<CheckResult, 'area' | 'subject'> & Partial<Pick<CheckResult, 'area' | 'subject'>>;
+/** A result, for which the check adds its own question and subject. */
+export type CheckOutcome = Omit<CheckResult, 'question' | 'subject'> &
+  Partial<Pick<CheckResult, 'question' | 'subject'>>;
 
 /** Checks one subject with its probes. */
 export interface Check<Probes = AwsProbes> {
-  area: string;
+  question: Question;
   subject: string;
   run(probes: Probes): Promise<CheckOutcome | CheckOutcome[]>;
 }
 
 /** A check of one subject. */
-function check<Probes = AwsProbes>(area: string, subject: string, run: Check<Probes>['run']): Check<Probes> {
-  return { area, subject, run };
+export function check<Probes = AwsProbes>(
+  question: Question,
+  subject: string,
+  run: Check<Probes>['run'],
+): Check<Probes> {
+  return { question, subject, run };
 }
 
-const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
-const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
-const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
+export const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
+export const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
+export const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
 
 /** Runs the checks in parallel. @returns their results, in the order of the checks */
 export async function examine<Probes>(checks: readonly Check<Probes>[], probes: Probes): Promise<CheckResult[]> {
   const results = await Promise.all(
-    checks.map(async ({ area, subject, run }) => {
+    checks.map(async ({ question, subject, run }) => {
       const outcome = await run(probes).catch(unknown);
-      return [outcome].flat().map((one) => ({ area, subject, ...one }));
+      return [outcome].flat().map((one) => ({ question, subject, ...one }));
     }),
   );
   return results.flat();
@@ -76,17 +86,17 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
   const { concurrency: { registration = 0, accounts = 0 } = {}, confirmation } = settings ?? {};
   const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
   return [
-    check('account', 'credentials', async (probes) => {
+    check('deployed', 'credentials', async (probes) => {
       const { account, region } = await probes.caller();
       return works(`account ${account}, region ${region}`);
     }),
-    check('account', 'bootstrap', async (probes) => {
+    check('deployed', 'bootstrap', async (probes) => {
       const version = await probes.bootstrapVersion();
       return version === undefined
         ? missing('CDK has not prepared this account and region', 'npx cdk bootstrap')
         : works(`version ${version}`);
     }),
-    check('account', 'concurrent executions', async (probes) => {
+    check('deployed', 'concurrent executions', async (probes) => {
       const max = await probes.concurrentExecutions();
       const quota = 'ask for more: Service Quotas, AWS Lambda, Concurrent executions';
       if (reserved > 0 && max - reserved < 100) {
@@ -98,19 +108,24 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
 }
 
 /** The mail account, the identity, and the DNS records of the sender's domain. */
-export function mailChecks({ senderAddress, senderDomain, senderIdentity }: Settings, deployed: boolean): Check[] {
+export function mailChecks(settings: Settings, deployed: boolean): Check[] {
+  const { senderAddress, senderDomain, senderIdentity, throttle } = settings;
   const byDomain = senderIdentity.endsWith('domain');
   const name = byDomain ? senderDomain : senderAddress;
   return [
-    check('mail', 'account', async (probes) => {
+    check('code', 'mail account', async (probes) => {
       const { production, sending, perSecond, perDay, sentToday } = await probes.mailAccount();
       if (!sending) return missing('AWS has stopped this account from sending', 'answer AWS in the Support Center');
       const rate = `${perSecond} a second, ${perDay} a day, ${sentToday} sent in the last 24 hours`;
+      if (production && perSecond < throttle.registrationPerSecond) {
+        const detail = `${rate}; the gateway lets ${throttle.registrationPerSecond} registrations a second through`;
+        return warning(detail, `npm run setting -- throttle.registrationPerSecond=${perSecond}, or ask for more`);
+      }
       if (production) return works(rate);
-      const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, step 4';
+      const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, Codes';
       return missing(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
     }),
-    check('mail', `identity ${name}`, async (probes) => {
+    check('code', `mail identity ${name}`, async (probes) => {
       const identity = await probes.mailIdentity(name);
       if (!deployed) return identityBeforeDeployment(identity !== undefined, senderIdentity);
       if (identity === undefined) return missing('does not exist', 'npm run deploy');
@@ -139,7 +154,7 @@ function identityBeforeDeployment(exists: boolean, senderIdentity: string): Chec
 }
 
 function dmarc(domain: string): Check {
-  return check('mail', `DMARC of ${domain}`, async (probes) => {
+  return check('code', `DMARC of ${domain}`, async (probes) => {
     const policy = (await probes.txtRecords(`_dmarc.${domain}`)).find((record) => /^v=DMARC1/i.test(record));
     if (policy === undefined)
       return warning('there is no policy', `set the DNS record _dmarc.${domain} TXT "v=DMARC1; p=quarantine"`);
@@ -150,7 +165,7 @@ function dmarc(domain: string): Check {
 }
 
 function mailFromCheck(domain: string): Check {
-  return check('mail', 'MAIL FROM', async (probes) => {
+  return check('code', 'MAIL FROM', async (probes) => {
     const from = (await probes.mailIdentity(domain))?.mailFrom;
     if (from === undefined) return works('AWS’s own domain');
     const spf = (await probes.txtRecords(from.domain)).some((record) => /^v=spf1 .*amazonses\.com/i.test(record));
@@ -162,6 +177,55 @@ function mailFromCheck(domain: string): Check {
   });
 }
 
+/** The questions that the settings and the outputs of the stack answer: who registers, confirms, makes clients, calls. */
+export function arrowChecks(settings: Settings, stack: string): Check[] {
+  const { allowedOrigins, front, crmWebhook } = settings;
+  return [
+    check('register', 'web pages', async () =>
+      allowedOrigins.length === 0 && front === undefined
+        ? warning('no page may call the API from a browser', 'npm run setting -- allowedOrigins=https://…')
+        : works(allowedOrigins.join(', ') || 'a backend calls (setting front)'),
+    ),
+    check('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
+    ...(crmWebhook === undefined ? [] : [receiver('client', 'crmWebhook', crmWebhook)]),
+    check('client', 'events', (probes) => clientMaker(probes, stack, settings)),
+    check('caller', 'access', async () => works(callers(settings))),
+  ];
+}
+
+/** An output that the stack has if, and only if, the function is deployed. */
+async function hasFunction(probes: AwsProbes, stack: string, name: string): Promise<boolean> {
+  return (await probes.stack(stack))?.outputs[`${name}LogGroup`] !== undefined;
+}
+
+const DEPLOY = 'npm run deploy';
+
+async function confirmRoute(probes: AwsProbes, stack: string, confirmation: boolean): Promise<CheckOutcome> {
+  if (await hasFunction(probes, stack, 'ConfirmRegistration')) return works('POST /public/v1/account/register/confirm');
+  if (confirmation) return missing('the setting confirmation is not deployed yet', DEPLOY);
+  const detail = 'nobody can enter a code here: only a service of your own can confirm (lib/README.md)';
+  return warning(detail, `npm run setting -- confirmation=true && ${DEPLOY}`);
+}
+
+async function clientMaker(
+  probes: AwsProbes,
+  stack: string,
+  { crmWebhook, crmWriter }: Pick<Settings, 'crmWebhook' | 'crmWriter'>,
+): Promise<CheckOutcome> {
+  if (await hasFunction(probes, stack, 'NotifyCrm')) return works('the CRM hears of them, and answers with its client');
+  if (crmWebhook !== undefined) return missing('the setting crmWebhook is not deployed yet', DEPLOY);
+  if (crmWriter !== undefined) return works('on the bus (output EventBusName); the CRM writes its clients itself');
+  const detail = 'no CRM hears of a person: an operator imports each client';
+  return warning(detail, `npm run setting -- crmWebhook=https://… && ${DEPLOY} (or crmWriter=clients)`);
+}
+
+function callers({ jwtIssuer, jwtScope, machineClients, callerRoles }: Settings): string {
+  if (machineClients.length > 0) return `the machine clients ${machineClients.join(', ')}`;
+  if (jwtIssuer !== undefined) return `tokens of ${jwtIssuer} with the scope ${jwtScope}`;
+  if (callerRoles.length > 0) return `the roles ${callerRoles.join(', ')}`;
+  return 'who has the policy that the output OpenAccountsPolicy names';
+}
+
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly string[]): Check[] {
   const paid = (['sms', 'call'] as const).filter((channel) => usesAws(settings, channel));
@@ -170,12 +234,13 @@ export function messageChecks(settings: Settings, languages: readonly string[]):
     ...paid.map((channel) => spend(channel, settings)),
     ...(usesAws(settings, 'sms') ? [protection] : []),
     ...templates(settings, languages),
-    ...Object.entries(settings.provider ?? {}).map(([channel, url]) => receiver(`provider of ${channel}`, url ?? '')),
-    ...(settings.crmWebhook === undefined ? [] : [receiver('crmWebhook', settings.crmWebhook)]),
+    ...Object.entries(settings.provider ?? {}).map(([channel, url]) =>
+      receiver('code', `provider of ${channel}`, url ?? ''),
+    ),
   ];
 }
 
-const sandbox: Check = check('messages', 'sandbox', async (probes) =>
+const sandbox: Check = check('code', 'message sandbox', async (probes) =>
   (await probes.messagingSandbox())
     ? missing(
         'texts and calls reach verified numbers only',
@@ -188,7 +253,7 @@ const LIMITS = { sms: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', call: 'VOICE_MESSAGE_M
 
 function spend(channel: keyof typeof LIMITS, settings: Settings): Check {
   const alarmAt = channel === 'sms' ? settings.spend.smsUsdPerMonth : settings.spend.callUsdPerMonth;
-  return check('messages', `spend of ${channel}`, async (probes) => {
+  return check('code', `spend of ${channel}`, async (probes) => {
     const limit = (await probes.spendLimits()).find(({ name }) => name === LIMITS[channel]);
     const enforced = limit?.enforced ?? 0;
     const kind = channel === 'sms' ? 'text' : 'voice';
@@ -199,7 +264,7 @@ function spend(channel: keyof typeof LIMITS, settings: Settings): Check {
   });
 }
 
-const protection: Check = check('messages', 'protect configuration', async (probes) => {
+const protection: Check = check('code', 'protect configuration', async (probes) => {
   const id = await probes.defaultProtectConfiguration();
   if (id !== undefined) return works(`${id} is the account’s default, which SNS obeys`);
   return warning(
@@ -209,9 +274,9 @@ const protection: Check = check('messages', 'protect configuration', async (prob
 });
 
 /** A system of the broker that the service posts to. Its name must have a public address: AWS reaches no other. */
-function receiver(subject: string, url: string): Check {
+function receiver(question: Question, subject: string, url: string): Check {
   const { hostname } = new URL(url);
-  return check('messages', subject, async (probes) => {
+  return check(question, subject, async (probes) => {
     const addresses = await probes.addresses(hostname);
     if (addresses.length === 0) return missing(`${hostname} has no address`, 'set its DNS record');
     if (!addresses.every(isPublic))
@@ -224,7 +289,7 @@ function templates(settings: Settings, languages: readonly string[]): Check[] {
   const { whatsapp } = settings;
   if (!usesAws(settings, 'whatsapp') || whatsapp === undefined) return [];
   return [whatsapp.codeTemplate, whatsapp.noticeTemplate].map((template) =>
-    check('whatsapp', `template ${template}`, async (probes) => {
+    check('code', `template ${template}`, async (probes) => {
       const approved = await probes.approvedLanguages(template);
       const lacking = languages.filter((language) => !approved.includes(language));
       if (lacking.length === 0) return works(`approved in all ${languages.length} languages`);
@@ -246,7 +311,7 @@ export function stackChecks(
   isDeployed: boolean,
 ): Check[] {
   return [
-    check('stack', stack, (probes) => stackState(probes, stack, retainData)),
+    check('deployed', stack, (probes) => stackState(probes, stack, retainData)),
     ...(isDeployed ? alarmChecks(stack) : []),
     ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
   ];
@@ -274,7 +339,7 @@ function alarmChecks(stack: string): Check[] {
   return [
     receivers(stack, 'pages', 'AlarmTopicArn', missing),
     receivers(stack, 'notices', 'NoticeTopicArn', warning),
-    check('alarms', 'now', async (probes) => {
+    check('alarm', 'alarms', async (probes) => {
       const names = await probes.activeAlarms(stack);
       return names.length === 0
         ? works('none rings')
@@ -285,7 +350,7 @@ function alarmChecks(stack: string): Check[] {
 
 /** @param output names the topic */
 function receivers(stack: string, kind: string, output: string, absent: typeof missing): Check {
-  return check('alarms', `receivers of ${kind}`, async (probes) => {
+  return check('alarm', `receivers of ${kind}`, async (probes) => {
     const topic = (await probes.stack(stack))?.outputs[output];
     if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
     const { confirmed, pending } = await probes.subscriptions(topic);
@@ -297,7 +362,7 @@ function receivers(stack: string, kind: string, output: string, absent: typeof m
 }
 
 function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
-  return check('domain', name, async (probes) => {
+  return check('register', `domain ${name}`, async (probes) => {
     const certificate = await probes.certificate(certificateArn);
     if (certificate?.status !== 'ISSUED') {
       const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
@@ -309,91 +374,5 @@ function domain(stack: string, { name, certificateArn }: NonNullable<Settings['c
     return leads
       ? works('certificate and DNS')
       : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
-  });
-}
-
-/** Recovery and expiry, which AWS does not switch on in a table that it restores. */
-export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) =>
-  check('tables', name, async (probes) => {
-    const { expires = false, recoveryDays } = stackTable(name);
-    const found = await probes.table(name);
-    if (expires && !found.expires) {
-      const fix = `aws dynamodb update-time-to-live --table-name ${found.name} --time-to-live-specification Enabled=true,AttributeName=${EXPIRY_ATTRIBUTE}`;
-      return missing('its items do not expire', fix);
-    }
-    if (found.recoveryDays < recoveryDays) {
-      const fix = `aws dynamodb update-continuous-backups --table-name ${found.name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=${recoveryDays}`;
-      return missing(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
-    }
-    return works(`can be restored for ${found.recoveryDays} days`);
-  }),
-);
-
-/** The service’s own secrets, each by its name and its shape. */
-export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
-  return secrets.map(({ purpose, name, shape, parse, signs }) =>
-    check('secrets', purpose, async (probes) => {
-      const text = await probes.secret(name);
-      const fix = signs
-        ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
-        : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
-      if (text === undefined) return missing('does not exist', fix);
-      try {
-        parse(text);
-      } catch {
-        // The parser's message may quote the secret.
-        return missing('has another shape', fix);
-      }
-      return works('exists, in the right shape');
-    }),
-  );
-}
-
-/** How long after its time an unfinished operation counts as forgotten, in milliseconds. */
-const OVERDUE_MS = 10 * 60_000;
-
-/** The operations whose callers did not retry. */
-export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
-  return check('accounts', 'unfinished', async (probes) => {
-    const open = await probes.openOperations();
-    const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
-    if (overdue.length > 0) {
-      const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
-      const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
-      return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
-    }
-    const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
-    if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
-    return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
-  });
-}
-
-/** The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins. */
-export const connectionCheck: Check<ServerProbes> = check('trading server', 'connections', async (probes) => {
-  const connections = await probes.connections();
-  if (connections.length === 0) return missing('there are none', `npm run crm -- import crm.json ${probes.place}`);
-  return examine(connections.map(serverCheck), probes) satisfies Promise<CheckResult[]>;
-});
-
-function serverCheck(connection: Connection): Check<ServerProbes> {
-  const { id } = connection;
-  return check('trading server', id, async (probes) => {
-    const put = `npm run crm -- secret put ${id} ${probes.place}`;
-    const text = await probes.secret(connection.secret);
-    if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
-    if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
-      return missing(`the secret ${connection.secret} has another shape`, put);
-    }
-    try {
-      const found = remarks(connection, await probes.report(connection));
-      const entered = works(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
-      return [
-        entered,
-        ...found.map(({ about, says, ...rest }) => ({ subject: `${id} ${about}`, detail: says, ...rest })),
-      ];
-    } catch (error) {
-      if (!(error instanceof PlatformFailure)) throw error;
-      return missing(`${error.kind} (${error.reason})`, `npm run crm -- check ${id} ${probes.place}`);
-    }
   });
 }

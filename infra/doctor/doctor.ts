@@ -5,23 +5,23 @@ import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts
 import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
 import {
+  arrowChecks,
   type Check,
   type CheckResult,
-  connectionCheck,
   examine,
   exitCode,
   mailChecks,
   messageChecks,
+  QUESTIONS,
+  type Question,
   quotaChecks,
-  secretChecks,
-  settlementCheck,
   stackChecks,
-  tableChecks,
   unknown,
 } from './checks.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
+import { connectionCheck, recordChecks, secretChecks, settlementCheck, tableChecks } from './service-checks.ts';
 
-/** `npm run doctor`: one table with the state of each subject and the command that fixes it. Changes nothing. */
+/** `npm run doctor`: answers a question for each step of a registration, and names the next step of the operator. */
 export async function runDoctor(
   args: readonly string[],
   print: (text: string) => void,
@@ -29,41 +29,67 @@ export async function runDoctor(
 ): Promise<number> {
   const program = new Command('npm run doctor --')
     .description(
-      'Shows what works, what is missing, and how to fix it; changes nothing. Ends with 1 if something is missing.',
+      'Shows what works, what is missing, and how to fix it. Changes nothing without --fix. Ends with 1 if something is missing.',
     )
+    .argument('[connection-id...]', 'looks at these trading servers alone')
     .option('--stack <name>', 'the deployed stack; else the one that the settings in cdk.json name')
     .option('--local [url]', `the local service, ${LOCAL_URL} if no address is given`)
+    .option('--fix', 'writes what follows from the CRM records: pointers that are missing or wrong')
     .option('--json', 'prints the results as JSON')
     .parse([...args], { from: 'user' });
-  const { stack, local, json } = program.opts<{ stack?: string; local?: string | true; json?: true }>();
+  const { stack, local, json, fix = false } = program.opts<Options>();
+  const look: Look = { cdkJson, fix, ids: program.args };
   const results = await (local === undefined
-    ? examineAws(cdkJson, stack)
-    : examineServers({ local: local === true ? LOCAL_URL : local }, []));
-  print(json === true ? `${JSON.stringify(results, null, 2)}\n` : table(results));
+    ? examineAws(look, stack)
+    : examineServers(look, { local: local === true ? LOCAL_URL : local }));
+  print(json === true ? `${JSON.stringify(results, null, 2)}\n` : report(results));
   return exitCode(results);
 }
 
-async function examineAws(cdkJson: string, name?: string): Promise<CheckResult[]> {
+interface Options {
+  stack?: string;
+  local?: string | true;
+  json?: true;
+  fix?: true;
+}
+
+/** What the operator asks for. */
+interface Look {
+  cdkJson: string;
+  fix: boolean;
+  /** Of connections; none: everything. */
+  ids: readonly string[];
+}
+
+async function examineAws(look: Look, name?: string): Promise<CheckResult[]> {
   const aws = awsProbes();
-  const settings = readSettingsFile(cdkJson);
-  if (!('stage' in settings)) return [...(await examine(quotaChecks(), aws)), ...settings.results];
-  const stack = name ?? `broker-api-${settings.stage}`;
+  const settings = readSettingsFile(look.cdkJson);
+  const stack = name ?? ('stage' in settings ? `broker-api-${settings.stage}` : undefined);
+  if (look.ids.length > 0 && stack !== undefined) return examineServers(look, { stack });
+  if (!('stage' in settings) || stack === undefined)
+    return [...(await examine(quotaChecks(), aws)), ...('results' in settings ? settings.results : [])];
   const found = await aws.stack(stack).catch(() => 'refused' as const);
   const results = await examine(await awsChecks(settings, stack, found !== undefined), aws);
   if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
-  const secrets = serviceSecrets(readContext(cdkJson), found.outputs.PepperSecretArn, stack);
-  return [...results, ...(await examineServers({ stack }, [...tableChecks, ...secretChecks(secrets)]))];
+  const secrets = serviceSecrets(readContext(look.cdkJson), found.outputs.PepperSecretArn, stack);
+  const more = [...tableChecks, ...secretChecks(secrets)];
+  return [...results, ...(await examineServers(look, { stack }, more))];
 }
 
 /** The checks for which the target must be open. */
-async function examineServers(where: Where, more: Check<ServerProbes>[]): Promise<CheckResult[]> {
+async function examineServers(
+  { ids, ...options }: Look,
+  where: Where,
+  more: Check<ServerProbes>[] = [],
+): Promise<CheckResult[]> {
   const place = where.stack === undefined ? `--local=${where.local}` : `--stack ${where.stack}`;
+  const checks = [connectionCheck(ids), ...(ids.length > 0 ? [] : [...recordChecks, settlementCheck(), ...more])];
   try {
     const target = await openTarget(where);
-    const checks = [...more, connectionCheck, settlementCheck()];
-    return await examine(checks, serverProbes(target, place)).finally(() => target.table.close());
+    const probes = serverProbes(target, { place, ...options });
+    return await examine(checks, probes).finally(() => target.table.close());
   } catch (error) {
-    return [{ area: 'crm', subject: 'records', ...unknown(error) }];
+    return [{ question: 'deployed', subject: where.stack ?? 'local service', ...unknown(error) }];
   }
 }
 
@@ -74,7 +100,7 @@ function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] 
   } catch (error) {
     const errors = error instanceof SettingsError ? error.errors : ['cannot be read as JSON'];
     return {
-      results: errors.map((detail) => ({ area: 'settings', subject: 'cdk.json', state: 'missing', detail, fix })),
+      results: errors.map((detail) => ({ question: 'deployed', subject: 'cdk.json', state: 'missing', detail, fix })),
     };
   }
 }
@@ -88,21 +114,35 @@ export async function awsChecks(settings: Settings, stack: string, deployed: boo
     ...mailChecks(settings, deployed),
     ...messageChecks(settings, languages),
     ...stackChecks(stack, settings, deployed),
+    ...arrowChecks(settings, stack),
   ];
 }
 
 const SIGNS = { works: 'ok', missing: 'MISSING', warning: 'warning', unknown: 'unknown' } as const;
 
-/** For people: one line for each result, and below it how to fix it. */
-export function table(results: readonly CheckResult[]): string {
-  const names = results.map(({ area, subject }) => `${area}: ${subject}`);
-  const width = Math.max(0, ...names.map(({ length }) => length)) + 2;
-  const lines = results.map(({ state, detail, fix }, index) => {
-    const line = `${SIGNS[state].padEnd(9)}${(names[index] ?? '').padEnd(width)}${detail}`;
-    return fix === undefined ? line : `${line}\n${' '.repeat(9)}→ ${fix}`;
+/** For people: each question with its results, below each how to fix it, and at the end the next step. */
+export function report(results: readonly CheckResult[]): string {
+  const width = Math.max(0, ...results.map(({ subject }) => subject.length)) + 2;
+  const asked = (Object.keys(QUESTIONS) as Question[])
+    .map((question) => results.filter((one) => one.question === question))
+    .filter((answers) => answers.length > 0);
+  const sections = asked.map((answers) => {
+    const title = answers.map(({ question }) => QUESTIONS[question])[0];
+    const lines = answers.map(({ subject, state, detail, fix }) => {
+      const line = `  ${SIGNS[state].padEnd(9)}${subject.padEnd(width)}${detail}`;
+      return fix === undefined ? line : `${line}\n${' '.repeat(11)}→ ${fix}`;
+    });
+    return [title, ...lines].join('\n');
   });
-  const open = results.filter(({ state }) => state !== 'works').length;
-  return `${lines.join('\n')}\n\n${open === 0 ? 'Everything works.' : `${open} of ${results.length} need attention.`}\n`;
+  const open = asked.flat().filter(({ state }) => state !== 'works');
+  const [next] = (['missing', 'unknown', 'warning'] as const).flatMap((one) =>
+    open.filter(({ state }) => state === one),
+  );
+  const end =
+    next === undefined
+      ? 'Everything works.'
+      : `${open.length} of ${results.length} need attention. Next step: ${next.subject}\n→ ${next.fix}`;
+  return `${[...sections, end].join('\n\n')}\n`;
 }
 
 if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), standardOutput());

@@ -21,9 +21,9 @@ import {
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import type { Connection } from '../../lib/records/crm-records.ts';
+import { inspectRecords, type RecordReport } from '../crm/check.ts';
 import { orAbsent } from '../crm/command.ts';
-import { resolveHost } from '../crm/connections.ts';
-import { parseItems } from '../crm/crm-items.ts';
+import { connectionWarnings, resolveHost } from '../crm/connections.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
 import { reportServer } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
@@ -186,21 +186,33 @@ function stackProbes() {
   };
 }
 
-/**
- * The CRM records, the secrets and the trading servers: the same on AWS and in the local service.
- * @param place the option of `npm run crm` that leads there: `--stack broker-api-prod`
- */
-export function serverProbes(target: Target, place: string) {
-  const { table, clientOf } = target;
+/** What the probes of the service need to know. */
+interface ServerProbeOptions {
+  /** The option of `npm run crm` that leads there: `--stack broker-api-prod`. */
+  place: string;
+  cdkJson: string;
+  /** Writes, before the records are reported, what follows from them. */
+  fix: boolean;
+}
+
+/** The CRM records, the secrets and the trading servers: the same on AWS and in the local service. */
+export function serverProbes(target: Target, { place, cdkJson, fix }: ServerProbeOptions) {
+  const { clientOf } = target;
+  let records: Promise<RecordReport> | undefined;
   return {
     place,
+    /** The CRM records; the table is read once. */
+    async records() {
+      records ??= inspectRecords(target, fix);
+      return records;
+    },
+    /** What is wrong with a connection before its server is asked. */
+    warnings: (connection: Connection) => connectionWarnings(connection, target, { cdkJson, resolveHost }),
     /** A secret's text. */
     async secret(name: string) {
       const command = new GetSecretValueCommand({ SecretId: name });
       return (await orAbsent(new SecretsManagerClient(clientOf('SECRETS_MANAGER')).send(command)))?.SecretString;
     },
-    /** Those of the CRM records. */
-    connections: async () => parseItems(await table.readAll()).records.connections,
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
     report: (connection: Connection) => reportServer(target, connection),
     /** How a table of the stack is kept. */

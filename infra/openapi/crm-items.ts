@@ -10,7 +10,7 @@ export function crmItemsDocument(): JsonObject {
   const kinds = Object.entries(ITEMS).map(([name, item]) => [name, { title: name, ...jsonSchema(item) }] as const);
   return schemaDocument(
     'Items of the table of CRM records',
-    'Records, and the pointers by which the service finds them. Write a record before its pointers, and delete it after them. An item that breaks these rules counts as absent: the service logs it as `CrmItemMalformed`, and `npm run crm -- check` lists it.',
+    'Records, and the pointers by which the service finds them. Write a record before its pointers, and delete it after them. An item that breaks these rules counts as absent: the service logs it as `CrmItemMalformed`, and `npm run doctor` lists it.',
     Object.fromEntries(kinds),
   );
 }

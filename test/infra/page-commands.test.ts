@@ -135,6 +135,17 @@ describe('The operators’ command, called as the pages say', () => {
     }
   });
 
+  it('answers, asked by the doctor as the pages say', async () => {
+    const all = commands('npm run doctor --').map((command) => command.replace(/ --stack \S+/, ''));
+    expect(all.length).toBeGreaterThan(6);
+    for (const command of new Set(all)) {
+      const args = command.replace('npm run doctor --', '').split(' ').filter(Boolean);
+      const { results } = await operators.doctor(...args.map((arg) => arg.replace('CONNECTION_ID', 'tp5-live-1')));
+      expect(results.filter(({ state }) => state === 'missing')).toEqual([]);
+      expect(results.length, command).toBeGreaterThan(1);
+    }
+  });
+
   it('leaves a service that accepts the first registration of the pages', async () => {
     await operators.local('import', await crmFile());
     const [, body = ''] = /register\/request" -H '[^']+' -d '(\{[^']+\})'/.exec(PAGE) ?? [];

@@ -8,6 +8,8 @@ import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
 import { secretStore } from '../../infra/crm/secrets.ts';
 import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
+import type { CheckResult } from '../../infra/doctor/checks.ts';
+import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { databaseClient } from '../../lib/aws/dynamodb.ts';
@@ -94,6 +96,15 @@ export class Operators {
   async local(...args: (string | object)[]): Promise<Outcome> {
     const words = await Promise.all(args.map((arg) => (typeof arg === 'string' ? arg : this.fileOf(arg))));
     return crm([...words, '--local', this.service.url]);
+  }
+
+  /** The doctor's results on the local service. Options begin with a hyphen; ids of connections come before them. */
+  async doctor(...args: string[]): Promise<{ code: number; results: CheckResult[] }> {
+    let out = '';
+    const code = await runDoctor([...args, '--json', '--local', this.service.url], (text) => {
+      out += text;
+    });
+    return { code, results: JSON.parse(out) as CheckResult[] };
   }
 
   async fileOf(content: unknown): Promise<string> {

@@ -9,10 +9,11 @@ const WEB_API = {
   ...{ logins: { from: 500_000, to: 599_999 }, secret: 'platform/tp5-x' },
 };
 
-function warnings(change: object, stack?: string, context: object = {}, addresses: string[] = []): Promise<string[]> {
+async function warnings(change: object, stack?: string, context: object = {}, addresses: string[] = []) {
   const terminal = { cdkJson: cdkJsonOf(context), resolveHost: async () => addresses };
   const connection = v.parse(ConnectionSchema, { ...WEB_API, ...change });
-  return connectionWarnings(connection, 'connections[0]', stack === undefined ? {} : { stack }, terminal);
+  const found = await connectionWarnings(connection, stack === undefined ? {} : { stack }, terminal);
+  return found.map(({ says }) => says);
 }
 
 describe('A warning of a connection', () => {
@@ -26,7 +27,7 @@ describe('A warning of a connection', () => {
     [undefined, {}, 'mt5/tp5-x', false],
   ])('in the stack %s with the settings %j is about a secret that no function can read: %s', async (...row) => {
     const [stack, context, secret, warned] = row;
-    const sentence = `connections[0]: the functions of ${stack} cannot read the secret ${secret}`;
+    const sentence = `the functions of ${stack} cannot read the secret ${secret}`;
     expect(await warnings({ secret }, stack, context)).toEqual(warned ? [expect.stringContaining(sentence)] : []);
   });
 
@@ -39,7 +40,7 @@ describe('A warning of a connection', () => {
     ['not.known.example', [], false],
   ])('is about a text protocol on a public address: %s', async (host, addresses, warned) => {
     const reported = await warnings({ host, platform: 'tp4', protocol: 'interface-gateway' }, undefined, {}, addresses);
-    expect(reported).toEqual(warned ? [expect.stringContaining(`connections[0]: ${host} has a public address`)] : []);
+    expect(reported).toEqual(warned ? [expect.stringContaining(`${host} has a public address`)] : []);
   });
 });
 

@@ -1,53 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { signingSecretName } from '../../../infra/settings.ts';
 import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
-import { openAccount } from '../../support/local-service.ts';
 import { cdkJsonOf, crm, Operators, type Person } from '../../support/operators.ts';
 
 const operators = new Operators();
-
-describe('npm run crm -- check', () => {
-  const MAY = 'rights: may open accounts, see personal data, change balances';
-  const UNSEEN = 'rights: cannot be seen: the protocol has no command for them';
-  it.each([
-    ['tp5-live-1', [MAY, 'logins: 500000 to 599999: 0 of 100000 logins are taken']],
-    ['tp5-demo-1', [MAY, 'logins: 600000 to 699999: 0 of 100000 logins are taken']],
-    ['tp4-gw-1', [UNSEEN, 'logins: 600000 to 649999: 0 of 20 logins are taken']],
-  ])('connects to %s, logs in and reports its rights, without creating anything', async (id, says) => {
-    const { code, out } = await operators.local('check', id);
-    const lines = out.split('\n').filter((line) => !/^ +→|^ +groups: |^$/.test(line));
-    expect(lines[0]).toMatch(new RegExp(`^${id}: connected and logged in \\(\\d+ ms\\)$`));
-    expect(lines.slice(1)).toEqual(says.map((line) => `  ${line}`));
-    expect(code).toBe(0);
-    expect(operators.service.platforms.get(id)?.accounts()).toEqual([]);
-  });
-
-  it('reports that the plug-in is reachable, and the limits of the check', async () => {
-    const { code, out } = await operators.local('check', 'tp4-live-1');
-    expect(out).toMatch(
-      /^tp4-live-1: connected \(\d+ ms\)\n {2}rights: cannot be seen, nor whether our password is right: /,
-    );
-    expect(code).toBe(0);
-    expect(operators.service.platforms.get('tp4-live-1')?.accounts()).toEqual([]);
-  });
-
-  it('counts the taken logins of a server that cannot list them', async () => {
-    const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
-    expect((await openAccount(operators.service, 'tp4', { ...order, login: 649_999 })).status).toBe(200);
-    expect((await operators.local('check', 'tp4-gw-1')).out).toContain('1 of 20 logins are taken');
-  });
-
-  it('says which connection cannot be used, and why', async () => {
-    operators.service.faults('tp4-gw-1').set({ kind: 'down', times: 5 });
-    const { code, out, reported } = await operators.local('check', 'tp4-gw-1', 'tp5-live-1');
-    operators.service.faults('tp4-gw-1').clear();
-    expect(out).toMatch(
-      /^tp4-gw-1: platform_unavailable \(.+\): the server or the secret cannot be reached from here\n/,
-    );
-    expect(out).toContain('tp5-live-1: connected');
-    expect([code, reported]).toEqual([1, '1 connection of 2 cannot be used.\n']);
-  });
-});
 
 describe('npm run crm -- secret put', () => {
   const cdkJson = cdkJsonOf({ captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' });

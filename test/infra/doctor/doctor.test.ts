@@ -1,16 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { serviceSecrets } from '../../../infra/crm/service-secrets.ts';
-import {
-  type CheckResult,
-  examine,
-  exitCode,
-  messageChecks,
-  secretChecks,
-  settlementCheck,
-  tableChecks,
-} from '../../../infra/doctor/checks.ts';
-import { awsChecks, table } from '../../../infra/doctor/doctor.ts';
+import { type CheckResult, examine, exitCode, messageChecks, QUESTIONS } from '../../../infra/doctor/checks.ts';
+import { awsChecks, report } from '../../../infra/doctor/doctor.ts';
 import type { AwsProbes } from '../../../infra/doctor/probes.ts';
+import { recordChecks, secretChecks, settlementCheck, tableChecks } from '../../../infra/doctor/service-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
@@ -27,6 +20,9 @@ const EVERYTHING = {
   'whatsapp.noticeTemplate': 'notice',
   'customDomain.name': 'api.acme.example',
   'customDomain.certificateArn': 'arn:aws:acm:eu-west-1:111122223333:certificate/1',
+  allowedOrigins: 'https://www.acme.example',
+  confirmation: true,
+  crmWebhook: 'https://crm.acme.example/events',
 };
 
 /** What probes answer; a function answers by its arguments. */
@@ -44,15 +40,22 @@ async function allLanguages() {
   return Promise.all(LANGUAGES.map(async (language) => (await findTranslation(language)).whatsapp ?? language));
 }
 
+/** The stack of a healthy account, without these outputs. */
+async function stackWithout(...names: string[]) {
+  const stack = await HEALTHY.stack('broker-api-prod');
+  const kept = Object.entries(stack?.outputs ?? {}).filter(([name]) => !names.includes(name));
+  return { status: 'UPDATE_COMPLETE', protected: true, outputs: Object.fromEntries(kept) };
+}
+
 const problems = (all: readonly CheckResult[]) => all.filter(({ state }) => state !== 'works');
 
 describe('The doctor', () => {
   it('finds no problem in a healthy account, and ends with 0', async () => {
     const all = await results({}, EVERYTHING);
     expect(problems(all)).toEqual([]);
-    expect(all.length).toBeGreaterThan(14);
+    expect(all.length).toBeGreaterThan(18);
     expect(exitCode(all)).toBe(0);
-    expect(table(all)).toMatch(/Everything works\.\n$/);
+    expect(report(all)).toMatch(/Everything works\.\n$/);
   });
 
   const CASES: [string, Answers, Partial<CheckResult>][] = [
@@ -63,11 +66,11 @@ describe('The doctor', () => {
       {
         mailAccount: { production: false, sending: true, perSecond: 1, perDay: 200, sentToday: 0 },
       },
-      { state: 'missing', subject: 'account' },
+      { state: 'missing', question: 'code', subject: 'mail account' },
     ],
-    ['a domain that is not verified', { mailIdentity: { verified: false, dkim: 'PENDING' } }, { area: 'mail' }],
+    ['a domain that is not verified', { mailIdentity: { verified: false, dkim: 'PENDING' } }, { question: 'code' }],
     ['a domain without a DMARC policy', { txtRecords: [] }, { state: 'warning', subject: 'DMARC of acme.example' }],
-    ['the sandbox of texts', { messagingSandbox: true }, { subject: 'sandbox' }],
+    ['the sandbox of texts', { messagingSandbox: true }, { subject: 'message sandbox' }],
     [
       'a protect configuration that SNS does not obey',
       { defaultProtectConfiguration: undefined },
@@ -85,11 +88,11 @@ describe('The doctor', () => {
     ],
     ['an alarm that rings', { activeAlarms: ['broker-api-prod-Flood'] }, { subject: 'broker-api-prod-Flood' }],
     ['a stack that is not deployed', { stack: undefined }, { fix: 'npm run deploy' }],
-    ['a certificate that does not exist', { certificate: undefined }, { area: 'domain', state: 'missing' }],
+    ['a certificate that does not exist', { certificate: undefined }, { question: 'register', state: 'missing' }],
     [
       'a first deployment that failed',
       { stack: { status: 'ROLLBACK_COMPLETE', outputs: {}, protected: false } },
-      { area: 'stack', state: 'missing', fix: expect.stringMatching(/, fix the cause, then: npm run deploy$/) },
+      { question: 'deployed', state: 'missing', fix: expect.stringMatching(/, fix the cause, then: npm run deploy$/) },
     ],
     [
       'a first deployment that failed under protection',
@@ -104,9 +107,25 @@ describe('The doctor', () => {
     [
       'a stack without protection',
       { stack: { status: 'CREATE_COMPLETE', outputs: {}, protected: false } },
-      { area: 'stack', state: 'warning', fix: 'npm run deploy' },
+      { question: 'deployed', state: 'warning', fix: 'npm run deploy' },
     ],
-    ['a domain whose DNS names another target', { cnames: [] }, { area: 'domain', state: 'warning' }],
+    [
+      'a mail account that is slower than the gateway',
+      { mailAccount: { production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 0 } },
+      { state: 'warning', fix: 'npm run setting -- throttle.registrationPerSecond=14, or ask for more' },
+    ],
+    [
+      'a route of confirmation that is not deployed',
+      { stack: () => stackWithout('ConfirmRegistrationLogGroup') },
+      { question: 'confirm', state: 'missing', fix: 'npm run deploy' },
+    ],
+    [
+      'a webhook that is not deployed',
+      { stack: () => stackWithout('NotifyCrmLogGroup') },
+      { question: 'client', state: 'missing', fix: 'npm run deploy' },
+    ],
+    ['a CRM without an address', { addresses: [] }, { question: 'client', subject: 'crmWebhook', state: 'missing' }],
+    ['a domain whose DNS names another target', { cnames: [] }, { question: 'register', state: 'warning' }],
   ];
   const PROVIDER = { ...EVERYTHING, provider: { sms: 'https://sms.acme.example/send' } };
   it.each([
@@ -124,8 +143,45 @@ describe('The doctor', () => {
     expect(found).toContainEqual(expect.objectContaining({ fix: expect.stringMatching(/.{10}/), ...expected }));
   });
 
+  it('reports a service that sends codes which nobody can enter, and of which no CRM hears', async () => {
+    const stack = () => stackWithout('ConfirmRegistrationLogGroup', 'NotifyCrmLogGroup');
+    const found = problems(await results({ stack }, MAIL));
+    expect(found).toMatchObject([
+      { question: 'register', subject: 'web pages', state: 'warning' },
+      { question: 'confirm', state: 'warning', fix: 'npm run setting -- confirmation=true && npm run deploy' },
+      { question: 'client', state: 'warning', fix: expect.stringContaining('crmWebhook=https://… && npm run deploy') },
+    ]);
+    const writes = await results({ stack }, { ...MAIL, crmWriter: 'clients' });
+    expect(writes.filter(({ question }) => question === 'client')).toMatchObject([{ state: 'works' }]);
+  });
+
+  it.each([
+    [{ callerRoles: 'crm-backend' }, 'the roles crm-backend'],
+    [{ machineClients: 'crm' }, 'the machine clients crm'],
+    [{}, 'who has the policy that the output OpenAccountsPolicy names'],
+  ])('says for the settings %j that accounts are opened by %s', async (settings, detail) => {
+    const all = await results({}, { ...MAIL, ...settings });
+    expect(all.filter(({ question }) => question === 'caller')).toMatchObject([{ state: 'works', detail }]);
+  });
+
+  it('asks its questions in order, and ends with the first thing that is missing', () => {
+    const text = report([
+      { question: 'alarm', subject: 'alarms', state: 'works', detail: 'none rings' },
+      { question: 'confirm', subject: 'route', state: 'warning', detail: 'none', fix: 'set it' },
+      { question: 'code', subject: 'mail account', state: 'missing', detail: 'in the sandbox', fix: 'ask AWS' },
+    ]);
+    expect(text.split('\n')).toEqual([
+      ...[QUESTIONS.code, '  MISSING  mail account  in the sandbox', '           → ask AWS', ''],
+      ...[QUESTIONS.confirm, '  warning  route         none', '           → set it', ''],
+      ...[QUESTIONS.alarm, '  ok       alarms        none rings', ''],
+      ...['2 of 3 need attention. Next step: mail account', '→ ask AWS', ''],
+    ]);
+  });
+
   it('reports, before the first deployment, an identity that would make it fail', async () => {
-    const [there] = problems(await results({ stack: undefined }, MAIL, false)).filter(({ area }) => area === 'mail');
+    const [there] = problems(await results({ stack: undefined }, MAIL, false)).filter(
+      ({ question }) => question === 'code',
+    );
     expect(there).toMatchObject({ state: 'missing', fix: 'npm run setting -- senderIdentity=existing-domain' });
     const existing = { ...MAIL, senderIdentity: 'existing-domain' };
     const without = await results({ mailIdentity: undefined }, existing, false);
@@ -135,10 +191,11 @@ describe('The doctor', () => {
   it('expects nothing of a stack that is not deployed yet', async () => {
     const notYet = { stack: undefined, mailIdentity: undefined };
     const all = await results(notYet, { ...MAIL, ...EVERYTHING }, false);
-    expect(problems(all)).toMatchObject([{ area: 'stack', state: 'missing', fix: 'npm run deploy' }]);
+    const fixes = problems(all).map(({ question, fix }) => `${question}: ${fix}`);
+    expect(fixes).toEqual(['deployed: npm run deploy', 'confirm: npm run deploy', 'client: npm run deploy']);
     expect(all).toContainEqual({
-      area: 'domain',
-      subject: 'api.acme.example',
+      question: 'register',
+      subject: 'domain api.acme.example',
       state: 'works',
       detail: expect.stringContaining('its certificate'),
     });
@@ -146,10 +203,13 @@ describe('The doctor', () => {
 
   it('counts the reservations of every function, with the one that confirms', async () => {
     const concurrency = { 'concurrency.registration': 300, 'concurrency.accounts': 20 };
-    const executions = async () => 450;
-    expect(problems(await results({ concurrentExecutions: executions }, { ...MAIL, ...concurrency }))).toEqual([]);
+    const quota = async (settings: object) =>
+      problems(await results({ concurrentExecutions: async () => 450 }, { ...settings })).filter(
+        ({ subject }) => subject === 'concurrent executions',
+      );
+    expect(await quota({ ...MAIL, ...concurrency })).toEqual([]);
     const confirming = { ...MAIL, ...concurrency, confirmation: 'true' };
-    expect(problems(await results({ concurrentExecutions: executions }, confirming))).toMatchObject([
+    expect(await quota(confirming)).toMatchObject([
       {
         subject: 'concurrent executions',
         detail: '450 in all; AWS keeps 100 unreserved, and the settings reserve 640',
@@ -175,13 +235,27 @@ it('The service’s own secrets are checked for their shape', async () => {
   expect(
     await found({ 'arn:pepper': `{"current":"1","1":"${key}"}`, 'front/x': `{"current":"${key}"}` }),
   ).toMatchObject([
-    { subject: 'pepper', state: 'works' },
-    { subject: 'front.secret', state: 'works' },
+    { subject: 'secret pepper', state: 'works' },
+    { subject: 'secret front.secret', state: 'works' },
   ]);
   expect(await found({ 'arn:pepper': '{}', 'front/x': '{"current":"short"}' })).toMatchObject([
     { state: 'missing', fix: expect.stringContaining('secret put arn:pepper --stack broker-api-prod') },
     { state: 'missing', fix: expect.stringContaining('secret put front/x --stack broker-api-prod') },
   ]);
+});
+
+it('The CRM records are checked: without a form nobody can register, and a fix is named where there is one', async () => {
+  const errors = [
+    { path: 'client#CLIENT50.name', rule: 'is required' },
+    { path: 'phone#+447400123456', rule: 'leads to no such record', derived: true as const },
+  ];
+  const records = async () => ({ items: 3, fixed: 0, errors, forms: 0, connections: [] });
+  expect(await examine(recordChecks, { ...HEALTHY, records })).toMatchObject([
+    { question: 'register', subject: 'forms', state: 'missing', fix: expect.stringContaining('import crm.json') },
+    { question: 'client', subject: 'client#CLIENT50.name', detail: 'is required', fix: 'correct it in the CRM' },
+    { subject: 'phone#+447400123456', fix: 'npm run doctor -- --fix --stack broker-api-prod' },
+  ]);
+  expect(problems(await examine(recordChecks, HEALTHY))).toEqual([]);
 });
 
 it.each([

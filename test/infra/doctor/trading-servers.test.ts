@@ -1,36 +1,37 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ServerReport } from '../../../infra/crm/server-report.ts';
-import { type CheckResult, connectionCheck, examine } from '../../../infra/doctor/checks.ts';
-import { runDoctor } from '../../../infra/doctor/doctor.ts';
+import { type CheckResult, examine } from '../../../infra/doctor/checks.ts';
 import type { ServerProbes } from '../../../infra/doctor/probes.ts';
+import { connectionCheck } from '../../../infra/doctor/service-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type Rights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE } from '../../support/crm-example.ts';
 import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
+import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 describe('A trading server', () => {
-  const found = async (probes: Partial<ServerProbes>, connection: Connection = LIVE) => {
-    const servers = { ...HEALTHY, connections: async () => [connection], ...probes };
-    return examine([connectionCheck], servers);
+  const found = async (probes: Partial<ServerProbes>, connection: Connection = LIVE, ids: string[] = []) => {
+    const records = { ...(await HEALTHY.records()), connections: [connection] };
+    return examine([connectionCheck(ids)], { ...HEALTHY, records: async () => records, ...probes });
   };
   const reported = (report: Partial<ServerReport>, connection?: Connection) =>
     found({ report: async () => ({ ...SOUND, ...report }) }, connection);
 
   it('works with the right secret, a login, the needed rights, and room in its range', async () => {
-    const area = 'trading server';
+    const question = 'server';
     expect(await found({})).toEqual([
-      { area, subject: 'tp5-live-1', state: 'works', detail: 'accepts our login' },
+      { question, subject: 'tp5-live-1', state: 'works', detail: 'accepts our login' },
       {
-        area,
+        question,
         subject: 'tp5-live-1 rights',
         state: 'works',
         detail: 'may open accounts, see personal data, change balances',
       },
-      { area, subject: 'tp5-live-1 groups', state: 'works', detail: 'real\\standard' },
-      { area, subject: 'tp5-live-1 logins', state: 'works', detail: '500000 to 599999: 3 of 20 logins are taken' },
+      { question, subject: 'tp5-live-1 groups', state: 'works', detail: 'real\\standard' },
+      { question, subject: 'tp5-live-1 logins', state: 'works', detail: '500000 to 599999: 3 of 20 logins are taken' },
     ]);
   });
 
@@ -142,15 +143,9 @@ describe('npm run doctor -- --local', () => {
     const logins = { from: 500_000, to: 599_999 };
     const connection = { id, protocol, platform, ...address, demo: true, logins, secret: 'platform/tp5-demo-1' };
     await operators.local('import', { connections: [connection] });
-    let out = '';
-    const code = await runDoctor(['--local', operators.service.url, '--json'], (text) => {
-      out += text;
-    });
+    const { code, results } = await operators.doctor();
     expect(server.accounts()).toEqual([]);
-    return {
-      code,
-      found: (JSON.parse(out) as CheckResult[]).filter(({ subject }) => subject.startsWith('tp5-live-1')),
-    };
+    return { code, found: results.filter(({ subject }) => subject.startsWith('tp5-live-1')) };
   }
 
   it('sees a right that was removed, and says how to fix it', async () => {
@@ -158,12 +153,49 @@ describe('npm run doctor -- --local', () => {
     expect(whole.found[1]).toMatchObject({ state: 'works' });
     const { code, found } = await examined({ openAccounts: false, changeBalances: false });
     expect(found[1]).toEqual({
-      area: 'trading server',
+      question: 'server',
       subject: 'tp5-live-1 rights',
       state: 'missing',
       detail: 'may see personal data; may not open accounts, change balances',
       fix: expect.stringMatching(/Administrator.*Edit accounts.*Work with funds/),
     });
     expect([whole.code, code]).toEqual([0, 1]);
+  });
+
+  const UNSEEN = 'rights: cannot be seen: the protocol has no command for them';
+  const MAY = 'rights: may open accounts, see personal data, change balances';
+  it.each([
+    ['tp5-demo-1', ['accepts our login', MAY, '600000 to 699999: 0 of 100000 logins are taken']],
+    ['tp4-gw-1', ['accepts our login', UNSEEN, '600000 to 649999: 0 of 20 logins are taken']],
+    ['tp4-live-1', ['can be reached', 'rights: cannot be seen, nor whether our password is right']],
+  ])('looks at %s alone if it is named, and creates nothing there', async (id, says) => {
+    const { code, results } = await operators.doctor(id);
+    const found = results.map(({ subject, detail }) => `${subject}: ${detail}`);
+    expect(found.map((one, index) => one.includes(says[index] ?? '?'))).toEqual(says.map(() => true));
+    expect(code).toBe(0);
+    expect(operators.service.platforms.get(id)?.accounts()).toEqual([]);
+  });
+
+  it('counts the taken logins of a server that cannot list them', async () => {
+    const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
+    expect((await openAccount(operators.service, 'tp4', { ...order, login: 649_999 })).status).toBe(200);
+    const { results } = await operators.doctor('tp4-gw-1');
+    expect(results.at(-1)?.detail).toContain('1 of 20 logins are taken');
+  });
+
+  it('says which connection cannot be used, and why, and which does not exist', async () => {
+    operators.service.faults('tp4-gw-1').set({ kind: 'down', times: 5 });
+    const { code, results } = await operators.doctor('tp4-gw-1', 'tp5-live-9');
+    operators.service.faults('tp4-gw-1').clear();
+    expect(results).toMatchObject([
+      {
+        subject: 'tp4-gw-1',
+        state: 'missing',
+        detail: expect.stringMatching(/^platform_unavailable \(.+\)$/),
+        fix: expect.stringContaining('cannot be reached from here'),
+      },
+      { subject: 'tp5-live-9', state: 'missing', detail: 'there is no such connection' },
+    ]);
+    expect(code).toBe(1);
   });
 });
