@@ -36,7 +36,7 @@ const EVENTS = {
   CrmNotified: 'INFO',
   /** The CRM did not accept an event, which is delivered again. */
   CrmNotNotified: 'ERROR',
-  /** The CRM named a client whose id or email address is another client's. */
+  /** The CRM accepted a registration, and named a client whose record cannot be written; `reason` says why. */
   ClientNotWritten: 'ERROR',
   PlatformRefused: 'ERROR',
   PlatformUnavailable: 'ERROR',

@@ -30,7 +30,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
     /^lib\/aws\//,
     'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/failure.ts lib/messages/ lib/validators/',
   ],
-  [/^lib\/secrets\//, 'lib/secrets/ node: valibot standardwebhooks lib/validators/ lib/aws/dynamodb.ts'],
+  [/^lib\/secrets\//, 'lib/secrets/ node: valibot standardwebhooks lib/validators/ lib/aws/dynamodb.ts lib/failure.ts'],
   [
     /^lib\/messages\//,
     `lib/messages/ node: lib/validators/ lib/records/crm-records.ts lib/secrets/webhook-signature.ts lib/deadline.ts
@@ -73,7 +73,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   // The messages, and their delivery.
   [
     /^lib\/crm-webhook\/(messages|post)\.ts$/,
-    `lib/crm-webhook/ valibot lib/records/ lib/validators/ lib/secrets/webhook-signature.ts lib/deadline.ts
+    `lib/crm-webhook/ node: valibot lib/records/ lib/validators/ lib/secrets/webhook-signature.ts lib/deadline.ts
       lib/failure.ts`,
   ],
   [/^lib\/crm-webhook\//, `${USE_CASE} lib/crm-webhook/`],

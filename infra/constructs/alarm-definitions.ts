@@ -314,7 +314,7 @@ const CRM_NOTICES: readonly AlarmRow[] = [
   },
   {
     when: { event: 'ClientNotWritten', count: [1, 15] },
-    loss: 'A new client cannot open accounts: the CRM named an id, or has an email address, that is another client’s.',
+    loss: 'A new client cannot open accounts: the CRM named an id that is another client’s, or that cannot be read.',
   },
 ];
 

@@ -11,7 +11,7 @@ import * as v from 'valibot';
 import { FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
-import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
+import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
@@ -48,9 +48,10 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
   const text = ask === undefined ? (await readAll(input)).replace(/\r?\n$/, '') : await ask('Its value: ');
   try {
     parse(text);
-  } catch {
-    // The parser's message may quote the value.
-    throw new CommandError(`The secret ${name} must be ${shape}; nothing was stored.`);
+  } catch (error) {
+    // Other parsers' messages may quote the value.
+    const why = error instanceof SigningSecretMalformed ? ` ${error.message}` : '';
+    throw new CommandError(`The secret ${name} must be ${shape}; nothing was stored.${why}`);
   }
   return text;
 }

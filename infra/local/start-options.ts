@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
+import { signingKeyError } from '../../lib/secrets/webhook-signature.ts';
 import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
@@ -21,7 +21,13 @@ const RECEIVER = 'an https address, or http on this machine: http://127.0.0.1:40
 const receiver = v.pipe(v.string(), v.check(isReceiver, `must be ${RECEIVER}`));
 const isProvider = (url: string) => url === LOCAL_HOST || isReceiver(url);
 const provider = v.optional(v.pipe(v.string(), v.check(isProvider, `must be local, ${RECEIVER}`)));
-const signingKey = v.pipe(v.string(), v.check(isSigningKey, 'must be whsec_ and 24 bytes or more in base64'));
+const signingKey = v.pipe(
+  v.string(),
+  v.rawCheck(({ dataset, addIssue }) => {
+    const error = dataset.typed ? signingKeyError(dataset.value) : undefined;
+    if (error !== undefined) addIssue({ message: error });
+  }),
+);
 
 /** The variables of a start that are no settings of a function. */
 const StartSchema = v.pipe(
@@ -106,14 +112,6 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
 /** Whether this is an address of a system of the broker; plain HTTP on this machine only. */
 function isReceiver(url: string): boolean {
   return /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url) && URL.canParse(url);
-}
-
-function isSigningKey(key: string): boolean {
-  try {
-    return parseSigningSecret(JSON.stringify({ current: key })).length === 1;
-  } catch {
-    return false;
-  }
 }
 
 async function readCrmFile(path: string): Promise<CrmFile> {

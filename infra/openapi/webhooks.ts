@@ -25,7 +25,7 @@ function webhook(event: EventType): JsonObject {
     security: [],
     description: [
       'Posted to the CRM, at least once and in any order, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the signature first; `webhook-id` is the same for each delivery of one event.',
-      `The CRM answers within 10 seconds. After any other answer than 2xx, a redirect included, the event is delivered again: after ${REDELIVERY.firstSeconds} seconds, then at growing intervals for 24 hours.`,
+      `The CRM answers within 10 seconds. Any 2xx accepts the event, whatever its body. After any other answer, a redirect included, the event is delivered again: after ${REDELIVERY.firstSeconds} seconds, then at growing intervals for 24 hours.`,
     ].join('\n\n'),
     'x-deployment-setting': 'crmWebhook',
     parameters: HEADERS.map(([name, description]) => ({
@@ -44,7 +44,7 @@ function webhook(event: EventType): JsonObject {
         description: `The CRM accepts the event.${answers}`,
         content: { 'application/json': { schema: ref('schemas', 'WebhookAnswer') } },
       },
-      '204': { description: 'The same, without an answer.' },
+      '2XX': { description: 'The same, whatever the body: only a JSON object with `client_id` names a client.' },
       '4XX': { description: 'The CRM does not accept it, for example because the signature is wrong.' },
     },
   };

@@ -82,10 +82,12 @@ async function notifyOfRegistration(
   const linked = await documents.link(registration.documents, signal);
   // Confirming may have left them to expire, because their scan had not ended.
   if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);
-  const { client_id } = await post({ id: event.id, body: registrationMessage(event, registration, linked) }, signal);
+  const message = { id: event.id, body: registrationMessage(event, registration, linked) };
+  const { client_id, unusable } = await post(message, signal);
+  if (unusable !== undefined) telemetry.event('ClientNotWritten', { reason: unusable });
   if (client_id !== undefined) {
     const added = await clients.add(await buildClient(client_id, registration), signal);
-    if (added === 'refused') telemetry.event('ClientNotWritten');
+    if (added === 'refused') telemetry.event('ClientNotWritten', { reason: 'another_client' });
   }
   telemetry.event('CrmNotified');
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ClientSchema } from '../records/crm-records.ts';
 import type { LinkedDocument } from '../records/documents.ts';
 import {
   ConfirmedRegistrationSchema,
@@ -7,7 +8,6 @@ import {
   type EventType,
 } from '../records/event-schemas.ts';
 import type { StoredRegistration } from '../records/registrations.ts';
-import { IdSchema } from '../validators/primitives.ts';
 
 const EventSchema = v.pipe(
   v.string(),
@@ -36,16 +36,15 @@ export const MESSAGE_SCHEMAS = {
   AccountOpened: message('AccountOpened', v.object(EVENT_SCHEMAS.AccountOpened.entries)),
 } as const satisfies Record<EventType, v.GenericSchema>;
 
-/** The optional body of the CRM's 2xx answer. */
+/** The optional body of the CRM's 2xx answer. Every other body is accepted too, and names no client. */
 export const AnswerSchema = v.object({
   client_id: v.optional(
     v.pipe(
-      IdSchema,
+      ClientSchema.entries.id,
       v.description('The client that the CRM made of a registration. The service then knows that client.'),
     ),
   ),
 });
-export type WebhookAnswer = v.InferOutput<typeof AnswerSchema>;
 
 /** The body for an account: the event itself. */
 export function accountMessage(data: EventDetail<'AccountOpened'>): string {

@@ -1,66 +1,107 @@
+import { once } from 'node:events';
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode, Failure } from '../failure.ts';
 import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
-import { isObject } from '../validators/primitives.ts';
-import { AnswerSchema, type WebhookAnswer } from './messages.ts';
+import { isObject, parseLeniently } from '../validators/primitives.ts';
+import { AnswerSchema } from './messages.ts';
 
-/** The CRM did not accept an event, or its answer did not arrive. */
+/** The CRM did not accept an event, or its status did not arrive. */
 export class NotAccepted extends Failure {
   override readonly name = 'NotAccepted';
 }
 
+/** What the CRM says of an event that it has accepted. */
+export interface CrmAnswer {
+  client_id?: string | undefined;
+  /** Why the answer may name a client whom the service cannot know. */
+  unusable?: 'client_id_malformed' | 'answer_too_large' | 'answer_broken';
+}
+
 /** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it */
-export type Post = (message: { id: string; body: string }, signal: AbortSignal) => Promise<WebhookAnswer>;
+export type Post = (message: { id: string; body: string }, signal: AbortSignal) => Promise<CrmAnswer>;
 
 /** The timeout of the whole exchange, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
 
-/** Posts to the CRM, signed by Standard Webhooks. It follows no redirect: that would send personal data elsewhere. */
+/**
+ * Posts to the CRM, signed by Standard Webhooks. The status of the answer alone decides whether the event is accepted.
+ * No redirect is followed: that would send personal data elsewhere.
+ */
 export function signedPost(
   url: string,
   keys: (signal: AbortSignal) => Promise<SigningKeys>,
   { now = Date.now, timeoutMs = TIMEOUT_MS }: { now?: () => number; timeoutMs?: number } = {},
 ): Post {
+  const exchange = keptConnections(new URL(url));
   return async ({ id, body }, outer) => {
     const headers = signWebhook(await keys(outer), { id, body, now: now() });
     const signal = within(timeoutMs, outer);
-    try {
-      const answer = await fetch(url, {
-        method: 'POST',
-        // A kept connection may have ended while the function was frozen.
-        headers: { connection: 'close', 'content-type': 'application/json', ...headers },
-        body,
-        redirect: 'manual',
-        signal,
-      });
-      if (answer.ok) return accepted(await readText(answer));
-      await answer.body?.cancel();
-      throw new NotAccepted(`http_${answer.status}`);
-    } catch (error) {
-      if (error instanceof NotAccepted) throw error;
+    const answer = await exchange({ 'content-type': 'application/json', ...headers }, body, signal).catch((error) => {
       throw new NotAccepted(signal.aborted ? 'timeout' : errorCode(error), error);
+    });
+    const { statusCode = 0 } = answer;
+    if (statusCode >= 200 && statusCode <= 299) return readAnswer(answer);
+    answer.destroy();
+    throw new NotAccepted(`http_${statusCode}`);
+  };
+}
+
+/** Posts on connections that are kept for the next post. */
+function keptConnections(url: URL) {
+  const isSecure = url.protocol === 'https:';
+  const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const request = isSecure ? httpsRequest : httpRequest;
+
+  return async function post(
+    headers: OutgoingHttpHeaders,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const posting = request(url, { method: 'POST', headers, agent, signal });
+    // An error after the answer's head ends the answer too.
+    posting.on('error', () => {}).end(body);
+    try {
+      const [answer] = (await once(posting, 'response')) as [IncomingMessage];
+      return answer;
+    } catch (error) {
+      // A kept connection may have ended while the function was frozen. The CRM recognizes a duplicate by its id.
+      if (posting.reusedSocket && !signal.aborted) return post(headers, body, signal);
+      throw error;
     }
   };
 }
 
-/** An empty answer only means that the event is accepted. */
-function accepted(text: string): WebhookAnswer {
-  if (text.trim() === '') return {};
-  const answer = v.safeParse(v.pipe(v.string(), v.parseJson(), v.check(isObject), AnswerSchema), text);
-  if (!answer.success) throw new NotAccepted('answer_malformed');
-  return answer.output;
-}
-
-async function readText({ body }: Response): Promise<string> {
+async function readAnswer(answer: IncomingMessage): Promise<CrmAnswer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Leaving the loop closes the connection.
-  for await (const chunk of body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new NotAccepted('answer_too_large');
-    chunks.push(chunk);
+  try {
+    // Leaving the loop closes the connection.
+    for await (const chunk of answer as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) return { unusable: 'answer_too_large' };
+      chunks.push(chunk);
+    }
+  } catch {
+    return { unusable: 'answer_broken' };
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return parseAnswer(Buffer.concat(chunks).toString('utf8'));
+}
+
+const LenientAnswerSchema = v.pipe(
+  v.string(),
+  v.transform((text) => text.replace(/^\uFEFF/, '')),
+  v.parseJson(),
+  v.custom<Record<string, unknown>>(isObject),
+);
+
+/** Any text is an answer. A client is named by a member `client_id` of a JSON object, as a text or as a number. */
+function parseAnswer(text: string): CrmAnswer {
+  const { client_id } = parseLeniently(LenientAnswerSchema, text) ?? {};
+  if (client_id === undefined || client_id === null || client_id === '') return {};
+  const id = typeof client_id === 'number' ? String(client_id) : client_id;
+  return parseLeniently(AnswerSchema, { client_id: id }) ?? { unusable: 'client_id_malformed' };
 }

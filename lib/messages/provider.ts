@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { within } from '../deadline.ts';
-import { errorCode } from '../failure.ts';
+import { errorCode, Failure } from '../failure.ts';
 import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
 import type { Brand } from '../validators/deployment.ts';
 import type { PhoneChannel } from '../validators/otp-types.ts';
@@ -76,7 +76,9 @@ async function post(
   const failWith = (kind: DeliveryFailureKind, reason?: string) => (error: unknown) => {
     throw new DeliveryFailure(kind, reason ?? errorCode(error), error);
   };
-  const signing = await keys(end).catch(failWith('misconfigured', 'NoSigningKey'));
+  const signing = await keys(end).catch((error: unknown) =>
+    failWith('misconfigured', error instanceof Failure ? error.reason : 'NoSigningKey')(error),
+  );
   const socket = await connect(url, within(CONNECT_MS, end)).catch(failWith('retryable'));
   const headers = signWebhook(signing, { id, body, now: Date.now() });
   const status = await exchange(socket, url, body, headers, end).catch(failWith('unknown_outcome'));

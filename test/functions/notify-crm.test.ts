@@ -59,16 +59,17 @@ describe('A confirmed registration', () => {
   });
 
   it.each([
-    ['reply_lost', 1],
+    ['reply_lost', 2],
     ['refused', 3],
   ] as const)('still reaches a CRM that is %s (%i times), and becomes one client', async (kind, times) => {
     world.service.faults('crm').set({ kind, times });
     const id = await confirmed();
-    for (let failed = 1; failed <= times; failed += 1) {
-      await expect.poll(() => delivery(id)).toMatchObject({ state: 'waiting', deliveries: failed });
+    const deliverAgain = async () => {
       await world.service.deliveries.deliverNow();
-    }
-    expect(delivery(id)).toMatchObject({ state: 'delivered', deliveries: times + 1 });
+      return delivery(id)?.state;
+    };
+    await expect.poll(deliverAgain).toBe('delivered');
+    if (kind === 'refused') expect(delivery(id)).toMatchObject({ deliveries: times + 1 });
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
   });
 

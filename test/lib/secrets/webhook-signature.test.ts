@@ -42,17 +42,34 @@ describe('The secret for signing', () => {
   });
 
   it.each([
-    '',
-    current,
-    '{}',
-    JSON.stringify({ previous }),
-    JSON.stringify({ current: current.replace('whsec_', '') }),
-    JSON.stringify({ current: 'whsec_c2hvcnQ=' }),
-    JSON.stringify({ current: `${current}=` }),
-    JSON.stringify({ current, previous: '' }),
-  ])('is refused as %j, without being quoted', (text) => {
-    expect(() => parseSigningSecret(text)).toThrow(
-      'A secret for signing must be {"current": "whsec_…", "previous": "whsec_…"}.',
-    );
+    ['', 'json', 'must be JSON'],
+    [current, 'json', 'must be JSON'],
+    ['null', 'json', 'must be JSON'],
+    ['{}', 'missing', 'member current of a secret for signing must be a text'],
+    [JSON.stringify({ previous }), 'missing', 'member current'],
+    [JSON.stringify({ current, previous: null }), 'missing', 'member previous'],
+    [JSON.stringify({ current: `${current}\n` }), 'white_space', 'must have no white space'],
+    [JSON.stringify({ current: current.replace('whsec_', '') }), 'prefix', 'must begin with whsec_'],
+    [JSON.stringify({ current: current.replace('whsec_', 'WHSEC_') }), 'prefix', 'must begin with whsec_'],
+    [JSON.stringify({ current: 'whsec_' }), 'short', 'must have at least 24 bytes'],
+    [JSON.stringify({ current: 'whsec_c2hvcnQ=' }), 'short', 'must have at least 24 bytes'],
+    [JSON.stringify({ current: `whsec_${'-_'.repeat(22)}` }), 'alphabet', 'no - or _'],
+    [JSON.stringify({ current: 'whsec_a=bc'.padEnd(46, 'x') }), 'alphabet', 'must be base64'],
+    [JSON.stringify({ current: current.replace(/=+$/, '') }), 'padding', 'must have the padding of base64'],
+    [JSON.stringify({ current: `${current}=` }), 'padding', 'must have the padding of base64'],
+    [JSON.stringify({ current, previous: '' }), 'prefix', 'member previous'],
+  ])('is refused as %j, and the error says what is wrong without quoting it', (text, reason, sentence) => {
+    const error = thrownBy(() => parseSigningSecret(text));
+    expect(error).toMatchObject({ name: 'SigningSecretMalformed', reason: `signing_secret_${reason}` });
+    expect(error).toHaveProperty('message', expect.stringContaining(sentence));
+    for (const key of KEYS) expect(String(error)).not.toContain(key.slice(6, 14));
   });
 });
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    return run();
+  } catch (error) {
+    return error;
+  }
+}
