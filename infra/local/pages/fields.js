@@ -54,6 +54,7 @@ function Input({ schema: { type, enum: options }, ui, value, onChange, pointer, 
   const attributes = {
     ...state(pointer, errors),
     autocomplete: ui['ui:autocomplete'],
+    inputmode: ui['ui:inputmode'],
     onInput: (/** @type {InputEvent} */ { currentTarget }) => onChange(convert(currentTarget)),
     // The browser holds the input: rendering must not replace it.
     defaultValue: Array.isArray(value) ? value.join('\n') : (value ?? ''),

@@ -55,10 +55,17 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
   const group = (name: string) => page().getByRole('group', { name }).first();
   const press = (name: string) => page().getByRole('button', { name, exact: true }).click();
 
+  /** Opens the page as a person who has not been there. */
+  async function visit(formId: string): Promise<void> {
+    await page().goto(`${service.url}/_local/register?form=${formId}`);
+    await page().evaluate('sessionStorage.clear()');
+    await page().reload();
+  }
+
   /** Opens the page and fills in the fixed fields. */
   async function open(formId: string, email = `${formId}@example.com`): Promise<void> {
     service.outbox.clear();
-    await page().goto(`${service.url}/_local/register?form=${formId}`);
+    await visit(formId);
     await field('Name').fill(PERSON.name);
     await field('Email').fill(email);
     await field('Password').fill(PERSON.password);
@@ -172,7 +179,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
 
   it('sends an empty form, and shows each error at its field', async () => {
     service.outbox.clear();
-    await page().goto(`${service.url}/_local/register?form=FORM0002`);
+    await visit('FORM0002');
     await group('Send my code by').getByLabel('SMS').check();
     await press('Register');
     await page().getByRole('alert').waitFor();
@@ -318,6 +325,56 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
       expect(await answer.json()).toEqual({ access: 'master' });
       await expect.poll(() => service.bus.list().length).toBe(2);
       for (const event of service.bus.list()) checkEvent(event['detail-type'], event.detail, event.source);
+    });
+  });
+
+  describe('while the person waits for a code', () => {
+    const email = 'waits@example.com';
+    const password = () => page().getByLabel(/^Password/);
+    const again = () => page().getByRole('button', { name: /^Send another code/ });
+
+    it('counts the seconds until another code may be asked for', async () => {
+      await page().clock.install();
+      await open('FORM0002', email);
+      await submit();
+      await page().getByRole('heading', { name: 'We have sent you a code' }).waitFor();
+      await page().getByText(`To ${email}.`).waitFor();
+      expect(await again().textContent()).toMatch(/Send another code in (1:00|0:5\d)/);
+      expect(await again().isDisabled()).toBe(true);
+    });
+
+    it('keeps the step, the address and the seconds after a reload, and asks for the password again', async () => {
+      await page().reload();
+      await page().getByText(`To ${email}.`).waitFor();
+      expect(await again().isDisabled()).toBe(true);
+      expect(await password().inputValue()).toBe('');
+      const kept = await page().evaluate<string>('JSON.stringify(sessionStorage)');
+      expect(kept).toContain(email);
+      expect(kept).not.toContain(PERSON.password);
+    });
+
+    it('waits as long as the API says, if it refuses another code', async () => {
+      await page().clock.fastForward(61_000);
+      await expect.poll(() => again().isDisabled()).toBe(false);
+      await password().fill(PERSON.password);
+      await field('I am a person').check();
+      await again().click();
+      // For the service no minute has passed.
+      await page().getByRole('alert').getByText('HTTP 429').waitFor();
+      expect(await again().textContent()).toMatch(/Send another code in (1:00|0:[0-5]\d)/);
+      expect(service.outbox.list()).toHaveLength(1);
+    });
+
+    it('offers a keyboard of digits and the code of a text, and forgets the person after the confirmation', async () => {
+      const input = field('Code');
+      expect(await input.getAttribute('inputmode')).toBe('numeric');
+      expect(await input.getAttribute('autocomplete')).toBe('one-time-code');
+      const [mail] = service.outbox.list();
+      const code = (mail && findCode(mail)) ?? '';
+      await input.fill(code);
+      await press('Confirm');
+      await page().getByRole('heading', { name: 'You are registered' }).waitFor();
+      expect(await page().evaluate('sessionStorage.length')).toBe(0);
     });
   });
 });
