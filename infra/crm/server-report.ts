@@ -99,7 +99,7 @@ const RIGHTS: Record<keyof Rights, { words: string; given: string }> = {
   },
   changeBalances: { words: 'change balances', given: 'Work with funds (RIGHT_ACCOUNTANT)' },
 };
-const TRY_ONE = 'open one account in a demo group there: infra/docs/deploying.md, step 8';
+const TRY_ONE = 'open one account in a demo group there: infra/docs/deploying.md, section 9';
 
 function onRights({ protocol, demo }: Connection, rights: Rights): Remark {
   const about = 'rights';

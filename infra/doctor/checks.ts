@@ -122,7 +122,7 @@ export function mailChecks(settings: Settings, deployed: boolean): Check[] {
         return warning(detail, `npm run setting -- throttle.registrationPerSecond=${perSecond}, or ask for more`);
       }
       if (production) return works(rate);
-      const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, Codes';
+      const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, section 3';
       return missing(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
     }),
     check('code', `mail identity ${name}`, async (probes) => {

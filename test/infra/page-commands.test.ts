@@ -117,6 +117,8 @@ describe('The operators’ command, called as the pages say', () => {
         OPERATION_ID: id,
         LOGIN: String(login),
         CONNECTION_ID: 'tp5-live-1',
+        // The client of a person who walked the guide.
+        CLIENT09: 'CLIENT01',
       };
       const name = args[2] ?? '';
       const input = ['tp5-live-1', 'CONNECTION_ID'].includes(name)
