@@ -43,6 +43,8 @@ const connectionEntries = {
   secret: word,
   /** The highest leverage that accounts may have here, as in 1:leverage. */
   max_leverage: v.exactOptional(wholeNumber(1)),
+  /** How the server wants countries: the English name (default), or the ISO 3166-1 alpha-2 code. */
+  country_format: v.exactOptional(v.picklist(['name', 'code'])),
 };
 const groupNames = v.optional(v.array(word));
 /** In a smaller range, most chosen logins would soon exist. */

@@ -157,7 +157,8 @@ function checkHosted(
     balance: body.account_type_id === funded ? deposit : 0,
     comment: expect.any(String),
   } satisfies Record<keyof SimulatedAccount, unknown>);
-  expect(server?.details(login)).toMatchObject({ country: client?.country ?? '' });
+  const names = new Intl.DisplayNames('en', { type: 'region' });
+  expect(server?.details(login)).toMatchObject({ country: client?.country ? names.of(client.country) : '' });
   for (const [access, password] of Object.entries(passwords)) expect(server?.access(login, password)).toBe(access);
 }
 

@@ -23,6 +23,8 @@ export interface WebApiAccountsOptions {
   /** Where the answer to `user/add` names the new login: `answer` is older servers, `root` is to test tolerance. */
   loginPlacement?: 'answer' | 'root' | 'both';
   rights?: ManagerRights;
+  /** How countries are written; another form is refused. Default: any text. */
+  countries?: RegExp;
 }
 
 /** A command's answer as JSON. */
@@ -94,6 +96,7 @@ export class WebApiAccounts {
     if (Object.keys(parameters).some((name) => !ADDED.has(name))) return reply(3);
     if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return reply(3);
     if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
+    if (this.#options.countries?.test(parameters.Country ?? '') === false) return reply(3);
     if (group === undefined || group.permitted === false) return reply(8);
     if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
     if (this.#accounts.find(Number(Login)) !== undefined) return reply(3004);

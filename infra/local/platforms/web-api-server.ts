@@ -17,6 +17,12 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
   idleMs?: number;
   /** Default: a self-signed one for localhost. */
   certificate?: Certificate;
+  /** The content type that bodies must have, and the answer to another one. Default: any. */
+  contentType?: { wants: 'application/x-www-form-urlencoded' | 'application/json'; refusal: '3' | '415' };
+  /** `auth/answer` sets a cookie; a command without it gets 403. */
+  cookie?: boolean;
+  /** How answers are written: with a byte order mark, or with control characters in strings. */
+  answers?: 'plain' | 'byte_order_mark' | 'control_characters';
 }
 
 export type WebApiServer = SimulatedServer & {
@@ -146,10 +152,23 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const [, step] = /^\/api\/auth\/(start|answer)$/.exec(path) ?? [];
     if (step !== undefined) {
       const execute = () => (step === 'start' ? this.#start(session, query) : this.#finish(socket, session, query));
+      if (step === 'answer' && this.#options.cookie === true) {
+        response.setHeader('set-cookie', [
+          `session=${session.serverRandom}; Path=/; Secure; HttpOnly`,
+          'other=; Path=/',
+        ]);
+      }
       return this.#work(this.faults.next('authentication'), execute, socket, response);
     }
-    if (session.state !== 'open' || this.#options.forbiddenPaths?.includes(path)) {
+    const hasCookie = this.#options.cookie !== true || request.headers.cookie === `session=${session.serverRandom}`;
+    if (session.state !== 'open' || !hasCookie || this.#options.forbiddenPaths?.includes(path)) {
       return this.#answer(response, undefined);
+    }
+    const { contentType } = this.#options;
+    if (request.method === 'POST' && contentType && request.headers['content-type'] !== contentType.wants) {
+      this.commands += 1;
+      if (contentType.refusal === '3') return this.#answer(response, reply(3));
+      return void response.writeHead(415, { 'content-length': 0 }).end();
     }
     if (path === '/api/quit') response.shouldKeepAlive = false;
     if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
@@ -208,17 +227,29 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     });
   }
 
+  #write(content: Reply): string {
+    const { answers = 'plain' } = this.#options;
+    const text = JSON.stringify(content);
+    if (answers === 'byte_order_mark') return `\ufeff${text}`;
+    return answers === 'plain' ? text : withControlCharacters(text);
+  }
+
   /** undefined: the path is forbidden or unknown. */
   #answer(response: ServerResponse, content: Reply | undefined): void {
     // Once the port is to be closed, this was the connection's last answer.
     if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
-    const text = content === undefined ? '403 Forbidden' : JSON.stringify(content);
+    const text = content === undefined ? '403 Forbidden' : this.#write(content);
     response.writeHead(content === undefined ? 403 : 200, {
       'content-type': content === undefined ? 'text/plain' : 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(text),
     });
     response.end(text);
   }
+}
+
+/** A JSON text as some servers write it: the control characters of strings are not escaped. */
+function withControlCharacters(text: string): string {
+  return text.replace(/\\([ntr])/g, (_, letter: 'n' | 't' | 'r') => ({ n: '\n', t: '\t', r: '\r' })[letter]);
 }
 
 /** @returns undefined for 403, as for a wrong proof */

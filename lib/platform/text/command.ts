@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
 import type { Rule, Violation } from '../../validators/primitives.ts';
+import { countryText } from '../country.ts';
 import { type AccountOrder, type Mark, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
@@ -69,6 +70,7 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
     return bytes.length > limit ? '' : bytes;
   };
   const name = await page.approximate(order.name, KEPT.name);
+  const country = order.country === undefined ? '' : countryText(order.country, connection);
   return command(server, 'NEWACCOUNT', [
     ['IP', visitorAddress(order.operationId)],
     ['GROUP', groupValue(server, order.group)],
@@ -77,7 +79,7 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
     ['PASSWORD', order.masterPassword],
     ['INVESTOR', order.investorPassword],
     ['EMAIL', whole(order.email, KEPT.email)],
-    ['COUNTRY', whole(order.country, KEPT.country)],
+    ['COUNTRY', await page.approximate(country, KEPT.country)],
     ['STATE', ''],
     ['CITY', ''],
     ['ADDRESS', ''],

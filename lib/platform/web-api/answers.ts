@@ -30,7 +30,8 @@ export const LoginSchema = v.pipe(
 
 /** @returns undefined for anything that is not an answer of the Web API */
 export function parseAnswer(text: string): (WebApiAnswer & Record<string, unknown>) | undefined {
-  const result = v.safeParse(AnswerSchema, text);
+  // Servers leave control characters in strings as they are. Between values they are white space.
+  const result = v.safeParse(AnswerSchema, text.replace(/^\ufeff/, '').replace(/[\x00-\x1f]/g, ' '));
   return result.success ? result.output : undefined;
 }
 
@@ -45,7 +46,7 @@ export function parseMember<const S extends v.GenericSchema>(schema: S, value: u
   return result.output;
 }
 
-const INVALID_PARAMETERS = 3;
+export const INVALID_PARAMETERS = 3;
 export const NOT_FOUND = 13;
 export const NO_PERMISSION = 8;
 export const WRONG_PASSWORD = 3006;
@@ -98,6 +99,11 @@ function actingFailure(retcode: number, isAboutContent: boolean): PlatformFailur
     return new PlatformFailure(kind, { ...options, proof: 'rights' });
   }
   return new PlatformFailure(STATE.has(retcode) ? kind : 'account_outcome_unknown', options);
+}
+
+/** Whether a code shows that the server has read the body of the command. */
+export function showsBodyRead(answer: WebApiAnswer): boolean {
+  return isDone(answer) || isIn(USERS, answer.retcode);
 }
 
 function isContent(retcode: number): boolean {

@@ -1,6 +1,13 @@
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { assertMaySend, PlatformFailure, unsentFailure } from '../platform.ts';
-import { commandFailure, isDone, parseAnswer, type WebApiAnswer } from './answers.ts';
+import {
+  commandFailure,
+  INVALID_PARAMETERS,
+  isDone,
+  parseAnswer,
+  showsBodyRead,
+  type WebApiAnswer,
+} from './answers.ts';
 import { CONNECTION_CLOSED, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
 import { createMutex } from './mutex.ts';
 import { openSession, type SessionLimits, type WebApiSession } from './session.ts';
@@ -29,6 +36,10 @@ export class WebApiClient {
   #early: EarlyLine | undefined;
   #kept: WebApiSession | undefined;
   #closed = false;
+  /** The content types of bodies, the better one first. */
+  #types = ['application/x-www-form-urlencoded', 'application/json'];
+  /** The server is known to read bodies of the first type. */
+  #isTypeKnown = false;
 
   /** @param early the connection for the first session */
   constructor(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits, early?: EarlyLine) {
@@ -74,7 +85,8 @@ export class WebApiClient {
   }
 
   /**
-   * A command that changes something, sent once. After a 403, which says that it was not executed, it is sent again.
+   * A command that changes something, sent once. It is sent again only after a certain refusal: a 403, which may mean that
+   * the session has ended, or that the server does not read bodies of this content type.
    * @param sendDeadline epoch milliseconds: no byte is sent later
    * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been taken, else
    * with the proof that it was not
@@ -130,7 +142,30 @@ export class WebApiClient {
     return session.exchange(request, this.#limits.commandMs, signal);
   }
 
+  /**
+   * Servers want one of two content types for JSON. They refuse a body of the other one with certainty, so it is sent
+   * again.
+   */
   async #send(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
+    if (request.body === undefined) return this.#sendOnce(request, sendDeadline, signal);
+    const sendAs = (type: string | undefined) =>
+      this.#sendOnce({ ...request, headers: { 'Content-Type': type ?? '' } }, sendDeadline, signal);
+    const [first, second] = this.#types;
+    const refusal = await sendAs(first).catch((error: unknown) => {
+      if (error instanceof PlatformFailure && error.reason === 'http_415') return error;
+      throw error;
+    });
+    if (!(refusal instanceof PlatformFailure)) {
+      this.#isTypeKnown ||= showsBodyRead(refusal);
+      if (this.#isTypeKnown || refusal.retcode !== INVALID_PARAMETERS) return refusal;
+    }
+    const answer = await sendAs(second);
+    if (answer.retcode !== INVALID_PARAMETERS || refusal instanceof PlatformFailure) this.#types.reverse();
+    this.#isTypeKnown = showsBodyRead(answer);
+    return answer;
+  }
+
+  async #sendOnce(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     let answer = await this.#exchange(request, sendDeadline, signal);
     if (answer.status === 403) {
       // The session has ended, or the path is forbidden: a new session shows which.

@@ -6,6 +6,7 @@ export interface WebApiRequest {
   path: string;
   /** Makes it a POST. Passwords are only here, because servers log paths. */
   body?: Record<string, string>;
+  headers?: Record<string, string>;
   /** The largest answer that is read. */
   maxBytes?: number;
 }
@@ -13,6 +14,8 @@ export interface WebApiRequest {
 export interface HttpAnswer {
   status: number;
   text: string;
+  /** Each `Set-Cookie`. */
+  cookies: readonly string[];
 }
 
 /** The bytes of a command may have left, and no valid answer came. */
@@ -40,7 +43,7 @@ const MAX_ANSWER_BYTES = 262_144;
 export function exchange(
   { tls, tcp }: WebApiLine,
   server: WebApiHost,
-  { path, body, maxBytes = MAX_ANSWER_BYTES }: WebApiRequest,
+  { path, body, headers, maxBytes = MAX_ANSWER_BYTES }: WebApiRequest,
   timeoutMs: number,
   signal?: AbortSignal,
 ): Promise<HttpAnswer> {
@@ -82,7 +85,8 @@ export function exchange(
       headers: {
         Host: hostHeader(server),
         Connection: 'keep-alive',
-        ...(content && { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Length': content.length }),
+        ...(content && { 'Content-Length': content.length }),
+        ...headers,
       },
     })
       .on('error', onError)
@@ -104,7 +108,8 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
       else chunks.push(chunk);
     });
     response.on('end', () => {
-      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') });
+      const { statusCode: status = 0, headers } = response;
+      resolve({ status, text: Buffer.concat(chunks).toString('utf8'), cookies: headers['set-cookie'] ?? [] });
     });
   });
 }

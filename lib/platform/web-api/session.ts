@@ -41,16 +41,37 @@ export async function openSession(
   early?: EarlyLine,
 ): Promise<WebApiSession> {
   const line = (await early?.take()) ?? (await connectTls(server, limits.connectMs, signal));
+  const send = exchangeWithCookies(line, server);
   try {
     const limit = within(limits.authMs, signal);
-    await authenticate((path) => exchange(line, server, { path }, limits.authMs, limit), secret);
+    await authenticate((path) => send({ path }, limits.authMs, limit), secret);
   } catch (error) {
     line.tls.destroy();
     if (!(error instanceof LostAnswer)) throw error;
     const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;
     throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
   }
-  return createSession(line, server, limits);
+  return createSession(line, send, limits);
+}
+
+type Send = (request: WebApiRequest, timeoutMs: number, signal?: AbortSignal) => Promise<HttpAnswer>;
+
+/** Sends back the cookies of the connection. Some gateways answer 403 without them. */
+function exchangeWithCookies(line: WebApiLine, server: WebApiHost): Send {
+  const kept = new Map<string, string>();
+  return async (request, timeoutMs, signal) => {
+    const cookies = [...kept].map(([name, value]) => `${name}=${value}`).join('; ');
+    const headers = { ...request.headers, ...(cookies !== '' && { Cookie: cookies }) };
+    const answer = await exchange(line, server, { ...request, headers }, timeoutMs, signal);
+    for (const cookie of answer.cookies) {
+      const [, name, value = ''] = /^([^=;]+)=([^;]*)/.exec(cookie) ?? [];
+      if (name === undefined) continue;
+      // An empty value deletes a cookie.
+      if (value.trim() === '') kept.delete(name.trim());
+      else kept.set(name.trim(), value.trim());
+    }
+    return answer;
+  };
 }
 
 async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login, password }: WebApiSecret) {
@@ -95,7 +116,7 @@ function authenticationStep({ status, text }: HttpAnswer): unknown {
   return answer;
 }
 
-function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: SessionLimits) {
+function createSession(line: WebApiLine, send: Send, { idleMs, now }: SessionLimits) {
   const socket = line.tls;
   let usedAt = now();
   let working = false;
@@ -122,7 +143,7 @@ function createSession(line: WebApiLine, server: WebApiHost, { idleMs, now }: Se
       working = true;
       socket.ref();
       try {
-        return await exchange(line, server, request, timeoutMs, signal);
+        return await send(request, timeoutMs, signal);
       } finally {
         working = false;
         socket.unref();

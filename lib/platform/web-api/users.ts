@@ -1,5 +1,7 @@
 import * as v from 'valibot';
+import type { WebApiConnection } from '../../records/crm-records.ts';
 import { cutText } from '../../validators/primitives.ts';
+import { countryText } from '../country.ts';
 import { type AccountOrder, type Mark, PlatformFailure, type Sighting } from '../platform.ts';
 import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember, type WebApiAnswer } from './answers.ts';
 import type { WebApiClient } from './client.ts';
@@ -73,7 +75,7 @@ const TRADE_DISABLED = 0x4;
 const NAME_UNITS = 127;
 
 /** The record of `user/add`, all in strings. Passwords are only in the body. */
-export function userRecord(order: AccountOrder): Record<string, string> {
+export function userRecord(order: AccountOrder, connection: WebApiConnection): Record<string, string> {
   return {
     PassMain: order.masterPassword,
     PassInvestor: order.investorPassword,
@@ -86,7 +88,7 @@ export function userRecord(order: AccountOrder): Record<string, string> {
     Comment: order.operationId,
     ...(order.login === undefined ? {} : { Login: String(order.login) }),
     ...(order.phone === undefined ? {} : { Phone: order.phone }),
-    ...(order.country === undefined ? {} : { Country: order.country }),
+    ...(order.country === undefined ? {} : { Country: countryText(order.country, connection) }),
   };
 }
 

@@ -35,7 +35,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   readonly keyed = true;
   readonly fundsWithOpening = false;
   readonly #client: WebApiClient;
-  readonly #offered: readonly string[];
+  readonly #connection: WebApiConnection;
   readonly #manager: number;
 
   constructor(
@@ -46,7 +46,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   ) {
     const limits = { ...DEFAULTS, ...options };
     this.#client = new WebApiClient(connection, secret, limits, early);
-    this.#offered = connection.groups ?? [];
+    this.#connection = connection;
     this.#manager = secret.login;
   }
 
@@ -59,7 +59,11 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   }
 
   async open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }> {
-    const answer = await this.#client.act({ path: '/api/user/add', body: userRecord(order) }, sendDeadline, signal);
+    const answer = await this.#client.act(
+      { path: '/api/user/add', body: userRecord(order, this.#connection) },
+      sendDeadline,
+      signal,
+    );
     if (isDone(answer)) return { login: newLogin(answer) };
     if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
       throw await this.#groupFailure(order.group, answer.retcode, signal);
@@ -91,7 +95,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   }
 
   closedGroups(signal: AbortSignal): Promise<ClosedGroups> {
-    return readGroups(this.#client, this.#offered, signal);
+    return readGroups(this.#client, this.#connection.groups ?? [], signal);
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean> {

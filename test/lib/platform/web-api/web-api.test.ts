@@ -34,7 +34,7 @@ describe('opening an account over the Web API', () => {
         Rights: '487',
         Email: 'ann@example.com',
         Phone: '+447400123456',
-        Country: 'GB',
+        Country: 'United Kingdom',
         Login: '1',
         Comment: order.operationId,
       },

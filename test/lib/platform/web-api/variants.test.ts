@@ -1,0 +1,150 @@
+import { describe, expect, it } from 'vitest';
+import type { Fault } from '../../../../infra/local/faults.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { anOrder, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+const JSON_TYPE = 'application/json';
+
+describe('A server that reads bodies of one content type', () => {
+  it.each([
+    [FORM, '3', 0],
+    [FORM, '415', 0],
+    [JSON_TYPE, '3', 1],
+    [JSON_TYPE, '415', 1],
+  ] as const)(
+    'wants %s, refuses others with %s: the first opening costs %i commands more, later ones none',
+    async (wants, refusal, more) => {
+      const server = await testServer({ contentType: { wants, refusal } });
+      const platform = platformOn(server);
+      for (const login of [71, 72])
+        expect(await platform.open(anOrder({ login }), ANY_TIME, forever)).toEqual({ login });
+      const look = { operationId: '1', login: 71, generated: { role: 'master', password: 'Ma5ter#word' } } as const;
+      server.edit(71, { comment: '' });
+      expect(await platform.look(look, forever)).toBe('ours');
+      // Two openings, and a look-up of two commands.
+      expect(server.commands).toBe(4 + more);
+    },
+  );
+
+  it('is sent a refused body twice, until it is known which type it reads', async () => {
+    const bodies: [unknown, string][] = [];
+    let code = '3 Invalid parameters';
+    const server = await scriptedServer(({ headers, path }, response) => {
+      bodies.push([headers['content-type'], path]);
+      response.end(JSON.stringify({ retcode: code, login: '5' }));
+    });
+    const platform = platformOn(server);
+    const open = () => platform.open(anOrder(), ANY_TIME, forever);
+    expect(await failureOf(open())).toMatchObject({ kind: 'platform_refused', reason: 'retcode_3', proof: 'content' });
+    expect(bodies).toHaveLength(2);
+    code = '0 Done';
+    await open();
+    code = '3 Invalid parameters';
+    await failureOf(open());
+    expect(bodies.map(([type]) => type)).toEqual([FORM, JSON_TYPE, FORM, FORM]);
+  });
+
+  it('is not sent the body again if it is too late', async () => {
+    let time = 0;
+    const server = await scriptedServer((_, response) => {
+      time = 11;
+      response.end('{"retcode":"3 Invalid parameters"}');
+    });
+    const failure = await failureOf(platformOn(server, { now: () => time }).open(anOrder(), 10, forever));
+    expect([failure.reason, failure.proof]).toEqual(['too_late_to_send', 'unsent']);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('keeps its rule: a lost answer to the second body leaves the outcome unknown', async () => {
+    const server = await scriptedServer((_, response) => {
+      if (server.requests.length === 1) response.writeHead(415).end();
+      else response.destroy();
+    });
+    expect(await failureOf(opening(server))).toMatchObject({ kind: 'account_outcome_unknown', proof: 'nothing' });
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe('An HTTP status', () => {
+  it.each([400, 404, 405, 411, 413, 501])('%i says that the command was not taken', async (status) => {
+    const server = await scriptedServer((_, response) => response.writeHead(status).end('<html>'));
+    const expected = { kind: 'platform_refused', reason: `http_${status}`, proof: 'unsent' };
+    expect(await failureOf(opening(server))).toMatchObject(expected);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('415 to both content types says so too', async () => {
+    const server = await scriptedServer((_, response) => response.writeHead(415).end());
+    expect(await failureOf(opening(server))).toMatchObject({ kind: 'platform_refused', proof: 'unsent' });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it.each([201, 302, 401, 408, 429, 500, 502, 503, 504])('%i leaves the outcome unknown', async (status) => {
+    const server = await scriptedServer((_, response) => response.writeHead(status).end('<html>'));
+    const expected = { kind: 'account_outcome_unknown', reason: `http_${status}`, proof: 'nothing' };
+    expect(await failureOf(opening(server))).toMatchObject(expected);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('403 twice says that the server refuses us', async () => {
+    const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
+    expect(await failureOf(opening(server))).toMatchObject({ reason: 'forbidden', proof: 'rights' });
+  });
+});
+
+describe('Before the command leaves', () => {
+  it.each([
+    ['a refused login', { fault: { kind: 'refused', step: 'authentication' } }, 'platform_refused', 'rights'],
+    ['code 1012', { fault: { kind: 'retcode', code: 1012, step: 'authentication' } }, 'platform_refused', 'rights'],
+    ['code 1018', { fault: { kind: 'retcode', code: 1018, step: 'authentication' } }, 'platform_unavailable', 'unsent'],
+    ['a silent login', { fault: { kind: 'silence', step: 'authentication' } }, 'platform_unavailable', 'unsent'],
+    ['no TLS', { fault: { kind: 'session_dropped', step: 'tls' } }, 'platform_unavailable', 'unsent'],
+    ['a certificate that is not trusted', { ca: '' }, 'platform_refused', 'rights'],
+    ['an aborted request', { signal: AbortSignal.abort() }, 'platform_unavailable', 'unsent'],
+  ] as const)('%s proves that it did not', async (_, { fault, ca, signal = forever }: Setup, kind, proof) => {
+    const server = await testServer();
+    if (fault !== undefined) server.faults.set({ ...fault, times: 1 });
+    const platform = platformOn(ca === undefined ? server : { port: server.port }, { authMs: 1_000 });
+    expect(await failureOf(platform.open(anOrder(), ANY_TIME, signal))).toMatchObject({ kind, proof });
+    expect(server.commands).toBe(0);
+  });
+});
+
+interface Setup {
+  fault?: Omit<Fault, 'times'>;
+  ca?: string;
+  signal?: AbortSignal;
+}
+
+it('A cookie of the login is sent back on its connection, and a new session gets its own', async () => {
+  const server = await testServer({ cookie: true });
+  const platform = platformOn(server);
+  await platform.open(anOrder(), ANY_TIME, forever);
+  server.forgetSessions();
+  await platform.open(anOrder(), ANY_TIME, forever);
+  expect(server.sessions).toBe(2);
+});
+
+it.each(['byte_order_mark', 'control_characters'] as const)('Answers with a %s are read', async (answers) => {
+  const server = await testServer({ answers });
+  const platform = platformOn(server);
+  const order = anOrder({ login: 71, name: 'Ann\u2028Lee' });
+  expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: 71 });
+  server.edit(71, { comment: `moved\r\n\t${order.operationId}` });
+  expect(await platform.look({ operationId: order.operationId, login: 71 }, forever)).toBe('ours');
+});
+
+it.each([
+  [undefined, /^[A-Z][a-z]+( [A-Z][a-z]+)*$/, 'United Kingdom'],
+  ['name', /^[A-Z][a-z]+( [A-Z][a-z]+)*$/, 'United Kingdom'],
+  ['code', /^[A-Z]{2}$/, 'GB'],
+] as const)(
+  'A connection with the country format %s sends the country as the server wants it',
+  async (country_format, countries, country) => {
+    const server = await testServer({ countries });
+    const platform = platformOn(server, {}, country_format === undefined ? {} : { country_format });
+    const { login } = await platform.open(anOrder({ country: 'GB' }), ANY_TIME, forever);
+    expect(server.details(login)).toMatchObject({ country });
+  },
+);
