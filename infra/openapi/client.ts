@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: 0BSD
 import type { operations } from './openapi-types.js';
 
 /**

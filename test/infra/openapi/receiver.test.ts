@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startService } from '../../../infra/local/service.ts';
@@ -13,9 +14,8 @@ const OTHER_KEY = `whsec_${Buffer.alloc(32, 'o').toString('base64')}`;
 
 const file = (name: string) => fileURLToPath(new URL(`../../../infra/openapi/${name}`, import.meta.url));
 const RECEIVERS: readonly (readonly [language: string, command: readonly string[]])[] = [
-  ['TypeScript', [process.execPath, file('receiver.ts')]],
-  ['Python', ['python3', file('receivers/receiver.py')]],
-  ['Java', ['java', file('receivers/Receiver.java')]],
+  ['TypeScript', [process.execPath, file('typescript/receiver.ts')]],
+  ['Python', ['python3', file('python/receiver.py')]],
 ];
 const isHere = (program: string) => spawnSync(program, ['--version']).status === 0;
 
@@ -43,8 +43,28 @@ async function start([program = '', ...args]: readonly string[]): Promise<string
   return `http://127.0.0.1:${port}/events`;
 }
 
+/** Opens a connection and writes this, and no more. */
+async function hold(url: string, written: string): Promise<Socket> {
+  const { port, hostname } = new URL(url);
+  const socket = connect(Number(port), hostname).on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  await once(socket, 'connect');
+  await new Promise((resolve) => socket.write(written, resolve));
+  return socket;
+}
+
+/** The status line of the answer to a request that was written so far. */
+async function answerTo(socket: Socket): Promise<string> {
+  const [chunk] = (await once(socket, 'data')) as [Buffer];
+  return String(chunk).slice(9, 12);
+}
+
+const head = (...lines: string[]) => `${['POST /events HTTP/1.1', 'host: crm', ...lines].join('\r\n')}\r\n\r\n`;
+
 const message = (type: string, data: object) => JSON.stringify({ type, timestamp: '2026-11-23T00:00:00.000Z', data });
-const CONFIRMED = message('RegistrationConfirmed', { email: 'zoë@example.com', email_taken: false });
+const confirmed = (data: object) =>
+  message('RegistrationConfirmed', { email: 'zoë@example.com', verified: 'email', email_taken: false, ...data });
+const CONFIRMED = confirmed({});
 
 describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
   it.runIf(isHere(command[0] ?? ''))('verifies the signature, and answers each event once', async () => {
@@ -54,17 +74,60 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
     expect(await post('r-1')).toEqual({ client_id: 'N0000001' });
     expect(await post('r-1')).toEqual({ client_id: 'N0000001' });
     expect(await post('r-2', CONFIRMED, [OTHER_KEY, KEY])).toEqual({ client_id: 'N0000002' });
-    expect(await post('r-3', message('RegistrationConfirmed', { email_taken: true }))).toEqual({});
+    expect(await post('r-3', confirmed({ email_taken: true }))).toEqual({});
+    expect(await post('r-6', confirmed({ verified: 'phone', phone_taken: true }))).toEqual({});
+    // The other address is only typed.
+    expect(await post('r-7', confirmed({ phone_taken: true }))).toMatchObject({ client_id: expect.any(String) });
     expect(await post('o-1', message('AccountOpened', { login: 1 }))).toEqual({});
     await expect(post('r-4', CONFIRMED, [OTHER_KEY])).rejects.toMatchObject({ reason: 'http_401' });
     const old = signedPost(url, async () => [KEY], { now: () => Date.now() - 400_000 });
     await expect(old({ id: 'r-5', body: CONFIRMED }, forever)).rejects.toMatchObject({ reason: 'http_401' });
   });
+
+  it.runIf(isHere(command[0] ?? ''))(
+    'survives callers who break off, hold a connection, or send too much',
+    async () => {
+      const url = await start(command);
+      const post = signedPost(url, async () => [KEY]);
+      const brokenOff = await hold(url, `${head('content-length: 1000')}{"type"`);
+      brokenOff.destroy();
+      await once(brokenOff, 'close');
+      // Held while the next ones are served: in the head, in the body, and before any byte.
+      await hold(url, 'POST /events HTTP/1.1\r\nhost: ');
+      await hold(url, `${head('content-length: 1000')}{"type"`);
+      await hold(url, '');
+      expect(await post({ id: 'r-1', body: CONFIRMED }, forever)).toEqual({ client_id: 'N0000001' });
+      expect(await answerTo(await hold(url, head('content-length: 1048577')))).toBe('413');
+      for (const length of ['-1', 'x', '1.5', '99999999999999999999']) {
+        expect(await answerTo(await hold(url, head(`content-length: ${length}`)))).toMatch(/^4\d\d$/);
+      }
+      const chunked = await hold(
+        url,
+        `${head('transfer-encoding: chunked')}${`10000\r\n${'x'.repeat(65_536)}\r\n`.repeat(17)}`,
+      );
+      expect(await answerTo(chunked)).toBe('413');
+      for (const headers of [[], ['webhook-id: é', 'webhook-timestamp: 1', 'webhook-signature: é v1,é']]) {
+        expect(await answerTo(await hold(url, `${head('content-length: 2', ...headers)}{}`))).toBe('401');
+      }
+      expect(await post({ id: 'r-1', body: CONFIRMED }, forever)).toEqual({ client_id: 'N0000001' });
+    },
+  );
+
+  it.runIf(isHere(command[0] ?? ''))(
+    'cuts a caller off who never ends a request',
+    async () => {
+      const url = await start(command);
+      const held = await hold(url, `${head('content-length: 1000')}{"type"`);
+      held.resume();
+      await once(held, 'close');
+    },
+    20_000,
+  );
 });
 
 it('The local service posts to a receiver of its own, whose client can open an account', async () => {
   const service = await startService({
-    crmWebhook: { url: await start([process.execPath, file('receiver.ts')]), key: KEY },
+    crmWebhook: { url: await start([process.execPath, file('typescript/receiver.ts')]), key: KEY },
   });
   onTestFinished(() => service.close());
   const person = { email: 'zoe@example.com', password: 'correct horse battery' };
