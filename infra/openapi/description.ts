@@ -47,7 +47,7 @@ const LIMITS: { readonly [Name in RegistrationLimit]: (most: Limits[Name]) => st
   prefixPerHour: (most) => `${most} messages an hour to a phone prefix (the number without its last four digits)`,
   countryPerHour: (most) => `${most} messages an hour to a country, for each phone channel`,
   channelPerDay: (most) => `${most} messages in 24 hours by a phone channel, to all countries`,
-  mailDomainPerHour: (most) => `${most} messages an hour to a registrable mail domain (except public mail providers)`,
+  mailDomainPerHour: (most) => `${most} messages an hour to a registrable mail domain (except large mail providers)`,
   wrongIdsPer10Minutes: (most) => `${most} unknown form ids and referral codes in 10 minutes from a source address`,
   replaysPerHour: (most) => `${most} repeats of one \`Idempotency-Key\` an hour`,
 };
