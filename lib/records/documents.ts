@@ -133,11 +133,15 @@ async function put(
 
 const UNKNOWN = 'application/octet-stream';
 
+/** One family: which brands a camera lists first says little about what its files hold. */
+const HEIF_NAMES = ['image/heic', 'image/heif', 'image/heic-sequence', 'image/heif-sequence'];
+
 /** Other names of the detected types. All older Office files have one type. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   'image/jpeg': ['image/jpg', 'image/pjpeg'],
   'image/bmp': ['image/x-ms-bmp'],
-  'image/heic': ['image/heif'],
+  'image/heic': HEIF_NAMES,
+  'image/heif': HEIF_NAMES,
   'image/x-icon': ['image/vnd.microsoft.icon'],
   'audio/wav': ['audio/x-wav', 'audio/vnd.wave'],
   'video/vnd.avi': ['video/x-msvideo', 'video/avi'],
@@ -156,12 +160,23 @@ const TEXTS = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/mark
 /** The detected media type; undefined if the form does not accept it. */
 async function mediaType({ bytes, accept }: CheckedDocument): Promise<string | undefined> {
   const detected = await detect(bytes);
-  if (detected === undefined && isText(bytes)) {
-    return accept === undefined ? TEXTS[0] : TEXTS.find((text) => accepts(accept, text));
-  }
-  if (accept === undefined) return detected ?? UNKNOWN;
-  if (detected === undefined) return undefined;
-  return [detected, ...(OTHER_NAMES[detected] ?? [])].some((name) => accepts(accept, name)) ? detected : undefined;
+  const possible = detected === undefined ? possibleTypes(bytes) : [detected];
+  if (accept === undefined) return possible[0] ?? UNKNOWN;
+  return possible.find((type) => [type, ...(OTHER_NAMES[type] ?? [])].some((name) => accepts(accept, name)));
+}
+
+/** The types of a document that is not recognized by its first bytes. */
+function possibleTypes(bytes: Uint8Array): string[] {
+  return [...(isLatePdf(bytes) ? ['application/pdf'] : []), ...(isText(bytes) ? TEXTS : [])];
+}
+
+const PDF_HEADER = '%PDF-';
+
+/** Readers of PDF accept up to 1,024 bytes of anything before its header. */
+function isLatePdf(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    .subarray(0, 1_024 + PDF_HEADER.length)
+    .includes(PDF_HEADER);
 }
 
 async function detect(bytes: Uint8Array): Promise<string | undefined> {
@@ -169,7 +184,21 @@ async function detect(bytes: Uint8Array): Promise<string | undefined> {
   const { fileTypeFromBuffer } = await import('file-type');
   // A truncated file has no type.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
-  return found?.mime.split(';')[0]?.trim();
+  const type = found?.mime.split(';')[0]?.trim();
+  return type !== undefined && HEIF_NAMES.includes(type) ? heifType(bytes) : type;
+}
+
+/**
+ * The type of a picture in the container HEIF, by all brands that it is compatible with (ISO/IEC 23008-12). Its main brand
+ * may be `mif1`, which every such picture has.
+ */
+function heifType(bytes: Uint8Array): string {
+  const box = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const end = Math.min(box.readUInt32BE(0), box.length);
+  // The main brand, a version, and the others.
+  const brands = box.toString('latin1', 8, end).match(/.{4}/gs) ?? [];
+  if (brands.some((brand) => /^avi[fs]$/.test(brand))) return 'image/avif';
+  return brands.some((brand) => /^he[iv][cxms]$/.test(brand)) ? 'image/heic' : 'image/heif';
 }
 
 /** Whether a list such as `["application/pdf", "image/*"]` has this type. */

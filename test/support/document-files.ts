@@ -1,6 +1,14 @@
+/** The first box of a picture in the container HEIF: its main brand, a version, and all brands. */
+function heif(main: string, ...brands: string[]): Buffer {
+  const box = Buffer.from(`....ftyp${main}\0\0\0\0${brands.join('')}`, 'latin1');
+  box.writeUInt32BE(box.length);
+  return Buffer.concat([box, Buffer.alloc(32)]);
+}
+
 /** The smallest valid file of each type. */
 export const FILES = {
   pdf: Buffer.from('%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n'),
+  latePdf: Buffer.from('\n%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n'),
   png: Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==',
     'base64',
@@ -9,6 +17,12 @@ export const FILES = {
   gif: Buffer.from('47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b', 'hex'),
   webp: Buffer.from('52494646240000005745425056503820180000003001009d012a0100010002003425a400037000fefb940000', 'hex'),
   heic: Buffer.from('0000001866747970686569630000000068656963686d6966', 'hex'),
+  /** With the main brand that every picture in the container has, as some cameras write it. */
+  heicOfMif1: heif('mif1', 'mif1', 'heic', 'miaf'),
+  heif: heif('mif1', 'mif1', 'miaf'),
+  heicSequence: heif('msf1', 'msf1', 'hevc'),
+  avif: heif('avif', 'avif', 'mif1', 'miaf'),
+  avifOfMif1: heif('mif1', 'mif1', 'avif', 'miaf'),
   tiff: Buffer.from('49492a0008000000000000000000', 'hex'),
   /** An archive of `[Content_Types].xml`, which names a Word document, and of `word/document.xml`. */
   docx: Buffer.from(

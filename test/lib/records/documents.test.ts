@@ -56,6 +56,14 @@ describe('A document if the form accepts', () => {
     [['image/*'], 'webp'],
     [['image/heic'], 'heic'],
     [['image/heif'], 'heic'],
+    [['image/heic'], 'heicOfMif1'],
+    [['image/heif'], 'heicOfMif1'],
+    [['image/heic'], 'heif'],
+    [['image/heic'], 'heicSequence'],
+    [['image/avif'], 'avif'],
+    [['image/avif'], 'avifOfMif1'],
+    [['application/pdf'], 'latePdf'],
+    [['text/plain'], 'latePdf'],
     [['image/tiff'], 'tiff'],
     [['application/vnd.openxmlformats-officedocument.wordprocessingml.document'], 'docx'],
     [['application/msword'], 'doc'],
@@ -74,8 +82,12 @@ describe('A document if the form accepts', () => {
     [['application/pdf'], 'text'],
     [['application/pdf'], 'bytes'],
     [['application/pdf'], 'html'],
+    [['image/heic', 'image/heif'], 'avif'],
+    [['image/heic', 'image/heif'], 'avifOfMif1'],
+    [['image/avif'], 'heicOfMif1'],
     [image, 'gif'],
     [image, 'pdf'],
+    [image, 'latePdf'],
     [['image/*'], 'svg'],
     [['image/svg+xml'], 'svg'],
     [['text/html'], 'html'],
@@ -93,6 +105,14 @@ describe('A document if the form accepts', () => {
         detail: 'must be a document of a kind that the form accepts',
       },
     ]);
+  });
+
+  it('a PDF has its header after at most 1,024 bytes, unless it is of another kind', async () => {
+    const late = (bytes: number) => Buffer.concat([Buffer.alloc(bytes, '\n'), FILES.pdf]);
+    const accept = ['application/pdf'];
+    expect(await documents.inspect([document(late(1_024), { accept })])).toEqual([]);
+    expect(await documents.inspect([document(late(1_025), { accept })])).toHaveLength(1);
+    expect(await documents.inspect([document(Buffer.concat([FILES.gif, FILES.pdf]), { accept })])).toHaveLength(1);
   });
 
   it('anything may be anything', async () => {
@@ -168,6 +188,10 @@ describe('A stored document', () => {
     ['html', 'text/plain'],
     ['svg', 'application/xml'],
     ['text', 'text/plain'],
+    ['latePdf', 'application/pdf'],
+    ['heicOfMif1', 'image/heic'],
+    ['heif', 'image/heif'],
+    ['avifOfMif1', 'image/avif'],
     ['bytes', 'application/octet-stream'],
     ['latin1', 'application/octet-stream'],
     ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
