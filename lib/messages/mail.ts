@@ -128,7 +128,10 @@ function closing({ footer, ...translation }: Translation, brand: Brand): Rich[] 
   const support = rich(footer.support, { email: addressLink(brand.supportEmail) });
   const automatic = rich(footer.automatic, { brand: isolated(brand.name, translation) });
   const { legal } = brand;
-  const legalText = typeof legal === 'string' ? legal : (legal?.[translation.language] ?? legal?.en);
+  const legalText =
+    typeof legal === 'string'
+      ? legal
+      : (legal?.[translation.language] ?? legal?.[translation.language.slice(0, 2)] ?? legal?.en);
   return [
     {
       text: support.text,

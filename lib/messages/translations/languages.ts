@@ -1,6 +1,6 @@
 import type { Translation } from './translation.ts';
 
-/** The languages of messages, as BCP 47 language subtags. Each is loaded on first use. */
+/** The languages of messages, as BCP 47 tags. Each is loaded on first use. */
 const FILES = {
   en: () => import('./en.ts'),
   es: () => import('./es.ts'),
@@ -14,6 +14,7 @@ const FILES = {
   ar: () => import('./ar.ts'),
   hi: () => import('./hi.ts'),
   zh: () => import('./zh.ts'),
+  'zh-Hant': () => import('./zh-hant.ts'),
   ja: () => import('./ja.ts'),
   ko: () => import('./ko.ts'),
   vi: () => import('./vi.ts'),
@@ -26,15 +27,16 @@ export type Language = keyof typeof FILES;
 export const LANGUAGES = Object.keys(FILES) as Language[];
 
 /**
- * The language of a message, by the lookup of RFC 4647: region, script and extensions are ignored. English for unknown
- * languages and for tags that are not well-formed. `Intl` knows the old names (`in` is `id`, `cmn` is `zh`). CRM records
- * may have underscores instead of hyphens.
+ * The language of a message: that of the tag in its script, else that of the tag, else English. `Intl` knows the old
+ * names (`in` is `id`, `cmn` is `zh`) and the scripts of regions (`zh-TW` is `zh-Hant`). It knows no extended languages,
+ * as in `zh-yue`. CRM records may have underscores instead of hyphens.
  */
 export function pickLanguage(tag: string | undefined): Language {
   if (tag === undefined || isLanguage(tag)) return tag ?? 'en';
   try {
-    const { language } = new Intl.Locale(tag.replaceAll('_', '-'));
-    return isLanguage(language) ? language : 'en';
+    const extended = /^([a-z]{2,3})(?:-[a-z]{3})+(?=-|$)/i;
+    const { language, script } = new Intl.Locale(tag.replaceAll('_', '-').replace(extended, '$1')).maximize();
+    return [`${language}-${script}`, language].find(isLanguage) ?? 'en';
   } catch {
     return 'en';
   }

@@ -5,7 +5,7 @@ type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
 
 /** All phrases in one language. */
 export interface Translation {
-  /** The BCP 47 language subtag; the name of the file. */
+  /** The BCP 47 tag; the name of the file. */
   language: string;
   /** Absent for languages from left to right. */
   direction?: 'rtl';

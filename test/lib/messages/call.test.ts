@@ -37,7 +37,7 @@ describe('The channel call', () => {
     expect(outbox).toMatchObject([CODE, NOTICE].map(() => ({ kind: 'call', to: TO })));
     expect(outbox[0]?.text.match(/\b\d{6}\b/g)).toEqual(['012345', '012345']);
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
-    const spoken = words.call === undefined ? 'en' : words.language;
+    const spoken = words.call === undefined ? 'en' : new Intl.Locale(words.language).language;
     expect(new Intl.Locale(outbox[0]?.language ?? '').language).toBe(spoken);
   });
 

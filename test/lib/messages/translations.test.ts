@@ -26,7 +26,7 @@ describe.each(LANGUAGES)('The phrases in %s', async (language) => {
 
   it('say which language they are in, and by what code of it Meta approves templates', () => {
     expect(words.language).toBe(language);
-    expect(words.whatsapp ?? language).toMatch(new RegExp(`^${language}(_[A-Z]{2})?$`));
+    expect(words.whatsapp ?? language).toMatch(new RegExp(`^${language.slice(0, 2)}(_[A-Z]{2})?$`));
   });
 
   it('have every phrase, with the values that the English one has', () => {
@@ -68,14 +68,26 @@ describe('The phrases of other languages', () => {
 describe('The language of a message', () => {
   it.each([
     ['pt-BR', 'pt'],
-    ['zh-Hant-TW', 'zh'],
+    ['zh-Hant-TW', 'zh-Hant'],
+    ['zh-Hant', 'zh-Hant'],
+    ['zh-TW', 'zh-Hant'],
+    ['zh_HK', 'zh-Hant'],
+    ['zh-MO', 'zh-Hant'],
+    ['zh-Hant-CN', 'zh-Hant'],
+    ['cmn-TW', 'zh-Hant'],
+    ['zh-Hans-TW', 'zh'],
+    ['zh-SG', 'zh'],
+    ['zh', 'zh'],
+    ['zh-cmn-Hant', 'zh-Hant'],
+    ['sr-Latn', 'en'],
+    ['de-1996', 'de'],
     ['DE-at', 'de'],
     ['ar-u-nu-arab', 'ar'],
     ['en_GB', 'en'],
     ['in', 'id'],
     ['cmn-Hans', 'zh'],
     ['zsm', 'ms'],
-  ])('is looked up by the language of the tag: %s is %s', (tag, language) => {
+  ])('is looked up by the language and the script of the tag: %s is %s', (tag, language) => {
     expect(pickLanguage(tag)).toBe(language);
   });
 

@@ -1,0 +1,60 @@
+import type { Translation } from './translation.ts';
+
+export const translation: Translation = {
+  language: 'zh-Hant',
+  whatsapp: 'zh_TW',
+  minutes: '{n} 分鐘',
+  codeMail: {
+    subject: '您的 {brand} 驗證碼',
+    heading: '確認您的註冊',
+    intro: '請輸入以下驗證碼，完成在 {brand} 的註冊：',
+    expiry: '驗證碼在 {minutes}內有效，且只能使用一次。',
+    secrecy: '請勿向任何人透露。我們的工作人員絕不會向您索取驗證碼。',
+    notYouHeading: '不是您本人操作？',
+    notYou: '如果您沒有申請此驗證碼，請忽略本郵件。沒有驗證碼，任何人都無法使用您的電子郵件地址完成註冊。',
+  },
+  ownerMail: {
+    subject: '您已擁有 {brand} 帳戶',
+    heading: '您已擁有帳戶',
+    what: '剛才有人嘗試使用您的電子郵件地址在 {brand} 註冊。您已是我們的客戶，因此沒有開立新帳戶，您的帳戶也沒有任何變動。',
+    ifYou: '如果是您本人操作，請直接登入現有帳戶。如果忘記了密碼，客服將為您提供協助。',
+    ifNotYou: '如果不是您本人操作，您無需採取任何措施。',
+  },
+  sms: {
+    code: ['【{brand}】驗證碼：{code}，{minutes}內有效，請勿告知他人。', '【{brand}】驗證碼：{code}'],
+    codeAlone: '驗證碼：{code}',
+    ownerNotice: [
+      '【{brand}】有人嘗試使用您的資料註冊。您的帳戶沒有變動，如非本人操作，請忽略。',
+      '【{brand}】有人嘗試使用您的資料註冊。',
+    ],
+  },
+  account: {
+    subject: '{brand}：您的交易帳戶 {login}',
+    heading: '您的交易帳戶已開立',
+    demoHeading: '您的模擬帳戶已開立',
+    intro: '我們已在 {brand} 為您開立新的交易帳戶，詳情如下：',
+    demoIntro: '我們已在 {brand} 為您開立新的模擬帳戶，詳情如下：',
+    login: '登入帳號',
+    version: '平台版本',
+    server: '伺服器',
+    group: '群組',
+    leverage: '槓桿',
+    readonly: '該帳戶目前不能交易，僅可檢視。',
+    passwords: '為了您的安全，我們絕不會透過電子郵件傳送密碼。',
+    notYou: '沒有申請此帳戶？請立即聯絡我們。',
+    popUp: '您的新帳戶登入帳號為 {login}。',
+  },
+  footer: {
+    support: '如有疑問，請聯絡客服：{email}',
+    automatic: '本訊息由 {brand} 自動發送。',
+  },
+  voice: 'ZHIYU',
+  call: {
+    greeting: '您好，這裡是 {brand}，為您播報驗證碼。',
+    code: '您的驗證碼是：',
+    again: '再播報一遍，您的驗證碼是：',
+    end: '驗證碼{minutes}內有效，請勿告知他人。再見。',
+    ownerNotice:
+      '您好，這裡是 {brand}。剛才有人嘗試使用您的資料註冊。您已擁有帳戶，因此沒有任何變動。如果是您本人操作，請直接登入。如果不是，您無需採取任何措施。再見。',
+  },
+};
