@@ -34,7 +34,8 @@ interface SentBody {
  * @throws Problem `malformed_json`, or `validation_failed` for a body over its limits
  */
 export function parseBody(sent: SentBody): Record<string, unknown> {
-  const body = parse(decodeBody(sent));
+  // A byte order mark, which some programs write, is no part of JSON.
+  const body = parse(decodeBody(sent).replace(/^\ufeff/, ''));
   if (!isObject(body)) throw new Problem('malformed_json');
   checkBounds(body);
   return body;

@@ -33,6 +33,12 @@ describe('The text of a body', () => {
     expect(parseBody({ body, isBase64Encoded: true })).toEqual({ a: 'Zoë' });
   });
 
+  it('may begin with a byte order mark', () => {
+    expect(parseBody({ body: '\ufeff{"a":1}', isBase64Encoded: false })).toEqual({ a: 1 });
+    const body = Buffer.from('\ufeff{"a":1}').toString('base64');
+    expect(parseBody({ body, isBase64Encoded: true })).toEqual({ a: 1 });
+  });
+
   it('is malformed_json if its bytes are not UTF-8: two different passwords would be equal', () => {
     for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
       expect(encoded(Buffer.from([...Buffer.from('{"password":"'), ...bytes, ...Buffer.from('"}')]))).toBe(
@@ -58,7 +64,7 @@ describe('The text of a body', () => {
 
   it.each([
     ...[undefined, '', ' ', '{', '{"a":1,}', '{"a":1}{"b":2}', "{'a':1}", '{"a":NaN}', 'undefined'],
-    ...['null', '[]', '[{"a":1}]', '5', '"x"', '\ufeff{}'],
+    ...['null', '[]', '[{"a":1}]', '5', '"x"', '\ufeff', '\ufeff\ufeff{}', '{}\ufeff'],
   ])('%j is malformed_json', (body) => {
     expect(plain(body)).toBe('malformed_json');
   });
