@@ -3,7 +3,6 @@ import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
-import { MIN_PASSWORD_CHARACTERS } from '../lib/validators/passwords.ts';
 import { DEPLOYED_FUNCTIONS, type DeployedFunction } from './routes.ts';
 
 /**
@@ -54,7 +53,7 @@ export async function bundleFile(entry: string, outdir: string): Promise<Bundle>
     // Messages in other scripts unescaped: escapes take six bytes a character.
     charset: 'utf8',
     legalComments: 'none',
-    plugins: [builtinsByCall, longLists, sdkOnLambda],
+    plugins: [builtinsByCall, sdkOnLambda],
     // Read when an error is logged: `--enable-source-maps` makes a cold start longer by a quarter.
     sourcemap: 'linked',
     sourcesContent: false,
@@ -97,23 +96,6 @@ const builtinsByCall: Plugin = {
       const members = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default');
       const all = members.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`);
       return { contents: [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...all].join('\n') };
-    });
-  },
-};
-
-/** A long list stays a JSON file: Node reads it in a fifth of the time that the same list takes as a module. */
-const longLists: Plugin = {
-  name: 'long-lists',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/email-providers\/all\.json$/ }, ({ path }) => ({
-      contents: readFileSync(path),
-      loader: 'copy',
-    }));
-    // Of the common passwords, those that are long enough to be accepted otherwise.
-    onLoad({ filter: /\/language-common\/src\/passwords\.json$/ }, ({ path }) => {
-      const passwords = JSON.parse(readFileSync(path, 'utf8')) as string[];
-      const contents = JSON.stringify(passwords.filter(({ length }) => length >= MIN_PASSWORD_CHARACTERS));
-      return { contents, loader: 'copy' };
     });
   },
 };

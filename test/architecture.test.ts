@@ -16,7 +16,7 @@ const USE_CASE = `node:crypto node:timers/promises lib/config.ts lib/telemetry.t
 const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/validators\//,
-    'lib/validators/ lib/once.ts valibot libphonenumber-js countries-list @zxcvbn-ts/language-common node:url',
+    'lib/validators/ lib/once.ts valibot libphonenumber-js countries-list fxa-common-password-list node:url',
   ],
   [/^lib\/(problem|deadline)\.ts$/, 'lib/validators/'],
   [
@@ -48,7 +48,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   ],
   [
     /^lib\/limits\//,
-    `lib/limits/ lib/once.ts node:crypto node:net email-providers tldts-icann lib/validators/ lib/secrets/pepper.ts
+    `lib/limits/ lib/once.ts node:crypto node:net tldts-icann lib/validators/ lib/secrets/pepper.ts
       lib/secrets/keyed-hash.ts lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
@@ -137,7 +137,7 @@ const VENDORS =
   `@aws-sdk/client-ses @aws-sdk/client-sns @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb @aws-sdk/client-s3
   @aws-sdk/client-eventbridge @aws-sdk/client-sqs @aws-sdk/s3-request-presigner @aws-sdk/client-secrets-manager
   @aws-sdk/client-pinpoint-sms-voice-v2 @aws-sdk/client-socialmessaging @middy/core @middy/http-json-body-parser
-  standardwebhooks file-type iconv-lite any-ascii countries-list @zxcvbn-ts/language-common tldts-icann`.split(/\s+/);
+  standardwebhooks file-type iconv-lite any-ascii countries-list fxa-common-password-list tldts-icann`.split(/\s+/);
 
 function imports(path: string, source: string): string[] {
   const found = source.matchAll(

@@ -4,7 +4,7 @@ import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { parsePhone } from '../../lib/validators/phone.ts';
+import { readPhone } from '../../lib/validators/phone.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
 import { wrong } from './command.ts';
 import { ownerIds } from './crm-items.ts';
@@ -21,9 +21,10 @@ export interface Person {
 
 /** @throws CommandError for a text that is neither an email address nor a phone number */
 export async function parsePerson(typed: string): Promise<Person> {
-  if (v.is(EmailSchema, typed)) return { address: emailKey(typed), isEmail: true, country: '' };
+  const email = v.safeParse(EmailSchema, typed);
+  if (email.success) return { address: emailKey(email.output), isEmail: true, country: '' };
   const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
-  const phone = await parsePhone(dialCode, typed);
+  const phone = await readPhone(dialCode, typed);
   if (phone === undefined) throw wrong('Name an email address, or a phone number such as +447400123456.');
   return { address: phone.e164, isEmail: false, country: phone.country ?? '' };
 }

@@ -9,7 +9,7 @@ export function jsonSchema(
   schema: v.GenericSchema,
   target: 'draft-2020-12' | 'draft-07' = 'draft-2020-12',
 ): Record<string, Json> {
-  const { $schema: _, ...converted } = toJsonSchema(schema, {
+  const { $schema: _, ...converted } = toJsonSchema(withoutReading(schema), {
     target,
     typeMode: 'input',
     ignoreActions: ['check', 'raw_check', 'finite', 'to_upper_case'],
@@ -22,6 +22,39 @@ export function jsonSchema(
   });
   const schemaJson = converted as Record<string, Json>;
   return target === 'draft-07' ? schemaJson : (addNumberFormats(schemaJson) as Record<string, Json>);
+}
+
+type Pipe = readonly (v.GenericSchema | v.PipeItem<unknown, unknown, v.BaseIssue<unknown>>)[];
+/** The members of valibot's schemas that are read here. */
+type Described = v.GenericSchema & {
+  pipe?: Pipe;
+  wrapped?: v.GenericSchema;
+  item?: v.GenericSchema;
+  entries?: Readonly<Record<string, v.GenericSchema>>;
+};
+
+/**
+ * The schema without the steps that read a value before its rules. `toJsonSchema` would end there, and leave out the
+ * rules and the descriptions.
+ */
+function withoutReading(schema: v.GenericSchema): v.GenericSchema {
+  const { pipe, wrapped, item, entries } = schema as Described;
+  return {
+    ...schema,
+    ...(pipe && { pipe: pipe.flatMap(withoutSteps) }),
+    ...(wrapped && { wrapped: withoutReading(wrapped) }),
+    ...(item && { item: withoutReading(item) }),
+    ...(entries && { entries: mapEntries(entries) }),
+  };
+}
+
+function withoutSteps(item: Pipe[number]): Pipe {
+  if (item.kind === 'schema') return [withoutReading(item as v.GenericSchema)];
+  return item.kind === 'transformation' && item.type === 'transform' ? [] : [item];
+}
+
+function mapEntries(entries: Readonly<Record<string, v.GenericSchema>>) {
+  return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, withoutReading(entry)]));
 }
 
 /** A document that describes things of several kinds, each by a schema of its own. */

@@ -103,14 +103,14 @@ const FIELD_VALUES: readonly { types: readonly FormField['type'][]; value: strin
   {
     types: ['document'],
     value: 'array of `{ id, name, doc }`, `doc` base64-encoded',
-    rule: `A request may have at most ${documentSizes()}. The form may list the media types that it accepts. The content decides which type a document has.`,
+    rule: `A request may have at most ${documentSizes()}. The form may list the media types that it accepts. The content decides which type a document has. Its id and its name are one line without slashes.`,
   },
   {
     types: ['phone'],
     value: 'object `{ country_code, number }`',
-    rule: 'A valid number in the country of its dial code.',
+    rule: 'A number of a possible length for its dial code.',
   },
-  { types: ['email'], value: 'string', rule: 'An email address.' },
+  { types: ['email'], value: 'string', rule: 'An email address; its domain is kept in Unicode.' },
   { types: ['country', 'nation'], value: 'string, a country code', rule: 'ISO 3166-1 alpha-2.' },
   { types: ['location'], value: 'object `{ country, state, city }`', rule: 'Strings.' },
   {

@@ -79,9 +79,14 @@ const Consent = v.object({ key: text('The key of the form field.'), version: tex
 export const ConfirmedRegistrationSchema = v.object({
   ...RegistrationConfirmed.entries,
   type: v.pipe(v.literal('trader'), v.description('Of the person.')),
-  email: text('As typed.'),
+  email: text('With its domain in Unicode.'),
   name: text('Of the person.'),
-  phone: v.optional(text('E.164.')),
+  phone: v.optional(text('A plus and digits, E.164 if `phone_valid` is true.')),
+  phone_valid: v.optional(
+    flag(
+      'A numbering plan knows the phone, where one was given. A phone that got no message may be unknown to the plans.',
+    ),
+  ),
   language: v.optional(text('BCP 47.')),
   referrer_id: v.optional(text('The referral code that was given.')),
   custom_fields: v.pipe(

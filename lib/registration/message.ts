@@ -98,6 +98,7 @@ function requestFields({ body, source, userAgent }: Request<RegistrationRequest>
     email_key: body.emailKey,
     name: body.name,
     phone: body.phoneE164,
+    phone_valid: body.phoneValid,
     form_id: body.form_id,
     referrer_id: body.referrer_id,
     language: body.language,

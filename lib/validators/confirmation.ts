@@ -3,16 +3,22 @@ import { INVALID_PHONE } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { isPhoneChannel, OTP_TYPES } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
-import { PhoneSchema, parsedPhone } from './phone.ts';
-import { closedObject, described, isObject, issuePath, listViolations, rule } from './primitives.ts';
+import { PhoneSchema, readRequestPhone } from './phone.ts';
+import { closedObject, described, isObject, issuePath, listViolations, readString, rule } from './primitives.ts';
+import { readNumber } from './typed-text.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MAX_CONFIRMATION_BYTES = 10_000;
 
+const NO_CODE = rule('format', 'must be six digits');
+
 const shared = {
   code: described(
-    v.pipe(v.string(), v.regex(/^\d{6}$/, rule('format', 'must be six digits'))),
-    'The one-time password of the message.',
+    v.pipe(
+      readString(64, NO_CODE, (typed) => readNumber(typed).replaceAll(/[ -]/g, '')),
+      v.regex(/^[0-9]{6}$/, NO_CODE),
+    ),
+    'The one-time password of the message. Spaces and dashes are ignored, and digits of every script are read.',
     '012345',
   ),
   password: described(RegistrationPasswordSchema, 'The password of the registration.'),
@@ -39,7 +45,7 @@ export const ConfirmationRequestSchema = v.pipeAsync(
   v.pipe(ConfirmationBodySchema, v.rawCheck(checkSharedFields)),
   v.rawCheckAsync(checkPhone),
   v.transformAsync(async ({ otp_type: channel, code, password, ...body }) => {
-    const address = 'email' in body ? emailKey(body.email) : (await parsedPhone(body.phone))?.e164;
+    const address = 'email' in body ? emailKey(body.email) : (await readRequestPhone(body.phone, channel))?.e164;
     if (address === undefined) throw new TypeError('The rules let no such phone pass.');
     return { channel, address, code, password };
   }),
@@ -62,6 +68,6 @@ function checkSharedFields({ dataset, addIssue }: BodyContext): void {
 async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
   const body: unknown = dataset.value;
   if (!isObject(body) || !isPhoneChannel(body.otp_type) || !v.is(PhoneSchema, body.phone)) return;
-  if ((await parsedPhone(body.phone)) !== undefined) return;
+  if ((await readRequestPhone(body.phone, body.otp_type))?.valid === true) return;
   addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
 }

@@ -10,8 +10,16 @@ import {
   MEGABYTE,
 } from './field-values.ts';
 import { type FormField, isRequired } from './form.ts';
-import { PhoneSchema, parsePhone } from './phone.ts';
-import { type BodyViolation, dropEmpty, isObject, jsonPointer, type Key, listViolations } from './primitives.ts';
+import { PhoneSchema, readPhone } from './phone.ts';
+import {
+  type BodyViolation,
+  dropEmpty,
+  isBlank,
+  isObject,
+  jsonPointer,
+  type Key,
+  listViolations,
+} from './primitives.ts';
 
 /** A document of a registration, decoded. Its media type is checked later, by its content. */
 export interface CheckedDocument {
@@ -33,7 +41,7 @@ export async function checkCustomField(
   field: FormField,
   given: unknown,
 ): Promise<{ value: unknown } | { violations: BodyViolation[] }> {
-  const value = OBJECTS.includes(field.type) || given === '' ? dropEmpty(given) : given;
+  const value = readBlank(field, given);
   if (isRequired(field) && isEmpty(value, field.type)) {
     return { violations: [{ pointer: jsonPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
   }
@@ -47,13 +55,27 @@ export async function checkCustomField(
   return violations.length === 0 ? { value: result.output } : { violations };
 }
 
+/**
+ * The value, or undefined if the field was left empty. In a required field `null` has a wrong type. A page may preselect
+ * the dial code of a phone.
+ */
+function readBlank(field: FormField, given: unknown): unknown {
+  const { type } = field;
+  if (given === null && isRequired(field) && type !== 'dynamicSelect') return given;
+  if (type === 'phone' && isObject(given) && Object.hasOwn(given, 'number') && isBlank(given.number)) {
+    const { country_code: _, ...others } = given;
+    return dropEmpty(others);
+  }
+  return OBJECTS.includes(type) || isBlank(given) ? dropEmpty(given) : given;
+}
+
 /** The types whose values are objects that a person fills in member by member. */
 const OBJECTS: readonly FieldType[] = ['phone', 'location'];
 
-/** True if the field was left empty: no value, no elements, or for `dynamicSelect` also null and blank members. */
+/** True if the field was left empty: no value, no elements, or for `dynamicSelect` also blank members. */
 function isEmpty(value: unknown, type: FieldType): boolean {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return true;
-  return type === 'dynamicSelect' && (value === null || dropEmpty(value) === undefined);
+  return type === 'dynamicSelect' && dropEmpty(value) === undefined;
 }
 
 /** The rules of its field that a value of the right type breaks. */
@@ -65,10 +87,15 @@ function formViolations(field: FormField, value: unknown): BodyViolation[] {
 }
 
 async function phoneViolations({ key }: FormField, phone: v.InferOutput<typeof PhoneSchema>): Promise<BodyViolation[]> {
-  const parsed = await parsePhone(phone.country_code, phone.number);
-  return parsed === undefined ? [{ pointer: jsonPointer([key, 'number']), ...INVALID_PHONE }] : [];
+  const parsed = await readPhone(phone.country_code, phone.number);
+  return parsed === undefined ? [{ pointer: jsonPointer([key, 'number']), ...IMPOSSIBLE_PHONE }] : [];
 }
 
+/** Of a number that gets no message: numbering plans change faster than any list of them. */
+export const IMPOSSIBLE_PHONE = {
+  rule: 'phone',
+  detail: 'must be as long as the phone numbers of its dial code',
+} as const satisfies Pick<BodyViolation, 'rule' | 'detail'>;
 export const INVALID_PHONE = {
   rule: 'phone',
   detail: 'must be a valid phone number in the country of its dial code',

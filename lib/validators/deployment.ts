@@ -122,7 +122,7 @@ const LimitsSchema = closedObject({
   countryPerHour: limit(500),
   /** Messages by one phone channel, to all countries. */
   channelPerDay: limit(5_000),
-  /** Messages to one registrable mail domain, except public mail providers. */
+  /** Messages to one registrable mail domain, except large mail providers. */
   mailDomainPerHour: limit(200),
   /** Unknown form ids and referral codes of one source. */
   wrongIdsPer10Minutes: limit(30),
@@ -141,7 +141,7 @@ const LEGAL_MUST =
 /** No text begins like an object: JSON with a mistake would end every mail. */
 const legalText = v.pipe(v.string(LEGAL_MUST), v.regex(/^(?!\s*\{)[^\x00-\x09\x0b-\x1f\x7f]{1,3000}$/, LEGAL_MUST));
 const legalTexts = v.pipe(
-  v.record(text(/^[a-z]{2}$/, LEGAL_MUST), legalText, LEGAL_MUST),
+  v.record(text(/^[a-z]{2}(-[A-Z][a-z]{3})?$/, LEGAL_MUST), legalText, LEGAL_MUST),
   v.check((texts) => Object.hasOwn(texts, 'en'), LEGAL_MUST),
 );
 

@@ -1,6 +1,7 @@
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import * as v from 'valibot';
-import { rule } from './primitives.ts';
+import { readString, rule } from './primitives.ts';
+import { trimmed } from './typed-text.ts';
 
 /** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
 const MAX_CHARACTERS = 254;
@@ -15,9 +16,16 @@ const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
 /** At least two labels. The last one starts with a letter. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
-/** An email address: local part in ASCII, domain international or not; nothing is trimmed. */
+const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);
+const NO_ADDRESS = rule('format', 'must be an email address');
+
+/**
+ * An email address: local part in ASCII, domain international or not. It is read without white space around it, and its
+ * domain in the Unicode form of UTS 46 (non-transitional).
+ */
 export const EmailSchema = v.pipe(
-  v.string(),
+  // A mailed domain may be shorter than the typed one, which may be in full width.
+  readString(4 * MAX_CHARACTERS, TOO_LONG, readEmail),
   v.rawCheck(({ dataset, addIssue }) => {
     const message = dataset.typed ? emailError(dataset.value) : undefined;
     if (message !== undefined) addIssue({ message });
@@ -26,11 +34,16 @@ export const EmailSchema = v.pipe(
   v.metadata({ format: 'idn-email', maxLength: MAX_CHARACTERS, pattern: "^[\\w.#$&'*+/=?^\\x60{|}~-]+@[^@]+$" }),
 );
 
-const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);
-const NO_ADDRESS = rule('format', 'must be an email address');
+/** A domain that IDNA refuses stays as it was typed. */
+function readEmail(typed: string): string {
+  const email = trimmed(typed);
+  const { local, domain } = split(email);
+  if (ASCII_DOMAIN.test(domain) && !domain.includes('xn--')) return email;
+  const ascii = TYPED_DOMAIN.test(domain) ? domainToASCII(domain) : '';
+  return ascii === '' ? email : `${local}@${domainToUnicode(ascii)}`;
+}
 
 function emailError(email: string): string | undefined {
-  if (email.length > MAX_CHARACTERS) return TOO_LONG;
   const { local, domain } = split(email);
   const ascii = asciiDomain(domain);
   if (local.length + 1 + (ascii || domain.toLowerCase()).length > MAX_CHARACTERS) return TOO_LONG;

@@ -2,7 +2,8 @@ import * as v from 'valibot';
 import { CountrySchema } from './countries.ts';
 import { EmailSchema } from './email.ts';
 import { PhoneSchema } from './phone.ts';
-import { boundedList, closedObject, described, NumberSchema, openObject, rule, text } from './primitives.ts';
+import { boundedList, closedObject, described, label, NumberSchema, openObject, rule, text } from './primitives.ts';
+import { isText } from './typed-text.ts';
 
 /** These limits keep a registration within the 400 KB of a database item. Characters are code points. */
 const MAX_CHARACTERS = 10_000;
@@ -21,11 +22,11 @@ export const MAX_DOCUMENTS_BYTES = 4 * MEGABYTE;
 
 const TextSchema = text(0, MAX_CHARACTERS);
 const ChoicesSchema = boundedList(TextSchema, MAX_CHOICES);
-const ShortTextSchema = text(0, 255);
+const LabelSchema = label(0, 255);
 
 export const DocumentSchema = closedObject({
-  id: described(ShortTextSchema, 'Id of the document, as the form gives it.'),
-  name: described(ShortTextSchema, 'Name of the file.'),
+  id: described(LabelSchema, 'Id of the document, as the form gives it.'),
+  name: described(LabelSchema, 'Name of the file, without a path.'),
   doc: v.pipe(
     v.string(),
     v.check((base64) => base64 !== '', rule('length', 'must not be empty')),
@@ -45,7 +46,7 @@ const PersonIdSchema = v.pipe(
   v.rawCheck(({ dataset: { value: id }, addIssue }) => {
     const message =
       typeof id === 'string'
-        ? v.safeParse(ShortTextSchema, id).issues?.[0].message
+        ? v.safeParse(LabelSchema, id).issues?.[0].message
         : rule('type', 'must be a string or a number');
     if (typeof id !== 'number' && message !== undefined) addIssue({ message });
   }),
@@ -54,7 +55,7 @@ const PersonIdSchema = v.pipe(
 
 const PersonSchema = openObject({
   id: v.exactOptional(described(PersonIdSchema, 'Id of the person.')),
-  name: v.exactOptional(described(ShortTextSchema, 'Name of the person.')),
+  name: v.exactOptional(described(LabelSchema, 'Name of the person.')),
 });
 
 const PeopleSchema = v.pipe(boundedList(PersonSchema, MAX_PEOPLE), v.rawCheck(checkOpenValue));
@@ -96,7 +97,7 @@ export const CUSTOM_FIELD_VALUES = {
     { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
     closedObject({
       country: described(RequiredTextSchema, 'The country.'),
-      state: v.exactOptional(described(ShortTextSchema, 'The state or region; may be empty.'), ''),
+      state: v.exactOptional(described(text(0, 255), 'The state or region; may be empty.'), ''),
       city: described(RequiredTextSchema, 'The city.'),
     }),
   ),
@@ -133,13 +134,14 @@ export function decodedSize(base64: string): number {
 }
 
 function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  if (!/^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
 function checkOpenValue<T>({ dataset, addIssue }: v.RawCheckContext<T>): void {
-  const message = dataset.typed ? openValueMessage(dataset.value) : undefined;
+  // Next to other violations, a text that breaks its own rule would count twice.
+  const message = dataset.typed && dataset.issues === undefined ? openValueMessage(dataset.value) : undefined;
   if (message !== undefined) addIssue({ message });
 }
 
@@ -152,7 +154,9 @@ function openValueMessage(value: unknown): string | undefined {
     // Every value is at least one character of JSON, a text at least its length.
     room -= typeof inner === 'string' ? inner.length : 1;
     if (room < 0) return tooLong;
-    if (typeof inner === 'string' && !inner.isWellFormed()) return rule('characters', 'must be well-formed Unicode');
+    if (typeof inner === 'string' && !isText(inner)) {
+      return rule('characters', 'must be well-formed Unicode without control characters');
+    }
     if (typeof inner === 'number' && !Number.isFinite(inner)) return rule('type', 'must hold finite numbers only');
     if (typeof inner !== 'object' || inner === null) return undefined;
     if (levels === 0) return rule('nesting', `must be nested at most ${MAX_DEPTH} levels deep`);

@@ -1,32 +1,91 @@
 import * as v from 'valibot';
 import { once } from '../once.ts';
 import { rule, text } from './primitives.ts';
+import { comparableText, isAnyVisible, isLine, readPassword } from './typed-text.ts';
 
-export const MIN_PASSWORD_CHARACTERS = 8;
+const MIN_CHARACTERS = 8;
 
 /**
  * The password that a person registers with. It has no composition rules, which make passwords weaker (NIST SP
  * 800-63B).
  */
 export const RegistrationPasswordSchema = v.pipe(
-  text(MIN_PASSWORD_CHARACTERS, 128),
-  v.check((password) => /\S/.test(password), rule('characters', 'must not be only white space')),
+  text(MIN_CHARACTERS, 128, readPassword),
+  v.check(isLine, rule('characters', 'must hold no control characters')),
+  v.check(isAnyVisible, rule('characters', 'must not be only white space or invisible characters')),
   v.metadata({ format: 'password' }),
   v.examples(['correct horse battery']),
 );
 
-/** No password of the list is longer. */
-const MAX_COMMON_LENGTH = 20;
-
-/** Large, so loaded on first use. */
-const commonPasswords = once(async (): Promise<readonly string[]> => {
-  return (await import('@zxcvbn-ts/language-common/src/passwords.json', { with: { type: 'json' } })).default;
+/** The 50,000 most frequent passwords of at least 8 characters, which Mozilla accounts refuse. Loaded on first use. */
+const commonPasswords = once(async () => {
+  const { default: encoded } = await import('fxa-common-password-list/src/encoded-passwords.js');
+  const initials = new Map<string, ReadonlySet<string>>();
+  return {
+    has(password: string): boolean {
+      const initial = password.charAt(0);
+      const found = initials.get(initial) ?? decodeInitial(encoded, initial);
+      initials.set(initial, found);
+      return found.has(password);
+    },
+  };
 });
 
-/** Whether many people use this password, in any case of its letters. */
-export async function isCommonPassword(password: string): Promise<boolean> {
-  if (password.length > MAX_COMMON_LENGTH) return false;
-  return (await commonPasswords()).includes(password.toLowerCase());
+/**
+ * The passwords of the sorted list that begin with this character. Each line has the number of characters that it
+ * shares with the line before, in base 36, and the rest. To decode all of the list takes twenty times as long.
+ */
+function decodeInitial(encoded: string, initial: string): ReadonlySet<string> {
+  const start = `\n${encoded}`.indexOf(`\n0${initial}`);
+  if (start === -1) return new Set();
+  const end = encoded.indexOf('\n0', start);
+  let password = '';
+  const passwords = encoded.slice(start, end === -1 ? undefined : end).split('\n');
+  return new Set(
+    passwords.map((line) => {
+      password = password.slice(0, Number.parseInt(line.charAt(0), 36)) + line.slice(1);
+      return password;
+    }),
+  );
+}
+
+/** Characters that are next to each other on keyboards. Those of an alphabet follow each other in Unicode. */
+const ROWS = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm', 'qwertzuiop', 'azertyuiop', 'йцукенгшщзхъ'];
+
+/**
+ * Whether attackers try this password first, in any case: one of the list, also with symbols at its ends; one block
+ * repeated to the end; a plain sequence; or the person's own email or name.
+ * @param own the email and the name
+ */
+export async function isCommonPassword(password: string, own: readonly string[]): Promise<boolean> {
+  const compared = comparableText(password);
+  if (isRepeated(compared) || isSequence(compared) || own.some((text) => isSameText(text, password))) return true;
+  const common = await commonPasswords();
+  return common.has(compared) || common.has(compared.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''));
+}
+
+function isSameText(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((text) => comparableText(text).replaceAll(/\s/g, ''));
+  return first === second;
+}
+
+/** Whether it is a block and its repetitions; the last one may be cut. */
+function isRepeated(password: string): boolean {
+  for (let block = 1; block <= password.length / 2; block += 1) {
+    if (password.startsWith(password.slice(block))) return true;
+  }
+  return false;
+}
+
+/** Whether each character follows the one before, up or down an alphabet or a row of keys. */
+function isSequence(password: string): boolean {
+  const characters = [...password];
+  const backwards = characters.toReversed().join('');
+  if (ROWS.some((row) => row.includes(password) || row.includes(backwards))) return true;
+  const steps = characters
+    .slice(1)
+    .map((one, index) => (one.codePointAt(0) ?? 0) - (characters[index]?.codePointAt(0) ?? 0));
+  return [1, -1].some((step) => steps.every((one) => one === step || one === -9 * step));
 }
 
 /**

@@ -1,25 +1,34 @@
 import type { NumberType } from 'libphonenumber-js/max';
 import * as v from 'valibot';
 import { once } from '../once.ts';
-import type { PhoneChannel } from './otp-types.ts';
-import { closedObject, described, rule, text } from './primitives.ts';
+import { type Channel, isPhoneChannel, type PhoneChannel } from './otp-types.ts';
+import { closedObject, described, readString, rule, text } from './primitives.ts';
+import { readNumber } from './typed-text.ts';
 
 /** A phone number with its plus and no spaces, as +447400123456. */
 export type E164 = `+${string}`;
 
+const MAX_DIAL_CODE = 8;
 /** A dial code, with or without `+`, also one with an area, as +1-684. */
 const DIAL_CODE = /^\+?[1-9][0-9 -]{0,6}$/;
-/** Digits (European and Arabic ones), a plus, and common separators. No letters: no words or extensions. */
-const NUMBER = /^\s*\+?[\d\uff10-\uff19\u0660-\u0669\u06f0-\u06f9\s()./\u2010-\u2015-]+$/;
+const MAX_NUMBER = 40;
+/** Digits, a plus and common separators, as `readNumber` leaves them. No letters: no words or extensions. */
+const NUMBER = /^\+?[0-9 ()./-]+$/;
 
-/** A dial code and a number. `parsePhone` says whether the number is valid. */
+const NO_DIAL_CODE = rule('format', 'must be a dial code such as 44 or +44');
+
+/** A dial code and a number. `readPhone` says whether they make a number. */
 export const PhoneSchema = closedObject({
   country_code: described(
-    v.pipe(v.string(), v.regex(DIAL_CODE, rule('format', 'must be a dial code such as 44 or +44'))),
+    v.pipe(readString(4 * MAX_DIAL_CODE, NO_DIAL_CODE, readNumber), v.regex(DIAL_CODE, NO_DIAL_CODE)),
     'The dial code, with or without `+`.',
     '44',
   ),
-  number: described(text(1, 40), 'The number; a national trunk zero, spaces and dashes are fine.', '07400 123456'),
+  number: described(
+    text(1, MAX_NUMBER, readNumber),
+    'The number, as people write it: with a national trunk zero, spaces, dashes, or its dial code.',
+    '07400 123456',
+  ),
 });
 
 /** A number by the numbering plans of the world. */
@@ -29,36 +38,84 @@ export interface ParsedPhone {
   country: string | undefined;
   /** Such as `MOBILE` or `PREMIUM_RATE`; undefined if the plan does not say. */
   type: NumberType;
+  /** False: the number has a possible length, and no numbering plan knows it. */
+  valid: boolean;
 }
 
 /** Large, so loaded on first use. */
 const numberingPlans = once(() => import('./phone-numbers.ts'));
 
 /**
- * Parses a dial code and a number; undefined if they are not a valid number. A national trunk zero is accepted, and a
- * number that repeats its dial code after a plus.
+ * Reads a dial code and a number, which may repeat the dial code. The first valid reading counts, or the first of a
+ * possible length. In place of a fixed line a mobile number counts, if the number can be read as one.
+ * @param channel of the message that the number gets; undefined: none
+ * @returns undefined if no reading has a possible length
  */
-export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
-  const dialCode = countryCode.replace(/[^0-9]/g, '');
-  if (!DIAL_CODE.test(countryCode) || number.length > 40 || !NUMBER.test(number)) return undefined;
+export async function readPhone(
+  countryCode: string,
+  number: string,
+  channel?: PhoneChannel,
+): Promise<ParsedPhone | undefined> {
+  const [code, typed] = [readNumber(countryCode), readNumber(number)];
+  if (!DIAL_CODE.test(code) || typed.length > MAX_NUMBER || !NUMBER.test(typed)) return undefined;
   const { parsePhoneNumberFromString } = await numberingPlans();
-  const international = number.trim().startsWith('+') ? number : `+${dialCode}${number}`;
-  const parsed = parsePhoneNumberFromString(international, { extract: false });
-  if (parsed?.isValid() !== true || parsed.ext !== undefined) return undefined;
-  if (!parsed.number.startsWith(`+${dialCode}`)) return undefined;
-  return { e164: `+${parsed.number.slice(1)}`, country: parsed.country, type: parsed.getType() };
+  const dialCode = code.replaceAll(/[^0-9]/g, '');
+  const readings = readingsOf(dialCode, typed, channel).flatMap((reading): ParsedPhone[] => {
+    const parsed = parsePhoneNumberFromString(reading, { extract: false });
+    if (parsed?.isPossible() !== true || parsed.ext !== undefined) return [];
+    if (!parsed.number.startsWith(`+${dialCode}`)) return [];
+    const { country } = parsed;
+    return [{ e164: `+${parsed.number.slice(1)}`, country, type: parsed.getType(), valid: parsed.isValid() }];
+  });
+  const valid = readings.filter((reading) => reading.valid);
+  const [likeliest = readings[0]] = valid;
+  // A number of a costly kind is never read as another one.
+  if (likeliest?.type !== 'FIXED_LINE') return likeliest;
+  return valid.find((reading) => isPersonal(reading, channel ?? 'sms')) ?? likeliest;
+}
+
+/** The international numbers that people may mean, the likeliest first. */
+function readingsOf(dialCode: string, typed: string, channel: PhoneChannel | undefined): string[] {
+  const digits = typed.replaceAll(/[^0-9]/g, '');
+  if (typed.startsWith('+')) return withLocalReadings(dialCode, digits.slice(dialCode.length), `+${digits}`, channel);
+  // Separators tell a trunk zero in brackets.
+  const national = withLocalReadings(dialCode, digits, `+${dialCode}${typed}`, channel);
+  const [, repeated] = new RegExp(`^(?:00)?${dialCode}(\\d+)$`).exec(digits) ?? [];
+  if (repeated === undefined) return national;
+  const international = withLocalReadings(dialCode, repeated, `+${dialCode}${repeated}`, channel);
+  return digits.startsWith('00') ? [...international, ...national] : [...national, ...international];
+}
+
+/** With the former prefixes of mobile numbers: Mexico dropped a `1`, and Argentina's have a `9` from abroad. */
+function withLocalReadings(
+  dialCode: string,
+  digits: string,
+  international: string,
+  channel: PhoneChannel | undefined,
+): string[] {
+  if (dialCode === '52') return [international, `+52${digits.replace(/^1/, '')}`];
+  return dialCode === '54' && channel !== undefined
+    ? [international, `+549${digits.replace(/^0/, '')}`]
+    : [international];
 }
 
 type Phone = { country_code?: string; number?: string };
 
-/** Each phone is parsed once: this is the slowest rule. */
-const phonesSeen = new WeakMap<Phone, ReturnType<typeof parsePhone>>();
+/** Each phone is read once: this is the slowest rule. */
+const phonesSeen = new WeakMap<Phone, ReturnType<typeof readPhone>>();
 
-/** Parses a phone of a request; several rules may ask for it. */
-export function parsedPhone(phone: Phone): ReturnType<typeof parsePhone> {
-  const found = phonesSeen.get(phone) ?? parsePhone(phone.country_code ?? '', phone.number ?? '');
+/** Reads a phone of a request; several rules may ask for it. @param channel as the request names it */
+export function readRequestPhone(phone: Phone, channel: Channel): ReturnType<typeof readPhone> {
+  const receiving = isPhoneChannel(channel) ? channel : undefined;
+  const found = phonesSeen.get(phone) ?? readPhone(phone.country_code ?? '', phone.number ?? '', receiving);
   phonesSeen.set(phone, found);
   return found;
+}
+
+/** Parses a dial code and a number; undefined if they are not a valid number. */
+export async function parsePhone(countryCode: string, number: string): Promise<ParsedPhone | undefined> {
+  const parsed = await readPhone(countryCode, number);
+  return parsed?.valid === true ? parsed : undefined;
 }
 
 const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBILE']);
@@ -67,7 +124,7 @@ const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBIL
  * Whether a message may go to this number: a mobile number, for a call also a fixed line. All other kinds cost many
  * times as much, and toll fraud uses them.
  */
-export function isPersonal({ country, type }: ParsedPhone, channel: PhoneChannel): boolean {
+export function isPersonal({ country, type }: Pick<ParsedPhone, 'country' | 'type'>, channel: PhoneChannel): boolean {
   // The plans of international networks, such as satellites, call their numbers mobile too.
   if (country === undefined) return false;
   return CARRIED.has(type) || (channel === 'call' && type === 'FIXED_LINE');

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isLabel, isLine, isText, isVisible, readName } from './typed-text.ts';
 
 /** The names of the rules in an answer, with their meanings. Integrators switch on them: none is ever renamed. */
 export const RULES = {
@@ -13,9 +14,9 @@ export const RULES = {
   maximum: 'too large',
   integer: 'not a whole number',
   password_mismatch: '`repeat_password` differs from `password`',
-  common: 'a password that many people use',
+  common: 'a password that is guessed first',
   complexity: 'a password without the kinds of characters that its platform version asks for',
-  phone: 'not a valid number in the country of its dial code',
+  phone: 'not a number of its dial code: one that gets a message must be valid, another one of a possible length',
   number_type: 'a number of a kind that gets no messages, such as a premium-rate one',
   country_not_served: 'a number of a country that this deployment does not serve',
   date: 'not a date of the calendar',
@@ -139,14 +140,16 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * The value of a field of an HTML form, which sends `""` for an empty input: undefined for `""`, and for an object of
- * them.
- */
+/** Whether a field was left empty: HTML forms send `""`, typed clients send `null`. */
+export function isBlank(value: unknown): boolean {
+  return value === '' || value === null || value === undefined;
+}
+
+/** An object without the members that were left empty; undefined if none is left, and for other blank values. */
 export function dropEmpty(value: unknown): unknown {
-  if (value === '') return undefined;
+  if (isBlank(value)) return undefined;
   if (!isObject(value)) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== '');
+  const members = Object.entries(value).filter(([, member]) => !isBlank(member));
   return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
@@ -239,19 +242,24 @@ export function boundedList<const S extends v.GenericSchema>(item: S, max: numbe
   return v.pipe(limitSize(v.array(item), isTooLong, message), v.metadata({ maxItems: max }));
 }
 
-/** A string of at most `max` UTF-16 units. A longer one is refused before any other rule is applied to it. */
-function shortString(max: number, message: string) {
-  return limitSize(v.string(), (value) => typeof value === 'string' && value.length > max, message);
+/**
+ * A string of at most `max` UTF-16 units, which is read before its rules are checked. A longer one is refused unread.
+ */
+export function readString(max: number, message: string, read: (value: string) => string) {
+  const isShort = ({ length }: string) => length <= max;
+  return v.pipe(v.string(), v.check(isShort, message), v.transform(read));
 }
 
-/** A string of `min` to `max` characters (code points), without halves of surrogate pairs, which UTF-8 cannot encode. */
-export function text(min: number, max: number) {
+const asTyped = (value: string) => value;
+
+/** A string of `min` to `max` characters (code points), in the form that `read` makes of it. */
+export function text(min: number, max: number, read = asTyped) {
   const length = rule('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
-    // A code point has one unit or two.
-    shortString(2 * max, length),
+    // A code point has one unit or two. Reading composes up to two code points of two units each.
+    readString((read === asTyped ? 2 : 4) * max, length, read),
     v.check((value) => hasCodePoints(value, min, max), length),
-    v.check((value) => value.isWellFormed(), rule('characters', 'must be well-formed Unicode')),
+    v.check(isText, rule('characters', 'must be well-formed Unicode without control characters')),
     v.metadata({ ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
   );
 }
@@ -267,24 +275,22 @@ function describeLength(min: number, max: number): string {
   return min === 0 ? `at most ${max} characters` : `${min} to ${max} characters`;
 }
 
-/** A text on one line, without control characters. */
+/** A text on one line. */
 export function line(min: number, max: number) {
-  return v.pipe(
-    text(min, max),
-    v.regex(/^[^\x00-\x1f\x7f-\x9f]*$/, rule('characters', 'must hold no control characters')),
-  );
+  return v.pipe(text(min, max), v.check(isLine, rule('characters', 'must be one line')));
 }
 
-/**
- * Control and formatting characters, line separators and invisible ones. Variants of Chinese characters need selectors.
- */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\p{VS})\p{DI}/u;
+/** The id or name of a document or person: a line without what changes the direction of writing, `/` and `\\`. */
+export function label(min: number, max: number) {
+  const message = rule('characters', 'must be one line without direction marks, slashes and backslashes');
+  return v.pipe(text(min, max), v.check(isLabel, message));
+}
 
 /** A person's name. A reader sees everything that it holds. */
 export function personName(max: number) {
   return v.pipe(
-    text(1, max),
-    v.check((name) => !INVISIBLE.test(name), rule('characters', 'must hold no control or invisible characters')),
+    text(1, max, readName),
+    v.check(isVisible, rule('characters', 'must hold no control or invisible characters')),
     v.check((name) => /[\p{L}\p{N}]/u.test(name), rule('characters', 'must hold a letter or a digit')),
   );
 }
@@ -323,41 +329,28 @@ export function cutText(text: string, units: number): string {
 }
 
 const MAX_LANGUAGE = 64;
-/**
- * Language, script, region, variants, extensions, private use. `Intl` refuses some of them, such as a repeated variant.
- */
+/** Language, extended language, script, region, variants, extensions, private use; or private use alone (RFC 5646). */
 const LANGUAGE_TAG =
-  /^(?:[A-Za-z]{2,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?$/;
+  /^(?:(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$/;
 const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
 /**
- * A language tag that is well-formed by BCP 47, as `Intl` understands it. `pt_BR`, as some systems write it, is read as
- * `pt-BR`.
+ * A language tag that is well-formed by BCP 47. `pt_BR` and `pt_BR.UTF-8`, as systems write it, are read as `pt-BR`.
  */
 export const LanguageSchema = v.pipe(
-  hyphenated(shortString(MAX_LANGUAGE, NO_LANGUAGE)),
+  readString(MAX_LANGUAGE, NO_LANGUAGE, (typed) => typed.replace(/(?:\.[\w-]+)?(?:@\w+)?$/, '').replaceAll('_', '-')),
   v.regex(LANGUAGE_TAG, NO_LANGUAGE),
-  v.check(isLanguageTag, NO_LANGUAGE),
+  v.check((tag) => !isRepetitive(tag), NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );
 
-function hyphenated<const S extends v.GenericSchema>(schema: S): S {
-  return v._standardSchema<S>({
-    ...schema,
-    '~run'(dataset, config) {
-      const result = schema['~run'](dataset, config);
-      if (!result.typed || typeof result.value !== 'string') return result;
-      return { ...result, value: result.value.replaceAll('_', '-') };
-    },
-  });
-}
-
-function isLanguageTag(tag: string): boolean {
-  // Only variants and extensions can be repeated.
-  if (tag.length <= 5) return true;
+/** Whether a tag repeats a variant or an extension. Only `Intl` knows; it knows no private tags. */
+function isRepetitive(tag: string): boolean {
+  const [, language = '', rest = ''] = /^([a-z]+)(?:-[a-z]{3})*((?:-.*)?)$/i.exec(tag) ?? [];
+  if (tag.length <= 5 || language.toLowerCase() === 'x') return false;
   try {
-    return Intl.getCanonicalLocales(tag).length === 1;
+    return Intl.getCanonicalLocales(language + rest).length !== 1;
   } catch {
-    return false;
+    return true;
   }
 }

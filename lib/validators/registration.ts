@@ -4,6 +4,7 @@ import {
   checkCustomField,
   decodeDocuments,
   documentViolations,
+  IMPOSSIBLE_PHONE,
   INVALID_PHONE,
 } from './custom-fields.ts';
 import { ALL_COUNTRIES } from './deployment.ts';
@@ -11,14 +12,15 @@ import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type Form, type FormField } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
-import { isCommonPassword, MIN_PASSWORD_CHARACTERS, RegistrationPasswordSchema } from './passwords.ts';
-import { isPersonal, type ParsedPhone, PhoneSchema, parsedPhone } from './phone.ts';
+import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
+import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
 import {
   type BodyViolation,
   closedObject,
   described,
   dropEmpty,
   IdSchema,
+  isBlank,
   isObject,
   issuePath,
   jsonPointer,
@@ -28,6 +30,7 @@ import {
   personName,
   rule,
 } from './primitives.ts';
+import { readPassword } from './typed-text.ts';
 
 /** The length of a person's name, in code points. */
 const MAX_NAME_CHARACTERS = 128;
@@ -70,10 +73,10 @@ export const RegistrationBodySchema = described(
     form_id: described(IdSchema, 'Id of the registration form.', 'FORM0002'),
     referrer_id: v.exactOptional(described(IdSchema, 'Referral code of the referrer.', 'REFANN01')),
     language: v.exactOptional(
-      described(LanguageSchema, 'Language of the message, a BCP 47 tag; `pt_BR` is read as `pt-BR`.', 'pt-BR'),
+      described(LanguageSchema, 'Language of the message, a BCP 47 tag; `pt_BR.UTF-8` is read as `pt-BR`.', 'pt-BR'),
     ),
   } satisfies Record<(typeof FIXED_FIELDS)[number], v.GenericSchema>),
-  'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, or an object of empty strings) counts as absent.',
+  'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, `null`, or an object of these) counts as absent.',
 );
 
 /** The channel and address of the message, and the key under which both are looked up and counted. */
@@ -82,7 +85,7 @@ export type Recipient =
       channel: 'email';
       /** The address in its look-up form. */
       key: string;
-      /** The address as typed. */
+      /** The address, its domain in Unicode. */
       to: string;
     }
   | {
@@ -108,10 +111,10 @@ export function registrationRequestSchema(served: ServedCountries) {
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
       const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
-      const parsed = phone && (await parsedPhone(phone));
+      const parsed = phone && (await readRequestPhone(phone, otp_type));
       const key = emailKey(email);
       return {
-        /** As typed. */
+        /** Its domain in Unicode. */
         email,
         /** In its look-up form. */
         emailKey: key,
@@ -119,6 +122,8 @@ export function registrationRequestSchema(served: ServedCountries) {
         name,
         /** Undefined unless both parts of a phone were given. */
         phoneE164: parsed?.e164,
+        /** Whether a numbering plan knows the phone. One that gets no message must only have a possible length. */
+        phoneValid: parsed?.valid,
         recipient: otp_type === 'email' ? { channel: otp_type, key, to: email } : phoneRecipient(otp_type, parsed),
         password,
         form_id,
@@ -132,13 +137,17 @@ export function registrationRequestSchema(served: ServedCountries) {
 }
 export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
 
-/** The body without the fixed fields that were left empty in an HTML form. */
+/** Fields that may be absent. In a required one `null` has a wrong type, and `""` is the empty input of a page. */
+const OPTIONAL_FIELDS: readonly string[] = ['phone', 'otp_type', 'referrer_id', 'language'];
+
+/** The body without the fixed fields that were left empty. */
 function dropBlanks(body: unknown): unknown {
   if (!isObject(body)) return body;
   const filled = { ...body };
   if (isObject(body.phone)) filled.phone = dropEmpty(body.phone);
   for (const name of FIXED_FIELDS) {
-    if (filled[name] === '' || filled[name] === undefined) delete filled[name];
+    const value = filled[name];
+    if (value === '' || value === undefined || (isBlank(value) && OPTIONAL_FIELDS.includes(name))) delete filled[name];
   }
   return filled;
 }
@@ -153,7 +162,10 @@ type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema
 /** Rules between fields are checked also when others are broken, so that all errors are listed at once. */
 function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   const { otp_type, phone = {}, password, repeat_password } = objectMembers(dataset.value);
-  if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
+  const [first, second] = [password, repeat_password].map((typed) =>
+    typeof typed === 'string' ? readPassword(typed) : undefined,
+  );
+  if (first !== undefined && second !== undefined && first !== second) {
     addIssue({ message: rule('password_mismatch', 'must equal password'), path: issuePath('repeat_password') });
   }
   if (isPhoneChannel(otp_type) && isObject(phone)) {
@@ -166,25 +178,28 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
 }
 
 async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
-  const { password } = objectMembers(dataset.value);
-  if (typeof password !== 'string' || password.length < MIN_PASSWORD_CHARACTERS) return;
-  if (!(await isCommonPassword(password))) return;
-  addIssue({ message: rule('common', 'must not be a password that many people use'), path: issuePath('password') });
+  const { password, email, name } = objectMembers(dataset.value);
+  if (!v.is(RegistrationPasswordSchema, password)) return;
+  const own = [email, name].filter((text) => typeof text === 'string');
+  if (!(await isCommonPassword(readPassword(password), own))) return;
+  addIssue({ message: rule('common', 'must not be a password that is guessed first'), path: issuePath('password') });
 }
 
 /**
- * A phone with two well-formed parts must be a valid number, for every channel. A phone that gets the message must be
- * of a kind and of a country that get messages.
+ * A phone with two well-formed parts must be a possible number. One that gets the message must be valid, and of a kind
+ * and of a country that get messages.
  */
 async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCountries): Promise<void> {
   const { phone, otp_type } = objectMembers(dataset.value);
   if (phone === undefined || !v.is(PhoneSchema, phone)) return;
-  const parsed = await parsedPhone(phone);
-  if (parsed === undefined) {
-    addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
+  const gets = isPhoneChannel(otp_type);
+  const parsed = await readRequestPhone(phone, gets ? otp_type : 'email');
+  if (parsed === undefined || (gets && !parsed.valid)) {
+    const broken = gets ? INVALID_PHONE : IMPOSSIBLE_PHONE;
+    addIssue({ message: rule(broken.rule, broken.detail), path: issuePath('phone', 'number') });
     return;
   }
-  if (!isPhoneChannel(otp_type)) return;
+  if (!gets) return;
   const { country } = parsed;
   if (!isPersonal(parsed, otp_type)) {
     const kinds = otp_type === 'call' ? 'a mobile or a fixed-line' : 'a mobile';

@@ -1,7 +1,16 @@
 import { CUSTOM_FIELD_TYPES, exampleValue } from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { CONSENT_FORM, DEMANDING_FORM, FORM, keyOf, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
-import { choicesOf, HALF, longAddress, longInternationalAddress, PHONE, spacedNumber } from './samples.ts';
+import {
+  choicesOf,
+  HALF,
+  longAddress,
+  longInternationalAddress,
+  PHONE,
+  spacedNumber,
+  unrepeated,
+  withCharacter,
+} from './samples.ts';
 import { ABSENT, each, type Field, type FieldCase, limit, listed, named, PHONE_CHANNELS, readAs } from './table.ts';
 
 const operation = 'registration' as const;
@@ -29,7 +38,16 @@ const PHONE_FIELDS: Field[] = [
     type: 'object',
     required: false,
     values: {
-      object: { good: [{}, PHONE, readAs({ country_code: '', number: '' }, ABSENT)] },
+      object: {
+        good: [
+          {},
+          PHONE,
+          ...['', null].flatMap((blank) => [
+            readAs({ country_code: blank, number: blank }, ABSENT),
+            readAs({ country_code: '44', number: blank }, ABSENT),
+          ]),
+        ],
+      },
       'decided: no other members': {
         bad: [
           [{ ...PHONE, extension: '1' }, 'unknown_field@/extension'],
@@ -46,12 +64,12 @@ const PHONE_FIELDS: Field[] = [
     required: false,
     values: {
       'decided: a dial code, with or without +': {
-        good: ['44', '+44'],
-        bad: each('format', 'GB', '0044', '++44', '44x', '+', ' 44', '12345678901'),
+        good: ['44', '+44', readAs(' 44 ', ABSENT), readAs('４４', ABSENT), readAs('\u200e+44', ABSENT)],
+        bad: each('format', 'GB', '0044', '++44', '44x', '+', '12345678901'),
       },
       'decided: at most 7 characters after the +': {
-        good: ['44     ', '+44 - - '],
-        bad: each('format', '44      ', '+44 - - -'),
+        good: ['44-----', '+44 - --'],
+        bad: each('format', '44------', '+44 - - -'),
       },
     },
   },
@@ -62,8 +80,8 @@ const PHONE_FIELDS: Field[] = [
     type: 'string',
     required: false,
     values: {
-      'decided: a valid number of the dial code': {
-        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456'],
+      'decided: a number of a possible length for the dial code': {
+        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456', '0044 7400 123456', '447400123456'],
         bad: [
           ...each('phone', '1', '74001', '74001234567890', 'call me', '7400123456 ext. 7', '+33612345678'),
           ...each('phone', '0'.repeat(40)),
@@ -116,21 +134,29 @@ export const FIXED_FIELDS: Field[] = [
       'email format': {
         good: [
           'ann.lee@example.com',
-          'ANN.B@Example.COM',
+          readAs('ANN.B@Example.COM', 'ANN.B@example.com'),
+          ...[' ann@example.com', 'ann@example.com\t', 'ann@example.com\r\n', '\u00a0ann@example.com\u3000'].map(
+            (typed) => readAs(typed, 'ann@example.com'),
+          ),
+          readAs(withCharacter(0x200b, 'ann@example.net'), 'ann@example.net'),
+          readAs('ann@ｅｘａｍｐｌｅ．ｎｅｔ', 'ann@example.net'),
+          readAs('ann@exa\u00admple.net', 'ann@example.net'),
+          readAs('ann@Bu\u0308cher.example', 'ann@bücher.example'),
+          'ann@faß.example',
           "o'hara+tag@example.co.uk",
           "o'hara_-#$&*/?=^`{|}~@example.com",
           '1@2.example',
           '1@1.com',
           'a@b.co',
           'ann@a-b.c1.example',
-          'ann@xn--mnchen-3ya.de',
+          readAs('ann@xn--mnchen-3ya.de', 'ann@münchen.de'),
           'ann@bücher.example',
           'ann@例え.jp',
           `ann@${'x'.repeat(63)}.com`,
         ],
         bad: [
           ...each('format', 'ann', '@example.com', 'ann@', 'ann@example', 'ann@@example.com', 'a b@example.com'),
-          ...each('format', 'ann@exam ple.com', ' ann@example.com', 'ann@example.com ', 'ann@example.com\n'),
+          ...each('format', 'ann@exam ple.com', 'ann @example.com', 'ann\n@example.com', ' ', '\u200b'),
           ...each('format', 'jörg@example.com', '"ann"@example.com', 'ann..lee@example.com', '.ann@example.com'),
           ...each('format', 'ann.@example.com', 'ann@-example.com', 'ann@example..com', 'ann@example.com.'),
           ...each('format', 'ann@localhost', 'ann@.example.com', 'ann@example-.com', 'ann@exa_mple.com'),
@@ -186,13 +212,26 @@ export const FIXED_FIELDS: Field[] = [
         bad: each('characters', 'Ann\nLee', 'Ann\r', 'Ann\u0000', 'Ann\u0085Lee', 'A\u007f', HALF),
       },
       'decided: no invisible characters, and none that change the direction': {
-        good: ['Zoë 😀', named('a variant of a Chinese character', '辻\u{e0100}')],
+        good: [
+          'Zoë 😀',
+          named('a variant of a Chinese character', '辻\u{e0100}'),
+          named('a Persian name with U+200C', 'علی\u200cرضا'),
+          named('a Sinhala name with U+200D', 'ශ්\u200dරී'),
+          named('a Hindi name with U+200D', 'क्\u200dष'),
+          readAs('\u200fדוד כהן', 'דוד כהן'),
+          readAs('Ann Lee\u200e', 'Ann Lee'),
+          readAs('Zoe\u0308', 'Zoë'),
+        ],
         bad: each(
           'characters',
           ...[
             0x200b, 0x200d, 0x200e, 0x202e, 0x2066, 0x2028, 0x2029, 0x2060, 0xfeff, 0xad, 0x61c, 0x180e, 0x3164,
             0xe0041,
           ].map((code) => named(`a name with U+${code.toString(16)}`, `Ann${String.fromCodePoint(code)}Lee`)),
+          named('a direction mark inside a Hebrew name', 'דוד\u200fכהן'),
+          named('a change of direction at the end', 'Ann Lee\u202e'),
+          named('a joiner in front', '\u200cعلی'),
+          named('a joiner after a Latin letter with a mark', 'q\u0301\u200dx'),
         ),
       },
       'decided: a letter or a digit': {
@@ -205,7 +244,7 @@ export const FIXED_FIELDS: Field[] = [
   field('otp_type', {
     type: 'string',
     values: {
-      'default email': { good: [ABSENT, readAs('', ABSENT)] },
+      'default email': { good: [ABSENT, readAs('', ABSENT), readAs(null, ABSENT)] },
       'one of email, sms, call, whatsapp': { bad: each('one_of', 'fax', 'EMAIL', 'sms ', 'email,sms') },
     },
   }),
@@ -218,19 +257,69 @@ export const FIXED_FIELDS: Field[] = [
         good: [
           'aaaaaaab',
           'пароль длинный',
-          'a\tb\nc\u0000defg',
-          named('128 characters', 'x'.repeat(128)),
-          '😀😀😀😀😀😀😀😀',
+          named('128 characters', unrepeated(128)),
+          readAs(unrepeated(128, 0xac00).normalize('NFD'), ABSENT, '128 characters of two or three code points each'),
+          '😀😁😂😃😅😆😇😈',
         ],
         bad: [
-          ...each('length', 'aaaaaaa', '😀😀😀😀😀😀😀', named('129 characters', 'x'.repeat(129))),
-          [`long enough, ${HALF}`, 'characters'],
+          ...each('length', 'aaaaaaa', '😀😁😂😃😅😆😇', named('129 characters', unrepeated(129))),
+          [named('7 characters of two code points each', 'ábéíóúà'.normalize('NFD')), 'length'],
         ],
       },
-      'decided: not only white space': { bad: each('characters', '        ', '\u3000\t\n      ') },
+      'decided: no control characters': {
+        bad: each('characters', `long enough, ${HALF}`, 'a\tbcdefgh', 'abcdefgx\n', 'abcdefg\u0000x', 'abcdefg\u0085x'),
+      },
+      'decided: not only white space and invisible characters': {
+        bad: each(
+          'characters',
+          '        ',
+          '\u3000       ',
+          ...[0x200b, 0x3164, 0x2800, 0xad, 0xfe0f].map((code) =>
+            named(`eight times U+${code.toString(16)}`, String.fromCodePoint(code).repeat(8)),
+          ),
+        ),
+      },
       'decided: not a common password': {
-        good: ['correct horse', 'password but long'],
-        bad: each('common', 'password', 'Password1', '12345678', 'QWERTYUIOP', 'iloveyou', 'trustno1'),
+        good: ['correct horse', 'password but long', 'Ann Lee and Bo'],
+        bad: [
+          ...each('common', 'password', 'Password1', '12345678', 'QWERTYUIOP', 'iloveyou', 'trustno1', 'p@ssw0rd'),
+          ...each('common', 'password1!', '!!Passw0rd!!', 'ｐａｓｓｗｏｒｄ'),
+        ],
+      },
+      'decided: not one block repeated to the end': {
+        good: ['abcabcabd', 'xyxyxyxyz'],
+        bad: each(
+          'common',
+          '00000000',
+          '123123123',
+          '12312312',
+          'xqxqxqxq',
+          '😀😀😀😀😀😀😀😀',
+          named('128 times x', 'x'.repeat(128)),
+        ),
+      },
+      'decided: not a plain sequence': {
+        good: ['abcdefgz', '12345679a'],
+        bad: each(
+          'common',
+          '87654321',
+          'abcdefgh',
+          'HGFEDCBA',
+          '34567890',
+          '89012345',
+          'mnopqrst',
+          'qwertyui',
+          'абвгдежз',
+        ),
+      },
+    },
+  }),
+  field('password', {
+    carried: (value) => ({ ...passwords(value), email: 'ann.lee@example.com', name: 'Ann Marie Lee' }),
+    values: {
+      'decided: not the own email or name': {
+        good: ['ann.lee@example.org', 'Ann Marie Lee of Leeds'],
+        bad: each('common', 'ann.lee@example.com', 'Ann.Lee@EXAMPLE.com', 'Ann Marie Lee', 'annmarielee'),
       },
     },
   }),
@@ -285,10 +374,14 @@ export const FIXED_FIELDS: Field[] = [
           'de-DE-u-co-phonebk',
           readAs('pt_BR', 'pt-BR'),
           readAs('zh_Hant_TW', 'zh-Hant-TW'),
+          readAs('zh_CN.UTF-8', 'zh-CN'),
+          readAs('de_DE@euro', 'de-DE'),
+          'x-priv',
+          'zh-cmn-Hans-CN',
         ],
         bad: [
           ...each('language', 'e', '12', 'en\n', 'en--US', 'en__US', 'english language', 'en-', '-en', 'en-GB-', 'ё'),
-          ...each('language', 'en,de'),
+          ...each('language', 'en,de', 'x', 'x-', 'en.', 'de-1996-1996', 'en-x'),
         ],
       },
       'decided: at most 64 characters': limit(64, (size) => LONG_LANGUAGE.padEnd(size, 'x'), 'language'),
@@ -302,7 +395,7 @@ const EMPTY: Partial<Record<FormField['type'], readonly unknown[]>> = {
   multiselect: [[]],
   checkbox: [[]],
   document: [[]],
-  phone: [{}, { country_code: '', number: '' }],
+  phone: [{}, { country_code: '', number: '' }, { country_code: '44', number: null }],
   location: [{}, { country: '', state: '', city: '' }],
   participants: [[]],
   leads: [[]],
@@ -314,7 +407,7 @@ export const ROOT_FIELDS: Field[] = [
     required: false,
     values: {
       'keys of the registration form at the root': {
-        good: [readAs({}, ABSENT)],
+        good: [readAs({}, ABSENT), readAs({ k3y_text: null }, ABSENT)],
         bad: each('unknown_field', { k3y_text: 'x' }, 'x', []),
       },
     },
@@ -388,6 +481,25 @@ export const ROOT_FIELDS: Field[] = [
 const BRITISH = { country_code: '44', number: '7400123456' };
 const CANADIAN = { country_code: '1', number: '4165551234' };
 
+/** Numbers that get messages, with their dial codes, and in E.164. */
+const AS_PEOPLE_WRITE = [
+  ['81', '０９０－１２３４－５６７８', '+819012345678'],
+  ['91', '९८७६५ ४३२१०', '+919876543210'],
+  ['971', '٠٥٠ ١٢٣ ٤٥٦٧', '+971501234567'],
+  ['44', '07400\u2212123\u2013456', '+447400123456'],
+  ['44', "07400'123'456", '+447400123456'],
+  ['44', '07400’123’456', '+447400123456'],
+  ['44', '\u200e+44 7400 123456\u202c', '+447400123456'],
+  ['44', '[0]7400 123.456', '+447400123456'],
+  ['44', '0044 7400 123456', '+447400123456'],
+  ['44', '447400123456', '+447400123456'],
+  ['49', '4915123456789', '+4915123456789'],
+  ['52', '1 55 1234 5678', '+525512345678'],
+  ['52', '+52 1 55 1234 5678', '+525512345678'],
+  ['54', '11 2345 6789', '+5491123456789'],
+  ['54', '011 15 2345 6789', '+5491123456789'],
+] as const;
+
 /** Values of two fields that must agree. */
 export const AGREEING_FIELDS: FieldCase[] = [
   {
@@ -395,9 +507,34 @@ export const AGREEING_FIELDS: FieldCase[] = [
     rule: 'the password repeated',
     says: 'the same letters in other code points',
     operation,
-    body: { password: 'é'.repeat(8), repeat_password: 'e\u0301'.repeat(8) },
-    violations: listed('password_mismatch@#/repeat_password'),
+    body: { password: 'éàdçxûöz', repeat_password: 'éàdçxûöz'.normalize('NFD') },
+    violations: [],
   },
+  ...[...PHONE_CHANNELS].map((otp_type) => ({
+    row: '2.1 phone.number',
+    rule: 'decided: a valid number for a message',
+    says: `a number of a possible length that no plan knows with ${otp_type}`,
+    operation,
+    body: { otp_type, phone: { country_code: '1', number: '555 123 4567' } },
+    violations: listed('phone@#/phone/number'),
+  })),
+  {
+    row: '2.1 phone.number',
+    rule: 'decided: a number of a possible length for the dial code',
+    says: 'a number that no plan knows, and that gets no message',
+    operation,
+    body: { phone: { country_code: '1', number: '555 123 4567' } },
+    violations: [],
+  },
+  ...AS_PEOPLE_WRITE.map(([country_code, number, e164]) => ({
+    row: '2.1 phone.number',
+    rule: 'decided: read as people write it',
+    says: `the number ${JSON.stringify(number)} next to ${country_code}`,
+    operation,
+    body: { otp_type: 'sms', phone: { country_code, number } },
+    readAs: { e164 },
+    violations: [],
+  })),
   ...PHONE_CHANNELS.map((otp_type) => ({
     row: '2.1 phone.number',
     rule: 'decided: a mobile number, for a call also a fixed line',

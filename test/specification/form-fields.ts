@@ -1,6 +1,6 @@
 import { keyOf, MORE_KEYS, OPTIONS } from './records.ts';
 import { BLANK, custom, HALF, longAddress, nested, PHONE, spacedNumber, textFile } from './samples.ts';
-import { ABSENT, each, type Field, limit, named, readAs, spelled } from './table.ts';
+import { ABSENT, type Bad, each, type Field, limit, named, readAs, spelled } from './table.ts';
 
 const CHOICE = "decided: one of the form's options";
 const MAX_CHARACTERS = 'decided: at most 10,000 characters';
@@ -11,6 +11,18 @@ const everyPlace = (length: number) => {
 };
 /** People whose JSON has this many characters. */
 const peopleOf = (characters: number) => [{ more: 'x'.repeat(characters - JSON.stringify([{ more: '' }]).length) }];
+
+/** Texts that cannot name a document or a person. */
+const NO_LABELS = [
+  ['NUL', 'a\u0000b'],
+  ['an escape', 'a\u001b[31mb'],
+  ['a line end', 'a\nb'],
+  ['a line separator', 'a\u2028b'],
+  ['a change of direction', 'a\u202efdp.exe'],
+  ['a direction mark', 'a\u200fb'],
+  ['a path', '../../passport.pdf'],
+  ['a path of Windows', 'C:\\passport.pdf'],
+] as const;
 
 /** Lists of choices: of a form that names no options, and of one that does. */
 const CHOICES: Field['values'] = {
@@ -56,6 +68,15 @@ const PEOPLE: Field['values'] = {
       [[{ id: '1' }, { id: '2', name: null }], 'type@/1/name'],
     ],
   },
+  'decided: id and name on one line, without a path': {
+    bad: NO_LABELS.map(
+      ([words, text]): Bad => [
+        named(`${words} in an id and a name`, [{ id: '1' }, { id: text, name: text }]),
+        'characters@/1/id',
+        'characters@/1/name',
+      ],
+    ),
+  },
   'decided: id and name of at most 255 characters': limit(
     255,
     (size) => [{}, { id: 'x'.repeat(size), name: 'x'.repeat(size) }],
@@ -98,6 +119,12 @@ const DOCUMENT_FIELDS: Field[] = [
           [named('the id 1', [{ ...DOCUMENT, id: 1 }]), 'type@/0/id'],
         ],
       },
+      'decided: id and name on one line, without a path': {
+        bad: [...NO_LABELS].flatMap(([words, text]): Bad[] => [
+          [named(`${words} in an id`, [{ ...DOCUMENT, id: text }]), 'characters@/0/id'],
+          [named(`${words} in a name`, [{ ...DOCUMENT, name: text }]), 'characters@/0/name'],
+        ]),
+      },
       'decided: id of at most 255 characters': limit(
         255,
         (size) => [{ ...DOCUMENT, id: 'x'.repeat(size) }],
@@ -116,7 +143,7 @@ const DOCUMENT_FIELDS: Field[] = [
         ],
       },
       'name (string)': {
-        good: [named('a name such as ../../паспорт "1".pdf', [{ ...DOCUMENT, name: '../../паспорт "1".pdf' }])],
+        good: [named('a name such as паспорт "1".pdf', [{ ...DOCUMENT, name: 'паспорт "1".pdf' }])],
         bad: [
           [named('no name', [without('name')]), 'required@/0/name'],
           [named('the name null', [{ ...DOCUMENT, name: null }]), 'type@/0/name'],
@@ -193,7 +220,10 @@ export const FORM_FIELDS: Field[] = [
     custom(type, {
       type: 'string',
       values: {
-        string: { good: ['ünï😀', 'two\nlines \u0000'], bad: [[HALF, 'characters']] },
+        string: {
+          good: ['ünï😀', 'two\r\nlines\tand a tab', 'e\u0301 as typed'],
+          bad: each('characters', HALF, 'NUL \u0000', 'an escape \u001b[31m', 'a C1 control \u0085', 'delete \u007f'),
+        },
         [MAX_CHARACTERS]: limit(10_000, (size) => '𝒜'.repeat(size)),
       },
     }),
@@ -234,7 +264,7 @@ export const FORM_FIELDS: Field[] = [
   custom('dynamicSelect', {
     values: {
       'any value': {
-        good: ['x', 5, true, false, null, [], {}, ['a', 1], { id: 7, label: { en: 'Seven' } }],
+        good: ['x', 5, true, false, [], {}, [null], ['a', 1], { id: 7, label: { en: 'Seven' } }],
       },
       // With the quotes.
       'decided: at most 20,000 characters of JSON': limit(20_000, (size) => 'x'.repeat(size - 2)),
@@ -244,6 +274,8 @@ export const FORM_FIELDS: Field[] = [
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],
           [[HALF], 'characters'],
           [{ [HALF]: 1 }, 'characters'],
+          [{ deep: ['\u0000'] }, 'characters'],
+          [{ 'a\u001bb': 1 }, 'characters'],
         ],
       },
     },
@@ -260,7 +292,7 @@ export const FORM_FIELDS: Field[] = [
         bad: [
           ...each('date', '2023-02-29', '1900-02-29', '2024-04-31', '2024-13-01', '2024-00-10', '2024-01-00'),
           ...each('date', '2024-1-1', '29-02-2024', '20240229', '2024/02/29', '2024-02-29T00:00:00Z', ' 2024-02-29'),
-          ...each('date', '2024-02-29\n', '+12024-02-29', 'tomorrow'),
+          ...each('date', '2024-02-29\n', '+12024-02-29', 'tomorrow', '0000-01-01', '0000-12-31'),
         ],
       },
     },
@@ -268,7 +300,17 @@ export const FORM_FIELDS: Field[] = [
   custom('phone', {
     type: 'object',
     values: {
-      object: { good: [PHONE, { country_code: '+1', number: '(202) 555-0123' }] },
+      object: {
+        good: [
+          PHONE,
+          { country_code: '+1', number: '(202) 555-0123' },
+          named('a number that no plan knows', { country_code: '1', number: '555 123 4567' }),
+          readAs(
+            { country_code: '＋８１', number: '０９０－１２３４－５６７８' },
+            { country_code: '+81', number: '090-1234-5678' },
+          ),
+        ],
+      },
       'country_code (string)': {
         bad: [
           [{ number: '7400123456' }, 'required@/country_code'],
@@ -281,10 +323,17 @@ export const FORM_FIELDS: Field[] = [
           [{ country_code: '44' }, 'required@/number'],
           [{ ...PHONE, number: 7400123456 }, 'type@/number'],
           [{ ...PHONE, number: '12' }, 'phone@/number'],
-          [{ ...PHONE, number: '' }, 'required@/number'],
+          [{ ...PHONE, number: '', ext: '1' }, 'required@/country_code', 'required@/number', 'unknown_field@/ext'],
         ],
       },
-      [BLANK]: { good: [readAs({ country_code: '', number: '' }, ABSENT), readAs({}, ABSENT)] },
+      [BLANK]: {
+        good: [
+          { country_code: '', number: '' },
+          {},
+          { country_code: '44', number: '' },
+          { country_code: '44', number: null },
+        ].map((value) => readAs(value, ABSENT)),
+      },
       'decided: number of at most 40 characters': limit(
         40,
         (size) => ({ ...PHONE, number: spacedNumber(size) }),
@@ -297,7 +346,7 @@ export const FORM_FIELDS: Field[] = [
     type: 'string',
     values: {
       'decided: email format': {
-        good: ['second@example.com', 'zweite@bücher.example'],
+        good: ['second@example.com', 'zweite@bücher.example', readAs(' x@EXAMPLE.com\n', 'x@example.com')],
         bad: each('format', 'x', 'x@', 'x@y', 'a b@example.com'),
       },
       'decided: at most 254 characters': limit(254, longAddress),
@@ -330,8 +379,9 @@ export const FORM_FIELDS: Field[] = [
         good: [
           readAs({ ...PLACE, state: '' }, { ...PLACE, state: '' }),
           readAs({ country: 'Malta', city: 'Mdina' }, { country: 'Malta', state: '', city: 'Mdina' }),
+          readAs({ country: 'Malta', state: null, city: 'Mdina' }, { country: 'Malta', state: '', city: 'Mdina' }),
         ],
-        bad: [[{ ...PLACE, state: null }, 'type@/state']],
+        bad: [[{ ...PLACE, state: 1 }, 'type@/state']],
       },
       'city (string)': {
         bad: [

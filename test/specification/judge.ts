@@ -18,7 +18,13 @@ import { CLIENT, RECORDS } from './records.ts';
 import { ABSENT, type FieldCase, type RuleCase, type Version } from './table.ts';
 
 /** The request keeps every rule and is read as `kept`, or these violations are listed. */
-type Judgment = { kept: Readonly<Record<string, unknown>> } | { errors: readonly Violation[] };
+type Judgment =
+  | {
+      kept: Readonly<Record<string, unknown>>;
+      /** The phone. */
+      e164?: string | undefined;
+    }
+  | { errors: readonly Violation[] };
 
 /** Applies the rules to a request, as the functions do. No service runs. */
 async function judge(one: RuleCase, raw: string): Promise<Judgment> {
@@ -53,8 +59,8 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
   const wrongDocuments = await s3Documents('documents').inspect(custom.documents);
   if (!custom.ok) return { errors: [...custom.violations, ...wrongDocuments] };
   if (wrongDocuments.length > 0) return { errors: wrongDocuments };
-  const { email, type, name, form_id, referrer_id, language } = body;
-  return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields } };
+  const { email, type, name, form_id, referrer_id, language, phoneE164: e164 } = body;
+  return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields }, e164 };
 }
 
 /**
@@ -71,8 +77,9 @@ export async function checkRules(one: RuleCase & Pick<FieldCase, 'readAs'>): Pro
     // The document describes changed values in words.
     checkDocumented(one.operation, raw);
   } else {
+    const read: Record<string, unknown> = { ...kept, e164: judgment.e164 };
     for (const [key, value] of Object.entries(one.readAs)) {
-      expect(kept[key]).toEqual(value === ABSENT ? undefined : value);
+      expect(read[key]).toEqual(value === ABSENT ? undefined : value);
     }
   }
 }

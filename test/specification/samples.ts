@@ -5,6 +5,14 @@ export const PHONE = { country_code: '44', number: '7400 123456' };
 /** A string that holds half of a character: UTF-8 cannot encode it, JSON's escapes can. */
 export const HALF = 'half \ud83d';
 
+/** A text of this many characters, in which nothing repeats. */
+export const unrepeated = (length: number, first = 0x4e00) =>
+  Array.from({ length }, (_, index) => String.fromCodePoint(first + ((index * index) % 11_172))).join('');
+
+/** A text with a character that nobody sees, by its code point. */
+export const withCharacter = (code: number, before: string, after = '') =>
+  `${before}${String.fromCodePoint(code)}${after}`;
+
 /** A number of this many characters. */
 export const spacedNumber = (length: number) => `7400${' '.repeat(length - 10)}123456`;
 
@@ -44,6 +52,9 @@ export function custom(
   field: Pick<Field, 'type' | 'values'>,
   key: string = keyOf(type),
 ): Field {
-  const values = { ...field.values, [BLANK]: { good: [readAs('', ABSENT), ...(field.values?.[BLANK]?.good ?? [])] } };
+  const values = {
+    ...field.values,
+    [BLANK]: { good: [readAs('', ABSENT), readAs(null, ABSENT), ...(field.values?.[BLANK]?.good ?? [])] },
+  };
   return { row: `2.2 ${type}`, operation: 'registration', at: key, ...field, values };
 }

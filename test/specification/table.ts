@@ -90,14 +90,14 @@ export function named(words: string, value: unknown): Named {
 class ReadAs extends Named {
   readonly as: unknown;
 
-  constructor(value: unknown, as: unknown) {
-    super(JSON.stringify(value), value);
+  constructor(value: unknown, as: unknown, words: string) {
+    super(words, value);
     this.as = as;
   }
 }
 
-export function readAs(value: unknown, as: unknown): ReadAs {
-  return new ReadAs(value, as);
+export function readAs(value: unknown, as: unknown, words = JSON.stringify(value)): ReadAs {
+  return new ReadAs(value, as, words);
 }
 
 /** A number as it is spelled here, which `JSON.stringify` would spell otherwise or could not. */
@@ -171,9 +171,12 @@ export function fieldCases(field: Field): FieldCase[] {
     violations: listed(...violations.map((violation) => violation.replace(/@|$/, `@#/${at}`))),
   });
 
-  const ofType = type === undefined ? [] : WRONG_TYPES[type].map((value) => make(type, value, ['type']));
-  // HTML forms send empty strings for empty inputs.
-  const [absent, blank] = operation === 'registration' ? [[ABSENT, ''], [readAs('', ABSENT)]] : [[ABSENT], []];
+  // HTML forms send empty strings for empty inputs, typed clients `null` in optional fields.
+  const isBlankAbsent = operation === 'registration' && required !== true;
+  const wrongTypes = type === undefined ? [] : WRONG_TYPES[type].filter((value) => value !== null || !isBlankAbsent);
+  const ofType = type === undefined ? [] : wrongTypes.map((value) => make(type, value, ['type']));
+  const absent = operation === 'registration' ? [ABSENT, ''] : [ABSENT];
+  const blank = isBlankAbsent ? [readAs('', ABSENT), readAs(null, ABSENT)] : [];
   const presence = [
     ...(required === true ? absent.map((value) => make('required', value, ['required'])) : []),
     ...(required === false ? [ABSENT, ...blank].map((value) => make('not required', value, [])) : []),

@@ -218,14 +218,14 @@ export function fakeRegistration(settings: FakeSettings = {}) {
 
 /** The recipient of such a request, on each channel. */
 export const RECIPIENTS = {
-  email: { channel: 'email', key: 'bob@example.com', to: 'Bob@Example.com' },
+  email: { channel: 'email', key: 'bob@example.com', to: 'Bob@example.com' },
   sms: { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' },
   call: { channel: 'call', key: '+447400123456', to: '+447400123456', country: 'GB' },
   whatsapp: { channel: 'whatsapp', key: '+447400123456', to: '+447400123456', country: 'GB' },
 } as const satisfies Record<Channel, Recipient>;
 
 const PARSED = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
-  email: 'Bob@Example.com',
+  email: 'Bob@example.com',
   type: 'trader',
   name: 'Bob',
   phone: { country_code: '44', number: '7400123456' },

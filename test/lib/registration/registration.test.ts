@@ -149,7 +149,7 @@ describe('A send', () => {
   });
 
   it.each([
-    ['email', 'Bob@Example.com'],
+    ['email', 'Bob@example.com'],
     ['sms', '+447400123456'],
     ['call', '+447400123456'],
     ['whatsapp', '+447400123456'],
@@ -181,10 +181,11 @@ describe('A stored registration', () => {
       type: 'trader',
       otp_type: 'email',
       address: 'bob@example.com',
-      email: 'Bob@Example.com',
+      email: 'Bob@example.com',
       email_key: 'bob@example.com',
       name: 'Bob',
       phone: '+447400123456',
+      phone_valid: true,
       password_hash: '$argon2id$fake',
       form_id: 'FORM0001',
       referrer_id: 'REFANN01',

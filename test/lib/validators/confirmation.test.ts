@@ -30,6 +30,30 @@ describe('a confirmation', () => {
     }
   });
 
+  it.each([
+    ' 012345\r\n',
+    '012 345',
+    '012-345',
+    '0 1 2 3 4 5',
+    '０１２３４５',
+    '٠١٢٣٤٥',
+    '०१२‒३४५',
+    '\u200e012\u00ad345',
+  ])('has its code as people type it: %j', async (code) => {
+    expect(await v.parseAsync(ConfirmationRequestSchema, { ...least, code })).toMatchObject({ code: '012345' });
+  });
+
+  it('has the password that was registered, in any form of Unicode', async () => {
+    const password = 'éàdçxûöz';
+    const body = { ...least, password: password.normalize('NFD') };
+    expect(await v.parseAsync(ConfirmationRequestSchema, body)).toMatchObject({ password });
+  });
+
+  it('has the address that was registered, however it is typed', async () => {
+    const body = { ...least, email: ' Ann@ＭÜNCHEN.de\n' };
+    expect(await v.parseAsync(ConfirmationRequestSchema, body)).toMatchObject({ address: 'ann@xn--mnchen-3ya.de' });
+  });
+
   it('needs every field', async () => {
     for (const field of ['otp_type', 'email', 'code', 'password']) {
       expect(await rulesOf({ ...least, [field]: undefined })).toEqual([`#/${field} required`]);
@@ -39,8 +63,10 @@ describe('a confirmation', () => {
   it.each([
     ['email', 'ann', 'format'],
     ['code', '12345', 'format'],
+    ['code', '12345a', 'format'],
     ['code', '1234567', 'format'],
-    ['code', '１２３４５６', 'format'],
+    ['code', '123456\u0000', 'format'],
+    ['code', ' '.repeat(100), 'format'],
     ['code', 123456, 'type'],
     ['password', 'short', 'length'],
     ['otp_type', 'fax', 'one_of'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isPersonal, parsePhone } from '../../../lib/validators/phone.ts';
+import { isPersonal, parsePhone, readPhone } from '../../../lib/validators/phone.ts';
 
 const e164Of = async (countryCode: string, number: string) => (await parsePhone(countryCode, number))?.e164;
 
@@ -20,7 +20,11 @@ describe('a phone', () => {
     ['+1-684', '633 1234', '+16846331234'],
     ['1 684', '633-1234', '+16846331234'],
     ['971', '٠٥٠ ١٢٣ ٤٥٦٧', '+971501234567'],
-    ['81', '０９０-１２３４-５６７８', '+819012345678'],
+    ['81', '０９０－１２３４－５６７８', '+819012345678'],
+    ['44', '447400123456', '+447400123456'],
+    ['44', '00 44 (0)7400 123456', '+447400123456'],
+    ['52', '1 55 1234 5678', '+525512345678'],
+    ['39', '391 234 5678', '+393912345678'],
   ])('of dial code %s and number %s is %s in E.164', async (countryCode, number, e164) => {
     expect(await e164Of(countryCode, number)).toBe(e164);
   });
@@ -36,7 +40,6 @@ describe('a phone', () => {
     ['999', '7400123456'],
     ['44', '740012345'],
     ['44', '74001234567'],
-    ['44', '447400123456'],
     ['44', '+49 151 23456789'],
     ['44', '7400123456 ext. 5'],
     ['44', '7400123456;ext=5'],
@@ -61,6 +64,36 @@ describe('a phone', () => {
         expect(await e164Of(countryCode, e164)).toBe(e164);
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe('a number with several readings', () => {
+  it.each([
+    ['54', '11 2345 6789', 'sms', '+5491123456789'],
+    ['54', '+54 11 2345 6789', 'whatsapp', '+5491123456789'],
+    ['54', '11 2345 6789', 'call', '+541123456789'],
+    ['54', '11 2345 6789', undefined, '+541123456789'],
+    ['54', '600 123 4567', 'sms', '+546001234567'],
+    ['49', '4915123456789', 'sms', '+4915123456789'],
+    ['52', '1 900 123 4567', 'sms', '+529001234567'],
+    ['1', '555 123 4567', 'sms', '+15551234567'],
+  ] as const)('of dial code %s, %s by %s is %s', async (code, number, channel, e164) => {
+    expect((await readPhone(code, number, channel))?.e164).toBe(e164);
+  });
+
+  it('of a costly kind is not read as another one that gets messages', async () => {
+    const costly = ['PREMIUM_RATE', 'SHARED_COST', 'TOLL_FREE', 'PERSONAL_NUMBER', 'PAGER', 'VOIP', 'UAN'];
+    const digits = fc.stringMatching(/^[1-9][0-9]{5,11}$/);
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom('44', '49', '52', '54', '33', '39'), digits, async (code, number) => {
+        const typed = await readPhone(code, number);
+        if (typed === undefined || !costly.includes(String(typed.type))) return;
+        for (const channel of ['sms', 'whatsapp', 'call'] as const) {
+          expect((await readPhone(code, number, channel))?.e164).toBe(typed.e164);
+        }
+      }),
+      { numRuns: 1_000 },
     );
   });
 });

@@ -44,6 +44,7 @@ describe('a registration request', () => {
       type: 'trader',
       name: 'Ann Lee',
       phoneE164: undefined,
+      phoneValid: undefined,
       recipient: { channel: 'email', key: 'ann@example.com', to: 'ann@example.com' },
       password: 'correct horse',
       form_id: 'FORM0001',
@@ -53,7 +54,7 @@ describe('a registration request', () => {
     });
   });
 
-  it('with every field is accepted; the email is kept as typed, the phone in E.164, the rest for the form', async () => {
+  it('with every field is accepted; the email is kept with its domain in Unicode, the phone in E.164, the rest for the form', async () => {
     const body = {
       ...least,
       email: 'Ann.Lee@MÜNCHEN.de',
@@ -65,17 +66,18 @@ describe('a registration request', () => {
       d0cUpl: [],
     };
     expect(await parse(body)).toEqual({
-      email: 'Ann.Lee@MÜNCHEN.de',
+      email: 'Ann.Lee@münchen.de',
       emailKey: 'ann.lee@xn--mnchen-3ya.de',
       type: 'trader',
       name: 'Ann Lee',
       phoneE164: '+447400123456',
+      phoneValid: true,
       recipient: { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' },
       password: 'correct horse',
       form_id: 'FORM0001',
       referrer_id: 'REFANN01',
       language: 'pt-BR',
-      members: body,
+      members: { ...body, email: 'Ann.Lee@münchen.de' },
     });
   });
 });
@@ -190,7 +192,12 @@ describe('the phone of a registration request', () => {
       const body = part === undefined ? least : { ...least, phone: part };
       expect((await parse(body)).phoneE164).toBeUndefined();
     }
-    expect((await parse({ ...least, phone })).phoneE164).toBe('+447400123456');
+    expect(await parse({ ...least, phone })).toMatchObject({ phoneE164: '+447400123456', phoneValid: true });
+  });
+
+  it('is kept for email although no numbering plan knows it, and says so', async () => {
+    const unknown = { country_code: '1', number: '555 123 4567' };
+    expect(await parse({ ...least, phone: unknown })).toMatchObject({ phoneE164: '+15551234567', phoneValid: false });
   });
 
   it.each(['email', 'sms'])('is checked for %s when it is whole', async (otp_type) => {
