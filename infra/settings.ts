@@ -1,25 +1,17 @@
-import { hash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import * as v from 'valibot';
 import {
-  AccountEnvironment,
-  ConfirmationEnvironment,
+  DEPENDENT_SETTINGS,
   deploymentEntries,
   emailDomain,
-  environmentVariables,
   hasProvider,
   missingByChannels,
-  RegistrationEnvironment,
-  SettlementEnvironment,
-  variableName,
-  WebhookEnvironment,
 } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
-import { type Channel, isPhoneChannel, OTP_TYPES } from '../lib/validators/otp-types.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
 import { leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
-import type { DeployedFunction } from './routes.ts';
 
 /**
  * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
@@ -86,8 +78,28 @@ const CIDR_MUST = 'must be a private network from /16 to /24, such as 10.70.0.0/
 /** Web pages that may call the service from a browser. */
 export const allowedOrigins = v.optional(list(text(ORIGIN, 'must be origins such as https://www.acme.example')), []);
 
+const PUBLIC_URL =
+  /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
+const PRIVATE_NAME = /\.(local|localhost|internal|intranet|lan|home|corp|private|arpa)$/;
+const PUBLIC_URL_MUST = 'must be a public https address without a password, such as https://crm.acme.example/events';
+
+/** The address of a system of the broker: a domain, and no name that only a private network knows. */
+const publicAddress = v.optional(
+  v.pipe(
+    text(PUBLIC_URL, PUBLIC_URL_MUST),
+    v.check((url) => URL.canParse(url) && !PRIVATE_NAME.test(new URL(url).hostname), PUBLIC_URL_MUST),
+  ),
+);
+
 export const SettingsSchema = closedObject({
   ...deploymentEntries,
+  provider: v.optional(
+    closedObject({ sms: publicAddress, call: publicAddress, whatsapp: publicAddress } satisfies Record<
+      PhoneChannel,
+      unknown
+    >),
+  ),
+  crmWebhook: publicAddress,
   /**
    * The identity that SES verifies: the sender's domain, or only the address. `existing-…`: it is already verified in
    * this account and region (only one stack can have an identity), and is only used.
@@ -189,7 +201,7 @@ export function readSettings(context: Record<string, unknown>) {
   const all = [
     ...errors,
     ...contradictions(given),
-    ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...tooLarge(values)]),
+    ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values)]),
   ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = defaultPlatformSecrets(stage) } = values;
@@ -235,71 +247,24 @@ export function signingSecretName(stage: string, receiver: keyof typeof SIGNED):
   return `${stage}/${SIGNED[receiver]}`;
 }
 
-/** The legal texts of the brand as a file next to the code, named by its content. They are too long for a variable. */
-export function legalFileOf({ legal }: Settings['brand']): { name: string; content: string } | undefined {
-  if (legal === undefined) return undefined;
-  const content = JSON.stringify(legal);
-  return { name: `legal-${hash('sha256', content).slice(0, 8)}.json`, content };
+/** The content of the file of settings next to the code of every function. */
+export function settingsFile(settings: Record<string, unknown>): string {
+  return JSON.stringify(Object.fromEntries(Object.keys(deploymentEntries).map((name) => [name, settings[name]])));
 }
 
-/** Lambda's limit for the variables of a function, as JSON. */
-const MAX_ENVIRONMENT_BYTES = 4_096;
-
-const ENVIRONMENTS = {
-  'request-registration': RegistrationEnvironment,
-  'confirm-registration': ConfirmationEnvironment,
-  'create-tp5-account': AccountEnvironment,
-  'create-tp4-account': AccountEnvironment,
-  'settle-operations': SettlementEnvironment,
-  'notify-crm': WebhookEnvironment,
-} as const satisfies Record<DeployedFunction, v.ObjectSchema<v.ObjectEntries, undefined>>;
-
-/** What Lambda would refuse when the function is deployed. */
-function tooLarge(values: v.InferOutput<typeof SettingsSchema>): string[] {
-  const errors = Object.entries(ENVIRONMENTS).flatMap(([name, schema]) => {
-    const variables = variablesOf(schema, { ...values, brand: { ...values.brand, legal: undefined } });
-    const bytes = Buffer.byteLength(JSON.stringify(variables));
-    if (bytes <= MAX_ENVIRONMENT_BYTES) return [];
-    const sizes = Object.keys(deploymentEntries).map((setting) => ({
-      setting,
-      bytes: Buffer.byteLength(variables[variableName(setting)] ?? ''),
-    }));
-    const largest = sizes.reduce((a, b) => (b.bytes > a.bytes ? b : a));
-    return [
-      `${largest.setting}: is the largest with ${largest.bytes} bytes; the variables of ${name} are ${bytes} bytes, and Lambda accepts ${MAX_ENVIRONMENT_BYTES}`,
-    ];
-  });
-  return errors.slice(0, 1);
-}
-
-/** The variables of a function, with names of its resources that are as long as AWS makes them. */
-function variablesOf(
-  schema: v.ObjectSchema<v.ObjectEntries, undefined>,
-  values: v.InferOutput<typeof SettingsSchema>,
-): Record<string, string> {
-  const resources = Object.keys(schema.entries).filter((name) => !Object.hasOwn(deploymentEntries, name));
-  const named = resources.map((name) => [name, 'x'.repeat(/(Secret|Arn)$/.test(name) ? ARN_BYTES : NAME_BYTES)]);
-  return environmentVariables(schema, { ...values, ...Object.fromEntries(named) });
-}
-
-const NAME_BYTES = 64;
-const ARN_BYTES = 130;
-
-const DEPENDENT_SETTINGS: readonly (readonly [string, string])[] = [
+const DEPENDENT: readonly (readonly [setting: string, needed: string])[] = [
   ['jwtIssuer', 'jwtAudience'],
   ['jwtAudience', 'jwtIssuer'],
   ['jwtScope', 'jwtIssuer'],
   ['defaultEndpoint', 'customDomain'],
-  ['confirmedDays', 'confirmation'],
-  ['scanDocuments', 'confirmation'],
-  ['scanDocuments', 'crmWebhook'],
+  ...DEPENDENT_SETTINGS,
 ];
 
 const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];
 
 function contradictions(given: Record<string, unknown>): string[] {
   const isOff = (value: unknown) => value === undefined || parseText(flag, value) === false;
-  const errors = DEPENDENT_SETTINGS.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
+  const errors = DEPENDENT.filter(([name, other]) => given[name] !== undefined && isOff(given[other])).map(
     ([name, other]) => `${other}: is required where ${name} is given`,
   );
   const [first, ...others] = ONE_OF.filter((name) => given[name] !== undefined);

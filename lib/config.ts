@@ -1,21 +1,22 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type * as v from 'valibot';
+import * as v from 'valibot';
 import {
-  AccountEnvironment,
-  ConfirmationEnvironment,
   completeBrand,
+  type deploymentEntries,
   missingByChannels,
-  RegistrationEnvironment,
-  SettlementEnvironment,
+  SETTING_GROUPS,
+  SETTINGS_FILE,
+  type SettingGroup,
   variableName,
-  WebhookEnvironment,
 } from './validators/deployment.ts';
+import { isObject } from './validators/primitives.ts';
 import { parseSettings } from './validators/texts.ts';
 
 /**
- * The configuration of a function. Only this file reads the environment, once, at cold start. A bad deployment fails
- * there: every function below throws a `ConfigurationError` with all errors, by the variables' names, never their values.
+ * The configuration of a function: the settings of the deployment, which are a file next to its code, and the names of
+ * its resources, which are in the environment. Only this file reads them, once, at cold start. A bad deployment fails
+ * there: every function below throws a `ConfigurationError` with all errors, by name, never with values.
  */
 
 class ConfigurationError extends Error {
@@ -26,23 +27,47 @@ export type RegistrationConfig = ReturnType<typeof registrationConfig>;
 export type AccountConfig = ReturnType<typeof accountConfig>;
 
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(RegistrationEnvironment, environment, missingByChannels), environment);
+  const config = read(environment, {
+    settings: ['deployment', 'mail', 'edge', 'sending'],
+    resources: [
+      ...(['crmTable', 'operationsTable', 'registrationsTable', 'limitsTable'] as const),
+      ...(['documentsBucket', 'pepperSecret', 'sesConfigurationSet'] as const),
+    ],
+    // `captchaUrl` is the provider that the local service simulates.
+    optional: ['providerSecret', 'protectConfiguration', 'captchaUrl'],
+    contradictions: missingByChannels,
+  });
+  return withSender(config);
 }
 
 export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return read(ConfirmationEnvironment, environment);
+  return read(environment, {
+    settings: ['deployment', 'edge', 'confirming', 'documents'],
+    resources: ['crmTable', 'registrationsTable', 'limitsTable', 'documentsBucket', 'pepperSecret', 'eventBus'],
+  });
 }
 
+const ACCOUNT_RESOURCES = [
+  ...(['crmTable', 'operationsTable', 'accountsTable', 'loginsTable', 'passwordSecret'] as const),
+  ...(['sesConfigurationSet', 'notificationsTopicArn', 'eventBus'] as const),
+];
+
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(AccountEnvironment, environment), environment);
+  return withSender(read(environment, { settings: ['deployment', 'mail'], resources: ACCOUNT_RESOURCES }));
 }
 
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(SettlementEnvironment, environment), environment);
+  const resources = [...ACCOUNT_RESOURCES, 'registrationsTable'] as const;
+  return withSender(read(environment, { settings: ['deployment', 'mail'], resources }));
 }
 
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return read(WebhookEnvironment, environment);
+  const { crmWebhook = '', ...config } = read(environment, {
+    settings: ['deployment', 'documents', 'crm'],
+    resources: ['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret', 'webhookQueue'],
+    contradictions: ({ crmWebhook }) => (crmWebhook === undefined ? ['crmWebhook: is required'] : []),
+  });
+  return { ...config, crmWebhook };
 }
 
 export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'CRITICAL';
@@ -63,40 +88,56 @@ export function traceId(environment: NodeJS.ProcessEnv = process.env): string | 
   return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
 }
 
-type Sender = Pick<
-  v.InferOutput<typeof AccountEnvironment>,
-  'brand' | 'senderAddress' | 'sesConfigurationSet' | 'legalFile'
->;
+type Settings = { [N in keyof typeof deploymentEntries]: v.InferOutput<(typeof deploymentEntries)[N]> };
 
-function withSender<T extends Sender>(values: T, { LAMBDA_TASK_ROOT = '' }: NodeJS.ProcessEnv) {
-  const { brand, senderAddress, sesConfigurationSet, legalFile, ...rest } = values;
-  const legal =
-    legalFile === undefined ? brand.legal : JSON.parse(readFileSync(join(LAMBDA_TASK_ROOT, legalFile), 'utf8'));
+function withSender<T extends Pick<Settings, 'brand' | 'senderAddress'> & { sesConfigurationSet: string }>(config: T) {
+  const { brand, senderAddress, sesConfigurationSet, ...rest } = config;
   return {
     ...rest,
-    brand: completeBrand({ ...brand, legal }, senderAddress),
+    brand: completeBrand(brand, senderAddress),
     email: { senderAddress, configurationSet: sesConfigurationSet },
   };
 }
 
-/**
- * The members of the schema, each from its variable. An empty variable is an absent one.
- * @param contradictions finds errors between variables
- */
-function read<const S extends v.ObjectSchema<v.ObjectEntries, undefined>>(
-  schema: S,
+/** The names of the settings in some groups. */
+type NamesIn<G extends SettingGroup> = Extract<{ [K in G]: keyof (typeof SETTING_GROUPS)[K] }[G], keyof Settings>;
+type Config<G extends SettingGroup, R extends string, O extends string> = Pick<Settings, NamesIn<G>> &
+  Record<R, string> &
+  Partial<Record<O, string>>;
+
+interface Wanted<G extends SettingGroup, R extends string, O extends string> {
+  settings: readonly G[];
+  resources: readonly R[];
+  /** Resources that not every deployment has. */
+  optional?: readonly O[];
+  /** Finds errors between settings. */
+  contradictions?: (settings: Pick<Settings, NamesIn<G>>) => string[];
+}
+
+/** The settings of these groups, and these resources, each from its variable. An empty variable is an absent one. */
+function read<G extends SettingGroup, R extends string, O extends string = never>(
   environment: NodeJS.ProcessEnv,
-  contradictions: (values: v.InferOutput<S>) => string[] = () => [],
-): v.InferOutput<S> {
-  const given: Record<string, string> = {};
-  for (const name of Object.keys(schema.entries)) {
-    const value = environment[variableName(name)];
-    if (value) given[name] = value;
+  { settings: groups, resources, optional = [], contradictions = () => [] }: Wanted<G, R, O>,
+): Config<G, R, O> {
+  const entries: v.ObjectEntries = Object.assign({}, ...groups.map((group) => SETTING_GROUPS[group]));
+  const file = readSettingsFile(environment);
+  const { values, errors } = parseSettings(v.object(entries), file ?? {});
+  // Without it, optional settings would have their defaults.
+  if (file === undefined) errors.push(`${SETTINGS_FILE}: cannot be read`);
+  const settings = values as Config<G, R, O> | undefined;
+  if (settings !== undefined) errors.push(...contradictions(settings));
+  const named = [...resources, ...optional].map((name) => [name, environment[variableName(name)]]);
+  const found = Object.fromEntries(named.filter(([, value]) => value));
+  for (const name of resources) if (found[name] === undefined) errors.push(`${variableName(name)}: is required`);
+  if (settings === undefined || errors.length > 0) throw new ConfigurationError(errors.join('; '));
+  return { ...settings, ...found };
+}
+
+function readSettingsFile({ LAMBDA_TASK_ROOT = '' }: NodeJS.ProcessEnv): Record<string, unknown> | undefined {
+  try {
+    const content: unknown = JSON.parse(readFileSync(join(LAMBDA_TASK_ROOT, SETTINGS_FILE), 'utf8'));
+    return isObject(content) ? content : undefined;
+  } catch {
+    return undefined;
   }
-  const { values, errors } = parseSettings(schema, given);
-  if (values !== undefined) errors.push(...contradictions(values));
-  if (values === undefined || errors.length > 0) {
-    throw new ConfigurationError(errors.map((error) => error.replace(/^\w+/, variableName)).join('; '));
-  }
-  return values;
 }

@@ -4,7 +4,7 @@ import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { CfnQueue, Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { EVENT_SOURCE, environmentVariables, REDELIVERY, WebhookEnvironment } from '../../lib/validators/deployment.ts';
+import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
 import { NOTIFIER } from '../routes.ts';
 import { signingSecretName } from '../settings.ts';
 import { eventQueue } from './event-bus.ts';
@@ -69,7 +69,7 @@ export class CrmWebhook extends Construct {
 
   private notifier(context: FunctionContext): ServiceFunction {
     const { stack, settings, data } = context;
-    const { crmWebhook = '', scanDocuments = false, stage } = settings;
+    const { scanDocuments = false, stage } = settings;
     const webhookSecret = signingSecretName(stage, 'crmWebhook');
     const made = new ServiceFunction(stack, constructName(NOTIFIER), {
       ...NOTIFIER,
@@ -86,15 +86,14 @@ export class CrmWebhook extends Construct {
         readDocuments(data, scanDocuments),
         ...(scanDocuments ? [onDocuments(data, 'KeepDocuments', ['GetObjectTagging', 'PutObjectTagging'])] : []),
       ],
-      environment: environmentVariables(WebhookEnvironment, {
-        ...settings,
-        crmWebhook,
+      settings,
+      resources: {
         webhookSecret,
         crmTable: data.tables.Crm.tableName,
         registrationsTable: data.tables.Registrations.tableName,
         documentsBucket: data.documents.bucketName,
         webhookQueue: this.queue.queueUrl,
-      }),
+      },
     });
     acknowledgeDocuments(made);
     return made;

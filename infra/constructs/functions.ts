@@ -22,16 +22,10 @@ import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/a
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import {
-  AccountEnvironment,
-  ConfirmationEnvironment,
-  environmentVariables,
-  RegistrationEnvironment,
-  SettlementEnvironment,
-} from '../../lib/validators/deployment.ts';
+import { SETTINGS_FILE, variableName } from '../../lib/validators/deployment.ts';
 import { ENTRY_FILE } from '../bundle.ts';
 import type { DeployedFunction, DeployedRoute, NOTIFIER, ScheduledFunction } from '../routes.ts';
-import { legalFileOf, type Settings, signingSecretName } from '../settings.ts';
+import { type Settings, settingsFile, signingSecretName } from '../settings.ts';
 import type { DataStores } from './data-stores.ts';
 import type { ServiceEvents } from './event-bus.ts';
 import type { FixedEgress } from './fixed-egress.ts';
@@ -102,12 +96,13 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
         readSecrets('ReadPepper', data.pepper.secretArn),
         ...edgeRights(stack, settings),
       ],
-      environment: environmentVariables(RegistrationEnvironment, {
-        ...settings,
+      resources: {
+        ...mailResources(context),
         ...registrationResources(context),
+        operationsTable: data.tables.Operations.tableName,
         providerSecret: settings.provider && signingSecretName(settings.stage, 'provider'),
         protectConfiguration: settings.call && context.protectConfiguration,
-      }),
+      },
     }),
   );
 }
@@ -130,11 +125,7 @@ function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFu
         readSecrets('ReadPepper', data.pepper.secretArn),
         ...edgeRights(stack, { ...settings, captcha: undefined }),
       ],
-      environment: environmentVariables(ConfirmationEnvironment, {
-        ...settings,
-        ...registrationResources(context),
-        eventBus: events.bus.eventBusName,
-      }),
+      resources: { ...registrationResources(context), eventBus: events.bus.eventBusName },
     }),
   );
 }
@@ -148,7 +139,7 @@ function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: 
       onTable(context.data.tables.Operations, 'KeepOperations', OPERATION_STEPS),
       onTable(context.data.tables.Logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
     ],
-    environment: environmentVariables(AccountEnvironment, { ...context.settings, ...accountResources(context) }),
+    resources: accountResources(context),
   });
   return acknowledgePlatformSecrets(made, context.settings);
 }
@@ -158,7 +149,7 @@ function answering(
   route: DeployedRoute,
   context: FunctionContext,
   kind: 'registration' | 'accounts',
-  own: Pick<ServiceFunctionProps, 'description' | 'network' | 'rights' | 'environment'>,
+  own: Pick<ServiceFunctionProps, 'description' | 'network' | 'rights' | 'resources'>,
 ): ServiceFunction {
   const { stack, settings, logRetention, removalPolicy } = context;
   return new ServiceFunction(stack, constructName(route), {
@@ -168,7 +159,7 @@ function answering(
     logRetention,
     removalPolicy,
     memory: settings.memory[kind],
-    files: mailFiles(settings),
+    settings,
     reservedConcurrency: settings.concurrency[kind],
     provisionedConcurrency: settings.provisioned[kind],
   });
@@ -182,7 +173,7 @@ export function settlement(scheduled: ScheduledFunction, context: FunctionContex
     timeoutSeconds: scheduled.timeoutSeconds,
     description: 'Completes the operations that no client retries.',
     memory: settings.memory.accounts,
-    files: mailFiles(settings),
+    settings,
     logRetention: context.logRetention,
     removalPolicy: context.removalPolicy,
     network: context.egress,
@@ -193,11 +184,7 @@ export function settlement(scheduled: ScheduledFunction, context: FunctionContex
       onDueIndex(data.tables.Registrations, 'FindRegistrations'),
       onTable(data.tables.Registrations, 'MarkPublished', ['BatchGetItem', 'UpdateItem']),
     ],
-    environment: environmentVariables(SettlementEnvironment, {
-      ...settings,
-      ...accountResources(context),
-      registrationsTable: data.tables.Registrations.tableName,
-    }),
+    resources: { ...accountResources(context), registrationsTable: data.tables.Registrations.tableName },
   });
   acknowledgePlatformSecrets(made, settings);
   schedule(made, scheduled.everyMinutes);
@@ -233,7 +220,9 @@ function rightsOfAccounts({ stack, settings, data, mail, notifications, events }
 function accountResources(context: FunctionContext) {
   const { data, notifications, events } = context;
   return {
-    ...sharedResources(context),
+    ...mailResources(context),
+    crmTable: data.tables.Crm.tableName,
+    operationsTable: data.tables.Operations.tableName,
     accountsTable: data.tables.Accounts.tableName,
     loginsTable: data.tables.Logins.tableName,
     passwordSecret: data.passwordKey.secretArn,
@@ -242,10 +231,9 @@ function accountResources(context: FunctionContext) {
   };
 }
 
-function registrationResources(context: FunctionContext) {
-  const { data } = context;
+function registrationResources({ data }: FunctionContext) {
   return {
-    ...sharedResources(context),
+    crmTable: data.tables.Crm.tableName,
     registrationsTable: data.tables.Registrations.tableName,
     limitsTable: data.tables.Limits.tableName,
     documentsBucket: data.documents.bucketName,
@@ -253,20 +241,7 @@ function registrationResources(context: FunctionContext) {
   };
 }
 
-function mailFiles({ brand }: Settings): Record<string, string> {
-  const legal = legalFileOf(brand);
-  return legal === undefined ? {} : { [legal.name]: legal.content };
-}
-
-function sharedResources({ data, mail, settings: { brand } }: FunctionContext) {
-  return {
-    brand: { ...brand, legal: undefined },
-    legalFile: legalFileOf(brand)?.name,
-    crmTable: data.tables.Crm.tableName,
-    operationsTable: data.tables.Operations.tableName,
-    sesConfigurationSet: mail.configurationSetName,
-  };
-}
+const mailResources = ({ mail }: FunctionContext) => ({ sesConfigurationSet: mail.configurationSetName });
 
 /** To read the keys of the captcha and of the front, if there are any. */
 function edgeRights(stack: Stack, { captcha, front }: Settings): PolicyStatement[] {
@@ -280,9 +255,10 @@ export interface ServiceFunctionProps {
   /** The file in `functions/`. */
   name: DeployedFunction;
   description: string;
-  environment: Record<string, string>;
-  /** The files that are deployed with the code, by name. */
-  files?: Readonly<Record<string, string>> | undefined;
+  /** The settings of the deployment, which become a file next to the code. */
+  settings: Settings;
+  /** The names of its resources, which become its variables. */
+  resources: Readonly<Record<string, string | undefined>>;
   /** MB. */
   memory: number;
   timeoutSeconds: number;
@@ -313,11 +289,11 @@ export class ServiceFunction extends Construct {
       description: props.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: bundled(props.name, props.files),
+      code: bundled(props.name, settingsFile(props.settings)),
       handler: ENTRY_FILE.replace(/\.mjs$/, '.handler'),
       memorySize: props.memory,
       timeout: Duration.seconds(props.timeoutSeconds),
-      environment: props.environment,
+      environment: variables(props.resources),
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       role: this.role(props),
       tracing: Tracing.ACTIVE,
@@ -369,21 +345,28 @@ const INTERFACE_ACTIONS = [
 const FUNCTIONS_FOLDER = fileURLToPath(new URL('../../functions', import.meta.url));
 const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url));
 
-/** The function's code as infra/bundle.ts makes it; the container image is never used. */
-function bundled(name: DeployedFunction, files: Readonly<Record<string, string>> = {}): Code {
+/** The function's code as infra/bundle.ts makes it, with the file of settings; the container image is never used. */
+function bundled(name: DeployedFunction, settings: string): Code {
   return Code.fromAsset(FUNCTIONS_FOLDER, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       image: DockerImage.fromRegistry('none'),
       // Distinguishes the assets.
-      command: [name, JSON.stringify(files)],
+      command: [name, settings],
       local: {
         tryBundle(folder) {
           execFileSync(process.execPath, [BUNDLER, name, folder], { stdio: ['ignore', 2, 2] });
-          for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content);
+          writeFileSync(join(folder, SETTINGS_FILE), settings);
           return true;
         },
       },
     },
   });
+}
+
+function variables(resources: ServiceFunctionProps['resources']): Record<string, string> {
+  const all = Object.entries(resources).flatMap(([name, value]) =>
+    value === undefined ? [] : [[variableName(name), value] as const],
+  );
+  return Object.fromEntries(all);
 }

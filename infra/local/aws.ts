@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { registrationConfig } from '../../lib/config.ts';
 import { emailDomain } from '../../lib/validators/deployment.ts';
 import { startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
 import { type Faults, serviceFaults } from './faults.ts';
+import type { DeploymentSettings } from './local-settings.ts';
 import { Bus, Outbox } from './outbox.ts';
 import { REGION } from './rights/arn.ts';
-import { type Caller, newAccessKeyId } from './rights/policy.ts';
+import { type Caller, newAccessKeyId, type Right } from './rights/policy.ts';
 import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
 import { startS3 } from './stand-ins/s3.ts';
@@ -24,30 +24,36 @@ type ServiceName = (typeof SERVICES)[number];
 /**
  * Starts every service of AWS that a function calls, empty. Calls must be signed with a key of this start, and are
  * judged by the rights of the key's owner.
- * @param settings the variables of all functions. They name the resources, and a deployment's rights follow from them
+ * @param settings a deployment's rights follow from them
+ * @param resources the variables of all functions, which name their resources
  * @param secretValues by the secret's name
  */
-export async function startAws(settings: Readonly<Record<string, string>>, secretValues: Map<string, string>) {
-  const { email, call, whatsapp: linked } = registrationConfig(settings);
+export async function startAws(
+  settings: DeploymentSettings,
+  resources: Readonly<Record<string, string>>,
+  secretValues: Map<string, string>,
+) {
+  const { senderAddress, call, whatsapp: linked } = settings;
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
   bus.target = (event) => deliveries.send(event);
   const record = outbox.record.bind(outbox);
   const faults = Object.fromEntries(SERVICES.map((name) => [name, serviceFaults(name)])) as Record<ServiceName, Faults>;
-  const { administrator, callers, findAccessKey } = await identities(settings);
+  const { rights, scansDocuments } = await functionRights(settings, resources);
+  const { administrator, callers, findAccessKey } = identities(rights);
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
 
   const [database, ses, sns, voice, whatsapp, s3, secrets, events, sqs] = await Promise.all([
     startDatabase({ faults: faults.dynamodb, callers }),
     startSes({
       ...standInOptions('ses'),
-      verified: [email.senderAddress, emailDomain(email.senderAddress)],
-      configurationSets: [settings.SES_CONFIGURATION_SET ?? ''],
+      verified: [senderAddress, emailDomain(senderAddress)],
+      configurationSets: [resources.SES_CONFIGURATION_SET ?? ''],
     }),
-    startSns({ ...standInOptions('sns'), topics: [settings.NOTIFICATIONS_TOPIC_ARN ?? ''] }),
+    startSns({ ...standInOptions('sns'), topics: [resources.NOTIFICATIONS_TOPIC_ARN ?? ''] }),
     startVoice({
       ...standInOptions('voice'),
       originationIdentities: call === undefined ? [] : [call.originationIdentity],
-      protectConfigurations: [settings.PROTECT_CONFIGURATION ?? ''],
+      protectConfigurations: [resources.PROTECT_CONFIGURATION ?? ''],
     }),
     startSocial({
       ...standInOptions('whatsapp'),
@@ -57,12 +63,12 @@ export async function startAws(settings: Readonly<Record<string, string>>, secre
     }),
     startS3({
       ...standInOptions('s3'),
-      buckets: [settings.DOCUMENTS_BUCKET ?? ''],
-      scanned: settings.SCAN_DOCUMENTS === 'true',
+      buckets: [resources.DOCUMENTS_BUCKET ?? ''],
+      scanned: scansDocuments,
     }),
     startSecrets({ ...standInOptions('secrets'), secrets: secretValues }),
-    startEvents({ ...standInOptions('events'), buses: [settings.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
-    startSqs({ ...standInOptions('sqs'), queue: deliveries, name: settings.WEBHOOK_QUEUE ?? '' }),
+    startEvents({ ...standInOptions('events'), buses: [resources.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
+    startSqs({ ...standInOptions('sqs'), queue: deliveries, name: resources.WEBHOOK_QUEUE ?? '' }),
   ]);
   const standIns = { ses, sns, voice, whatsapp, s3, secrets, events, sqs };
   /** Points an AWS client to them, as an administrator. */
@@ -88,11 +94,11 @@ export async function startAws(settings: Readonly<Record<string, string>>, secre
   return { outbox, bus, deliveries, faults, database, standIns, environment, findAccessKey, close };
 }
 
-async function identities(settings: Readonly<Record<string, string>>) {
+function identities(functions: Readonly<Record<string, readonly Right[]>>) {
   const administrator = newAccessKeyId();
   const callers = new Map<string, Caller>([[administrator, { name: 'administrator' }]]);
   const keys = new Map<string, string>();
-  for (const [name, rights] of Object.entries(await functionRights(settings))) {
+  for (const [name, rights] of Object.entries(functions)) {
     const key = newAccessKeyId();
     keys.set(name, key);
     callers.set(key, { name, rights });

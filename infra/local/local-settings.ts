@@ -1,33 +1,28 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { registrationConfig } from '../../lib/config.ts';
+import * as v from 'valibot';
 import { parseSigningSecret, type SigningKeys } from '../../lib/secrets/webhook-signature.ts';
-import {
-  AccountEnvironment,
-  ALL_COUNTRIES,
-  environmentVariables,
-  RegistrationEnvironment,
-} from '../../lib/validators/deployment.ts';
+import { ALL_COUNTRIES, deploymentEntries, SETTINGS_FILE } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { parseSettings } from '../../lib/validators/texts.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
-import { signingSecretName } from '../settings.ts';
+import { SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
 import { runningFunction } from './rights/policy.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 
-const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
-const BUCKET = 'documents';
-const EVENT_BUS = 'events';
-const WEBHOOK_QUEUE = 'crm';
-const WEBHOOK_SECRET = signingSecretName('local', 'crmWebhook');
 const PEPPER_SECRET = 'local/pepper';
 const PASSWORD_SECRET = `${PLATFORM_SECRETS}password-derivation`;
-const CONFIGURATION_SET = 'mails';
+const WEBHOOK_SECRET = signingSecretName('local', 'crmWebhook');
+/** The secret that messages to the broker's own provider are signed with. */
+const PROVIDER_SECRET = signingSecretName('local', 'provider');
 /** The secret that a proxy sends as `x-front-secret`. */
 const FRONT_SECRET = 'front-secret-of-the-local-service';
 
-const DEPLOYMENT = {
+/** The settings of the local service; `npm start` and tests change some of them. */
+const SETTINGS = {
   stage: 'local',
   senderAddress: 'no-reply@example.com',
   brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
@@ -39,41 +34,61 @@ const DEPLOYMENT = {
     codeTemplate: 'one_time_password',
     noticeTemplate: 'registration_attempt',
   },
-  crmTable: TABLES.crm,
-  operationsTable: TABLES.operations,
-  sesConfigurationSet: CONFIGURATION_SET,
+  confirmation: true,
+  // `startService` has the address of the receiver.
+  crmWebhook: 'http://localhost/',
 };
 
-/** The secret that messages to the broker's own provider are signed with. */
-const PROVIDER_SECRET = signingSecretName('local', 'provider');
-
-/** The settings of the functions. AWS endpoints and credentials are added. */
-export const SETTINGS = {
-  ...environmentVariables(RegistrationEnvironment, {
-    ...DEPLOYMENT,
-    registrationsTable: TABLES.registrations,
-    limitsTable: TABLES.limits,
-    documentsBucket: BUCKET,
-    confirmation: true,
-    pepperSecret: PEPPER_SECRET,
-    providerSecret: PROVIDER_SECRET,
-  }),
-  EVENT_BUS,
-  WEBHOOK_QUEUE,
+/** The variables of all functions: the names of their resources. AWS endpoints and credentials are added. */
+export const RESOURCES = {
+  CRM_TABLE: TABLES.crm,
+  OPERATIONS_TABLE: TABLES.operations,
+  REGISTRATIONS_TABLE: TABLES.registrations,
+  LIMITS_TABLE: TABLES.limits,
+  ACCOUNTS_TABLE: TABLES.accounts,
+  LOGINS_TABLE: TABLES.logins,
+  DOCUMENTS_BUCKET: 'documents',
+  PEPPER_SECRET,
+  PASSWORD_SECRET,
+  PROVIDER_SECRET,
   WEBHOOK_SECRET,
+  SES_CONFIGURATION_SET: 'mails',
+  NOTIFICATIONS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
+  EVENT_BUS: 'events',
+  WEBHOOK_QUEUE: 'crm',
   /** For operators. */
-  CRM_UNDELIVERED_QUEUE: `${WEBHOOK_QUEUE}-undelivered`,
-  ...environmentVariables(AccountEnvironment, {
-    ...DEPLOYMENT,
-    accountsTable: TABLES.accounts,
-    loginsTable: TABLES.logins,
-    passwordSecret: PASSWORD_SECRET,
-    notificationsTopicArn: TOPIC,
-    eventBus: EVENT_BUS,
-  }),
+  CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
 };
+/** The country rules of the stack, which has them if it does not serve every country. */
+const PROTECT_CONFIGURATION = 'protect-local';
 
-type Registration = ReturnType<typeof registrationConfig>;
+const DeploymentSchema = v.object(deploymentEntries);
+export type DeploymentSettings = v.InferOutput<typeof DeploymentSchema>;
+
+/**
+ * The settings of a local service.
+ * @param changed those that differ, by their names in cdk.json
+ * @throws SettingsError with every error
+ */
+export function localSettings(changed: Readonly<Record<string, unknown>> = {}): DeploymentSettings {
+  const { values, errors } = parseSettings(DeploymentSchema, { ...SETTINGS, ...changed });
+  if (values === undefined) throw new SettingsError(errors);
+  return values;
+}
+
+/** The variables of a deployment with these settings. */
+export function localResources({ phone }: DeploymentSettings): Record<string, string> {
+  const servesAll = phone === undefined || phone.countries.includes(ALL_COUNTRIES);
+  return { ...RESOURCES, ...(servesAll ? {} : { PROTECT_CONFIGURATION }) };
+}
+
+/** A folder with the file of settings, as it is next to the code on Lambda, until it is closed. */
+export function taskRoot(settings: DeploymentSettings): { variables: { LAMBDA_TASK_ROOT: string }; close(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'local-service-'));
+  writeFileSync(join(folder, SETTINGS_FILE), settingsFile(settings));
+  const close = () => rmSync(folder, { recursive: true, force: true });
+  return { variables: { LAMBDA_TASK_ROOT: folder }, close };
+}
 
 /** The keys that events are signed with for the CRM, or messages to the broker's own provider. */
 export function signingKeys(secrets: ReadonlyMap<string, string>, receiver: 'crmWebhook' | 'provider'): SigningKeys {
@@ -83,7 +98,7 @@ export function signingKeys(secrets: ReadonlyMap<string, string>, receiver: 'crm
 /** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */
 export function makeSecrets(
   { connections, local_secrets: given }: CrmFile,
-  { captcha, front, provider }: Registration,
+  { captcha, front, provider }: DeploymentSettings,
   { webhookKey, providerKey }: { webhookKey?: string | undefined; providerKey?: string | undefined },
 ): Map<string, string> {
   const key = () => randomBytes(32).toString('base64');

@@ -1,5 +1,4 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { registrationConfig } from '../../lib/config.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
@@ -15,7 +14,15 @@ import { type Faults, serviceFaults } from './faults.ts';
 import { firstCalls } from './first-calls.ts';
 import { type LambdaHandler, lambdaContext, type Route, startGateway } from './gateway.ts';
 import { localRoutes } from './local-routes.ts';
-import { makeSecrets, SETTINGS, setEnvironment, signingKeys } from './local-settings.ts';
+import {
+  type DeploymentSettings,
+  localResources,
+  localSettings,
+  makeSecrets,
+  setEnvironment,
+  signingKeys,
+  taskRoot,
+} from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
 import { runAsFunction } from './rights/policy.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
@@ -30,8 +37,8 @@ export interface ServiceOptions {
   port?: number;
   /** Instead of the demo records. */
   records?: CrmFile | undefined;
-  /** Settings of the functions that differ from the local ones, by the names of `lib/config.ts`. */
-  environment?: Record<string, string>;
+  /** Settings of the functions that differ from the local ones, by their names in cdk.json. */
+  settings?: Readonly<Record<string, unknown>>;
   /** A CRM on this machine that receives the events, instead of the stand-in. */
   crmWebhook?: { url: string; key: string } | undefined;
   /** The key that messages to the broker's own provider are signed with. */
@@ -88,14 +95,16 @@ export async function startService(options: ServiceOptions = {}): Promise<LocalS
 
 async function start(options: ServiceOptions, open: Open) {
   const records = grantSecrets(options.records ?? DEMO_RECORDS);
-  const settings = { ...SETTINGS, ...options.environment };
-  const world = await startEnvironment(records, settings, options, open);
+  const settings = localSettings(options.settings);
+  const resources = localResources(settings);
+  const world = await startEnvironment(records, settings, resources, options, open);
   const { aws, platforms, targets, captcha, crm, provider } = world;
+  const crmWebhook = options.crmWebhook?.url ?? crm?.webhook;
+  const root = open(taskRoot({ ...settings, crmWebhook, provider }));
   const environment: Record<string, string> = {
-    ...settings,
-    CRM_WEBHOOK: options.crmWebhook?.url ?? crm?.webhook ?? '',
+    ...resources,
+    ...root.variables,
     ...(captcha === undefined ? {} : { CAPTCHA_URL: captcha.siteverify }),
-    ...(provider === undefined ? {} : { PROVIDER: JSON.stringify(provider) }),
     ...aws.environment,
     ...(options.quiet === false ? {} : QUIET),
   };
@@ -163,13 +172,13 @@ function grantSecrets(records: CrmFile): CrmFile {
 
 async function startEnvironment(
   records: CrmFile,
-  settings: Record<string, string>,
+  settings: DeploymentSettings,
+  resources: Readonly<Record<string, string>>,
   { crmWebhook, providerKey }: Pick<ServiceOptions, 'crmWebhook' | 'providerKey'>,
   open: Open,
 ) {
-  const configuration = registrationConfig(settings);
-  const secrets = makeSecrets(records, configuration, { webhookKey: crmWebhook?.key, providerKey });
-  const aws = open(await startAws(settings, secrets));
+  const secrets = makeSecrets(records, settings, { webhookKey: crmWebhook?.key, providerKey });
+  const aws = open(await startAws(settings, resources, secrets));
   const targets = new Map<string, Faults>(Object.entries(aws.faults));
   const addTarget = (name: string) => {
     const faults = serviceFaults(name);
@@ -177,19 +186,19 @@ async function startEnvironment(
     return faults;
   };
   const captcha =
-    configuration.captcha &&
+    settings.captcha &&
     open(
       await startCaptcha({
-        secret: secrets.get(configuration.captcha.secret) ?? '',
+        secret: secrets.get(settings.captcha.secret) ?? '',
         faults: addTarget('captcha'),
-        settings: configuration.captcha,
+        settings: settings.captcha,
       }),
     );
   const crm =
     crmWebhook === undefined
       ? open(await startCrm({ keys: () => signingKeys(secrets, 'crmWebhook'), faults: addTarget('crm') }))
       : undefined;
-  let provider: Record<string, string | undefined> | undefined = configuration.provider;
+  let { provider } = settings;
   if (provider !== undefined && Object.values(provider).includes(LOCAL_HOST)) {
     const record = (entry: OutboxEntry) => aws.outbox.record(entry);
     const { url: base } = open(

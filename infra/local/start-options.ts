@@ -9,12 +9,11 @@ import { CrmFileError } from '../crm/record-errors.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
+import { localSettings } from './local-settings.ts';
 import type { ServiceOptions } from './service.ts';
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
-const SETTINGS = Object.keys(deploymentEntries)
-  .filter((name) => !['crmWebhook', 'provider'].includes(name))
-  .map(variableName);
+const SETTINGS = Object.keys(deploymentEntries).filter((name) => !['crmWebhook', 'provider'].includes(name));
 
 const PORT_MUST = 'must be a number from 0 to 65535';
 const RECEIVER = 'an https address, or http on this machine: http://127.0.0.1:4000/events';
@@ -70,7 +69,7 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
   const folder = (isNpmStart(environment) && environment.INIT_CWD) || '.';
   return {
     port: values.PORT,
-    environment: { ...readSettings(environment), ...(hasProvider ? { PROVIDER: JSON.stringify(providers) } : {}) },
+    settings: { ...readSettings(environment), ...(hasProvider ? { provider: providers } : {}) },
     crmWebhook: url === undefined ? undefined : { url, key },
     providerKey: values.PROVIDER_SECRET,
     allowedOrigins: values.ALLOWED_ORIGINS,
@@ -87,24 +86,27 @@ export function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
 export function explain(error: unknown): string {
   if (error instanceof UsageError || error instanceof SettingsError) return error.message;
   if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
-  if (error instanceof Error && error.name === 'ConfigurationError') return `A setting is not valid: ${error.message}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-function readSettings(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const settings: Record<string, string> = {};
+/** @throws SettingsError with every error, by the variables' names */
+function readSettings(environment: NodeJS.ProcessEnv): Record<string, unknown> {
+  const settings: Record<string, unknown> = {};
   for (const name of SETTINGS) {
-    const value = environment[name];
+    const value = environment[variableName(name)];
     if (value) settings[name] = value;
   }
   // The name of a provider is enough: the stand-in has its own secret key.
-  const { CAPTCHA: captcha } = settings;
-  if (captcha !== undefined && /^\w+$/.test(captcha)) {
-    settings.CAPTCHA = JSON.stringify({
-      provider: captcha,
-      secret: 'local/captcha',
-      ...(captcha === 'recaptcha' ? { minScore: 0.5 } : {}),
-    });
+  const { captcha: provider } = settings;
+  if (typeof provider === 'string' && /^\w+$/.test(provider)) {
+    const minScore = provider === 'recaptcha' ? { minScore: 0.5 } : {};
+    settings.captcha = { provider, secret: 'local/captcha', ...minScore };
+  }
+  try {
+    localSettings(settings);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    throw new SettingsError(error.errors.map((one) => one.replace(/^\w+/, variableName)));
   }
   return settings;
 }

@@ -3,24 +3,12 @@ import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
-import {
-  amount,
-  count,
-  E164,
-  flag,
-  HOST_NAME,
-  HOST_NAME_MUST,
-  list,
-  noneOr,
-  price,
-  publicUrl,
-  text,
-} from './setting-types.ts';
+import { amount, count, E164, flag, HOST_NAME, HOST_NAME_MUST, list, noneOr, price, text } from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here.
- * `infra/settings.ts` reads them from cdk.json and the command line, the stack passes each group to the functions as
- * one variable, and `lib/config.ts` reads that variable.
+ * `infra/settings.ts` reads them from cdk.json and the command line, the stack puts them as one file next to a
+ * function's code, and `lib/config.ts` reads that file.
  */
 
 const MAX_COUNT = 1_000_000;
@@ -93,10 +81,6 @@ const WhatsAppSchema = closedObject({
   noticeTemplate: template,
 });
 export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
-
-const url = v.optional(publicUrl);
-/** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
-const ProviderSchema = closedObject({ sms: url, call: url, whatsapp: url } satisfies Record<PhoneChannel, typeof url>);
 
 /** How often a person may request and confirm a registration, and how many messages may be sent (lib/limits). */
 const LimitsSchema = closedObject({
@@ -222,123 +206,77 @@ const FrontSchema = closedObject({
 });
 export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
-/** The settings of every function. */
-const shared = {
-  /** The name of the deployment in its account; part of the stack's name. */
-  stage: v.optional(text(/^[a-z][a-z0-9-]{0,19}$/, 'must be up to 20 small letters, digits and hyphens'), 'prod'),
-  /** The sender of mails. */
-  senderAddress: v.pipe(EmailSchema, v.transform(asciiEmail)),
-  brand: v.optional(BrandSchema, {}),
-};
-
-const registration = {
-  /** The channels of one-time passwords. */
-  channels: v.optional(ChannelsSchema, ['email']),
-  phone: v.optional(PhoneSchema),
-  sms: v.optional(SmsSchema, {}),
-  call: v.optional(CallSchema),
-  whatsapp: v.optional(WhatsAppSchema),
-  provider: v.optional(ProviderSchema),
-  limits: v.optional(LimitsSchema, {}),
-  captcha: v.optional(CaptchaSchema),
-  front: v.optional(FrontSchema),
-  /** True: the API has a route that confirms registrations. */
-  confirmation: v.optional(flag),
-};
-
 /** The default days for which a confirmed registration and its documents are kept for the CRM. */
 export const CONFIRMED_DAYS = 30;
 
-const confirmation = {
-  confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
-};
+/** The address of a system of the broker. `infra/settings.ts` has stricter rules: the local service has receivers of its own. */
+const address = v.optional(text(/^\S+$/, 'must be an address'));
 
-const crmWebhook = {
-  /** The address of the CRM that every event is posted to. */
-  crmWebhook: url,
-  /** True: documents are scanned for malware, and the CRM gets links to those without any. */
-  scanDocuments: v.optional(flag),
-};
+/** The settings that reach a function, by group. A function reads whole groups. */
+export const SETTING_GROUPS = {
+  deployment: {
+    /** The name of the deployment in its account; part of the stack's name. */
+    stage: v.optional(text(/^[a-z][a-z0-9-]{0,19}$/, 'must be up to 20 small letters, digits and hyphens'), 'prod'),
+  },
+  mail: {
+    /** The sender of mails. */
+    senderAddress: v.pipe(EmailSchema, v.transform(asciiEmail)),
+    brand: v.optional(BrandSchema, {}),
+  },
+  edge: {
+    limits: v.optional(LimitsSchema, {}),
+    front: v.optional(FrontSchema),
+  },
+  sending: {
+    /** The channels of one-time passwords. */
+    channels: v.optional(ChannelsSchema, ['email']),
+    phone: v.optional(PhoneSchema),
+    sms: v.optional(SmsSchema, {}),
+    call: v.optional(CallSchema),
+    whatsapp: v.optional(WhatsAppSchema),
+    /** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
+    provider: v.optional(
+      closedObject({ sms: address, call: address, whatsapp: address } satisfies Record<PhoneChannel, typeof address>),
+    ),
+    captcha: v.optional(CaptchaSchema),
+    /** True: the API has a route that confirms registrations. */
+    confirmation: v.optional(flag),
+  },
+  confirming: {
+    confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
+  },
+  documents: {
+    /** True: documents are scanned for malware, and the CRM gets links to those without any. */
+    scanDocuments: v.optional(flag),
+  },
+  crm: {
+    /** The address of the CRM that every event is posted to. */
+    crmWebhook: address,
+  },
+} as const satisfies Record<string, v.ObjectEntries>;
+
+export type SettingGroup = keyof typeof SETTING_GROUPS;
 
 /** Every setting that reaches a function. */
-export const deploymentEntries = { ...shared, ...registration, ...confirmation, ...crmWebhook };
-
-const resource = v.pipe(v.string(), v.minLength(1, 'must not be empty'));
-const providerUrl = v.optional(resource);
-const sharedResources = {
-  crmTable: resource,
-  operationsTable: resource,
-  sesConfigurationSet: v.optional(resource),
-  /**
-   * The file with the legal texts of the brand, next to the code. Texts in many languages are too long for a variable.
-   */
-  legalFile: v.optional(resource),
+export const deploymentEntries = {
+  ...SETTING_GROUPS.deployment,
+  ...SETTING_GROUPS.mail,
+  ...SETTING_GROUPS.edge,
+  ...SETTING_GROUPS.sending,
+  ...SETTING_GROUPS.confirming,
+  ...SETTING_GROUPS.documents,
+  ...SETTING_GROUPS.crm,
 };
 
-/** The environment of the registration function: settings, and names of resources. */
-export const RegistrationEnvironment = v.object({
-  ...shared,
-  ...registration,
-  ...sharedResources,
-  registrationsTable: resource,
-  limitsTable: resource,
-  documentsBucket: resource,
-  pepperSecret: resource,
-  /** The addresses were checked when they were set: those of the local service may be on this machine. */
-  provider: v.optional(v.object({ sms: providerUrl, call: providerUrl, whatsapp: providerUrl })),
-  /** The keys that messages to the provider are signed with. */
-  providerSecret: v.optional(resource),
-  /** The country rules that calls obey; absent: all countries are served. */
-  protectConfiguration: v.optional(resource),
-  /** The address for checking captchas. Not a setting of a deployment: the local service simulates a provider. */
-  captchaUrl: v.optional(resource),
-});
+/** Settings that need another one. */
+export const DEPENDENT_SETTINGS: readonly (readonly [setting: string, needed: string])[] = [
+  ['confirmedDays', 'confirmation'],
+  ['scanDocuments', 'confirmation'],
+  ['scanDocuments', 'crmWebhook'],
+];
 
-/** The environment of the function that confirms registrations. */
-export const ConfirmationEnvironment = v.object({
-  stage: shared.stage,
-  front: registration.front,
-  limits: registration.limits,
-  ...confirmation,
-  scanDocuments: crmWebhook.scanDocuments,
-  crmTable: resource,
-  registrationsTable: resource,
-  limitsTable: resource,
-  documentsBucket: resource,
-  pepperSecret: resource,
-  /** The bus for events of confirmed registrations. */
-  eventBus: resource,
-});
-
-/** The environment of the functions that open accounts. */
-export const AccountEnvironment = v.object({
-  ...shared,
-  ...sharedResources,
-  accountsTable: resource,
-  /** The reservations of logins. */
-  loginsTable: resource,
-  passwordSecret: resource,
-  notificationsTopicArn: resource,
-  eventBus: resource,
-});
-
-/** The environment of the function that notifies the CRM. */
-export const WebhookEnvironment = v.object({
-  stage: shared.stage,
-  ...crmWebhook,
-  // Checked when it was set. The local service has a receiver on this machine.
-  crmWebhook: resource,
-  /** Two keys that deliveries are signed with. */
-  webhookSecret: resource,
-  crmTable: resource,
-  registrationsTable: resource,
-  documentsBucket: resource,
-  /** The queue of events to deliver. */
-  webhookQueue: resource,
-});
-
-/** The environment of the settler. */
-export const SettlementEnvironment = v.object({ ...AccountEnvironment.entries, registrationsTable: resource });
+/** The file with the settings, next to a function's code. */
+export const SETTINGS_FILE = 'settings.json';
 
 /** The folder of documents in the bucket. The function may write nowhere else. */
 export const DOCUMENTS_FOLDER = 'registrations';
@@ -361,24 +299,9 @@ export const REDELIVERY = { firstSeconds: 30, maxSeconds: 3_600, deliveries: 31 
 /** The index over the operations that have not ended, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
-/** The environment variable of a setting or resource: `senderAddress` is `SENDER_ADDRESS`. */
+/** The environment variable that names a resource: `crmTable` is in `CRM_TABLE`. */
 export function variableName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-}
-
-/**
- * A function's environment variables: texts unchanged, everything else in JSON. Values of other functions are left out.
- */
-export function environmentVariables<const E extends v.ObjectEntries>(
-  schema: v.ObjectSchema<E, undefined>,
-  values: v.InferInput<v.ObjectSchema<E, undefined>>,
-): Record<string, string> {
-  const environment: Record<string, string> = {};
-  for (const [name, value] of Object.entries(values)) {
-    if (!Object.hasOwn(schema.entries, name) || value === undefined) continue;
-    environment[variableName(name)] = typeof value === 'string' ? value : JSON.stringify(value);
-  }
-  return environment;
 }
 
 /** The settings that each channel needs. */

@@ -35,14 +35,3 @@ export function list<const S extends v.GenericSchema>(item: S) {
 export function noneOr<const S extends v.GenericSchema>(value: S, must: string) {
   return v.union([v.literal('none'), value], must);
 }
-
-const PUBLIC_URL =
-  /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
-const PRIVATE_NAME = /\.(local|localhost|internal|intranet|lan|home|corp|private|arpa)$/;
-const PUBLIC_URL_MUST = 'must be a public https address without a password, such as https://crm.acme.example/events';
-
-/** The address of a system of the broker: a domain, and no name that only a private network knows. */
-export const publicUrl = v.pipe(
-  text(PUBLIC_URL, PUBLIC_URL_MUST),
-  v.check((url) => URL.canParse(url) && !PRIVATE_NAME.test(new URL(url).hostname), PUBLIC_URL_MUST),
-);

@@ -61,7 +61,7 @@ function difference(what: string, ours: readonly number[], theirs: readonly numb
 
 async function measure(pairs: number): Promise<Figure[]> {
   const clients = (pairs + WARM_UP) * OTP_TYPES.length;
-  const world = await registrationWorld({ clients, environment: FRONT_SETTINGS });
+  const world = await registrationWorld({ clients, settings: FRONT_SETTINGS });
   const figures: Figure[] = [];
   try {
     for (const channel of OTP_TYPES) {

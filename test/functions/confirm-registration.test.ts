@@ -18,7 +18,7 @@ const PNG = FILES.png.toString('base64');
 
 let world: RegistrationWorld;
 beforeAll(async () => {
-  world = await registrationWorld({ environment: { FRONT: FRONT_SETTINGS.FRONT } });
+  world = await registrationWorld({ settings: { front: FRONT_SETTINGS.front } });
 });
 afterAll(() => world.close());
 

@@ -11,7 +11,7 @@ let loud: Awaited<ReturnType<typeof loudService>>;
 beforeAll(async () => {
   // Wide limits, but for the recipient's.
   const limits = { sourcePer10Minutes: 200, sourcePerHour: 200, prefixPerHour: 200 };
-  loud = await loudService({ LOG_LEVEL: 'INFO', LIMITS: JSON.stringify(limits) }, true);
+  loud = await loudService({ limits }, true);
 });
 afterAll(() => loud.stop());
 

@@ -16,7 +16,7 @@ const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp
 /** With everything switched on: a captcha is required, and a proxy is in front. */
 let world: RegistrationWorld;
 beforeAll(async () => {
-  world = await registrationWorld({ environment: FRONT_SETTINGS });
+  world = await registrationWorld({ settings: FRONT_SETTINGS });
 });
 afterAll(() => world.close());
 const post = (body: unknown, headers: Record<string, string> = {}) =>

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, bundle, ENTRY_FILE } from '../../infra/bundle.ts';
-import { SETTINGS } from '../../infra/local/local-settings.ts';
 import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
+import { functionEnvironment } from '../support/function-environment.ts';
 import { eventFor } from '../support/gateway-events.ts';
 
 const ROOT = new URL('../..', import.meta.url);
@@ -45,7 +45,13 @@ function run(script: string, environment: Record<string, string> = {}): string {
   return stdout + stderr;
 }
 
-const ENVIRONMENT = { AWS_REGION: 'eu-west-1', AWS_ACCESS_KEY_ID: 'none', AWS_SECRET_ACCESS_KEY: 'none', ...SETTINGS };
+const SETTINGS = { senderAddress: 'no-reply@example.com' };
+const ENVIRONMENT = {
+  ...functionEnvironment(SETTINGS),
+  AWS_REGION: 'eu-west-1',
+  AWS_ACCESS_KEY_ID: 'none',
+  AWS_SECRET_ACCESS_KEY: 'none',
+};
 
 /** The output of a process that loads a function, makes a failing request, and then lists its Node modules. */
 function requestIn(name: FunctionName): string {

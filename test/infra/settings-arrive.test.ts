@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
+import { readSettings, SETTING_NAMES, settingsFile } from '../../infra/settings.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { OTHERS } from '../support/other-settings.ts';
 import { EVERYTHING, SENDER, synthesize, synthesizeFresh } from '../support/stack.ts';
@@ -8,7 +8,9 @@ import { EVERYTHING, SENDER, synthesize, synthesizeFresh } from '../support/stac
 /** Of the limits that are counts. */
 const OTHER_COUNT = 77;
 
-const textOf = (template: Template) => JSON.stringify(template.toJSON());
+/** Everything that is made of the settings: the template, and the file next to the code of the functions. */
+const textOf = (settings: Record<string, unknown>, template: Template = synthesize(settings)) =>
+  JSON.stringify([template.toJSON(), settingsFile(readSettings({ ...SENDER, ...settings }))]);
 const isLimit = (name: string) => name.startsWith('limits.');
 const otherOf = (name: string) => OTHERS[name] ?? (isLimit(name) ? OTHER_COUNT : derivedOther(name));
 const usualSettings = readSettings({ ...SENDER, ...EVERYTHING });
@@ -29,35 +31,35 @@ function traceOf(name: string): string {
 }
 
 const traces = SETTING_NAMES.map(traceOf);
-const usual = textOf(synthesize(EVERYTHING));
+const usual = textOf(EVERYTHING);
 
 /** A value is unique if no other setting has it, the default template lacks it, and it needs no other setting. */
 function isUnique(name: string): boolean {
   const trace = traceOf(name);
   const isAlone = traces.filter((one) => one.includes(trace)).length === 1;
   const isOne = ['string', 'number'].includes(typeof otherOf(name));
-  // Legal texts arrive in a file, whose name holds a hash of the content.
-  return isOne && trace.length > 3 && isAlone && !usual.includes(trace) && name !== 'brand.legal';
+  return isOne && trace.length > 3 && isAlone && !usual.includes(trace);
 }
 
 describe('The settings with unique values, all together', () => {
   const names = SETTING_NAMES.filter(isUnique);
   const others = Object.fromEntries(names.map((name) => [name, otherOf(name)]));
-  const text = textOf(synthesizeFresh({ ...EVERYTHING, ...others }));
+  const settings = { ...EVERYTHING, ...others };
+  const text = textOf(settings, synthesizeFresh(settings));
 
-  it.each(names)('%s arrives in the template', (name) => {
+  it.each(names)('%s arrives', (name) => {
     expect(text.includes(traceOf(name))).toBe(true);
   });
 });
 
 describe('Each other setting', () => {
-  it.each(SETTING_NAMES.filter((name) => !isUnique(name)))('%s arrives in the template', (name) => {
+  it.each(SETTING_NAMES.filter((name) => !isUnique(name)))('%s arrives', (name) => {
     const given = otherOf(name);
     expect(given, 'needs a second value in OTHERS of test/support/other-settings.ts').toBeDefined();
     const [beside, other] = Array.isArray(given) ? given : [{}, given];
     const settings = { ...EVERYTHING, ...beside };
-    const template = synthesizeFresh({ ...settings, ...changed(name, other) });
-    expect(textOf(template) === textOf(synthesize(settings))).toBe(false);
+    const different = { ...settings, ...changed(name, other) };
+    expect(textOf(different, synthesizeFresh(different)) === textOf(settings)).toBe(false);
   });
 });
 

@@ -1,96 +1,82 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { accountConfig, logFilter, registrationConfig, traceId } from '../../lib/config.ts';
+import { accountConfig, logFilter, registrationConfig, traceId, webhookConfig } from '../../lib/config.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { functionEnvironment } from '../support/function-environment.ts';
 
-const common = {
-  STAGE: 'test',
-  SENDER_ADDRESS: 'no-reply@example.com',
-  CRM_TABLE: 'crm',
-  OPERATIONS_TABLE: 'operations',
-};
-const registration = {
-  ...common,
-  REGISTRATIONS_TABLE: 'registrations',
-  LIMITS_TABLE: 'limits',
-  DOCUMENTS_BUCKET: 'documents',
-  PEPPER_SECRET: 'pepper',
-};
+const SENDER = { senderAddress: 'no-reply@example.com' };
 
-describe('The environment of a function', () => {
-  it('becomes typed values, with defaults for unset ones', () => {
-    expect(registrationConfig(registration)).toMatchObject({
-      stage: 'test',
-      brand: { name: 'example.com', supportEmail: 'no-reply@example.com', color: '#0b5cad' },
-      email: { senderAddress: 'no-reply@example.com', configurationSet: undefined },
-      channels: ['email'],
-      sms: { maxPrice: '0.50' },
-      limits: DEFAULT_LIMITS,
-      crmTable: 'crm',
-      operationsTable: 'operations',
-      registrationsTable: 'registrations',
-      limitsTable: 'limits',
-      documentsBucket: 'documents',
-      pepperSecret: 'pepper',
+/** The error of a deployment that fails at cold start. */
+function errorOf(read: () => unknown): string {
+  try {
+    read();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('The configuration of a function', () => {
+  it('has the settings of the file next to the code, with defaults, and the resources of the environment', () => {
+    expect(registrationConfig(functionEnvironment({ ...SENDER, stage: 'test', brand: { legal: 'Acme Ltd' } }))).toEqual(
+      {
+        stage: 'test',
+        brand: { name: 'example.com', supportEmail: 'no-reply@example.com', color: '#0b5cad', legal: 'Acme Ltd' },
+        email: { senderAddress: 'no-reply@example.com', configurationSet: 'mails' },
+        channels: ['email'],
+        sms: { maxPrice: '0.50' },
+        limits: DEFAULT_LIMITS,
+        crmTable: 'crm',
+        operationsTable: 'operations',
+        registrationsTable: 'registrations',
+        limitsTable: 'limits',
+        documentsBucket: 'documents',
+        pepperSecret: 'local/pepper',
+        providerSecret: 'local/provider',
+      },
+    );
+    const limits = { recipientPerHour: 3, sourcePerHour: 'none' };
+    expect(registrationConfig(functionEnvironment({ ...SENDER, limits })).limits).toEqual({
+      ...DEFAULT_LIMITS,
+      ...limits,
     });
-    const { limits } = registrationConfig({ ...registration, LIMITS: '{"recipientPerHour":3,"sourcePerHour":"none"}' });
-    expect(limits).toMatchObject({ recipientPerHour: 3, sourcePerHour: 'none', recipientPerDay: 10 });
   });
 
-  it('reads the legal texts of the brand from the file that its variable names', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'config-'));
-    writeFileSync(join(folder, 'legal.json'), '{"en":"Acme Ltd"}');
-    const file = { LAMBDA_TASK_ROOT: folder, LEGAL_FILE: 'legal.json' };
-    expect(registrationConfig({ ...registration, ...file }).brand.legal).toEqual({ en: 'Acme Ltd' });
-  });
-
-  it('may list the channels as a person writes a list', () => {
-    const more = { PHONE: '{"countries":["GB"]}', CALL: '{"originationIdentity":"pool-0a1b"}' };
-    for (const CHANNELS of ['call,email', '["email","call"]']) {
-      expect(registrationConfig({ ...registration, ...more, CHANNELS }).channels).toEqual(['email', 'call']);
-    }
+  it('has only the settings that the function reads', () => {
+    expect(accountConfig(functionEnvironment({ ...SENDER, limits: {}, front: {} }))).not.toHaveProperty('limits');
   });
 
   it('fails for a bad deployment with every error by name and without values', () => {
-    const environment = {
-      ...registration,
-      BRAND: '{"color":"pink-secret"}',
-      CRM_TABLE: '',
-      LIMITS: '{secret',
-      CHANNELS: 'sms,fax-secret',
-      CALL: '{"originationIdentity":"secret","secret":1}',
-    };
-    let message = '';
-    try {
-      registrationConfig(environment);
-    } catch (error) {
-      message = (error as Error).message;
-    }
-    for (const name of ['BRAND.color', 'CRM_TABLE', 'LIMITS', 'CHANNELS', 'CALL.originationIdentity']) {
-      expect(message).toContain(`${name}: `);
-    }
-    expect(message.replace('CALL.secret: is no setting', '')).not.toContain('secret');
+    const environment = functionEnvironment({
+      brand: { color: 'pink-secret' },
+      limits: '{secret',
+      channels: ['sms', 'fax-secret'],
+      call: { originationIdentity: 'secret', secret: 1 },
+    });
+    const message = errorOf(() => registrationConfig({ ...environment, CRM_TABLE: '', PEPPER_SECRET: undefined }));
+    expect(message.split('; ').map((error) => error.split(':', 1)[0])).toEqual([
+      ...['senderAddress', 'brand.color', 'limits', 'channels', 'call.originationIdentity', 'call.secret'],
+      ...['CRM_TABLE', 'PEPPER_SECRET'],
+    ]);
+    expect(message.replace('call.secret: is no setting', '')).not.toContain('secret');
+  });
+
+  it.each(['/nowhere', functionEnvironment([]).LAMBDA_TASK_ROOT])('fails without the file of settings: %s', (root) => {
+    const environment = { ...functionEnvironment(SENDER), LAMBDA_TASK_ROOT: root };
+    expect(errorOf(() => webhookConfig(environment))).toBe('settings.json: cannot be read; crmWebhook: is required');
   });
 
   it.each([
-    ['sms', ['PHONE.countries']],
-    ['call', ['PHONE.countries', 'CALL']],
-    ['whatsapp', ['PHONE.countries', 'WHATSAPP']],
+    ['sms', ['phone.countries']],
+    ['call', ['phone.countries', 'call']],
+    ['whatsapp', ['phone.countries', 'whatsapp']],
   ])('of the channel %s needs %j', (channel, names) => {
-    const deploy = () => registrationConfig({ ...registration, CHANNELS: `email,${channel}` });
+    const deploy = () => registrationConfig(functionEnvironment({ ...SENDER, channels: ['email', channel] }));
     for (const name of names) expect(deploy).toThrow(`${name}: is required by the channel ${channel}`);
   });
 
   it('always has the channel email', () => {
-    expect(() => registrationConfig({ ...registration, CHANNELS: 'sms' })).toThrow('CHANNELS: must list email');
-  });
-
-  it('of the account functions names their tables, secret, topic and bus', () => {
-    const deploy = () => accountConfig(common);
-    for (const name of ['ACCOUNTS_TABLE', 'PASSWORD_SECRET', 'NOTIFICATIONS_TOPIC_ARN', 'EVENT_BUS'])
-      expect(deploy).toThrow(name);
+    const deploy = () => registrationConfig(functionEnvironment({ ...SENDER, channels: ['sms'] }));
+    expect(deploy).toThrow('channels: must list email');
   });
 });
 

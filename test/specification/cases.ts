@@ -62,7 +62,7 @@ export interface Section {
 export interface Part {
   title: string;
   /** Settings of the service, next to the usual ones. */
-  environment?: Readonly<Record<string, string>>;
+  settings?: Readonly<Record<string, unknown>>;
   sections: readonly Section[];
 }
 

@@ -6,11 +6,11 @@ import { startWorld, type World } from './world.ts';
 /** More requests at once make a busy machine miss the time limits of a function. */
 const AT_ONCE = 5;
 
-for (const { title, environment, sections } of PARTS) {
+for (const { title, settings, sections } of PARTS) {
   describe(title, () => {
     let world: World;
     beforeAll(async () => {
-      world = await startWorld(environment);
+      world = await startWorld(settings);
     });
     afterAll(() => world.close());
 

@@ -28,7 +28,7 @@ const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
 const EMAIL_ALONE: PartWithSettings = {
   title: 'The specification, with email as the only channel',
   shows: ['channels'],
-  environment: { CHANNELS: 'email' },
+  settings: { channels: ['email'] },
   sections: [
     {
       title: '2.1: the channels',
@@ -53,7 +53,7 @@ const NO_PERSON = [
 const WITH_CAPTCHA: PartWithSettings = {
   title: 'The specification, with a captcha',
   shows: ['captcha.hostnames', 'captcha.minScore'],
-  environment: { CAPTCHA: JSON.stringify(CAPTCHA) },
+  settings: { captcha: CAPTCHA },
   sections: [
     {
       title: 'The captcha',
@@ -88,7 +88,7 @@ const WITH_CAPTCHA: PartWithSettings = {
 const WITH_FRONT: PartWithSettings = {
   title: 'The specification, with a front',
   shows: [],
-  environment: { FRONT: JSON.stringify({ ...(JSON.parse(FRONT_SETTINGS.FRONT) as object), only: true }) },
+  settings: { front: { ...FRONT_SETTINGS.front, only: true } },
   sections: [
     {
       title: 'The front',

@@ -12,8 +12,8 @@ export interface World {
   close(): Promise<void>;
 }
 
-export async function startWorld(environment: Readonly<Record<string, string>> = {}): Promise<World> {
-  const service = await startService({ records: RECORDS, load: coldStart, environment });
+export async function startWorld(settings: Readonly<Record<string, unknown>> = {}): Promise<World> {
+  const service = await startService({ records: RECORDS, load: coldStart, settings });
   const items = itemsOf(service);
   return {
     service,

@@ -6,6 +6,7 @@ import { crmTable } from '../../infra/crm/crm-table.ts';
 import { startAws } from '../../infra/local/aws.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
+import { RESOURCES as LOCAL_RESOURCES, localSettings, taskRoot } from '../../infra/local/local-settings.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
@@ -16,7 +17,6 @@ import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { accountKeys } from '../../lib/openings/dependencies.ts';
 import { derivePasswords } from '../../lib/platform/passwords.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
-import { environmentVariables, SettlementEnvironment } from '../../lib/validators/deployment.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import {
   ACCOUNT_TYPES,
@@ -39,24 +39,8 @@ const SECRETS = new Map([
   ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
   ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
 ]);
-const ENVIRONMENT = {
-  ...environmentVariables(SettlementEnvironment, {
-    stage: 'test',
-    brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
-    senderAddress: 'no-reply@example.com',
-    sesConfigurationSet: 'mails',
-    crmTable: TABLES.crm,
-    operationsTable: TABLES.operations,
-    registrationsTable: TABLES.registrations,
-    accountsTable: TABLES.accounts,
-    loginsTable: TABLES.logins,
-    passwordSecret: 'platform/password-key',
-    notificationsTopicArn: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
-    eventBus: 'events',
-  }),
-  // The stand-ins of AWS are made for all functions.
-  ...{ LIMITS_TABLE: TABLES.limits, DOCUMENTS_BUCKET: 'documents', PEPPER_SECRET: 'test/pepper' },
-};
+const SETTINGS = localSettings({ stage: 'test' });
+const RESOURCES = { ...LOCAL_RESOURCES, PASSWORD_SECRET: 'platform/password-key' };
 /** The time of the settler, in milliseconds. */
 const SETTLER_MS = 55_000;
 
@@ -98,7 +82,7 @@ async function startServices() {
   const rights: ManagerRights = {};
   const manager = { login: 1000, password: MANAGER_PASSWORD };
   const [aws, tp5, reg, gw] = await Promise.all([
-    startAws(ENVIRONMENT, new Map(SECRETS)),
+    startAws(SETTINGS, RESOURCES, new Map(SECRETS)),
     startWebApiServer({ manager, groups: TP5_GROUPS, rights, certificate: await localCertificate() }),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer(gateway),
@@ -142,8 +126,10 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
   };
   await writeClients(clients);
 
+  const root = taskRoot(SETTINGS);
   const variables = (name: string) => ({
-    ...ENVIRONMENT,
+    ...RESOURCES,
+    ...root.variables,
     ...aws.environment,
     // The operators' command has the rights of an administrator here.
     ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
@@ -201,6 +187,7 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     /** Ends everything. @throws Error if a password, a secret or a client's data leaked */
     async close(): Promise<void> {
       await environments.close();
+      root.close();
       clearFaults();
       const found = await leaks();
       crm.close();

@@ -7,15 +7,12 @@ const HEADER = 'x-client-address';
 
 /** The settings of a deployment with a captcha and a proxy. */
 export const FRONT_SETTINGS = {
-  CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'captcha/key' }),
-  FRONT: JSON.stringify({ header: HEADER, secret: 'front/key' }),
+  captcha: { provider: 'turnstile', secret: 'captcha/key' },
+  front: { header: HEADER, secret: 'front/key' },
 };
 
-/** A deployment that serves one country, and whose calls obey the rules of the stack. */
-export const ONE_COUNTRY = {
-  PHONE: JSON.stringify({ countries: ['GB'] }),
-  PROTECT_CONFIGURATION: 'protect-0a1b',
-};
+/** A deployment that serves one country: its calls obey the rules of the stack. */
+export const ONE_COUNTRY = { phone: { countries: ['GB'] } };
 
 /** The headers of a request that has passed the proxy: the person's address and, if needed, a captcha token. */
 export function frontHeaders({ captcha }: Pick<LocalService, 'captcha'>): Record<string, string> {

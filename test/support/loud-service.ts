@@ -17,8 +17,8 @@ interface Loud {
  * Starts the local service in a process of its own, with all its logs, so that a test can read them.
  * @param isHurried its requests may be short of time (`hurried`), and its password hashes are cheap
  */
-export async function loudService(environment: Record<string, string>, isHurried = false): Promise<Loud> {
-  const child = fork(import.meta.filename, [JSON.stringify(environment), String(isHurried)], {
+export async function loudService(settings: Record<string, unknown>, isHurried = false): Promise<Loud> {
+  const child = fork(import.meta.filename, [JSON.stringify(settings), String(isHurried)], {
     execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
@@ -30,9 +30,9 @@ export async function loudService(environment: Record<string, string>, isHurried
 }
 
 if (import.meta.main) {
-  const [, , environment = '{}', isHurried] = process.argv;
+  const [, , settings = '{}', isHurried] = process.argv;
   const load = isHurried === 'true' ? { load: loadForTests } : {};
-  const service = await startService({ environment: JSON.parse(environment), quiet: false, ...load });
+  const service = await startService({ settings: JSON.parse(settings), quiet: false, ...load });
   process.on('message', async () => {
     service.faults('dynamodb').set({ kind: 'refused', times: 100 });
     await service.tick().catch(() => {});

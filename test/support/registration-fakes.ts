@@ -14,7 +14,7 @@ import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import type { Seals } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
-import { ALL_COUNTRIES, environmentVariables, RegistrationEnvironment } from '../../lib/validators/deployment.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
@@ -23,6 +23,7 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
+import { functionEnvironment } from './function-environment.ts';
 import { recordingTelemetry } from './openings.ts';
 import { registrationRecord } from './registration-record.ts';
 
@@ -32,17 +33,7 @@ export const PEPPER: Pepper = parsePepper(JSON.stringify({ current: '1', '1': 'p
 export const HELD_KEY: HeldKey = { pk: 'key#1', lease: 'lease', revision: 0 };
 
 /** The minimal settings of a deployment. */
-export const DEPLOYED = registrationConfig(
-  environmentVariables(RegistrationEnvironment, {
-    senderAddress: 'no-reply@example.com',
-    crmTable: 'crm',
-    operationsTable: 'operations',
-    registrationsTable: 'registrations',
-    limitsTable: 'limits',
-    documentsBucket: 'documents',
-    pepperSecret: 'pepper',
-  }),
-);
+export const DEPLOYED = registrationConfig(functionEnvironment({ senderAddress: 'no-reply@example.com' }));
 
 type CountStep = 'admit' | 'count recipient' | 'count shared' | 'count wrong id' | 'count replay';
 type FakeDecision = { kind: 'allowed' | 'unchecked' } | { kind: 'reached'; retryAfterSeconds: number };

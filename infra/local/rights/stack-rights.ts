@@ -4,68 +4,64 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { deploymentEntries, variableName } from '../../../lib/validators/deployment.ts';
+import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
 import type { StackRights } from './synthesis.ts';
 
-type Environment = Readonly<Record<string, string>>;
-
 /** The prefix of the trading servers' secrets. */
 export const PLATFORM_SECRETS = 'platform/';
 
 /**
  * The rights that a deployment gives each function, by the function's name.
- * @param environment the variables of all functions: their settings, and the names of their resources
+ * @param settings those that reach a function
+ * @param resources the variables of all functions, which name their resources
  * @param more settings that reach no function
  */
 export async function functionRights(
-  environment: Environment,
+  settings: Readonly<Record<string, unknown>>,
+  resources: Readonly<Record<string, string>>,
   more: Readonly<Record<string, unknown>> = {},
-): Promise<Record<string, readonly Right[]>> {
+) {
   const { types, functions } = await stackRights({
-    ...readSettings(environment),
+    ...deployable(settings),
     platformSecrets: PLATFORM_SECRETS,
     ...more,
   });
-  const names = resourceNames(types, functions, environment);
-  return Object.fromEntries(
+  const names = resourceNames(types, functions, resources);
+  const rights: Record<string, readonly Right[]> = Object.fromEntries(
     Object.entries(functions).map(([name, { statements }]) => [
       name,
       parseRights(name, resolve(statements, names) as Statement[]),
     ]),
   );
+  return { rights, scansDocuments: Object.values(types).includes('AWS::GuardDuty::MalwareProtectionPlan') };
+}
+
+/** The settings of a deployment that `npm run deploy` would accept: without those of channels that it lacks. */
+function deployable(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const given = { ...settings };
+  // The receivers of the local service may be on this machine.
+  if (isObject(given.provider)) {
+    const channels = Object.keys(given.provider);
+    given.provider = Object.fromEntries(channels.map((channel) => [channel, 'https://sms.acme.example/']));
+  }
+  const { channels = [] } = parseSettings(ChannelsSchema, { channels: given.channels }).values ?? {};
+  for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete given[name];
+  if (channels.length <= 1) delete given.phone;
+  if (given.confirmation !== true) for (const name of ['confirmedDays', 'scanDocuments']) delete given[name];
+  return { ...given, crmWebhook: 'https://crm.acme.example/events' };
 }
 
 const ChannelsSchema = v.object({ channels: deploymentEntries.channels });
 
-/** The settings of a deployment whose functions have these variables, without those of channels that it lacks. */
-function readSettings(environment: Environment): Record<string, string> {
-  const settings: Record<string, string> = {};
-  for (const name of Object.keys(deploymentEntries)) {
-    const value = environment[variableName(name)];
-    if (value) settings[name] = value;
-  }
-  // The provider of the local service may be on this machine, which no deployment accepts.
-  const urls = Object.keys(JSON.parse(settings.provider ?? '{}')).map((channel) => [
-    channel,
-    'https://sms.acme.example/',
-  ]);
-  if (urls.length > 0) settings.provider = JSON.stringify(Object.fromEntries(urls));
-  const { channels = [] } = parseSettings(ChannelsSchema, { channels: settings.channels }).values ?? {};
-  for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete settings[name];
-  if (channels.length <= 1) delete settings.phone;
-  // The receiver of the local service is on this machine.
-  return { ...settings, crmWebhook: 'https://crm.acme.example/events' };
-}
-
-/** The values of references: `CrmTable` and `CrmTable.Arn`, for every resource in a function's environment. */
+/** The values of references: `CrmTable` and `CrmTable.Arn`, for every resource of a function. */
 function resourceNames(
   types: StackRights['types'],
   functions: StackRights['functions'],
-  environment: Environment,
+  resources: Readonly<Record<string, string>>,
 ): ReadonlyMap<string, string> {
   const names = new Map([
     ['AWS::Partition', 'aws'],
@@ -74,7 +70,7 @@ function resourceNames(
   ]);
   for (const [variable, value] of Object.values(functions).flatMap(({ variables }) => Object.entries(variables))) {
     const reference = referenceName(value);
-    const name = environment[variable];
+    const name = resources[variable];
     if (reference === undefined || name === undefined) continue;
     const toArn = ARNS[types[reference] ?? ''];
     // A reference to a secret is its ARN already.

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
@@ -7,8 +7,15 @@ import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { ENTRY_FILE } from '../../../infra/bundle.ts';
 import { ServiceFunction } from '../../../infra/constructs/functions.ts';
-import { legalFileOf } from '../../../infra/settings.ts';
-import { accountConfig, confirmationConfig, registrationConfig, settlementConfig } from '../../../lib/config.ts';
+import { readSettings, settingsFile } from '../../../infra/settings.ts';
+import {
+  accountConfig,
+  confirmationConfig,
+  registrationConfig,
+  settlementConfig,
+  webhookConfig,
+} from '../../../lib/config.ts';
+import { functionEnvironment } from '../../support/function-environment.ts';
 import {
   ARN,
   EVERYTHING,
@@ -18,6 +25,7 @@ import {
   propertiesOf,
   resources,
   rightsOf,
+  SENDER,
   synthesize,
 } from '../../support/stack.ts';
 
@@ -54,50 +62,70 @@ describe('Every function', () => {
     expect(functions(full)[name]?.Properties).toMatchObject(properties);
   });
 
-  it('gets an environment that its configuration accepts, and reads the settings in it', () => {
-    expect(registrationConfig(environmentOf(template, 'RequestRegistration')).channels).toEqual(['email']);
-    // The stack puts the legal texts next to the code.
-    const folder = mkdtempSync(join(tmpdir(), 'functions-'));
-    const legal = legalFileOf(EVERYTHING.brand);
-    writeFileSync(join(folder, legal?.name ?? ''), legal?.content ?? '');
-    const variables = (name: string): NodeJS.ProcessEnv => ({ ...environmentOf(full, name), LAMBDA_TASK_ROOT: folder });
-    expect(variables('RequestRegistration').BRAND).not.toContain(EVERYTHING.brand.legal);
-    const { brand, channels, captcha, front, sms, call, whatsapp } = EVERYTHING;
-    expect(registrationConfig(variables('RequestRegistration'))).toMatchObject({
-      ...{ stage: 'full', brand, channels, front, call, whatsapp, confirmation: true },
-      captcha: { secret: captcha.secret },
-      email: { senderAddress: 'no-reply@acme.example', configurationSet: '<MailConfigurationSet>' },
-      limits: { resendSeconds: [30, 60], recipientPerHour: 3 },
-      sms: { ...sms, maxPrice: '0.25' },
-      protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',
+  it('gets resources that its configuration accepts, and no others, and the settings', () => {
+    const root = functionEnvironment(
+      JSON.parse(settingsFile(readSettings({ ...SENDER, ...EVERYTHING }))),
+    ).LAMBDA_TASK_ROOT;
+    const variables = (name: string): NodeJS.ProcessEnv => ({ ...environmentOf(full, name), LAMBDA_TASK_ROOT: root });
+    const { brand, channels, phone, captcha, front, sms, call, whatsapp } = EVERYTHING;
+    const shared = {
+      stage: 'full',
+      brand,
+      email: { senderAddress: SENDER.senderAddress, configurationSet: '<MailConfigurationSet>' },
+    };
+    const registrations = {
+      crmTable: '<CrmTable>',
+      registrationsTable: '<RegistrationsTable>',
       documentsBucket: '<DocumentsBucket>',
+    };
+    const limited = {
+      limits: expect.objectContaining(EVERYTHING.limits),
+      limitsTable: '<LimitsTable>',
       pepperSecret: '<PepperSecret>',
+      front: { ...front, only: false },
+    };
+    expect(registrationConfig(variables('RequestRegistration'))).toEqual({
+      ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, call, whatsapp, confirmation: true },
+      sms: { ...sms, maxPrice: '0.25' },
+      operationsTable: '<OperationsTable>',
+      protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',
     });
-    const registrations = { registrationsTable: '<RegistrationsTable>', eventBus: '<EventBus>' };
-    const kept = { confirmedDays: 30, front, documentsBucket: '<DocumentsBucket>' };
-    expect(confirmationConfig(variables('ConfirmRegistration'))).toMatchObject({ ...registrations, ...kept });
-    expect(settlementConfig(variables('SettleOperations'))).toMatchObject(registrations);
+    expect(confirmationConfig(variables('ConfirmRegistration'))).toEqual({
+      ...{ stage: 'full', ...registrations, ...limited, confirmedDays: 30, scanDocuments: true },
+      eventBus: '<EventBus>',
+    });
+    const accounts = {
+      ...{ ...shared, crmTable: '<CrmTable>', operationsTable: '<OperationsTable>', accountsTable: '<AccountsTable>' },
+      ...{ loginsTable: '<LoginsTable>', passwordSecret: '<PasswordKeySecret>', eventBus: '<EventBus>' },
+      notificationsTopicArn: '<ClientNotificationsTopic>',
+    };
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
-      expect(accountConfig(variables(name))).toMatchObject({
-        crmTable: '<CrmTable>',
-        accountsTable: '<AccountsTable>',
-        passwordSecret: '<PasswordKeySecret>',
-        notificationsTopicArn: '<ClientNotificationsTopic>',
-      });
+      expect(accountConfig(variables(name))).toEqual(accounts);
     }
+    expect(settlementConfig(variables('SettleOperations'))).toEqual({
+      ...accounts,
+      registrationsTable: '<RegistrationsTable>',
+    });
+    expect(webhookConfig(variables('NotifyCrm'))).toEqual({
+      ...{ stage: 'full', ...registrations, crmWebhook: EVERYTHING.crmWebhook, scanDocuments: true },
+      ...{ webhookSecret: 'full/crm-webhook', webhookQueue: '<CrmQueue>' },
+    });
   });
 
-  it('is deployed with the files next to its code', () => {
+  it('is deployed with the settings next to its code', () => {
     const outdir = mkdtempSync(join(tmpdir(), 'functions-'));
     const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
+    const settings = readSettings({ ...SENDER, ...EVERYTHING });
     new ServiceFunction(new Stack(app, 'stack'), 'Function', {
-      ...{ name: 'settle-operations', description: '', environment: {}, memory: 128, timeoutSeconds: 10, rights: [] },
-      ...{ logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY },
-      files: { 'legal-1.json': '"Acme Ltd"' },
+      ...{ name: 'settle-operations', description: '', settings, resources: {}, memory: 128, timeoutSeconds: 10 },
+      ...{ rights: [], logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY },
     });
     const { directory } = app.synth();
     const [asset = ''] = readdirSync(directory).filter((name) => name.startsWith('asset.'));
-    expect(readdirSync(join(directory, asset))).toEqual(expect.arrayContaining([ENTRY_FILE, 'legal-1.json']));
+    expect(readdirSync(join(directory, asset))).toContain(ENTRY_FILE);
+    const { brand, limits, ...file } = JSON.parse(readFileSync(join(directory, asset, 'settings.json'), 'utf8'));
+    expect(brand.legal).toBe(EVERYTHING.brand.legal);
+    expect(file).not.toHaveProperty('alarmEmail');
   });
 });
 

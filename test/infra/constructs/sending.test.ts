@@ -171,15 +171,12 @@ describe('The webhook', () => {
 
   it('knows the CRM, the secret of its stage and the queue', () => {
     expect(environmentOf(notified, 'NotifyCrm')).toEqual({
-      STAGE: 'prod',
-      CRM_WEBHOOK: CRM,
       WEBHOOK_SECRET: 'prod/crm-webhook',
       CRM_TABLE: '<CrmTable>',
       REGISTRATIONS_TABLE: '<RegistrationsTable>',
       DOCUMENTS_BUCKET: '<DocumentsBucket>',
       WEBHOOK_QUEUE: '<CrmQueue>',
     });
-    expect(environmentOf(scanned, 'NotifyCrm')).toMatchObject({ SCAN_DOCUMENTS: 'true' });
   });
 
   it('writes clients, and no other records of the CRM', () => {

@@ -40,9 +40,9 @@ let service: LocalService;
 beforeAll(async () => {
   service = await startService({
     records: { ...DEMO_RECORDS, forms: [...DEMO_RECORDS.forms, ...FORMS] },
-    environment: {
-      CAPTCHA: JSON.stringify({ provider: 'turnstile', secret: 'local/captcha' }),
-      LIMITS: JSON.stringify({ sourcePer10Minutes: 100, sourcePerHour: 100 }),
+    settings: {
+      captcha: { provider: 'turnstile', secret: 'local/captcha' },
+      limits: { sourcePer10Minutes: 100, sourcePerHour: 100 },
     },
   });
 });

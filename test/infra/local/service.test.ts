@@ -155,7 +155,7 @@ describe('a local service of other records', () => {
 
   it('comes after another one in the same process, with functions of its own', async () => {
     for (const name of ['Broker One', 'Broker Two']) {
-      await during({ environment: { BRAND: JSON.stringify({ name }) } }, async (service) => {
+      await during({ settings: { brand: { name } } }, async (service) => {
         await register(service);
         expect(service.outbox.list().map(({ text }) => text)).toEqual([expect.stringContaining(name)]);
       });
@@ -163,10 +163,10 @@ describe('a local service of other records', () => {
   });
 
   it('uses the country rules of the stack for calls, if it serves some countries', async () => {
-    await during({ environment: ONE_COUNTRY }, async (service) => {
+    await during({ settings: ONE_COUNTRY }, async (service) => {
       expect((await register(service, { otp_type: 'call', phone: PHONE })).status).toBe(204);
       const { ProtectConfigurationId } = JSON.parse(service.standIns.voice.lastBody) as Record<string, unknown>;
-      expect(ProtectConfigurationId).toBe(ONE_COUNTRY.PROTECT_CONFIGURATION);
+      expect(ProtectConfigurationId).toBe(service.environment.PROTECT_CONFIGURATION);
     });
   });
 
@@ -198,7 +198,7 @@ describe('a local service of other records', () => {
   });
 
   it('reports an invalid setting, and leaves nothing running', async () => {
-    await expect(startService({ environment: { BRAND: '{"color":"blue"}' } })).rejects.toThrow('BRAND.color');
+    await expect(startService({ settings: { brand: { color: 'blue' } } })).rejects.toThrow('brand.color');
     await during({}, async (service) => expect((await register(service)).status).toBe(204));
   });
 

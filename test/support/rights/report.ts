@@ -1,4 +1,4 @@
-import { SETTINGS } from '../../../infra/local/local-settings.ts';
+import { localResources, localSettings } from '../../../infra/local/local-settings.ts';
 import { allowing, type ObservedCall, type Right } from '../../../infra/local/rights/policy.ts';
 import { functionRights } from '../../../infra/local/rights/stack-rights.ts';
 import { FRONT_SETTINGS, ONE_COUNTRY } from '../front.ts';
@@ -31,13 +31,15 @@ export interface RightsReport {
 }
 
 /** Settings by which a deployment has other rights, not only more. */
-const DEPLOYMENTS: readonly Record<string, string>[] = [{}, { SCAN_DOCUMENTS: 'true' }];
+const DEPLOYMENTS: readonly Record<string, unknown>[] = [{}, { scanDocuments: true }];
 
 /** The rights of deployments that have everything, each with a call of the run that needs it. */
 export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsReport> {
-  const settings = { ...SETTINGS, ...FRONT_SETTINGS, ...ONE_COUNTRY };
   const deployments = await Promise.all(
-    DEPLOYMENTS.map((more) => functionRights({ ...settings, ...more }, { vpc: true })),
+    DEPLOYMENTS.map(async (more) => {
+      const settings = localSettings({ ...FRONT_SETTINGS, ...ONE_COUNTRY, ...more });
+      return (await functionRights(settings, localResources(settings), { vpc: true })).rights;
+    }),
   );
   const functions = deployments[0] ?? {};
   const checked = deployments

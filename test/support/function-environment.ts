@@ -1,0 +1,12 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RESOURCES } from '../../infra/local/local-settings.ts';
+import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
+
+/** The environment of a function next to whose code these settings are. */
+export function functionEnvironment(settings: object): Record<string, string> {
+  const folder = mkdtempSync(join(tmpdir(), 'function-'));
+  writeFileSync(join(folder, SETTINGS_FILE), JSON.stringify(settings));
+  return { ...RESOURCES, LAMBDA_TASK_ROOT: folder };
+}
