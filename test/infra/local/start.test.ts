@@ -120,9 +120,12 @@ describe('npm start', () => {
     [{ CRM_WEBHOOK: 'http://crm.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK: must be an https address'],
     [{ CRM_WEBHOOK: 'http://127.0.0.1.acme.example/hook', CRM_WEBHOOK_SECRET: KEY }, 'CRM_WEBHOOK: must be an https'],
     [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook' }, 'CRM_WEBHOOK_SECRET: is required by CRM_WEBHOOK'],
-    [{ CRM_WEBHOOK: 'http://127.0.0.1:4000/hook', CRM_WEBHOOK_SECRET: 'x' }, 'CRM_WEBHOOK_SECRET: must be whsec_'],
+    [
+      { CRM_WEBHOOK: 'http://127.0.0.1:4000/hook', CRM_WEBHOOK_SECRET: 'x' },
+      'CRM_WEBHOOK_SECRET: must begin with whsec_',
+    ],
     [{ PROVIDER_SMS: 'http://sms.acme.example/' }, 'PROVIDER_SMS: must be local, an https address, or http'],
-    [{ PROVIDER_SMS: 'local', PROVIDER_SECRET: 'short' }, 'PROVIDER_SECRET: must be whsec_'],
+    [{ PROVIDER_SMS: 'local', PROVIDER_SECRET: 'short' }, 'PROVIDER_SECRET: must begin with whsec_'],
     [
       { ALLOWED_ORIGINS: 'https://www.acme.example/page' },
       'ALLOWED_ORIGINS: must be origins such as https://www.acme.example',
