@@ -1,3 +1,5 @@
+import { CRM_INDEXES } from '../lib/validators/deployment.ts';
+
 /** A table of the stack. Its id in the template is `<Name>Table`; its key is `pk`, or `pk` and `sk`. */
 interface StackTable {
   /** Several items share one `pk`. */
@@ -6,6 +8,8 @@ interface StackTable {
   expires?: true;
   /** Unfinished items are found by the time at which they are due. Without any, the index is empty. */
   due?: true;
+  /** Items with one of these attributes are found by it, in an index of the same name. */
+  indexes?: readonly string[];
   /** How many days back the table can be restored. AWS goes no further than 35; counters are not worth restoring. */
   recoveryDays: 35 | 1;
 }
@@ -13,7 +17,7 @@ interface StackTable {
 /** Every table: the stack creates them, the doctor checks them, `npm run crm -- restore` copies back to them. */
 const TABLES = {
   /** The records that the functions read; operators write them. */
-  Crm: { recoveryDays: 35 },
+  Crm: { recoveryDays: 35, indexes: CRM_INDEXES },
   /** Opened accounts. */
   Accounts: { sortKey: true, recoveryDays: 35 },
   /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */

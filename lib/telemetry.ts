@@ -30,6 +30,8 @@ const EVENTS = {
   LoginNotOurs: 'ERROR',
   DepositFailed: 'ERROR',
   NoticeFailed: 'ERROR',
+  /** The client of a new account got no mail: the address was only typed. */
+  EmailNotProven: 'WARN',
   /** An event for other systems of the broker was not published. It is published later. */
   EventFailed: 'ERROR',
   /** The CRM accepted an event. */

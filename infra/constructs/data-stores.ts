@@ -64,7 +64,7 @@ export class DataStores extends Construct {
   }
 
   private table(name: TableName): Table {
-    const { expires, due, recoveryDays } = stackTable(name);
+    const { expires, due, indexes = [], recoveryDays } = stackTable(name);
     const [partitionKey = '', sortKey] = keyAttributes(name);
     const made = new Table(this, name, {
       partitionKey: { name: partitionKey, type: AttributeType.STRING },
@@ -82,6 +82,14 @@ export class DataStores extends Construct {
         indexName: DUE_INDEX.name,
         partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
         sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
+        projectionType: ProjectionType.KEYS_ONLY,
+      });
+    }
+    for (const attribute of indexes) {
+      made.addGlobalSecondaryIndex({
+        indexName: attribute,
+        partitionKey: { name: attribute, type: AttributeType.STRING },
+        sortKey: { name: partitionKey, type: AttributeType.STRING },
         projectionType: ProjectionType.KEYS_ONLY,
       });
     }

@@ -34,6 +34,7 @@ import {
   acknowledgeDocuments,
   acknowledgePlatformSecrets,
   allow,
+  onCrmIndexes,
   onDocuments,
   onDueIndex,
   onTable,
@@ -87,7 +88,8 @@ function registration(route: DeployedRoute, context: FunctionContext): ServiceFu
       rights: [
         mail.right,
         ...rightsOfChannels(stack, settings, context.protectConfiguration),
-        onTable(data.tables.Crm, 'ReadCrm', ['BatchGetItem']),
+        onTable(data.tables.Crm, 'ReadCrm', ['GetItem']),
+        onCrmIndexes(data.tables.Crm, 'Query', 'proven_email', 'proven_phone', 'referral_code'),
         onTable(data.tables.Registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
         onTable(data.tables.Limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
         onTable(data.tables.Operations, 'KeepOperations', OPERATION_STEPS),
@@ -114,7 +116,7 @@ function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFu
       description: 'Confirms a registration by its one-time password.',
       rights: [
         events.right,
-        onTable(data.tables.Crm, 'ReadCrm', ['BatchGetItem']),
+        onCrmIndexes(data.tables.Crm, 'Query', 'proven_email', 'proven_phone'),
         onTable(data.tables.Registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
         onTable(data.tables.Limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
         onDocuments(

@@ -9,6 +9,8 @@ import {
   acknowledgeDocuments,
   acknowledgePlatformSecrets,
   allow,
+  CLIENT_KEYS,
+  onCrmIndexes,
   onDocuments,
   onDueIndex,
   onQueue,
@@ -82,9 +84,11 @@ export class OperatorsPolicy extends Construct {
 function onTables({ tables }: DataStores): PolicyStatement[] {
   const states = ['DescribeContinuousBackups', 'DescribeTimeToLive'];
   const restored = RESTORABLE.map((name) => `${tables[name].tableArn}-restored*`);
-  const forget = ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'DeleteItem'];
+  const forget = ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
   return [
-    onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
+    onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
+    onCrmIndexes(tables.Crm, 'Query', 'proven_email', 'proven_phone', 'kind'),
+    onCrmIndexes(tables.Crm, 'Scan', 'proven_email', 'proven_phone', 'referral_code'),
     onDueIndex(tables.Operations, 'FindOperations'),
     onTable(tables.Operations, 'SettleOperations', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     onTable(tables.Accounts, 'RecordAccounts', ['BatchGetItem', 'PutItem', 'Query']),
@@ -142,14 +146,13 @@ const ACTIONS = [
   'BatchWriteItem',
 ];
 
-const CLIENTS = ['client#*', 'email#*', 'phone#*', 'referral#*'];
-
 /** The rights with which the broker's CRM writes its records itself: those of clients, or all. */
 export class CrmWriter extends Construct {
   constructor(scope: Construct, id: string, data: DataStores, writes: NonNullable<Settings['crmWriter']>) {
     super(scope, id);
     const statement = onTable(data.tables.Crm, 'WriteCrmItems', ACTIONS);
-    if (writes === 'clients') statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENTS });
+    if (writes === 'clients')
+      statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To write CRM records as infra/crm-items.json describes them; for the CRM.',
       statements: [statement],

@@ -6,6 +6,7 @@ import type { IConstruct } from 'constructs';
 import {
   type CallSettings,
   CLEAN_VERDICT,
+  type CrmIndex,
   DOCUMENTS_FOLDER,
   DUE_INDEX,
   SCAN_TAG,
@@ -29,11 +30,14 @@ export function onTable({ tableArn }: Table, sid: string, actions: string[]): Po
   return allow(sid, 'dynamodb', actions, tableArn);
 }
 
+/** The keys of clients in the table of CRM records. */
+export const CLIENT_KEYS = ['client#*'];
+
 /** To write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
 export function writeClients(table: Table): PolicyStatement[] {
-  const write = onTable(table, 'WriteClients', ['PutItem']);
-  write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': ['client#*', 'email#*', 'phone#*'] });
-  return [onTable(table, 'ReadCrm', ['BatchGetItem']), write];
+  const write = onTable(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
+  write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
+  return [write];
 }
 
 /** The actions on one queue, without `sqs:`. */
@@ -44,6 +48,11 @@ export function onQueue({ queueArn }: Queue, sid: string, actions: string[]): Po
 /** To find the due items of a table. */
 export function onDueIndex({ tableArn }: Table, sid: string): PolicyStatement {
   return allow(sid, 'dynamodb', ['Query'], `${tableArn}/index/${DUE_INDEX.name}`);
+}
+
+/** To find CRM records by these indexes. */
+export function onCrmIndexes({ tableArn }: Table, action: 'Query' | 'Scan', ...indexes: CrmIndex[]): PolicyStatement {
+  return allow(`${action}CrmIndexes`, 'dynamodb', [action], ...indexes.map((index) => `${tableArn}/index/${index}`));
 }
 
 /** To read the secret of this name, with any random suffix. */

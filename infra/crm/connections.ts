@@ -5,6 +5,7 @@ import { type Connection, ConnectionSchema } from '../../lib/records/crm-records
 import { defaultPlatformSecrets, gather } from '../settings.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { itemKey } from './crm-items.ts';
+import { readRecords } from './read-records.ts';
 import { deployedStage, readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -15,6 +16,15 @@ export async function findConnection({ table }: Target, id: string): Promise<Con
   const connection = v.safeParse(ConnectionSchema, item.record);
   if (!connection.success) throw new CommandError(`The record of the connection ${id} is malformed. Import it again.`);
   return connection.output;
+}
+
+/** The connections of the table, found by their index. Malformed ones are reported, and left out. */
+export async function readConnections(target: Target, report?: Terminal['report']): Promise<Connection[]> {
+  const connections: Connection[] = [];
+  for await (const page of readRecords(target, 'connections', report)) {
+    for (const one of page) if (one.kind === 'connections') connections.push(one.record);
+  }
+  return connections;
 }
 
 /** A sentence about one aspect of a trading server. */

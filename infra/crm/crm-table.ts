@@ -1,8 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, paginateScan } from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, paginateQuery, paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
-import { databaseClient, dynamoTable, type Item, tryWrite } from '../../lib/aws/dynamodb.ts';
+import {
+  attributeQuery,
+  databaseClient,
+  dynamoTable,
+  type Item,
+  tryWrite,
+  type Update,
+} from '../../lib/aws/dynamodb.ts';
+import type { CrmIndex } from '../../lib/validators/deployment.ts';
 import type { CrmItem } from './crm-items.ts';
 
 /** A change of one item: the new item, or the key of a deleted one. */
@@ -14,15 +22,15 @@ export type TableItems = ReturnType<typeof tableItems>;
 /** The maximum of one batch, by DynamoDB. */
 const MAX_WRITES = 25;
 /** The number of parallel batches, and the retries of unprocessed items. */
-const AT_ONCE = 4;
+export const AT_ONCE = 4;
 const MAX_ROUNDS = 12;
 /** The time for one question, also for hundreds of items. */
 const CALL_MS = 60_000;
 const callSignal = () => AbortSignal.timeout(CALL_MS);
 
-/** The table of CRM records, as its operators see it. */
+/** The table of CRM records, as its operators see it. Nothing here reads the whole table into memory. */
 export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
-  const { documents, pages, get } = tableItems(TableName, ['pk'], config);
+  const { documents, pages, get, update } = tableItems(TableName, ['pk'], config);
 
   async function sendBatch(requests: readonly Item[]): Promise<void> {
     let waiting = [...requests];
@@ -35,11 +43,17 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
   }
 
   return {
-    /** Reads the whole table: a call for each megabyte. */
-    async readAll() {
-      const items: CrmItem[] = [];
-      for await (const page of pages()) items.push(...(page as unknown as CrmItem[]));
-      return items;
+    /** All items, or those that the filter of a scan selects, a page at a time. */
+    pages: (filter: ScanFilter = {}) => pages(filter) as AsyncGenerator<CrmItem[]>,
+    /** The keys of an index and its values, a page at a time. Equal values follow each other. */
+    indexPages: (index: CrmIndex) =>
+      pages({ IndexName: index, ConsistentRead: false }) as unknown as AsyncGenerator<CrmItem[]>,
+    /** The keys of the items with this value in an index, in ascending order. */
+    async find(index: CrmIndex, value: string): Promise<string[]> {
+      const query = paginateQuery({ client: documents }, { TableName, ...attributeQuery(index, value) });
+      const found: string[] = [];
+      for await (const { Items = [] } of query) found.push(...Items.map(({ pk }) => String(pk)));
+      return found;
     },
     read: async (pk: string) => ((await get([{ pk }])) as unknown as CrmItem[])[0],
     /** The items of these keys that exist, in any order: a call for each 100. */
@@ -50,14 +64,23 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
       const requests = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
-      const batches = Array.from({ length: Math.ceil(requests.length / MAX_WRITES) }, (_, place) =>
-        requests.slice(place * MAX_WRITES, (place + 1) * MAX_WRITES),
-      );
-      await pLimit(AT_ONCE).map(batches, sendBatch);
+      await pLimit(AT_ONCE).map(chunks(requests, MAX_WRITES), sendBatch);
     },
+    /** @returns false if its condition failed */
+    update: (pk: string, expression: Update) => update({ pk }, expression),
     close: () => documents.destroy(),
   };
 }
+
+/** A list in parts of at most this many. */
+export function chunks<T>(list: readonly T[], most: number): T[][] {
+  return Array.from({ length: Math.ceil(list.length / most) }, (_, part) => list.slice(part * most, (part + 1) * most));
+}
+
+type ScanFilter = Pick<
+  ScanCommandInput,
+  'FilterExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues' | 'IndexName' | 'ConsistentRead'
+>;
 
 /** One table, item by item, as the commands on whole tables need it. @param keys the attributes of its key */
 export function tableItems(TableName: string, keys: readonly string[], config: DynamoDBClientConfig) {
@@ -70,10 +93,10 @@ export function tableItems(TableName: string, keys: readonly string[], config: D
   return {
     documents,
     itemKey,
-    /** All items, a page at a time. */
-    async *pages(): AsyncGenerator<Item[]> {
-      for await (const page of paginateScan({ client: documents }, { TableName, ConsistentRead: true }))
-        yield page.Items ?? [];
+    /** All items, or those that a filter selects, a page at a time. */
+    async *pages(filter: ScanFilter = {}): AsyncGenerator<Item[]> {
+      const input = { TableName, ConsistentRead: true, ...filter };
+      for await (const page of paginateScan({ client: documents }, input)) yield page.Items ?? [];
     },
     /** Those of the keys that exist, in any order: a call for each 100. */
     get: async (items: readonly Item[]) =>
@@ -84,6 +107,9 @@ export function tableItems(TableName: string, keys: readonly string[], config: D
       const added = table.put(item, callSignal(), { condition }).then(() => true);
       return (await tryWrite(added)) ?? false;
     },
+    /** @returns false if its condition failed */
+    update: async (item: Item, expression: Update) =>
+      (await tryWrite(table.update(itemKey(item), expression, callSignal()))) !== undefined,
     delete: (item: Item) => table.delete(itemKey(item), callSignal()),
   };
 }

@@ -130,9 +130,11 @@ function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
 
 function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
   crm
-    .command('forget <address>')
-    .description('deletes what is kept about a person: registrations, documents and counters of an email or a phone')
-    .option('--client', 'also the record of the client who has this address')
+    .command('forget [address]')
+    .description(
+      'deletes what is kept about a person who has proven an email or a phone: registrations, documents, counters, the client; where somebody only typed the address, it is removed',
+    )
+    .option('--client <id>', 'the person by the client, with all addresses that no other client has proven')
     .option('--dry-run', 'shows what would be deleted, and deletes nothing')
     .action((address, options) => onTarget((target) => forget(target, address, options, terminal)));
   crm

@@ -3,38 +3,61 @@ import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { limitCounters } from '../../lib/limits/counters.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { logicalId } from '../tables.ts';
 import { removeRecords } from './change.ts';
-import { counted, type Terminal } from './command.ts';
+import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { itemKey } from './crm-items.ts';
 import { type TableItems, tableItems } from './crm-table.ts';
 import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
 import type { Target } from './target.ts';
 
-/** `client`: also the record of the client who has this address. */
-type ForgetOptions = { client?: boolean; dryRun?: boolean };
+/** `client`: the id of a client, instead of an address. */
+type ForgetOptions = { client?: string; dryRun?: boolean };
 
-/** Deletes the data about a person: registrations, documents, counters, and on request the client record. */
-export async function forget(target: Target, typed: string, options: ForgetOptions, terminal: Terminal): Promise<void> {
-  const { resource } = target;
-  const person = await parsePerson(typed);
-  const registrations = tableItems(await resource(logicalId('Registrations')), ['pk'], target.clientOf('DYNAMODB'));
-  const found = await findRegistrations(registrations, person);
-  const counters = await recipientKeys(target, person);
-  const limits = tableItems(await resource(logicalId('Limits')), ['pk'], target.clientOf('DYNAMODB'));
-  const existing = await limits.get(counters.map((pk) => ({ pk })));
-  if (options.dryRun !== true) {
+/** Whose data is deleted: the addresses, and the client who has proven them, if there is one. */
+interface Forgotten {
+  addresses: readonly Person[];
+  clientId?: string | undefined;
+}
+
+/**
+ * Deletes the data about a person: registrations, documents, counters and the client's record. An address that somebody
+ * else only typed is removed there, and nothing more: whoever typed it may be a stranger.
+ */
+export async function forget(
+  target: Target,
+  typed: string | undefined,
+  { client, dryRun = false }: ForgetOptions,
+  terminal: Terminal,
+): Promise<void> {
+  if ((typed === undefined) === (client === undefined)) throw wrong('Name an address, or --client ID.');
+  const { addresses, clientId } = await findPerson(target, { typed, client }, terminal);
+  const open = async (name: 'Registrations' | 'Limits') =>
+    tableItems(await target.resource(logicalId(name)), ['pk'], target.clientOf('DYNAMODB'));
+  const [registrations, limits] = [await open('Registrations'), await open('Limits')];
+  const found = await findRegistrations(registrations, addresses);
+  const counters = await limits.get((await recipientKeys(target, addresses)).map((pk) => ({ pk })));
+  const typedClients = await findTyped(target, addresses);
+  if (!dryRun) {
     // The documents first: the registrations hold their keys.
-    const s3 = new S3Client(target.clientOf('S3'));
-    const Bucket = await resource('DocumentsBucket');
-    for (const Key of found.documents) await s3.send(new DeleteObjectCommand({ Bucket, Key }));
-    s3.destroy();
-    for (const pk of [...found.registrations, ...found.pointers]) await registrations.delete({ pk });
-    for (const { pk } of existing) await limits.delete({ pk });
+    await deleteDocuments(target, found.documents);
+    for (const pk of [...found.registrations, ...found.lists]) await registrations.delete({ pk });
+    for (const { pk } of counters) await limits.delete({ pk });
+    for (const { pk, members } of found.typed) await registrations.update({ pk }, removal(members));
+    for (const { pk, members } of typedClients) await target.table.update(pk, removal(members));
   }
-  terminal.print(summary(found, existing.length, options.dryRun === true));
-  for (const other of found.others) terminal.print(`The registrations also name ${other}: forget it too.\n`);
-  await forgetClient(target, person, options, terminal);
+  const things = [
+    counted(found.registrations.length, 'registration'),
+    counted(found.documents.length, 'document'),
+    counted(counters.length, 'counter'),
+  ];
+  terminal.print(`${things.join(', ')} ${dryRun ? 'would be deleted' : 'deleted'}.\n`);
+  const others = `${counted(found.typed.length, 'other registration')} and ${counted(typedClients.length, 'client record')}`;
+  terminal.print(`An address that was only typed ${dryRun ? 'would be' : 'is'} removed from ${others}.\n`);
+  if (clientId === undefined) terminal.print('No client has proven this address.\n');
+  else await removeRecords({ target, dryRun, terminal }, 'clients', [clientId]);
   terminal.print(NOT_TOUCHED);
 }
 
@@ -42,61 +65,134 @@ const NOT_TOUCHED =
   'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
   '(35 days), the suppression list of SES, and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
 
+/**
+ * A client is forgotten with all addresses that no other client has proven.
+ * @throws CommandError if several clients have proven the address: an operator decides which of them is meant
+ */
+async function findPerson(
+  target: Target,
+  { typed = '', client }: { typed?: string | undefined; client?: string | undefined },
+  terminal: Terminal,
+): Promise<Forgotten> {
+  let clientId = client;
+  if (clientId === undefined) {
+    const person = await parsePerson(typed);
+    const ids = await findClientIds(target, person);
+    if (ids.length > 1) {
+      const names = ids.join(', ');
+      throw new CommandError(
+        `Several clients have proven this address: ${names}. Nothing was deleted: name one with --client.`,
+      );
+    }
+    [clientId] = ids;
+    if (clientId === undefined) return { addresses: [person] };
+  }
+  const addresses: Person[] = [];
+  for (const proven of await provenAddresses(target, clientId)) {
+    const others = (await findClientIds(target, proven)).filter((id) => id !== clientId);
+    if (others.length === 0) addresses.push(proven);
+    else terminal.print(`The data about ${proven.address} is kept: ${others.join(', ')} has proven it too.\n`);
+  }
+  return { addresses, clientId };
+}
+
+async function provenAddresses({ table, name }: Target, clientId: string): Promise<Person[]> {
+  const item = await table.read(itemKey('clients', clientId));
+  if (item === undefined) throw new CommandError(`There is no client ${clientId} in ${name}.`);
+  const proven = [item.proven_email, item.proven_phone].filter((one) => one !== undefined);
+  return Promise.all(proven.map(parsePerson));
+}
+
+/** An item that loses members. */
+interface Typed {
+  pk: string;
+  members: readonly string[];
+}
+
 interface Found {
   /** Keys of items. */
   registrations: string[];
-  pointers: string[];
+  lists: string[];
   /** Keys of objects. */
   documents: string[];
-  /** Other addresses that the registrations name. */
-  others: Set<string>;
+  /** Registrations of other recipients, where the address was only typed. */
+  typed: Typed[];
 }
 
 const DocumentsSchema = v.fallback(v.array(v.object({ key: v.string() })), []);
 
-async function findRegistrations(table: TableItems, { address, isEmail }: Person): Promise<Found> {
-  const found: Found = { registrations: [], pointers: [], documents: [], others: new Set() };
-  const pointers = new Set(OTP_TYPES.map((channel) => `${channel}#${address}`));
-  const isTheirs = (item: Item) => item.address === address || item[isEmail ? 'email_key' : 'phone'] === address;
+async function findRegistrations(table: TableItems, addresses: readonly Person[]): Promise<Found> {
+  const found: Found = { registrations: [], lists: [], documents: [], typed: [] };
+  const wanted = new Set<unknown>(addresses.map(({ address }) => address));
+  const lists = new Set(addresses.flatMap(({ address }) => OTP_TYPES.map((channel) => `${channel}#${address}`)));
   for await (const page of table.pages()) {
     for (const item of page) {
       const pk = String(item.pk);
-      if (pointers.has(pk)) found.pointers.push(pk);
-      else if (isTheirs(item)) {
+      if (lists.has(pk)) found.lists.push(pk);
+      else if (wanted.has(item.address)) {
         found.registrations.push(pk);
         found.documents.push(...v.parse(DocumentsSchema, item.documents).map(({ key }) => key));
-        for (const other of [item.email_key, item.phone])
-          if (typeof other === 'string' && other !== address) found.others.add(other);
+      } else {
+        const members = typedMembers(item, wanted);
+        if (members.length > 0) found.typed.push({ pk, members });
       }
     }
   }
   return found;
 }
 
-async function recipientKeys(target: Target, person: Person): Promise<string[]> {
+function typedMembers({ email_key, phone }: Item, wanted: ReadonlySet<unknown>): string[] {
+  return [
+    ...(wanted.has(email_key) ? ['email', 'email_key'] : []),
+    ...(wanted.has(phone) ? ['phone', 'phone_valid'] : []),
+  ];
+}
+
+/** The clients who only typed one of the addresses. */
+async function findTyped({ table }: Target, addresses: readonly Person[]): Promise<Typed[]> {
+  const wanted = new Set(addresses.map(({ address }) => address));
+  const found: Typed[] = [];
+  const pages = table.pages({
+    FilterExpression: 'contains(#record.unproven, :email) OR contains(#record.unproven, :phone)',
+    ExpressionAttributeNames: { '#record': 'record' },
+    ExpressionAttributeValues: { ':email': 'email', ':phone': 'phone' },
+  });
+  for await (const page of pages) {
+    for (const { pk, record, e164 = '', proven_email, proven_phone } of page) {
+      const { email = '' } = v.parse(TypedEmailSchema, record);
+      const members = [
+        ...(proven_email === undefined && wanted.has(emailKey(email)) ? ['record.email'] : []),
+        ...(proven_phone === undefined && wanted.has(e164) ? ['record.phone', 'e164'] : []),
+      ];
+      if (members.length > 0) found.push({ pk, members });
+    }
+  }
+  return found;
+}
+
+const TypedEmailSchema = v.fallback(v.object({ email: v.optional(v.string()) }), {});
+
+/** Removes members, such as `record.email`, from an item that still exists. */
+function removal(members: readonly string[]) {
+  const parts = members.flatMap((member) => member.split('.'));
+  return {
+    update: `REMOVE ${members.map((member) => member.replaceAll(/\w+/g, '#$&')).join(', ')}`,
+    names: Object.fromEntries(parts.map((part) => [`#${part}`, part])),
+    condition: 'attribute_exists(pk)',
+  };
+}
+
+async function deleteDocuments(target: Target, keys: readonly string[]): Promise<void> {
+  const s3 = new S3Client(target.clientOf('S3'));
+  const Bucket = await target.resource('DocumentsBucket');
+  for (const Key of keys) await s3.send(new DeleteObjectCommand({ Bucket, Key }));
+  s3.destroy();
+}
+
+async function recipientKeys(target: Target, addresses: readonly Person[]): Promise<string[]> {
   const pepper = await readPepper(target);
   const counters = limitCounters(DEFAULT_LIMITS);
-  const all = await Promise.all(listRecipients(person).map((recipient) => counters.message(pepper, recipient)));
+  const recipients = addresses.flatMap(listRecipients);
+  const all = await Promise.all(recipients.map((recipient) => counters.message(pepper, recipient)));
   return all.flatMap(({ recipient }) => recipient.map(({ pk }) => pk));
-}
-
-function summary({ registrations, documents }: Found, counters: number, dryRun: boolean): string {
-  const things = [
-    counted(registrations.length, 'registration'),
-    counted(documents.length, 'document'),
-    counted(counters, 'counter'),
-  ];
-  return `${things.join(', ')} ${dryRun ? 'would be deleted' : 'deleted'}.\n`;
-}
-
-async function forgetClient(target: Target, person: Person, options: ForgetOptions, terminal: Terminal) {
-  const ids = await findClientIds(target, person);
-  if (ids.length === 0) return terminal.print('No client has this address.\n');
-  if (options.client !== true) {
-    for (const id of ids)
-      terminal.print(`The client ${id} has this address and is kept; --client deletes the record too.\n`);
-    return;
-  }
-  const { dryRun = false } = options;
-  await removeRecords({ target, dryRun, terminal }, 'clients', ids);
 }

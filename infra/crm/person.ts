@@ -1,13 +1,12 @@
 import * as v from 'valibot';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readPhone } from '../../lib/validators/phone.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
 import { wrong } from './command.ts';
-import { ownerIds } from './crm-items.ts';
+import { itemKey } from './crm-items.ts';
 import type { Target } from './target.ts';
 
 /** A person by one address. */
@@ -36,10 +35,10 @@ export function listRecipients({ address: key, isEmail, country }: Person): Reci
   );
 }
 
-/** The ids of the clients who have this address. */
+/** The ids of the clients who have proven this address. */
 export async function findClientIds({ table }: Target, { address, isEmail }: Person): Promise<string[]> {
-  const pointer = await table.read(isEmail ? crmKey.email(address) : crmKey.phone(address));
-  return pointer === undefined ? [] : ownerIds(pointer);
+  const keys = await table.find(isEmail ? 'proven_email' : 'proven_phone', address);
+  return keys.map((key) => key.slice(itemKey('clients', '').length));
 }
 
 /** The key that names the counters of limits: their table holds no address. */

@@ -3,8 +3,6 @@ import { isIP } from 'node:net';
 import iconv from 'iconv-lite';
 import * as v from 'valibot';
 import { type Connection, isManagerGroup, loginsOverlap } from '../../lib/records/crm-records.ts';
-import { crmKey } from '../../lib/records/crm-table.ts';
-import { emailKey } from '../../lib/validators/email.ts';
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { LanguageSchema } from '../../lib/validators/primitives.ts';
 import { KINDS, type LocatedRecord, type LocatedRecordMap } from './crm-items.ts';
@@ -25,7 +23,7 @@ export function localHostErrors(placed: readonly LocatedRecord[]): RecordError[]
   );
 }
 
-/** Duplicate ids, email addresses, referral codes and field keys. */
+/** Duplicate ids and referral codes. Two clients may have one address. */
 export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[] {
   const seen = new Map<string, string>();
   const errors: RecordError[] = [];
@@ -36,10 +34,8 @@ export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[]
   }
   for (const { path, kind, record } of placed) {
     once(KINDS[kind].key(record.id), `${path}.id`);
-    if (kind === 'clients') {
-      once(crmKey.email(emailKey(record.email)), `${path}.email`);
-      if (record.referral_code !== undefined) once(crmKey.referral(record.referral_code), `${path}.referral_code`);
-    }
+    if (kind === 'clients' && record.referral_code !== undefined)
+      once(`referral_code ${record.referral_code}`, `${path}.referral_code`);
   }
   return errors;
 }
@@ -53,7 +49,12 @@ export async function recordErrors({ path, kind, record }: LocatedRecord): Promi
   if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES)
     recordError('', `must be at most ${MAX_RECORD_BYTES} bytes`);
   if (kind === 'clients') {
-    if (record.phone !== undefined && (await parsePhone(record.phone.country_code, record.phone.number)) === undefined)
+    const isData = record.unproven?.includes('phone');
+    if (
+      record.phone !== undefined &&
+      !isData &&
+      (await parsePhone(record.phone.country_code, record.phone.number)) === undefined
+    )
       recordError('.phone', 'must be a valid phone number');
     if (record.language !== undefined && !v.is(LanguageSchema, record.language))
       recordError('.language', 'must be a BCP 47 tag');
@@ -79,8 +80,11 @@ function connectionErrors(connection: Connection, report: (at: string, rule: str
  * Ranges of logins that overlap on one host, for servers of one platform version.
  * @param kept connections that are in the table already
  */
-export function overlapErrors(placed: readonly LocatedRecord[], kept: readonly LocatedRecord[] = []): RecordError[] {
-  const before = kept.filter(isConnection);
+export function overlapErrors(
+  placed: readonly LocatedRecord[],
+  kept: readonly Omit<LocatedRecordMap<'connections'>, 'kind'>[] = [],
+): RecordError[] {
+  const before = [...kept];
   const errors: RecordError[] = [];
   for (const one of placed.filter(isConnection)) {
     const other = before.find(({ record }) => loginsOverlap(record, one.record));

@@ -1,9 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { addRecords, readTable, removeRecords } from './change.ts';
+import { addRecords, removeRecords, summarize } from './change.ts';
 import { CommandError, counted, indented, printableLine, type Terminal, wrong } from './command.ts';
 import { parseCrmFile } from './crm-file.ts';
-import { CRM_KINDS, type CrmKind, type CrmRecords } from './crm-items.ts';
+import { CRM_KINDS, type CrmKind, emptyRecords, type LocatedRecord, place, put } from './crm-items.ts';
+import { parsePage, progress, readRecords } from './read-records.ts';
 import { CrmFileError } from './record-errors.ts';
 import type { Target } from './target.ts';
 
@@ -14,25 +15,69 @@ interface ChangeOptions {
 /** Adds and changes the records of a CRM file. */
 export async function importFile(target: Target, file: string, options: ChangeOptions, terminal: Terminal) {
   const records = await naming(file, async () => parseCrmFile(await read(file, terminal)));
-  const { dryRun = false } = options;
-  await addRecords({ target, dryRun, terminal }, records, (kind, index) => `${kind}[${index}]`);
+  const where = { target, dryRun: options.dryRun === true, terminal };
+  const located = place(records, (kind, index) => `${kind}[${index}]`);
+  summarize(where, await addRecords(where, located));
 }
 
-/** Writes all records as a CRM file. */
+/** Writes all records as a CRM file, while it reads them. */
 export async function exportFile(target: Target, file: string | undefined, terminal: Terminal) {
-  const records = await readTable(target, terminal);
-  const text = `${JSON.stringify(records, null, 2)}\n`;
-  if (file === undefined) return terminal.print(text);
+  if (file === undefined) {
+    for await (const { text } of exportParts(target, terminal)) terminal.print(text);
+    return;
+  }
   // It contains personal data: only the operator may read it.
-  await writeFile(file, text, { mode: 0o600 });
-  const count = CRM_KINDS.reduce((sum, kind) => sum + records[kind].length, 0);
-  terminal.report(`${counted(count, 'record')} written to ${file}.\n`);
+  const handle = await open(file, 'w', 0o600);
+  try {
+    let total = 0;
+    for await (const { text, count } of exportParts(target, terminal)) {
+      await handle.write(text);
+      total += count;
+    }
+    terminal.report(`${counted(total, 'record')} written to ${file}.\n`);
+  } finally {
+    await handle.close();
+  }
 }
 
-/** Shows the records of a kind. */
+/** The text of a CRM file, part by part: clients as they come, then the others, which are few. */
+async function* exportParts(target: Target, terminal: Terminal): AsyncGenerator<{ text: string; count: number }> {
+  const others = emptyRecords();
+  const done = progress(terminal, 'items read');
+  let separator = '';
+  yield { text: '{\n  "clients": [', count: 0 };
+  for await (const page of target.table.pages()) {
+    const records = parsePage(target, page, terminal.report);
+    const clients = records.filter(({ kind }) => kind === 'clients');
+    for (const one of records) if (one.kind !== 'clients') put(others, one);
+    const lines = clients.map(({ record }) => `${separator}\n    ${JSON.stringify(record)}`);
+    yield { text: clients.length === 0 ? '' : lines.join(','), count: clients.length };
+    if (clients.length > 0) separator = ',';
+    done(page.length);
+  }
+  yield { text: '\n  ]', count: 0 };
+  for (const kind of CRM_KINDS) {
+    const records = others[kind];
+    const lines = records.map((record) => `\n    ${JSON.stringify(record)}`);
+    if (kind !== 'clients') yield { text: `,\n  "${kind}": [${lines.join(',')}\n  ]`, count: records.length };
+  }
+  yield { text: '\n}\n', count: 0 };
+}
+
+/** Shows the records of a kind, while it reads them; clients in no order. The first page decides the columns' width. */
 export async function list(target: Target, word: string, terminal: Terminal) {
   const kind = parseKind(word);
-  terminal.print(table(listRows(await readTable(target, terminal))[kind]));
+  const done = progress(terminal, 'records read');
+  let widths: number[] | undefined;
+  for await (const page of readRecords(target, kind, terminal.report)) {
+    const rows = page.map((one) => cells(listRow(one)));
+    if (widths === undefined) {
+      rows.unshift([...HEADINGS[kind]]);
+      widths = columnWidths(rows);
+    }
+    terminal.print(formatRows(rows, widths));
+    done(page.length);
+  }
 }
 
 /** Deletes records. */
@@ -68,50 +113,43 @@ function parseKind(word: string): CrmKind {
   return kind;
 }
 
-/** The columns of each record in a list, after a line of headings. */
-function listRows(records: CrmRecords): Record<CrmKind, string[][]> {
-  return {
-    forms: [
-      ['ID', 'NAME', 'FIELDS'],
-      ...records.forms.map(({ id, name = '', fields }) => [id, name, String(fields.length)]),
-    ],
-    clients: [
-      ['ID', 'NAME', 'E-MAIL', 'PHONE', 'COUNTRY', 'LANGUAGE', 'REFERRAL CODE'],
-      ...records.clients.map(({ id, name, email, phone, country = '', language = '', referral_code = '' }) => [
-        ...[id, name, email, phone === undefined ? '' : `+${phone.country_code.replace('+', '')} ${phone.number}`],
-        ...[country, language, referral_code],
-      ]),
-    ],
-    account_types: [
-      ['ID', 'NAME', 'PLATFORM', 'DEPOSIT'],
-      ...records.account_types.map(({ id, name = '', platform, deposit = '' }) => [
-        id,
-        name,
-        platform,
-        String(deposit),
-      ]),
-    ],
-    connections: [
-      ['ID', 'NAME', 'PLATFORM', 'PROTOCOL', 'SERVER', 'ACCOUNTS', 'GROUPS', 'SECRET'],
-      ...records.connections.map(({ id, name = '', platform, protocol, host, port, demo, groups, secret }) => [
-        ...[id, name, platform, protocol, `${host}:${port}`, demo ? 'demo' : 'live'],
-        ...[groups === undefined ? 'any' : String(Object.keys(groups).length), secret],
-      ]),
-    ],
-  };
+const HEADINGS: Readonly<Record<CrmKind, readonly string[]>> = {
+  forms: ['ID', 'NAME', 'FIELDS'],
+  clients: ['ID', 'NAME', 'E-MAIL', 'PHONE', 'UNPROVEN', 'COUNTRY', 'LANGUAGE', 'REFERRAL CODE'],
+  account_types: ['ID', 'NAME', 'PLATFORM', 'DEPOSIT'],
+  connections: ['ID', 'NAME', 'PLATFORM', 'PROTOCOL', 'SERVER', 'ACCOUNTS', 'GROUPS', 'SECRET'],
+};
+
+function listRow({ kind, record }: LocatedRecord): string[] {
+  const { id, name = '' } = record;
+  if (kind === 'forms') return [id, name, String(record.fields.length)];
+  if (kind === 'account_types') return [id, name, record.platform, String(record.deposit ?? '')];
+  if (kind === 'clients') {
+    const { email = '', phone, unproven = [], country = '', language = '', referral_code = '' } = record;
+    const number = phone === undefined ? '' : `+${phone.country_code.replace('+', '')} ${phone.number}`;
+    return [id, name, email, number, unproven.join(', '), country, language, referral_code];
+  }
+  const { platform, protocol, host, port, demo, groups, secret } = record;
+  const count = groups === undefined ? 'any' : String(Object.keys(groups).length);
+  return [id, name, platform, protocol, `${host}:${port}`, demo ? 'demo' : 'live', count, secret];
 }
 
 /** Rows in columns; the first row has the headings. */
-export function table(unsafeRows: string[][]): string {
-  const rows = unsafeRows.map((row) => row.map(printableLine));
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+export function table(unsafeRows: readonly (readonly string[])[]): string {
+  const rows = unsafeRows.map(cells);
+  return formatRows(rows, columnWidths(rows));
+}
+
+/** Two spaces end a column, so a cell has no two together. */
+function cells(row: readonly string[]): string[] {
+  return row.map((text) => printableLine(text).replaceAll(/\s+/gu, ' ').trim());
+}
+
+function columnWidths(rows: readonly string[][]): number[] {
+  return (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+}
+
+function formatRows(rows: readonly string[][], widths: readonly number[]): string {
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map((row) => `${line(row).trimEnd()}\n`).join('');
 }

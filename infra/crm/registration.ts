@@ -49,7 +49,7 @@ export async function showRegistrations(
     for (const id of await findClientIds(target, person))
       terminal.print(`The client ${id} has this address: it gets a notice without a code.\n`);
     if (person.isEmail) {
-      const spellings = [typed, person.address, ...found.map(({ record }) => record.email)];
+      const spellings = [typed, person.address, ...found.flatMap(({ record }) => record.email ?? [])];
       await showSuppression(mail, new Set(spellings.map(asciiEmail)), unsuppress, terminal);
     }
     await showLimits(target, tables.limits, person, found[0]?.record.source, terminal);

@@ -4,10 +4,10 @@ import type { Item } from '../../lib/aws/dynamodb.ts';
 import { reservationKey } from '../../lib/openings/ledger.ts';
 import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
-import { addRecords, readTable } from './change.ts';
+import { addRecords, summarize } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
-import { CRM_KINDS, type CrmRecords, emptyRecords, parseItems, place, put } from './crm-items.ts';
 import { crmTable, type TableItems, tableItems } from './crm-table.ts';
+import { parsePage } from './read-records.ts';
 import type { Target } from './target.ts';
 
 /** `from`: the name of the table that AWS restored. */
@@ -180,20 +180,21 @@ class Report {
   }
 }
 
-/** CRM records keep their rules: an address or a login range that another record has now is refused. */
+/** A record whose key exists is never overwritten: an import of the old state does that. */
 async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptions, terminal: Terminal) {
   const restored = crmTable(from, target.clientOf('DYNAMODB'));
-  const { records } = parseItems(await restored.readAll().finally(() => restored.close()));
-  const current = await readTable(target, terminal);
-  const wanted = emptyRecords();
-  for (const one of place(records, (kind, _, id) => `${kind}[${JSON.stringify(id)}]`)) {
-    const now = (current[one.kind] as CrmRecords[typeof one.kind]).find(({ id }) => id === one.record.id);
-    if (now === undefined) put(wanted, one);
+  const where = { target, dryRun, terminal };
+  let added = 0;
+  try {
+    for await (const page of restored.pages()) {
+      const located = parsePage(target, page);
+      const existing = new Set((await target.table.readMany(located.map(({ path }) => path))).map(({ pk }) => pk));
+      const missing = located.filter(({ path }) => !existing.has(path));
+      added += await addRecords(where, missing);
+    }
+  } finally {
+    restored.close();
   }
-  if (CRM_KINDS.every((kind) => wanted[kind].length === 0)) return terminal.print('No record is missing.\n');
-  await addRecords(
-    { target, dryRun, terminal },
-    wanted,
-    (kind, index) => `${kind}[${JSON.stringify(wanted[kind][index]?.id)}]`,
-  );
+  if (added === 0) terminal.print('No record is missing.\n');
+  else summarize(where, added);
 }

@@ -15,8 +15,7 @@ import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/we
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
-import { findConnection } from './connections.ts';
-import { parseItems } from './crm-items.ts';
+import { findConnection, readConnections } from './connections.ts';
 import { readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -32,7 +31,7 @@ export async function putSecret(target: Target, name: string, terminal: Terminal
 
 async function readSecret(target: Target, name: string, terminal: Terminal): Promise<{ secret: string; text: string }> {
   const named = await findConnection(target, name);
-  const connections = named === undefined ? parseItems(await target.table.readAll()).records.connections : [named];
+  const connections = named === undefined ? await readConnections(target) : [named];
   const connection = named ?? connections.find(({ secret }) => secret === name);
   if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
   const services = serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack);

@@ -26,6 +26,7 @@ export async function runDoctor(
   args: readonly string[],
   print: (text: string) => void,
   cdkJson: string = CDK_JSON,
+  progress: Look['report'] = (text) => process.stderr.write(text),
 ): Promise<number> {
   const program = new Command('npm run doctor --')
     .description(
@@ -34,11 +35,11 @@ export async function runDoctor(
     .argument('[connection-id...]', 'looks at these trading servers alone')
     .option('--stack <name>', 'the deployed stack; else the one that the settings in cdk.json name')
     .option('--local [url]', `the local service, ${LOCAL_URL} if no address is given`)
-    .option('--fix', 'writes what follows from the CRM records: pointers that are missing or wrong')
+    .option('--fix', 'writes what follows from the CRM records: the attributes of their items')
     .option('--json', 'prints the results as JSON')
     .parse([...args], { from: 'user' });
   const { stack, local, json, fix = false } = program.opts<Options>();
-  const look: Look = { cdkJson, fix, ids: program.args };
+  const look: Look = { cdkJson, fix, ids: program.args, report: progress };
   const results = await (local === undefined
     ? examineAws(look, stack)
     : examineServers(look, { local: local === true ? LOCAL_URL : local }));
@@ -57,6 +58,8 @@ interface Options {
 interface Look {
   cdkJson: string;
   fix: boolean;
+  /** Progress. */
+  report(text: string): void;
   /** Of connections; none: everything. */
   ids: readonly string[];
 }

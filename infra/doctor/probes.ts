@@ -193,17 +193,19 @@ interface ServerProbeOptions {
   cdkJson: string;
   /** Writes, before the records are reported, what follows from them. */
   fix: boolean;
+  /** Progress. */
+  report: (text: string) => void;
 }
 
 /** The CRM records, the secrets and the trading servers: the same on AWS and in the local service. */
-export function serverProbes(target: Target, { place, cdkJson, fix }: ServerProbeOptions) {
+export function serverProbes(target: Target, { place, cdkJson, fix, report }: ServerProbeOptions) {
   const { clientOf } = target;
   let records: Promise<RecordReport> | undefined;
   return {
     place,
     /** The CRM records; the table is read once. */
     async records() {
-      records ??= inspectRecords(target, fix);
+      records ??= inspectRecords(target, { fix, report });
       return records;
     },
     /** What is wrong with a connection before its server is asked. */

@@ -64,6 +64,8 @@ function secretQuestion(purpose: string): Question {
   return purpose === 'pepper' ? 'deployed' : 'register';
 }
 
+const MAY_SHARE = 'look whether they are one person; two may share an address';
+
 /** The CRM records: whether the service can read each, and whether there is a form to register with. */
 export const recordChecks: Check<ServerProbes>[] = [
   check('register', 'forms', async (probes) => {
@@ -71,13 +73,15 @@ export const recordChecks: Check<ServerProbes>[] = [
     return forms > 0 ? works(counted(forms, 'form')) : missing('there is none', importRecords(probes));
   }),
   check('client', 'records', async (probes) => {
-    const { items, fixed, errors } = await probes.records();
+    const { items, fixed, errors, more, shared } = await probes.records();
     const found = `${counted(items, 'item')}${fixed === 0 ? '' : `, ${fixed} of them fixed`}`;
-    if (errors.length === 0) return works(found);
-    return errors.map(({ path, rule, derived }) => ({
+    const listed = errors.map(({ path, rule, derived }) => ({
       subject: path,
       ...missing(rule, derived ? `npm run doctor -- --fix ${probes.place}` : 'correct it in the CRM'),
     }));
+    const notes = shared.map(({ path, rule }) => ({ subject: path, ...warning(rule, MAY_SHARE) }));
+    if (more > 0) listed.push({ subject: 'records', ...missing(`${more} more errors`, 'correct those above first') });
+    return [...(listed.length === 0 ? [works(found)] : listed), ...notes];
   }),
 ];
 

@@ -1,4 +1,4 @@
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, DynamoDBClient, type KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { type Change, Dynamo } from './dynamo.ts';
@@ -96,17 +96,21 @@ async function createTables(endpoint: string): Promise<void> {
 }
 
 const { name: IndexName, shard, at } = DUE_INDEX;
-const key = (KeyType: 'HASH' | 'RANGE', AttributeName: string) => ({ AttributeName, KeyType });
-const DUE_INDEX_DEFINITION = {
+const key = (KeyType: 'HASH' | 'RANGE', AttributeName: string): KeySchemaElement => ({ AttributeName, KeyType });
+const indexDefinition = (IndexName: string, KeySchema: KeySchemaElement[]) => ({
   IndexName,
-  KeySchema: [key('HASH', shard), key('RANGE', at)],
+  KeySchema,
   Projection: { ProjectionType: 'KEYS_ONLY' as const },
-};
+});
 
 function tableInput(name: TableName) {
-  const { due: isDue } = stackTable(name);
+  const { due: isDue, indexes = [] } = stackTable(name);
   const [partition = '', sort] = keyAttributes(name);
-  const texts = [partition, ...(sort === undefined ? [] : [sort]), ...(isDue ? [shard] : [])];
+  const texts = [partition, ...(sort === undefined ? [] : [sort]), ...(isDue ? [shard] : []), ...indexes];
+  const GlobalSecondaryIndexes = [
+    ...(isDue ? [indexDefinition(IndexName, [key('HASH', shard), key('RANGE', at)])] : []),
+    ...indexes.map((index) => indexDefinition(index, [key('HASH', index), key('RANGE', partition)])),
+  ];
   return {
     TableName: localName(name),
     BillingMode: 'PAY_PER_REQUEST' as const,
@@ -115,7 +119,7 @@ function tableInput(name: TableName) {
       ...(isDue ? [{ AttributeName: at, AttributeType: 'N' as const }] : []),
     ],
     KeySchema: [key('HASH', partition), ...(sort === undefined ? [] : [key('RANGE', sort)])],
-    ...(isDue ? { GlobalSecondaryIndexes: [DUE_INDEX_DEFINITION] } : {}),
+    ...(GlobalSecondaryIndexes.length === 0 ? {} : { GlobalSecondaryIndexes }),
   };
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AccountTypeSchema, ClientSchema, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { FormSchema } from '../../lib/validators/form.ts';
-import { IdSchema, word } from '../../lib/validators/primitives.ts';
+import { IdSchema } from '../../lib/validators/primitives.ts';
 import { E164 } from '../../lib/validators/setting-types.ts';
 import { type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
@@ -10,71 +10,54 @@ export function crmItemsDocument(): JsonObject {
   const kinds = Object.entries(ITEMS).map(([name, item]) => [name, { title: name, ...jsonSchema(item) }] as const);
   return schemaDocument(
     'Items of the table of CRM records',
-    'Records, and the pointers by which the service finds them. Write a record before its pointers, and delete it after them. An item that breaks these rules counts as absent: the service logs it as `CrmItemMalformed`, and `npm run doctor` lists it.',
+    'One item for each record. The attributes next to `record` follow from it. An item that breaks these rules counts as absent: the service logs it as `CrmItemMalformed`, and `npm run doctor` lists it.',
     Object.fromEntries(kinds),
   );
 }
 
 const ID = '[\\x21-\\x7e]{8}';
-const PHONE = E164.source.slice(1, -1);
+const CLIENT_ID = '[\\x21\\x22\\x24\\x26-\\x2e\\x30-\\x3e\\x40-\\x5b\\x5d-\\x7e]{8}';
 
-function item(description: string, [prefix, rest, holds]: [string, string, string], members: v.ObjectEntries) {
+function item([prefix, id]: [string, string], description: string, members: v.ObjectEntries) {
   const key = v.pipe(
     v.string(),
-    v.regex(new RegExp(`^${prefix}#${rest}$`)),
-    v.description(`\`${prefix}#\` and ${holds}.`),
+    v.regex(new RegExp(`^${prefix}#${id}$`)),
+    v.description(`\`${prefix}#\` and the id of the record.`),
   );
   return v.pipe(v.strictObject({ pk: key, ...members }), v.description(description));
+}
+
+/** A record that is listed by its kind. */
+function listed(kind: string, id: string, description: string, schema: v.GenericSchema) {
+  return item([kind, id], description, { kind: v.literal(kind), record: record(schema) });
 }
 
 function record(schema: v.GenericSchema) {
   return v.pipe(schema, v.description('infra/docs/integrating.md describes its members.'));
 }
 
-const clientId = v.pipe(IdSchema, v.description('Its id.'));
-
-function idList(id: v.GenericSchema) {
-  return v.pipe(v.array(id), v.minLength(1), v.description('Their ids, sorted.'));
+function attribute(schema: v.GenericSchema, description: string) {
+  return v.optional(v.pipe(schema, v.description(description)));
 }
 
+const phone = v.pipe(v.string(), v.regex(E164));
+const email = v.pipe(v.string(), v.regex(/^[^@\sA-Z]+@[^@\sA-Z]+$/));
+
 const ITEMS: Readonly<Record<string, v.GenericSchema>> = {
-  form: item('A registration form.', ['form', ID, 'the id of the record'], { record: record(FormSchema) }),
-  client: item(
-    'A client. Its pointers are `email`, and as far as the record has them `phone` and `referral`.',
-    ['client', ID, 'the id of the record'],
-    {
-      record: record(ClientSchema),
-      e164: v.optional(
-        v.pipe(v.string(), v.regex(E164), v.description('The phone number in E.164; trading servers get it.')),
-      ),
-    },
-  ),
-  account_type: item('A type of account.', ['account_type', ID, 'the id of the record'], {
-    record: record(AccountTypeSchema),
+  form: listed('form', ID, 'A registration form.', FormSchema),
+  client: item(['client', CLIENT_ID], 'A client.', {
+    record: record(ClientSchema),
+    e164: attribute(phone, 'The phone number in E.164, proven or not; trading servers get it.'),
+    proven_email: attribute(
+      email,
+      'The email address in lower case, its domain in punycode. Absent if the record has none, or names `email` in `unproven`.',
+    ),
+    proven_phone: attribute(
+      phone,
+      'The phone number in E.164. Absent if the record has none, or names `phone` in `unproven`.',
+    ),
+    referral_code: attribute(IdSchema, 'The referral code of the record.'),
   }),
-  connection: item(
-    'A trading server. If it has `logins`, its pointer is `server`.',
-    ['connection', '.{1,255}', 'the id of the record'],
-    {
-      record: record(ConnectionSchema),
-    },
-  ),
-  email: item(
-    'The client who has an email address.',
-    ['email', '[^@\\sA-Z]+@[^@\\sA-Z]+', 'the address in lower case, its domain in punycode'],
-    {
-      client_id: clientId,
-    },
-  ),
-  phone: item('The clients who have a phone number.', ['phone', PHONE, 'the number in E.164'], {
-    client_ids: idList(IdSchema),
-  }),
-  referral: item('The client who has a referral code.', ['referral', ID, 'the code'], { client_id: clientId }),
-  server: item(
-    'The connections with `logins` of a host, whose ranges must not overlap.',
-    ['server', '(tp5|tp4)#[^A-Z]{1,255}', 'the platform, `#` and the host in lower case'],
-    {
-      connection_ids: idList(word),
-    },
-  ),
+  account_type: listed('account_type', ID, 'A type of account.', AccountTypeSchema),
+  connection: listed('connection', '.{1,255}', 'A trading server.', ConnectionSchema),
 };

@@ -135,15 +135,19 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
       most: number,
       abortSignal: AbortSignal,
     ): Promise<Item[]> {
-      const command = new QueryCommand({
-        TableName,
-        IndexName: index.name,
-        KeyConditionExpression: '#shard = :shard AND #at <= :upTo',
-        ExpressionAttributeNames: { '#shard': index.shard, '#at': index.at },
-        ExpressionAttributeValues: { ':shard': partition, ':upTo': upTo },
-        Limit: most,
-      });
+      const command = new QueryCommand({ TableName, ...dueQuery(index, partition, upTo), Limit: most });
       return (await call(() => client.send(command, { abortSignal }))).Items ?? [];
+    },
+
+    /**
+     * The keys of the items that have this value of an attribute with an index of its own name, in ascending order. An
+     * index is eventually consistent.
+     * @param most the maximum number of keys
+     */
+    async findKeys(attribute: string, value: string, most: number, abortSignal: AbortSignal): Promise<string[]> {
+      const command = new QueryCommand({ TableName, ...attributeQuery(attribute, value), Limit: most });
+      const { Items = [] } = await call(() => client.send(command, { abortSignal }));
+      return Items.map(({ pk }) => String(pk));
     },
 
     /** @returns the item that it replaced */
@@ -168,6 +172,25 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
       const command = new DeleteCommand({ TableName, Key, ...expressionInput(expression) });
       await call(() => client.send(command, { abortSignal }));
     },
+  };
+}
+
+function dueQuery({ name, shard, at }: Index, partition: string, upTo: number) {
+  return {
+    IndexName: name,
+    KeyConditionExpression: '#shard = :shard AND #at <= :upTo',
+    ExpressionAttributeNames: { '#shard': shard, '#at': at },
+    ExpressionAttributeValues: { ':shard': partition, ':upTo': upTo },
+  };
+}
+
+/** The items with this value of an attribute, by the index of its name. */
+export function attributeQuery(attribute: string, value: string) {
+  return {
+    IndexName: attribute,
+    KeyConditionExpression: '#attribute = :value',
+    ExpressionAttributeNames: { '#attribute': attribute },
+    ExpressionAttributeValues: { ':value': value },
   };
 }
 

@@ -86,7 +86,7 @@ async function notifyOfRegistration(
   const { client_id, unusable } = await post(message, signal);
   if (unusable !== undefined) telemetry.event('ClientNotWritten', { reason: unusable });
   if (client_id !== undefined) {
-    const added = await clients.add(await buildClient(client_id, registration), signal);
+    const added = await clients.add(await buildClient(client_id, registration), event.verified, signal);
     if (added === 'refused') telemetry.event('ClientNotWritten', { reason: 'another_client' });
   }
   telemetry.event('CrmNotified');
@@ -94,7 +94,11 @@ async function notifyOfRegistration(
 
 /** The client that a registration became. The country is that of the phone, if it has one of its own. */
 async function buildClient(id: string, { email, name, language, phone }: StoredRegistration): Promise<Client> {
-  const client: Client = { id, email, name, ...(language === undefined ? {} : { language }) };
+  const client: Client = {
+    ...{ id, name },
+    ...(email === undefined ? {} : { email }),
+    ...(language === undefined ? {} : { language }),
+  };
   if (phone === undefined) return client;
   const { parsePhoneNumberFromString } = await import('../validators/phone-numbers.ts');
   const parsed = parsePhoneNumberFromString(phone);

@@ -1,4 +1,4 @@
-import { databaseClient, dynamoTable, transactions } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { webhookConfig } from '../config.ts';
 import { dynamoCrmClients } from '../records/crm-clients.ts';
@@ -15,7 +15,7 @@ export function webhookDependencies(config: ReturnType<typeof webhookConfig>): W
   return {
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(documentsBucket, { scanned }),
-    clients: dynamoCrmClients(dynamoTable(database, crmTable), crmTable, transactions(database)),
+    clients: dynamoCrmClients(dynamoTable(database, crmTable)),
     post: signedPost(config.crmWebhook, parsedSecret(secretReader(), config.webhookSecret, parseSigningSecret)),
     postpone: async (...call) => (await import('../aws/sqs.ts')).queue(webhookQueue).postpone(...call),
   };

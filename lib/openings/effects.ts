@@ -267,6 +267,11 @@ export function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): A
   return { ...details, login, opened_at };
 }
 
+/** The address that the CRM recorded or a code proved. One that a person only typed may be a stranger's. */
+function provenEmail({ email, unproven = [] }: AccountClient): string | undefined {
+  return unproven.includes('email') ? undefined : email;
+}
+
 /** Sends the notices that the request asks for. One that fails is logged and changes nothing. */
 async function notifyClient(
   { dependencies, times, telemetry }: Work,
@@ -293,8 +298,10 @@ async function notifyClient(
     }
   };
   const { notices } = dependencies;
+  const mailbox = plan.send_email === true ? provenEmail(client) : undefined;
+  if (plan.send_email === true && mailbox === undefined) telemetry.event('EmailNotProven', { login });
   await Promise.all([
-    plan.send_email === true && send('email', () => notices.email(client, account, language, times.signal)),
+    mailbox && send('email', () => notices.email({ email: mailbox }, account, language, times.signal)),
     plan.send_pop_up === true && send('popup', () => notices.popUp(client.id, account, language, times.signal)),
   ]);
 }

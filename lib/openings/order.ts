@@ -107,7 +107,7 @@ export function buildOrder(
     masterPassword: passwords.master_password,
     investorPassword: passwords.investor_password,
     name: client.name,
-    email: client.email,
+    email: client.email ?? '',
     ...(client.phone === undefined ? {} : { phone: client.phone }),
     ...(client.country === undefined ? {} : { country: client.country }),
     readonly: body.enable_readonly ?? false,

@@ -2,7 +2,7 @@ import type { Item, Table } from '../aws/dynamodb.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { E164 } from '../validators/phone.ts';
 import { AccountTypeSchema, type Client, ClientSchema, ConnectionSchema } from './crm-records.ts';
-import { crmKey, parseRecord, readItems } from './crm-table.ts';
+import { crmKey, parseRecord } from './crm-table.ts';
 
 /** A client for whom an account is opened, with the phone number in E.164. */
 export interface AccountClient extends Omit<Client, 'phone'> {
@@ -31,26 +31,27 @@ export function dynamoAccountDirectory(table: Table) {
         accountType: accountTypeId === undefined ? undefined : crmKey.accountType(accountTypeId),
         rebateUser: rebateUserId === undefined ? undefined : crmKey.client(rebateUserId),
       };
-      const items = await readItems(table, Object.values(keys), signal);
+      const wanted = [...new Set(Object.values(keys).filter((key) => key !== undefined))];
+      const found = await table.getMany(
+        wanted.map((pk) => ({ pk })),
+        signal,
+      );
+      const items = new Map(found.map((item) => [String(item.pk), item]));
+      const item = (key: string | undefined) => items.get(key ?? '');
       return {
-        client: accountClient(items, keys.client, telemetry),
-        connection: parseRecord(ConnectionSchema, items, keys.connection, telemetry),
-        accountType: parseRecord(AccountTypeSchema, items, keys.accountType, telemetry),
-        rebateUser: accountClient(items, keys.rebateUser, telemetry),
+        client: accountClient(item(keys.client), telemetry),
+        connection: parseRecord(ConnectionSchema, item(keys.connection), telemetry),
+        accountType: parseRecord(AccountTypeSchema, item(keys.accountType), telemetry),
+        rebateUser: accountClient(item(keys.rebateUser), telemetry),
       };
     },
   };
 }
 
 /** The item has the number in E.164, so that openings need no numbering plans. */
-function accountClient(
-  items: ReadonlyMap<string, Item>,
-  key: string | undefined,
-  telemetry: Telemetry,
-): AccountClient | undefined {
-  const client = parseRecord(ClientSchema, items, key, telemetry);
+function accountClient(item: Item | undefined, telemetry: Telemetry): AccountClient | undefined {
+  const client = parseRecord(ClientSchema, item, telemetry);
   if (client === undefined) return undefined;
   const { phone: _, ...rest } = client;
-  const e164 = items.get(key ?? '')?.e164;
-  return typeof e164 === 'string' ? { ...rest, phone: e164 as E164 } : rest;
+  return typeof item?.e164 === 'string' ? { ...rest, phone: item.e164 as E164 } : rest;
 }

@@ -1,82 +1,74 @@
-import { ConditionFailed, type Item, type Table, type Transact, type Write } from '../aws/dynamodb.ts';
-import { AwsFailure } from '../aws/failure.ts';
+import { type Table, tryWrite } from '../aws/dynamodb.ts';
 import { emailKey } from '../validators/email.ts';
+import { readPhone } from '../validators/phone.ts';
 import { parseLeniently } from '../validators/primitives.ts';
-import { clientItem } from './client-items.ts';
-import { type Client, ClientSchema } from './crm-records.ts';
-import { crmKey, readItems } from './crm-table.ts';
+import { type AddressKind, type Client, ClientSchema } from './crm-records.ts';
+import { crmKey } from './crm-table.ts';
 
-/**
- * The outcome of writing a client's record. `refused`: the id or the email address is another client's, and nothing was
- * written.
- */
+/** The item of a client. Every writer derives its other attributes from the record. */
+interface ClientItem {
+  pk: string;
+  record: Client;
+  /** The phone number, proven or not. */
+  e164?: string;
+  /** The email address in its look-up form, and the phone number: the indexes by which the client is found. */
+  proven_email?: string;
+  proven_phone?: string;
+  referral_code?: string;
+}
+
+/** The item that holds a client's record. */
+export async function clientItem(record: Client): Promise<ClientItem> {
+  const { email, phone, referral_code, unproven = [] } = record;
+  const e164 = phone && (await readPhone(phone.country_code, phone.number))?.e164;
+  return {
+    pk: crmKey.client(record.id),
+    record,
+    ...(e164 === undefined ? {} : { e164 }),
+    ...(email === undefined || unproven.includes('email') ? {} : { proven_email: emailKey(email) }),
+    ...(e164 === undefined || unproven.includes('phone') ? {} : { proven_phone: e164 }),
+    ...(referral_code === undefined ? {} : { referral_code }),
+  };
+}
+
+/** The outcome of writing a client's record. `refused`: the id is another client's, and nothing was written. */
 type Added = 'written' | 'known' | 'refused';
 
 export type CrmClients = ReturnType<typeof dynamoCrmClients>;
 
-/** The number of attempts after concurrent writes. */
-const MAX_ATTEMPTS = 4;
-
-/** The number of client ids that one condition compares. */
-const MAX_COMPARED = 100;
-
-/** The clients among the CRM records. @param name of the table, for the transaction */
-export function dynamoCrmClients(table: Table, name: string, transact: Transact) {
-  const put = (item: Item, condition: string, values?: Item): Write => ({
-    table: name,
-    put: item,
-    expression: { condition, ...(values === undefined ? {} : { values }) },
-  });
-
+/** The clients among the CRM records. */
+export function dynamoCrmClients(table: Table) {
   return {
     /**
-     * Writes a new client without a referral code, whose addresses lead to the record. Existing items do not change, so
-     * a repeat has no effect.
+     * Writes a new client, who is found by the verified address alone. A client who exists keeps the record; if this
+     * address was only typed there, it is proven from now on. A repeat has no effect.
      * @throws AwsFailure
      */
-    async add(client: Omit<Client, 'referral_code'>, signal: AbortSignal): Promise<Added> {
-      const item = await clientItem(client);
-      const email = crmKey.email(emailKey(client.email));
-      const phone = item.e164 && crmKey.phone(item.e164);
-      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-        const found = await readItems(table, [item.pk, email, phone], signal);
-        const known = found.get(item.pk);
-        if (known !== undefined) return isSame(known, client) ? 'known' : 'refused';
-        const owner = found.get(email)?.client_id ?? client.id;
-        if (owner !== client.id) return 'refused';
-        const writes = [
-          put({ ...item }, 'attribute_not_exists(pk)'),
-          put({ pk: email, client_id: client.id }, 'attribute_not_exists(client_id) OR client_id = :id', {
-            ':id': client.id,
-          }),
-          ...(phone ? [sharePhone(phone, found.get(phone)?.client_ids, client.id)] : []),
-        ];
-        try {
-          await transact(writes, signal);
-          return 'written';
-        } catch (error) {
-          if (!(error instanceof ConditionFailed)) throw error;
-        }
-      }
-      throw new AwsFailure('ClientContended');
+    async add(client: Omit<Client, 'unproven'>, verified: AddressKind, signal: AbortSignal): Promise<Added> {
+      const unproven = (['email', 'phone'] as const).filter((kind) => kind !== verified && client[kind] !== undefined);
+      const item = await clientItem({ ...client, ...(unproven.length === 0 ? {} : { unproven }) });
+      const put = table.put({ ...item }, signal, { condition: 'attribute_not_exists(pk)' });
+      if ((await tryWrite(put.then(() => true))) === true) return 'written';
+      const index = `proven_${verified}` as const;
+      const address = item[index];
+      const known = await table.get({ pk: item.pk }, signal);
+      const record = parseLeniently(ClientSchema, known?.record);
+      if (known === undefined || record === undefined || address === undefined) return 'refused';
+      if (known[index] === address) return 'known';
+      const { [index]: typed } = await clientItem({ ...record, unproven: [] });
+      if (typed !== address || record.unproven === undefined) return 'refused';
+      const expression = {
+        update: 'SET #index = :address, #record.unproven = :rest',
+        condition: `attribute_not_exists(#index) AND ${verified === 'email' ? '#record.email' : 'e164'} = :typed`,
+        names: { '#index': index, '#record': 'record' },
+        values: {
+          ':address': address,
+          // As it is stored: reading it changes its spelling.
+          ':typed': verified === 'email' ? (known.record as Client).email : address,
+          ':rest': record.unproven.filter((kind) => kind !== verified),
+        },
+      };
+      return (await tryWrite(table.update({ pk: item.pk }, expression, signal))) === undefined ? 'refused' : 'known';
     },
   };
-
-  /** The pointer of a phone, for all clients who share it, unless it was changed since. */
-  function sharePhone(pk: string, before: unknown, id: string): Write {
-    if (!Array.isArray(before))
-      return put({ pk, client_ids: [id] }, 'NOT attribute_type(client_ids, :list)', { ':list': 'L' });
-    const compared = before.slice(0, MAX_COMPARED).map((one, index): [string, unknown] => [`:id${index}`, one]);
-    const condition = ['size(client_ids) = :size', ...compared.map(([name]) => `contains(client_ids, ${name})`)];
-    const client_ids = [...new Set([...before, id])].toSorted();
-    return put({ pk, client_ids }, condition.join(' AND '), {
-      ':size': before.length,
-      ...Object.fromEntries(compared),
-    });
-  }
-}
-
-function isSame(known: Item, { email }: Pick<Client, 'email'>): boolean {
-  const record = parseLeniently(ClientSchema, known.record);
-  return record !== undefined && emailKey(record.email) === emailKey(email);
 }

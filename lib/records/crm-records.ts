@@ -2,17 +2,33 @@ import * as v from 'valibot';
 import { CountrySchema } from '../validators/countries.ts';
 import { EmailSchema } from '../validators/email.ts';
 import { loginSchema } from '../validators/logins.ts';
-import { closedObject, IdSchema, NumberSchema, rule, wholeNumber, word } from '../validators/primitives.ts';
+import { closedObject, IdSchema, NumberSchema, rule, text, wholeNumber, word } from '../validators/primitives.ts';
+
+/** The kinds of addresses by which a person can be reached. */
+const ADDRESS_KINDS = ['email', 'phone'] as const;
+export type AddressKind = (typeof ADDRESS_KINDS)[number];
+
+/** The id of a client: 8 visible ASCII characters without those that a path cannot carry. */
+const ClientIdSchema = v.pipe(
+  text(8, 8),
+  v.regex(
+    /^[\x21\x22\x24\x26-\x2e\x30-\x3e\x40-\x5b\x5d-\x7e]*$/,
+    rule('characters', 'must be visible ASCII characters, without / ? # % \\'),
+  ),
+);
 
 export const ClientSchema = closedObject({
-  id: IdSchema,
-  email: EmailSchema,
+  id: ClientIdSchema,
+  /** Absent: it was only typed, and erased since, or the CRM has none. */
+  email: v.optional(EmailSchema),
   name: word,
   phone: v.optional(closedObject({ country_code: word, number: word })),
   /** ISO 3166-1 alpha-2. */
   country: v.optional(CountrySchema),
   language: v.optional(word),
   referral_code: v.optional(IdSchema),
+  /** The addresses that a person only typed. They are data: nobody is found by them, and nothing is sent to them. */
+  unproven: v.optional(v.array(v.picklist(ADDRESS_KINDS))),
 });
 export type Client = v.InferOutput<typeof ClientSchema>;
 

@@ -10,14 +10,16 @@ const id = (what: string) => v.pipe(v.string(), v.minLength(1), v.description(wh
 const time = (what: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(`${what}: ISO 8601, UTC.`));
 const flag = (what: string) => v.pipe(v.boolean(), v.description(what));
 
+const taken = (what: string) =>
+  `A client had proven the ${what} when the registration was requested, or when the code was entered.`;
+
 const RegistrationConfirmed = v.pipe(
   v.object({
     id: id('The registration, under which its record and its documents are kept.'),
     otp_type: v.pipe(v.picklist(OTP_TYPES), v.description('The channel of the one-time password.')),
     verified: v.pipe(v.picklist(['email', 'phone']), v.description('The address that the person has proved to own.')),
-    email_taken: flag(
-      "The email address was a client's when the registration was requested, or when the code was entered.",
-    ),
+    email_taken: flag(taken('email address')),
+    phone_taken: flag(taken('phone number')),
     form_id: id('The form.'),
     referrer_user_id: v.optional(id('The client who referred the person.')),
     requested_at: time('When it was requested'),
@@ -79,7 +81,7 @@ const Consent = v.object({ key: text('The key of the form field.'), version: tex
 export const ConfirmedRegistrationSchema = v.object({
   ...RegistrationConfirmed.entries,
   type: v.pipe(v.literal('trader'), v.description('Of the person.')),
-  email: text('With its domain in Unicode.'),
+  email: v.optional(text('With its domain in Unicode. Absent: it was only typed, and was erased since.')),
   name: text('Of the person.'),
   phone: v.optional(text('A plus and digits, E.164 if `phone_valid` is true.')),
   phone_valid: v.optional(

@@ -1,12 +1,21 @@
 import type { Table } from '../aws/dynamodb.ts';
+import { awaitAll } from '../deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
+import type { CrmIndex } from '../validators/deployment.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
-import { crmKey, parsePointer, parseRecord, readItems } from './crm-table.ts';
+import { crmKey, parseRecord } from './crm-table.ts';
 
 export type RegistrationDirectory = ReturnType<typeof dynamoRegistrationDirectory>;
 
-/** The CRM records of a registration. Every method is one round trip. A malformed item counts as absent. */
+/** The CRM records of a registration. The calls of a method run in parallel. A malformed item counts as absent. */
 export function dynamoRegistrationDirectory(table: Table) {
+  /** The first of the clients with this value: their look-up says that there is one, `npm run crm -- check` lists all. */
+  async function findClient(index: CrmIndex, value: string | undefined, signal: AbortSignal) {
+    if (value === undefined) return undefined;
+    const [key] = await table.findKeys(index, value, 1, signal);
+    return key?.startsWith(crmKey.client('')) ? key.slice(crmKey.client('').length) : undefined;
+  }
+
   return {
     /** Reads the records that a registration names. */
     async readRegistrationRecords(
@@ -14,26 +23,26 @@ export function dynamoRegistrationDirectory(table: Table) {
       telemetry: Telemetry,
       signal: AbortSignal,
     ): Promise<{ form: Form | undefined; referrerId: string | undefined }> {
-      const referral = referralCode === undefined ? undefined : crmKey.referral(referralCode);
-      const items = await readItems(table, [crmKey.form(formId), referral], signal);
-      return {
-        form: parseRecord(FormSchema, items, crmKey.form(formId), telemetry),
-        referrerId: parsePointer(items, referral, telemetry)[0],
-      };
+      const [form, referrerId] = await awaitAll([
+        table.get({ pk: crmKey.form(formId) }, signal),
+        findClient('referral_code', referralCode, signal),
+      ]);
+      return { form: parseRecord(FormSchema, form, telemetry), referrerId };
     },
 
-    /** Which of these addresses are a client's. The email address in its look-up form, the phone number in E.164. */
+    /**
+     * Whether a client has proven each of these addresses: the email address in its look-up form, the phone number in
+     * E.164. What a person only typed has no place in these indexes.
+     */
     async isClient(
-      { emailKey, phone }: { emailKey: string; phone?: string | undefined },
-      telemetry: Telemetry,
+      { emailKey, phone }: { emailKey?: string | undefined; phone?: string | undefined },
       signal: AbortSignal,
-    ) {
-      const keys = { email: crmKey.email(emailKey), phone: phone === undefined ? undefined : crmKey.phone(phone) };
-      const items = await readItems(table, Object.values(keys), signal);
-      return {
-        email: parsePointer(items, keys.email, telemetry).length > 0,
-        phone: parsePointer(items, keys.phone, telemetry).length > 0,
-      };
+    ): Promise<{ email: boolean; phone: boolean }> {
+      const [email, byPhone] = await awaitAll([
+        findClient('proven_email', emailKey, signal),
+        findClient('proven_phone', phone, signal),
+      ]);
+      return { email: email !== undefined, phone: byPhone !== undefined };
     },
   };
 }

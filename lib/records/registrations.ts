@@ -12,15 +12,15 @@ import type { ConfirmedRegistrationSchema } from './event-schemas.ts';
 import { dynamoRegistrationIndex } from './registration-index.ts';
 
 /** Members of the message to the CRM that the record has in another form, or not yet. */
-type OnlyInMessage = 'id' | 'verified' | 'email_taken' | 'confirmed_at' | 'custom_fields' | 'documents';
+type OnlyInMessage = 'id' | 'verified' | 'email_taken' | 'phone_taken' | 'confirmed_at' | 'custom_fields' | 'documents';
 
 /** A pending registration, with a password and data of its own. It disappears 24 hours after the request. */
 export interface PendingRegistration extends Omit<v.InferOutput<typeof ConfirmedRegistrationSchema>, OnlyInMessage> {
   registration_id: string;
   /** The recipient of the code: the email address in its look-up form, or the phone number in E.164. */
   address: string;
-  /** The email address in its look-up form. */
-  email_key: string;
+  /** The email address in its look-up form; absent with `email`. */
+  email_key?: string | undefined;
   /** As JSON: the database's numbers and maps cannot represent all JSON. */
   custom_fields: string;
   documents: StoredDocument[];
@@ -34,16 +34,18 @@ export interface Delivery {
   message_id?: string | undefined;
   /** ISO 8601, UTC. */
   sent_at: string;
-  /** True: the code proves the phone, but the email address is a client's. */
+  /** Whether a client had proven the address then. */
   email_taken: boolean;
+  phone_taken: boolean;
 }
 
 /** Written with the right code. */
 interface Confirmation {
   /** ISO 8601, UTC. */
   confirmed_at: string;
-  /** True: the email address was a client's then, or when the registration was requested. */
+  /** Whether a client had proven the address then, or when the registration was requested. */
   email_taken: boolean;
+  phone_taken: boolean;
   /** False: the event is not known to be published. */
   published: boolean;
 }

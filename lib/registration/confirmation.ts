@@ -47,7 +47,7 @@ export async function confirmRegistration(
   const registration = await findRegistration(dependencies, body, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');
   const isFirst = registration.confirmation === undefined;
-  const confirmed = isFirst ? await confirm(dependencies, registration, telemetry, signal) : registration;
+  const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
   // Of simultaneous requests one confirmed it, which counts and publishes that.
   if (confirmed !== registration) telemetry.event('RegistrationConfirmed', conversion(confirmed));
   if (confirmed !== registration || isOverdue(registration, dependencies.now())) {
@@ -112,16 +112,16 @@ async function findRegistration(
 async function confirm(
   { directory, documents, registrations, now }: ConfirmationDependencies,
   registration: StoredRegistration,
-  telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<StoredRegistration> {
   const [known] = await awaitAll([
-    directory.isClient({ emailKey: registration.email_key }, telemetry, signal),
+    directory.isClient({ emailKey: registration.email_key, phone: registration.phone }, signal),
     documents.keep(registration.documents, signal),
   ]);
   const confirmation = {
     confirmed_at: new Date(now()).toISOString(),
     email_taken: known.email || registration.delivery?.email_taken === true,
+    phone_taken: known.phone || registration.delivery?.phone_taken === true,
     published: false,
   };
   const won = await registrations.confirm(registration, confirmation, signal);
@@ -157,6 +157,7 @@ async function publish(
     otp_type: registration.otp_type,
     verified: registration.otp_type === 'email' ? ('email' as const) : ('phone' as const),
     email_taken: confirmation.email_taken,
+    phone_taken: confirmation.phone_taken,
     form_id: registration.form_id,
     referrer_user_id: registration.referrer_user_id,
     requested_at: registration.requested_at,

@@ -46,7 +46,7 @@ export async function keepAndSend(
   const [, , known] = await awaitAll([
     done.key && dependencies.keys.markSent(done.key, registrationId, signal),
     countShared(work),
-    dependencies.directory.isClient({ emailKey, phone: phoneE164 }, work.telemetry, signal),
+    dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
     dependencies.registrations.put(registration, seals, requestedAt, signal),
   ]);
   signal.throwIfAborted();
@@ -56,7 +56,8 @@ export async function keepAndSend(
   const message: Message = isOwners ? { kind: 'owner_notice' } : { kind: 'code', code };
   const sent = await send(channel, message, work, registrationId);
   const sentAt = new Date(dependencies.now()).toISOString();
-  const delivery = { kind: message.kind, ...sent, sent_at: sentAt, email_taken: known.email };
+  const taken = { email_taken: known.email, phone_taken: known.phone };
+  const delivery = { kind: message.kind, ...sent, sent_at: sentAt, ...taken };
   await noteDelivery(delivery, registrationId, work);
 }
 

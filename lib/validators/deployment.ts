@@ -296,6 +296,13 @@ export const CLEAN_VERDICT = 'NO_THREATS_FOUND';
  */
 export const REDELIVERY = { firstSeconds: 30, maxSeconds: 3_600, deliveries: 31 } as const;
 
+/**
+ * The indexes of the table of CRM records. Each has the name of its attribute, and lists only the items that have it:
+ * clients by a proven address and by referral code, all other records by their kind.
+ */
+export const CRM_INDEXES = ['proven_email', 'proven_phone', 'referral_code', 'kind'] as const;
+export type CrmIndex = (typeof CRM_INDEXES)[number];
+
 /** The index over the operations that have not ended, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 

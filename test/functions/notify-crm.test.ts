@@ -21,12 +21,25 @@ afterAll(() => world.close());
 beforeEach(() => world.service.faults('crm').clear());
 
 /** A new person who has confirmed; the event is pending. @returns the registration's id */
-async function confirmed(person: Person = world.stranger(), more: object = {}): Promise<string> {
-  await world.post(registrationOf(person, { ...more }));
-  const code = codeIn(world.sentTo('email', person)[0]);
-  const body = { otp_type: 'email', email: person.email, code, password: PASSWORD };
+async function confirmed(
+  person: Person = world.stranger(),
+  more: object = {},
+  otp_type: 'email' | 'sms' = 'email',
+): Promise<string> {
+  const sent = await world.post(registrationOf(person, { otp_type, ...more }));
+  expect(sent.status).toBe(204);
+  const code = codeIn(world.sentTo(otp_type, person).at(-1));
+  const address = otp_type === 'email' ? { email: person.email } : { phone: person.phone };
+  const body = { otp_type, ...address, code, password: PASSWORD };
   expect((await world.postTo(CONFIRM_PATH, body)).status).toBe(204);
-  return (await world.record('email', person))?.registration_id ?? '';
+  return (await world.record(otp_type, person))?.registration_id ?? '';
+}
+
+/** The code that a person gets who registers. */
+async function codeFor(person: Person, otp_type: 'email' | 'sms'): Promise<string | undefined> {
+  await world.forgetLimits();
+  expect((await world.post(registrationOf(person, { otp_type }))).status).toBe(204);
+  return codeIn(world.sentTo(otp_type, person).at(-1));
 }
 
 const delivery = (id: string) => world.service.deliveries.list().find((one) => one.id === id);
@@ -34,7 +47,7 @@ const received = (id: string) => world.service.crm?.received().filter((one) => o
 const clients = (id: string) => world.service.crm?.clients().filter((one) => one.registration_id === id) ?? [];
 
 describe('A confirmed registration', () => {
-  it('reaches the CRM, and the client that it makes can open an account at once and be found by all addresses', async () => {
+  it('reaches the CRM, and the client that it makes can open an account at once and be found by the proven address', async () => {
     const person = world.stranger();
     const d0cUpl = [{ id: '1', name: 'passport.png', doc: FILES.png.toString('base64') }];
     const id = await confirmed(person, { form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl });
@@ -50,12 +63,9 @@ describe('A confirmed registration', () => {
     await expect
       .poll(() => world.service.crm?.received().at(-1))
       .toMatchObject({ type: 'AccountOpened', data: { user_id: client?.id, login: opened.json.login } });
-    // The addresses are a client's now: their owner gets a notice, and no code.
-    for (const otp_type of ['email', 'sms'] as const) {
-      await world.forgetLimits();
-      await world.post(registrationOf(person, { otp_type }));
-      expect(codeIn(world.sentTo(otp_type, person).at(-1))).toBeUndefined();
-    }
+    // The address is a client's now: its owner gets a notice, and no code.
+    expect(await codeFor(person, 'email')).toBeUndefined();
+    expect(await codeFor(person, 'sms')).toMatch(/^\d{6}$/);
   });
 
   it.each([
@@ -86,5 +96,40 @@ describe('A confirmed registration', () => {
     await expect.poll(() => delivery(id)?.state).toBe('delivered');
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
     expect(await redeliver()).toMatchObject({ code: 0, out: 'The CRM has accepted every event.\n' });
+  });
+});
+
+describe('An address that somebody only typed', () => {
+  it('stays its owner’s: eight clients with a stranger’s phone do not take the code from it', async () => {
+    const victim = world.stranger();
+    for (let times = 0; times < 8; times += 1) {
+      await world.forgetLimits();
+      const id = await confirmed(world.stranger(), { phone: victim.phone });
+      await expect.poll(() => clients(id).length).toBe(1);
+      await expect.poll(() => delivery(id)?.state).toBe('delivered');
+      expect(received(id)).toMatchObject([{ data: { verified: 'email', phone_taken: false } }]);
+    }
+    expect(await codeFor(victim, 'sms')).toMatch(/^\d{6}$/);
+  });
+
+  it('stays its owner’s: a client with a stranger’s email takes no code from it, and gets no mail there', async () => {
+    const victim = world.stranger();
+    const id = await confirmed(world.stranger(), { email: victim.email }, 'sms');
+    await expect.poll(() => delivery(id)?.state).toBe('delivered');
+    expect(received(id)).toMatchObject([{ data: { verified: 'phone', email_taken: false } }]);
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100, send_email: true };
+    const opened = await world.postTo(`/public/v1/users/${clients(id)[0]?.id}/tp5/accounts`, order);
+    expect(opened.status).toBe(200);
+    expect(world.sentTo('email', victim)).toEqual([]);
+    expect(await codeFor(victim, 'email')).toMatch(/^\d{6}$/);
+  });
+
+  it('is reported to the CRM as taken if a client has proven it', async () => {
+    const ann = { phone: { country_code: '44', number: '7400123456' }, email: 'ann@example.com' };
+    const byEmail = await confirmed(world.stranger(), { phone: ann.phone });
+    const byPhone = await confirmed(world.stranger(), { email: ann.email }, 'sms');
+    for (const id of [byEmail, byPhone]) await expect.poll(() => delivery(id)?.state).toBe('delivered');
+    expect(received(byEmail)).toMatchObject([{ data: { email_taken: false, phone_taken: true } }]);
+    expect(received(byPhone)).toMatchObject([{ data: { email_taken: true, phone_taken: false } }]);
   });
 });

@@ -39,7 +39,7 @@ describe('A registration request', () => {
     expect(messages.map(({ kind }) => kind)).toEqual([channel]);
     expect(messages.some(hasCode)).toBe(false);
     expect(await world.record(channel, person)).toMatchObject({
-      delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true },
+      delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true, phone_taken: true },
     });
   });
 

@@ -41,7 +41,7 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['registration asks@example.com'],
   ['registration asks@example.com --unsuppress'],
   ['client CLIENT01'],
-  ['forget new@example.com --client'],
+  ['forget --client CLIENT01'],
 ];
 
 async function openDemoAccount(): Promise<void> {
@@ -64,7 +64,7 @@ async function run(command: string, person: Person = {}) {
   if (command.startsWith('delete'))
     await operators.local('import', { clients: [{ id: 'CLIENT99', email: 'new@example.com', name: 'New' }] });
   if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
-  if (command.startsWith('forget')) await register(operators.service, { email: 'new@example.com', ...DOCUMENT });
+  if (command.startsWith('forget')) await registerAnn();
   if (command === 'registration asks@example.com') await register(operators.service, { email: 'asks@example.com' });
   if (command.endsWith('--unsuppress')) await suppress('asks@example.com');
   if (command.includes('platform/new')) {
@@ -89,6 +89,15 @@ async function lossOf(table: string): Promise<void> {
   await write(table, [lost]);
   await restoredTable(operators, table, `${table}-restored`);
   await itemsOf(table).delete(lost);
+}
+
+/** Ann registers again, with a document, and another client and another registration have her address as typed. */
+async function registerAnn(): Promise<void> {
+  const email = 'ann@example.com';
+  expect((await register(operators.service, { email, ...DOCUMENT })).status).toBe(204);
+  const phone = { country_code: '44', number: '7400123499' };
+  expect((await register(operators.service, { email, otp_type: 'sms', phone })).status).toBe(204);
+  await operators.local('import', { clients: [{ id: 'CLIENT98', name: 'Mallory', email, unproven: ['email'] }] });
 }
 
 /** A registration with a document. */

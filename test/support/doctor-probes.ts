@@ -41,7 +41,7 @@ export const HEALTHY: AwsProbes & ServerProbes = {
   activeAlarms: async () => [],
   place: '--stack broker-api-prod',
   secret: async () => '{"login":1000,"password":"x","master":"x"}',
-  records: async () => ({ items: 12, fixed: 0, errors: [], forms: 1, connections: [] }),
+  records: async () => ({ items: 12, fixed: 0, errors: [], more: 0, shared: [], forms: 1, connections: [] }),
   warnings: async () => [],
   report: async () => SOUND,
   table: async (name) => ({ name: `table-of-${name}`, recoveryDays: 35, expires: true }),

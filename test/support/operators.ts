@@ -114,7 +114,7 @@ export class Operators {
   }
 
   async keys(): Promise<string[]> {
-    return (await this.table.readAll()).map(({ pk }) => pk).sort();
+    return (await this.items('crm')).map(({ pk }) => String(pk));
   }
 
   /** All items of a table. */
@@ -136,7 +136,7 @@ export class Operators {
       const ca = connection.protocol === 'web-api' && server?.ca !== undefined ? { ca: server.ca } : {};
       return { ...connection, host: '127.0.0.1', port: server?.port ?? 0, ...ca };
     });
-    await this.table.write((await this.table.readAll()).map(({ pk }) => ({ delete: pk })));
+    await this.table.write((await this.keys()).map((pk) => ({ delete: pk })));
     await this.table.write((await serializeItems({ ...DEMO_RECORDS, connections })).map((put) => ({ put })));
   }
 }

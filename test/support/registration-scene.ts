@@ -50,7 +50,7 @@ export interface Given {
 
 interface Change {
   table?: ReturnType<typeof stepping>;
-  isClient?: boolean;
+  known?: Partial<Record<'email' | 'phone', boolean>>;
   limit?: LimitDecision;
   /** If given, the directory and the limit are real too. */
   step?: Step;
@@ -125,7 +125,7 @@ export class RegistrationScene {
     const place = { registrationId, channel: 'email', address } as const;
     const seals = sealSecrets({ code, passwordHash: record.password_hash }, place, this.pepper, now);
     await this.registrations.put(record, seals, now, forever);
-    const sent = delivery ?? { kind: 'code', outcome: 'sent', email_taken: false };
+    const sent = delivery ?? { kind: 'code', outcome: 'sent', email_taken: false, phone_taken: false };
     // A message takes a second.
     const sent_at = new Date(now + 1_000).toISOString();
     await this.registrations.noteDelivery(registrationId, { ...sent, sent_at }, forever);
@@ -166,7 +166,7 @@ export class RegistrationScene {
 
   #dependencies({
     table,
-    isClient = false,
+    known = {},
     limit = { kind: 'allowed', counted: [] },
     step = atOnce,
   }: Change): RegistrationDependencies & ConfirmationDependencies {
@@ -178,7 +178,9 @@ export class RegistrationScene {
     const walked = step !== atOnce;
     return {
       settings: DEPLOYED,
-      directory: walked ? directory : { ...directory, isClient: async () => ({ email: isClient, phone: false }) },
+      directory: walked
+        ? directory
+        : { ...directory, isClient: async () => ({ email: false, phone: false, ...known }) },
       keys: dynamoRegistrationKeys(stepping('operations', tables.operations, step), now),
       registrations: dynamoRegistrations(stepping('registrations', table ?? tables.registrations, step), now),
       documents: s3Documents('documents', { tagged: true, open: async () => this.#objects(step) }),

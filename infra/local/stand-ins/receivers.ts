@@ -47,7 +47,9 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
     const { type, data } = JSON.parse(body) as Pick<ReceivedMessage, 'type' | 'data'>;
     const at = new Date().toISOString();
     if (!messages.has(id)) messages.set(id, { id, type, at, data });
-    if (type === 'RegistrationConfirmed' && data.email_taken !== true && !clients.has(id)) {
+    // The other address is data that somebody typed: that another client has proven it does not matter here.
+    const isTaken = data.verified === 'email' ? data.email_taken : data.phone_taken;
+    if (type === 'RegistrationConfirmed' && isTaken !== true && !clients.has(id)) {
       const newId = `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;
       const client = { id: newId, name: String(data.name), email: String(data.email) };
       clients.set(id, { ...client, registration_id: id, at });

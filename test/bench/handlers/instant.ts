@@ -8,6 +8,7 @@ export function instantTable(items: readonly Item[] = []): Table {
     getMany: async (keys) => keys.map(({ pk }) => byKey.get(pk)).filter((item) => item !== undefined),
     query: async () => [],
     queryIndex: async () => [],
+    findKeys: async () => [],
     put: async () => undefined,
     update: async () => ({}),
     delete: async () => {},

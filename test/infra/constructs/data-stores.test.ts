@@ -46,6 +46,20 @@ describe('What is kept', () => {
     ]);
   });
 
+  it('of clients is found by what they have proven, and only there', () => {
+    const indexes = ['proven_email', 'proven_phone', 'referral_code', 'kind'];
+    expect(tables(template).CrmTable?.Properties.GlobalSecondaryIndexes).toEqual(
+      indexes.map((IndexName) => ({
+        IndexName,
+        KeySchema: [
+          { AttributeName: IndexName, KeyType: 'HASH' },
+          { AttributeName: 'pk', KeyType: 'RANGE' },
+        ],
+        Projection: { ProjectionType: 'KEYS_ONLY' },
+      })),
+    );
+  });
+
   it('expires if it must, and can be restored for 35 days, except counters', () => {
     const lasting = Object.entries(tables(template)).map(([name, { Properties }]) => {
       const expiry = Properties.TimeToLiveSpecification as { AttributeName: string } | undefined;

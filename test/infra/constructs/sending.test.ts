@@ -181,9 +181,9 @@ describe('The webhook', () => {
 
   it('writes clients, and no other records of the CRM', () => {
     expect(rightsOf(notified, 'NotifyCrm').WriteClients).toMatchObject({
-      may: ['dynamodb:PutItem'],
+      may: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
       on: ['<CrmTable.Arn>'],
-      if: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['client#*', 'email#*', 'phone#*'] } },
+      if: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['client#*'] } },
     });
   });
 

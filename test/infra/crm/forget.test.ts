@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { register } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
@@ -7,13 +8,14 @@ const EMAIL = 'new@example.com';
 const PHONE = { country_code: '44', number: '7400123499' };
 const E164 = '+447400123499';
 const DOCUMENT = { id: '1', name: 'passport.pdf', doc: Buffer.from('%PDF-1.4\n').toString('base64') };
+const [ANN] = DEMO_RECORDS.clients;
 
 /** The items of the two tables that name a person, and the stored documents. */
 async function kept() {
   const [registrations, limits] = [await operators.items('registrations'), await operators.items('limits')];
   return {
     registrations: registrations.filter(({ registration_id }) => registration_id !== undefined),
-    pointers: registrations.filter(({ registration_id }) => registration_id === undefined).map(({ pk }) => pk),
+    lists: registrations.filter(({ registration_id }) => registration_id === undefined).map(({ pk }) => pk),
     recipients: limits.filter(({ pk }) => String(pk).startsWith('recipient#')).length,
     documents: [...operators.service.standIns.s3.objects.keys()],
   };
@@ -22,7 +24,6 @@ async function kept() {
 async function clear(): Promise<void> {
   for (const address of [EMAIL, E164, 'other@example.com', 'ann@example.com']) await operators.local('forget', address);
 }
-beforeEach(clear);
 afterEach(clear);
 
 describe('npm run crm -- forget', () => {
@@ -30,49 +31,83 @@ describe('npm run crm -- forget', () => {
     const withDocument = { form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl: [DOCUMENT], email: EMAIL };
     expect((await register(operators.service, withDocument)).status).toBe(204);
     expect((await register(operators.service, { email: EMAIL, otp_type: 'sms', phone: PHONE })).status).toBe(204);
-    expect((await register(operators.service, { email: 'other@example.com' })).status).toBe(204);
+    expect((await register(operators.service, { email: 'other@example.com', phone: PHONE })).status).toBe(204);
   });
 
-  it('deletes the registrations, documents and counters of only this email', async () => {
-    expect(await kept()).toMatchObject({ pointers: expect.arrayContaining([`email#${EMAIL}`]), recipients: 3 });
+  it('deletes what was sent to the email, and removes it where somebody else typed it', async () => {
+    expect(await kept()).toMatchObject({ lists: expect.arrayContaining([`email#${EMAIL}`]), recipients: 3 });
     const { code, out } = await operators.local('forget', EMAIL.toUpperCase());
-    expect(out).toContain('2 registrations, 1 document, 1 counter deleted.\n');
-    expect(out).toContain(`The registrations also name ${E164}: forget it too.\n`);
-    expect(out).toContain('No client has this address.\nNot deleted: accounts on trading servers');
+    expect(out).toContain('1 registration, 1 document, 1 counter deleted.\n');
+    expect(out).toContain('is removed from 1 other registration and 0 client records.\n');
+    expect(out).toContain('No client has proven this address.\nNot deleted: accounts on trading servers');
     expect(code).toBe(0);
     const left = await kept();
     expect(left).toMatchObject({ recipients: 2, documents: [] });
-    expect(left.registrations.map(({ email }) => email)).toEqual(['other@example.com']);
-    expect(left.pointers).not.toContain(`email#${EMAIL}`);
+    expect(left.registrations.map(({ address }) => address).toSorted()).toEqual([E164, 'other@example.com']);
+    expect(JSON.stringify(left)).not.toContain(EMAIL);
   });
 
-  it('deletes those of a phone number', async () => {
-    expect((await operators.local('forget', E164)).out).toContain('1 registration, 0 documents, 1 counter deleted.\n');
+  it('names no address that a registration only has next to the one that is forgotten', async () => {
+    expect((await operators.local('forget', EMAIL)).out).not.toContain(E164);
+    expect((await operators.local('forget', 'other@example.com')).out).not.toContain(E164);
+  });
+
+  it('deletes what was sent to a phone number, and removes it where somebody else typed it', async () => {
+    const { out } = await operators.local('forget', E164);
+    expect(out).toContain('1 registration, 0 documents, 1 counter deleted.\n');
+    expect(out).toContain('is removed from 1 other registration and 0 client records.\n');
     const left = await kept();
-    expect(left.registrations.map(({ otp_type }) => otp_type)).toEqual(['email', 'email']);
+    expect(left.registrations.map(({ email }) => email).toSorted()).toEqual([EMAIL, 'other@example.com']);
     expect(JSON.stringify(left)).not.toContain(E164);
   });
 
   it('shows with --dry-run what it would delete, and deletes nothing', async () => {
     const before = await kept();
     const { out } = await operators.local('forget', EMAIL, '--dry-run');
-    expect(out).toContain('2 registrations, 1 document, 1 counter would be deleted.\n');
+    expect(out).toContain('1 registration, 1 document, 1 counter would be deleted.\n');
     expect(await kept()).toEqual(before);
+  });
+
+  it.each([[[]], [[EMAIL, '--client', 'CLIENT01']]])('needs an address or a client: %j', async (args) => {
+    expect(await operators.local('forget', ...args)).toMatchObject({ code: 2 });
   });
 });
 
-describe('The client who has the address', () => {
-  it('is kept, and named', async () => {
-    const { out } = await operators.local('forget', 'ann@example.com');
-    expect(out).toContain('The client CLIENT01 has this address and is kept; --client deletes the record too.\n');
-    expect(await operators.keys()).toContain('client#CLIENT01');
+describe('A client who is forgotten', () => {
+  it.each([['ann@example.com'], ['+447400123456'], ['--client', 'CLIENT01']])(
+    'is deleted with what was sent to every proven address: %s %s',
+    async (...args) => {
+      const sms = { email: 'x@example.com', otp_type: 'sms', phone: ANN?.phone };
+      expect((await register(operators.service, sms)).status).toBe(204);
+      const { out } = await operators.local('forget', ...args.filter((arg) => arg !== undefined));
+      expect(out).toContain('1 registration, 0 documents, 1 counter deleted.\n');
+      expect(out).toContain('1 record changed in the local service.\n');
+      expect(await operators.keys()).not.toContain('client#CLIENT01');
+    },
+  );
+
+  it('shares no data with a stranger whose record has the address as typed: only that address goes', async () => {
+    const stranger = { id: 'CLIENT77', name: 'Mallory', email: 'ann@example.com', phone: ANN?.phone };
+    await operators.local('import', { clients: [{ ...stranger, unproven: ['email', 'phone'] }] });
+    const { out } = await operators.local('forget', '--client', 'CLIENT01');
+    expect(out).toContain('is removed from 0 other registrations and 1 client record.\n');
+    expect(await operators.table.read('client#CLIENT77')).toEqual({
+      pk: 'client#CLIENT77',
+      record: { id: 'CLIENT77', name: 'Mallory', unproven: ['email', 'phone'] },
+    });
+    expect((await operators.doctor()).code).toBe(0);
   });
 
-  it('is deleted with --client, and all that leads to it', async () => {
-    const { out } = await operators.local('forget', '+447400123456', '--client');
-    expect(out).toContain('1 record changed in the local service.\n');
-    const keys = await operators.keys();
-    for (const key of ['client#CLIENT01', 'email#ann@example.com', 'phone#+447400123456'])
-      expect(keys).not.toContain(key);
+  it('is kept if others have proven the address too, and all of them are named', async () => {
+    await operators.local('import', {
+      clients: [{ ...ANN, id: 'CLIENT88', phone: undefined, referral_code: undefined }],
+    });
+    const before = await operators.keys();
+    const { code, reported } = await operators.local('forget', 'ann@example.com');
+    expect([code, reported]).toEqual([1, expect.stringContaining('address: CLIENT01, CLIENT88. Nothing was deleted')]);
+    expect(await operators.keys()).toEqual(before);
+    const { out } = await operators.local('forget', '--client', 'CLIENT88');
+    expect(out).toContain('The data about ann@example.com is kept: CLIENT01 has proven it too.\n');
+    expect(await operators.keys()).toEqual(before.filter((key) => key !== 'client#CLIENT88'));
   });
 });

@@ -247,13 +247,14 @@ it('The service’s own secrets are checked for their shape', async () => {
 it('The CRM records are checked: without a form nobody can register, and a fix is named where there is one', async () => {
   const errors = [
     { path: 'client#CLIENT50.name', rule: 'is required' },
-    { path: 'phone#+447400123456', rule: 'leads to no such record', derived: true as const },
+    { path: 'form#FORM0001', rule: 'has attributes that do not follow from its record', derived: true as const },
   ];
-  const records = async () => ({ items: 3, fixed: 0, errors, forms: 0, connections: [] });
+  const records = async () => ({ items: 3, fixed: 0, errors, more: 4, shared: [], forms: 0, connections: [] });
   expect(await examine(recordChecks, { ...HEALTHY, records })).toMatchObject([
     { question: 'register', subject: 'forms', state: 'missing', fix: expect.stringContaining('import crm.json') },
     { question: 'client', subject: 'client#CLIENT50.name', detail: 'is required', fix: 'correct it in the CRM' },
-    { subject: 'phone#+447400123456', fix: 'npm run doctor -- --fix --stack broker-api-prod' },
+    { subject: 'form#FORM0001', fix: 'npm run doctor -- --fix --stack broker-api-prod' },
+    { subject: 'records', detail: '4 more errors' },
   ]);
   expect(problems(await examine(recordChecks, HEALTHY))).toEqual([]);
 });

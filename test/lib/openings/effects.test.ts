@@ -5,6 +5,7 @@ import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { type AccountRequest, requestEffects, type Work } from '../../../lib/openings/effects.ts';
 import type { Held, Plan } from '../../../lib/openings/ledger.ts';
 import type { Sighting, TradingPlatform } from '../../../lib/platform/platform.ts';
+import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.ts';
 
@@ -18,10 +19,15 @@ interface Scene {
   plan?: Partial<Plan>;
   body?: { login: number | undefined };
   notices?: Partial<AccountNotices>;
+  client?: AccountClient;
+  events?: Parameters<typeof recordingTelemetry>[0];
 }
 
 /** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
-function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, body, notices = {} }: Scene = {}) {
+function retry(
+  change: object,
+  { sighting = 'absent', opened = LOGIN, plan = {}, body, notices = {}, client = ANN, events = [] }: Scene = {},
+) {
   const platform: Partial<TradingPlatform> = {
     keyed: true,
     unsupported: () => [],
@@ -29,7 +35,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     look: async () => sighting,
     fund: async () => {},
   };
-  const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client: ANN };
+  const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client };
   const work: Work = {
     dependencies: { now: Date.now, notices } as AccountDependencies,
     held: {
@@ -38,7 +44,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
       nonce: 'n',
     } as Held,
     times: planTimes(Date.now(), Date.now() + 20_000),
-    telemetry: recordingTelemetry([]),
+    telemetry: recordingTelemetry(events),
     server: async () => server,
     master: async () => ({ password: PASSWORDS.master_password, given: false }),
   };
@@ -100,3 +106,16 @@ it.each<[Partial<Plan>, string[]]>([
   await retry({}, { plan, notices }).notify(LOGIN);
   expect(sent).toEqual(wanted);
 });
+
+it.each<Partial<AccountClient>>([{ unproven: ['email'] }, { email: undefined }])(
+  'sends no mail to a client whose address was never proven: %j',
+  async (change) => {
+    const sent: string[] = [];
+    const events: Parameters<typeof recordingTelemetry>[0] = [];
+    const notices = { email: async ({ email }: { email: string }) => void sent.push(email), popUp: async () => {} };
+    const client = { ...ANN, ...change };
+    await retry({}, { plan: { send_email: true, send_pop_up: true }, notices, client, events }).notify(LOGIN);
+    expect(sent).toEqual([]);
+    expect(events).toMatchObject([{ name: 'EmailNotProven', fields: { login: LOGIN } }]);
+  },
+);

@@ -1,53 +1,51 @@
-import { describe, expect, it } from 'vitest';
-import type { Item, Table } from '../../../lib/aws/dynamodb.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Item } from '../../../lib/aws/dynamodb.ts';
+import { clientItem } from '../../../lib/records/crm-clients.ts';
+import type { Client } from '../../../lib/records/crm-records.ts';
 import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
 import type { Telemetry } from '../../../lib/telemetry.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
 
-const { signal } = new AbortController();
+const signal = AbortSignal.timeout(60_000);
+const PHONE = { country_code: '44', number: '7400123456' };
+const ANN: Client = { id: 'CLIENT01', email: 'Ann@Example.com', name: 'Ann', phone: PHONE, referral_code: 'REFANN01' };
 
-/** A directory of these items, and its log. */
-function directory(...items: Item[]) {
-  const logged: unknown[] = [];
-  const telemetry: Telemetry = { event: (...event) => logged.push(event), with: () => telemetry };
-  const table: Pick<Table, 'getMany'> = {
-    getMany: async (keys) => items.filter((item) => keys.some(({ pk }) => pk === item.pk)),
-  };
-  return { directory: dynamoRegistrationDirectory(table as Table), telemetry, logged };
-}
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase(afterAll);
+  const put = async (item: Item) => database.tables.crm.put(item, signal);
+  await put({ ...(await clientItem(ANN)) });
+  await put({ ...(await clientItem({ ...ANN, id: 'CLIENT02', referral_code: 'REFANN02' })) });
+  await put({ pk: 'form#FORM0001', record: { id: 'FORM0001' } });
+  const typed: Client = { id: 'CLIENT03', name: 'Mallory', email: 'mal@example.com', phone: PHONE };
+  await put({ ...(await clientItem({ ...typed, phone: { ...PHONE, number: '7400123499' }, unproven: ['phone'] })) });
+  await put({ ...(await clientItem({ ...typed, id: 'CLIENT04', email: 'eve@example.com', unproven: ['email'] })) });
+});
 
-const ADDRESSES = { emailKey: 'ann@example.com', phone: '+447400123456' };
+const logged: unknown[] = [];
+const telemetry: Telemetry = { event: (...event) => logged.push(event), with: () => telemetry };
+const directory = () => dynamoRegistrationDirectory(database.tables.crm);
 
 describe('The records of a registration', () => {
-  it('say whose an address is by its pointers', async () => {
-    const { directory: all, telemetry } = directory(
-      { pk: 'email#ann@example.com', client_id: 'CLIENT01' },
-      { pk: 'phone#+447400123456', client_ids: ['CLIENT01', 'CLIENT02'] },
-    );
-    expect(await all.isClient(ADDRESSES, telemetry, signal)).toEqual({ email: true, phone: true });
+  it('say that an address is a client’s, also if several have proven it', async () => {
+    const known = { emailKey: 'ann@example.com', phone: '+447400123456' };
+    expect(await directory().isClient(known, signal)).toEqual({ email: true, phone: true });
   });
 
-  it('leave out pointers that break their rules, and log no address', async () => {
-    const {
-      directory: all,
-      telemetry,
-      logged,
-    } = directory(
-      { pk: 'email#ann@example.com', client: 'CLIENT01' },
-      { pk: 'phone#+447400123456', client_ids: [] },
-      { pk: 'referral#REFANN01', client_id: 1 },
-    );
-    expect(await all.isClient(ADDRESSES, telemetry, signal)).toEqual({ email: false, phone: false });
-    const ids = { formId: 'FORM0001', referralCode: 'REFANN01' };
-    expect(await all.readRegistrationRecords(ids, telemetry, signal)).toEqual({
-      form: undefined,
-      referrerId: undefined,
-    });
-    expect(logged).toEqual(['email', 'phone', 'referral#REFANN01'].map((item) => ['CrmItemMalformed', { item }]));
+  it('do not say so of an address that was only typed', async () => {
+    const typed = { emailKey: 'eve@example.com', phone: '+447400123499' };
+    expect(await directory().isClient(typed, signal)).toEqual({ email: false, phone: false });
+  });
+
+  it('have the client of a referral code', async () => {
+    const ids = { formId: 'FORM0009', referralCode: 'REFANN02' };
+    const records = await directory().readRegistrationRecords(ids, telemetry, signal);
+    expect(records).toEqual({ form: undefined, referrerId: 'CLIENT02' });
   });
 
   it('leave out a form that breaks its rules, and log its key', async () => {
-    const { directory: all, telemetry, logged } = directory({ pk: 'form#FORM0001', record: { id: 'FORM0001' } });
-    expect((await all.readRegistrationRecords({ formId: 'FORM0001' }, telemetry, signal)).form).toBeUndefined();
+    const records = await directory().readRegistrationRecords({ formId: 'FORM0001' }, telemetry, signal);
+    expect(records).toEqual({ form: undefined, referrerId: undefined });
     expect(logged).toEqual([['CrmItemMalformed', { item: 'form#FORM0001' }]]);
   });
 });

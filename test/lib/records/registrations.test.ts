@@ -81,6 +81,7 @@ describe('A pending registration', () => {
       outcome: 'sent',
       sent_at: record.requested_at,
       email_taken: true,
+      phone_taken: false,
     } as const;
     await registrations.noteDelivery(record.registration_id, delivery, forever);
     const guess = [{ registrationId: record.registration_id, guess: 'x' }];
@@ -93,7 +94,13 @@ describe('A pending registration', () => {
   it('that was removed does not come back with the note of its delivery', async () => {
     const record = await keep('gone@example.com');
     await registrations.remove(record, forever);
-    const delivery = { kind: 'code', outcome: 'sent', sent_at: record.requested_at, email_taken: false } as const;
+    const delivery = {
+      kind: 'code',
+      outcome: 'sent',
+      sent_at: record.requested_at,
+      email_taken: false,
+      phone_taken: false,
+    } as const;
     await expect(registrations.noteDelivery(record.registration_id, delivery, forever)).rejects.toThrow();
     expect(await idsOf('gone@example.com')).toEqual([]);
   });
@@ -111,7 +118,12 @@ describe('The registrations of one address', () => {
     const [first, second] = (await list(place.address)).toReversed();
     const record = await registrations.get(second?.registration_id ?? '', forever);
     if (record === undefined) throw new Error('no registration');
-    const confirmation = { confirmed_at: new Date(now).toISOString(), email_taken: false, published: true };
+    const confirmation = {
+      confirmed_at: new Date(now).toISOString(),
+      email_taken: false,
+      phone_taken: false,
+      published: true,
+    };
     await registrations.confirm(record, confirmation, forever);
     now += 10 * 60_000;
     const newest = await keep(place.address);
@@ -133,7 +145,12 @@ describe('The registrations of one address', () => {
 });
 
 describe('A confirmed registration whose event is not known to be published', () => {
-  const confirmation = { confirmed_at: new Date(NOW).toISOString(), email_taken: false, published: false };
+  const confirmation = {
+    confirmed_at: new Date(NOW).toISOString(),
+    email_taken: false,
+    phone_taken: false,
+    published: false,
+  };
   const unpublished = async () =>
     (await registrations.unpublished(forever)).map(({ registration_id }) => registration_id);
 

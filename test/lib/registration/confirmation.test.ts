@@ -27,6 +27,7 @@ describe('The right code and password', () => {
         otp_type: 'email',
         verified: 'email',
         email_taken: false,
+        phone_taken: false,
         form_id: 'FORM0001',
         referrer_user_id: 'CLIENT01',
         requested_at: new Date(NOW).toISOString(),
@@ -63,14 +64,18 @@ describe('The right code and password', () => {
     expect(await world.registrations.get(id, forever)).toBeUndefined();
   });
 
-  it.each([
-    ['then', { isClient: true }, undefined],
-    ['when it was asked for', {}, { kind: 'code', outcome: 'sent', email_taken: true } as const],
-  ])('publish, for the CRM alone, that the email address was a client’s %s', async (_, change, delivery) => {
-    await world.register(delivery === undefined ? {} : { delivery });
-    expect(await world.confirm({}, change)).toBe(204);
-    expect(world.published).toMatchObject([{ email_taken: true }]);
-  });
+  it.each(['email', 'phone'] as const)(
+    'publish, for the CRM alone, that a client has proven the %s, then or when it was asked for',
+    async (kind) => {
+      const taken = { email_taken: kind === 'email', phone_taken: kind === 'phone' };
+      await world.register();
+      expect(await world.confirm({}, { known: { [kind]: true } })).toBe(204);
+      const other = new RegistrationScene(database);
+      await other.register({ delivery: { kind: 'code', outcome: 'sent', ...taken } });
+      expect(await other.confirm()).toBe(204);
+      expect([...world.published, ...other.published]).toMatchObject([taken, taken]);
+    },
+  );
 
   it('belong to any of twenty registrations of the address, each with its own, at the cost of one hash', async () => {
     const names = Array.from({ length: 20 }, (_, index) => `person ${index}`);
@@ -125,7 +130,9 @@ describe('A refusal', () => {
       if (confirmed) await world.confirm();
       world.now += ms;
     };
-  const notice = { delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true } } as const;
+  const notice = {
+    delivery: { kind: 'owner_notice', outcome: 'sent', email_taken: true, phone_taken: false },
+  } as const;
   const wrong = { code: '999999' };
 
   it.each<[string, () => Promise<void>, Given]>([

@@ -28,14 +28,14 @@ describe('A client’s address', () => {
     const fake = fakeRegistration({ known: { email: true, phone: false } });
     await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }));
     expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
-    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: true });
+    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: true, phone_taken: false });
   });
 
   it('is for email the address: a client’s phone does not keep the code from a stranger’s address', async () => {
     const fake = fakeRegistration({ known: { email: false, phone: true } });
     await fake.run(registrationRequest());
     expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
-    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: false });
+    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: false, phone_taken: true });
   });
 
   const endings: [string, FakeSettings][] = [

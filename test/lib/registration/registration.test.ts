@@ -139,6 +139,7 @@ describe('A send', () => {
       message_id: 'message-1',
       sent_at: new Date(NOW).toISOString(),
       email_taken: false,
+      phone_taken: false,
     });
   });
 
