@@ -23,6 +23,7 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
     dialect: connection.protocol,
     master,
     groups: simulatedGroups(connection, TP4_GROUPS),
+    groupNumbers: connection.groups !== undefined && !Array.isArray(connection.groups),
     codePage: connection.code_page,
     // Answers come in pieces, as on a slow network, but not byte by byte: each piece is a system call.
     packetBytes: 8,

@@ -12,5 +12,6 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
 
 /** A country as the server knows countries: its English name, unless the connection says that it wants codes. */
 export function countryText(code: string, { country_format = 'name' }: Pick<Connection, 'country_format'>): string {
-  return country_format === 'code' ? code : (OTHER_NAMES[code] ?? NAMES.of(code) ?? code);
+  if (country_format === 'code' || !/^[A-Z]{2}$/.test(code)) return code;
+  return OTHER_NAMES[code] ?? NAMES.of(code) ?? code;
 }

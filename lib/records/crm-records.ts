@@ -62,6 +62,8 @@ const connectionEntries = {
   /** How the server wants countries: the English name (default), or the ISO 3166-1 alpha-2 code. */
   country_format: v.exactOptional(v.picklist(['name', 'code'])),
 };
+/** Group name to its 1-based number in the plug-in's list. */
+const groupNumbers = v.record(word, wholeNumber(1));
 const groupNames = v.optional(v.array(word));
 /** In a smaller range, most chosen logins would soon exist. */
 const MIN_LOGINS = 1_000;
@@ -97,15 +99,15 @@ const WebRegistrationConnectionSchema = closedObject({
   ...connectionEntries,
   platform: v.literal('tp4'),
   protocol: v.literal('web-registration'),
-  /** Group name to its 1-based index in the plug-in's list; this protocol has no names. */
-  groups: v.record(word, wholeNumber(1)),
+  groups: groupNumbers,
   code_page: codePage,
 });
 const InterfaceGatewayConnectionSchema = closedObject({
   ...connectionEntries,
   platform: v.literal('tp4'),
   protocol: v.literal('interface-gateway'),
-  groups: groupNames,
+  /** Names, or numbers by name for a gateway with the plug-in's list. */
+  groups: v.optional(v.union([v.array(word), groupNumbers])),
   logins: loginRangesSchema('tp4'),
   code_page: codePage,
 });

@@ -28,17 +28,18 @@ export const SHORT_TIMEOUTS = { answerTimeoutMs: 250 };
 interface TextPlatformChanges extends Partial<TextLimits> {
   code_page?: string;
   master?: string;
-  /** Those that a gateway's connection lists. */
-  groups?: string[];
+  /** Those that a gateway's connection lists, or numbers. */
+  groups?: string[] | Record<string, number>;
+  country_format?: 'name' | 'code';
 }
 
 /** A platform adapter for a server on this port. */
 export function textPlatform(
   protocol: Dialect,
   port: number,
-  { code_page = 'windows-1252', master = MASTER, groups, ...limits }: TextPlatformChanges = {},
+  { code_page = 'windows-1252', master = MASTER, groups, country_format, ...limits }: TextPlatformChanges = {},
 ): TextProtocolPlatform {
-  const entries = { ...shared, port, code_page };
+  const entries = { ...shared, port, code_page, ...(country_format && { country_format }) };
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
       ? { ...entries, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }

@@ -60,12 +60,20 @@ export interface TextServerOptions {
   codePage?: string;
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
-  /** How the gateway answers `WCHKACCOUNT` and `WCHECKPASS`; absent: it supports both. */
+  /** The gateway has the plug-in's groups and deposits: groups by number, no read-only flag. */
+  groupNumbers?: boolean;
+  /** How the gateway answers `WCHKACCOUNT` and the check of a password; absent: it supports both. */
   accountCheck?: Question;
-  passwordCheck?: Question;
+  passwordCheck?: Question | 'accepts_any';
+  /** The gateway's command that checks a master password; default: `WCHECKPASS`. */
+  passwordCommand?: 'CHECKPASS' | 'CHKACCPASS';
+  /** How answers are written. Default: as documented. */
+  answers?: AnswerStyle;
   /** How many bytes of an answer go out in one packet. */
   packetBytes?: number;
 }
+
+export type AnswerStyle = 'byte_order_mark' | 'small_letters' | 'spaces' | 'one_line' | 'banner' | 'full_stop';
 
 /** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
 export type Question = 'known' | 'refused' | 'silent';
@@ -137,7 +145,10 @@ class SimulatedTextServer extends SimulatedPlatform {
     // The gateway's answer has no line end.
     const end = this.#options.dialect === 'interface-gateway' ? 'end' : 'end\r\n';
     if (reply === 'closes') socket.end();
-    else if (reply !== 'silent') await this.#send(socket, reply.map((line) => `${line}\r\n`).join('') + end);
+    else if (reply !== 'silent') {
+      const lines = inStyle(reply, this.#options.answers);
+      await this.#send(socket, lines.map((line) => `${line}\r\n`).join('') + end);
+    }
   }
 
   async #send(socket: Socket, text: string): Promise<void> {
@@ -166,9 +177,12 @@ class SimulatedTextServer extends SimulatedPlatform {
     if (master === undefined) return error('miss MASTER');
     if (master !== this.#options.master) return error('invalid MASTER');
     if (command.startsWith('NEWACCOUNT')) return this.#create(command);
-    const { accountCheck = 'known', passwordCheck = 'known' } = this.#options;
+    const { accountCheck = 'known', passwordCheck = 'known', passwordCommand = 'CHECKPASS' } = this.#options;
     if (command.startsWith('CHKACCOUNT')) return ask(accountCheck, () => this.#checkAccount(command));
-    if (command.startsWith('CHECKPASS')) return ask(passwordCheck, () => this.#checkPassword(command));
+    if (command.startsWith(passwordCommand)) {
+      if (passwordCheck === 'accepts_any') return ['OK', 'password is right'];
+      return ask(passwordCheck, () => this.#checkPassword(command));
+    }
     return UNKNOWN_COMMAND;
   }
 
@@ -187,27 +201,29 @@ class SimulatedTextServer extends SimulatedPlatform {
       return error(`IP is blocked. Please wait ${floodSeconds} secs and try again.`);
     }
     this.#visitors.set(ip, Date.now());
-    const deposit = Math.min(Math.max(number(find(command, 'DEPOSIT=')), 0), 100_000_000);
-    return this.#add({ ...account, login: 0, readonly: false, balance: group.name.startsWith('demo') ? deposit : 0 });
+    return this.#add({ ...account, login: 0, readonly: false, balance: demoDeposit(command, group) });
   }
 
   /** The gateway: groups by name, the login and the read-only flag read, an error text for each error. */
   #create(command: string): Reply {
-    const name = this.#decode(find(command, 'GROUP=') ?? '', SIZES.group);
-    const group = this.#options.groups.find((candidate) => candidate.name === name);
+    const { groups, groupNumbers = false } = this.#options;
+    const named = find(command, 'GROUP=') ?? '';
+    const group = groupNumbers
+      ? groups[integer(named) - 1]
+      : groups.find(({ name }) => name === this.#decode(named, SIZES.group));
     if (group === undefined || group.permitted === false) return error('invalid GROUP');
     for (const key of ['NAME', 'PASSWORD', 'INVESTOR']) {
       if (find(command, `${key}=`) === undefined) return error(`miss ${key}`);
     }
-    const account = this.#read(command, name);
+    const account = this.#read(command, group.name);
     if (isSimple(account.master, group.minPasswordLength)) return error('invalid PASSWORD');
     if (account.name === '') return error('invalid NAME');
     if (account.leverage < 1) return error('invalid LEVERAGE');
-    const balance = number(find(command, 'BALANCE='));
+    const balance = groupNumbers ? demoDeposit(command, group) : number(find(command, 'BALANCE='));
     return this.#add({
       ...account,
       login: integer(find(command, 'LOGIN=')),
-      readonly: integer(find(command, 'READONLY=')) !== 0,
+      readonly: !groupNumbers && integer(find(command, 'READONLY=')) !== 0,
       balance: balance >= 0.01 ? balance : 0,
     });
   }
@@ -258,6 +274,12 @@ class SimulatedTextServer extends SimulatedPlatform {
   }
 }
 
+/** The plug-in's deposit. */
+function demoDeposit(command: string, { name }: SimulatedGroup): number {
+  const deposit = Math.min(Math.max(number(find(command, 'DEPOSIT=')), 0), 100_000_000);
+  return name.startsWith('demo') ? deposit : 0;
+}
+
 function hasKnownKeys(command: string): boolean {
   const [, ...parameters] = command.split('|');
   return parameters.every((one) => one === '' || KEYS.has(one.split('=', 1)[0] ?? ''));
@@ -290,6 +312,27 @@ function integer(text: string | undefined): number {
 function isSimple(password: string, minLength = 5): boolean {
   const classes = [/[a-z]/, /[A-Z]/, /\d/].filter((one) => one.test(password)).length;
   return password.length < Math.max(5, minLength) || (classes < 2 && !/[^A-Za-z\d]/.test(password));
+}
+
+/** An answer as some servers write it. */
+function inStyle([first = '', second, ...rest]: string[], style: AnswerStyle | undefined): string[] {
+  const lines = [first, ...(second === undefined ? [] : [second]), ...rest];
+  switch (style) {
+    case 'byte_order_mark':
+      return [`\xef\xbb\xbf${first}`, ...lines.slice(1)];
+    case 'small_letters':
+      return lines.map((line) => line.toLowerCase());
+    case 'spaces':
+      return lines.map((line) => line.replace('=', ' = '));
+    case 'one_line':
+      return second === undefined ? lines : [`${first} ${second}`, ...rest];
+    case 'banner':
+      return ['MetaTrader 4 gateway, build 1420', ...lines];
+    case 'full_stop':
+      return first === 'ERROR' ? lines.map((line, place) => (place === 1 ? `${line}.` : line)) : lines;
+    default:
+      return lines;
+  }
 }
 
 function ask(question: Question, answer: () => Reply): Reply {

@@ -10,7 +10,7 @@ export function readOpening({ lines, ended, closed }: Answer, keyed: boolean): n
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
-      const login = Number(/^LOGIN=(\d{1,10})$/.exec(line)?.[1] ?? 0);
+      const login = Number(/^login\s*=\s*(\d{1,10})\.?$/i.exec(line)?.[1] ?? 0);
       if (login > 0) return login;
     }
   }
@@ -21,13 +21,15 @@ export function readOpening({ lines, ended, closed }: Answer, keyed: boolean): n
 
 /** The result of `WCHKACCOUNT`. `silent`: the server does not support the command. */
 export function readExistence({ lines: [first, reason = ''] }: Answer): 'exists' | 'absent' | 'silent' {
-  if (first === 'OK' || first === 'Disable') return 'exists';
-  return first === 'ERROR' && NO_SUCH_LOGIN.test(reason) ? 'absent' : 'silent';
+  if (first === 'OK' || first === 'DISABLE') return 'exists';
+  return first === 'ERROR' && NO_SUCH_LOGIN.test(plain(reason)) ? 'absent' : 'silent';
 }
 
-/** The result of `WCHECKPASS`. Every other answer proves nothing. */
-export function acceptsPassword({ lines: [first] }: Answer): boolean {
-  return first === 'OK';
+/** The result of a question for a password. `silent`: the server does not support the command. */
+export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'silent' {
+  if (first === 'OK') return 'right';
+  const isAboutAccount = WRONG_PASSWORD.test(plain(reason)) || NO_SUCH_LOGIN.test(plain(reason));
+  return first === 'ERROR' && isAboutAccount ? 'wrong' : 'silent';
 }
 
 /**
@@ -36,16 +38,19 @@ export function acceptsPassword({ lines: [first] }: Answer): boolean {
  */
 export function requireAnswer({ lines: [first, reason], closed }: Answer): void {
   if (first === undefined) throw unavailable(silence(closed));
-  if (first === 'OK' || first === 'Disable') return;
+  if (first === 'OK' || first === 'DISABLE') return;
   if (first !== 'ERROR' || reason === undefined) throw unavailable('answer_not_understood');
-  // The gateway has lost the server. A command that opens an account may have been executed before.
-  if (/^MT is disconnected$/i.test(reason)) throw unavailable('platform_disconnected');
+  if (DISCONNECTED.test(plain(reason))) throw unavailable(LOST_SERVER);
   const failure = refusal(reason, true);
   if (failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason)) throw failure;
 }
 
 /** About the login itself, unlike `command not found`. */
-const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/i;
+const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/;
+const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/;
+/** The gateway has lost the server. A command may have been executed before. */
+const DISCONNECTED = /^(mt is disconnected|no connection|common error)$/;
+const LOST_SERVER = 'platform_disconnected';
 /** The flood guard. */
 const BLOCKED = 'blocked';
 /** The server tried to open the account and failed, usually because the login exists. */
@@ -71,7 +76,8 @@ function refusal(text: string, keyed: boolean): PlatformFailure | undefined {
     const proof = ABOUT_US.includes(reason) ? 'rights' : 'content';
     return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });
   };
-  const known = text.toLowerCase();
+  const known = plain(text);
+  if (DISCONNECTED.test(known)) return unavailable(LOST_SERVER);
   switch (known) {
     case 'simple password':
     case 'invalid password':
@@ -84,6 +90,11 @@ function refusal(text: string, keyed: boolean): PlatformFailure | undefined {
       if (!REFUSED.includes(known)) return undefined;
       return refused('platform_refused', known.replaceAll(' ', '_'));
   }
+}
+
+/** A reason without case and full stop. */
+function plain(reason: string): string {
+  return reason.toLowerCase().replace(/[.!\s]+$/, '');
 }
 
 /** The connection was open, but no valid answer came. */

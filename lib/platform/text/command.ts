@@ -34,17 +34,19 @@ export interface TextServer {
 }
 
 /** The fields of the order that the protocol does not support or cannot transmit. */
-export function orderViolations({ protocol }: TextProtocolConnection, order: AccountOrder): Violation[] {
+export function orderViolations(connection: TextProtocolConnection, order: AccountOrder): Violation[] {
+  const { protocol } = connection;
   const violations: Violation[] = [];
   const add = (pointer: string, rule: Rule, detail: string) => violations.push({ pointer, rule, detail });
-  if (protocol === 'web-registration') {
-    if (order.login !== undefined) add('#/login', 'not_supported', 'cannot be chosen on this connection');
-    if (order.readonly) add('#/enable_readonly', 'not_supported', 'is not possible on this connection');
-    if (hasDeposit(order) && (!order.group.startsWith('demo') || (order.deposit ?? 0) > MAX_DEPOSIT)) {
-      add('#/account_type_id', 'not_supported', 'names an account type whose deposit this connection cannot make');
-    }
+  const numbered = hasGroupNumbers(connection);
+  if (protocol === 'web-registration' && order.login !== undefined) {
+    add('#/login', 'not_supported', 'cannot be chosen on this connection');
   } else if (order.login !== undefined && order.login > MAX_LOGIN) {
     add('#/login', 'not_supported', `must be at most ${MAX_LOGIN} on this connection`);
+  }
+  if (numbered && order.readonly) add('#/enable_readonly', 'not_supported', 'is not possible on this connection');
+  if (numbered && hasDeposit(order) && (!order.group.startsWith('demo') || (order.deposit ?? 0) > MAX_DEPOSIT)) {
+    add('#/account_type_id', 'not_supported', 'names an account type whose deposit this connection cannot make');
   }
   const passwords = { '#/master_password': order.masterPassword, '#/investor_password': order.investorPassword };
   for (const [pointer, password] of Object.entries(passwords)) {
@@ -93,7 +95,9 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
     ['AGENT', ''],
     // Statements by email, as with the default rights of tp5.
     ['SEND_REPORTS', '1'],
-    ...(gateway ? gatewayParameters(order) : ([['DEPOSIT', amount(order)]] as Parameters)),
+    ...(gateway && !hasGroupNumbers(connection)
+      ? gatewayParameters(order)
+      : ([['DEPOSIT', amount(order)]] as Parameters)),
   ]);
 }
 
@@ -111,13 +115,26 @@ export function checkAccountCommand(server: TextServer, login: number): Buffer {
   return command(server, 'CHKACCOUNT', [['LOGIN', String(login)]]);
 }
 
-/** `WCHECKPASS`: whether this is the account's password; changes nothing. */
+export type GeneratedPassword = NonNullable<Mark['generated']>;
+/** The commands for passwords that gateways have, the more frequent one first. */
+export const PASSWORD_COMMANDS = ['CHECKPASS', 'CHKACCPASS'] as const;
+export type PasswordCommand = (typeof PASSWORD_COMMANDS)[number];
+
+/** Whether this is the account's password; changes nothing. `CHKACCPASS` knows the master password alone. */
 export function checkPasswordCommand(
   server: TextServer,
+  name: PasswordCommand,
   login: number,
-  { role, password }: NonNullable<Mark['generated']>,
+  { role, password }: GeneratedPassword,
 ): Buffer {
-  return command(server, 'CHECKPASS', [
+  if (name === 'CHKACCPASS') {
+    return command(server, name, [
+      ['IP', visitorAddress(String(login))],
+      ['LOGIN', String(login)],
+      ['PASSWORD', password],
+    ]);
+  }
+  return command(server, name, [
     ['LOGIN', String(login)],
     ['PASSWORD', password],
     ['INVESTOR', role === 'investor' ? '1' : '0'],
@@ -149,10 +166,15 @@ function masterValue({ master, page }: TextServer): Bytes {
   return value;
 }
 
-/** An index in one protocol, a name in the other. A truncated or changed name could be another group. */
+/** The plug-in, and gateways with its commands, know groups by their numbers. */
+function hasGroupNumbers({ groups }: TextProtocolConnection): boolean {
+  return groups !== undefined && !Array.isArray(groups);
+}
+
+/** A number or a name. A truncated or changed name could be another group. */
 function groupValue({ connection, page }: TextServer, group: string): Bytes {
-  const { protocol, groups } = connection;
-  if (protocol === 'web-registration') {
+  const { groups } = connection;
+  if (groups !== undefined && !Array.isArray(groups)) {
     const index = Object.hasOwn(groups, group) ? groups[group] : undefined;
     if (index === undefined) throw new PlatformFailure('group_not_found', { reason: 'group_not_offered' });
     return String(index);

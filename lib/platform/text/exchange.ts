@@ -3,6 +3,7 @@ import { PlatformFailure } from '../platform.ts';
 
 /** The answer to one command: complete lines only, so a truncated number is never read. */
 export interface Answer {
+  /** The first one is `OK`, `ERROR` or `DISABLE`, if the answer is a valid one. */
   lines: string[];
   /** The closing `end` was seen. */
   ended: boolean;
@@ -12,7 +13,6 @@ export interface Answer {
 
 /** No valid answer is longer. */
 const MAX_ANSWER_BYTES = 8_192;
-const FIRST_LINES = ['OK', 'ERROR', 'Disable'];
 /** The wait for `end` after a complete answer, in milliseconds: some servers omit it. */
 const END_MS = 200;
 
@@ -66,7 +66,8 @@ export class TextConnection {
         clearTimeout(timer);
         signal.removeEventListener('abort', finish);
         this.#onChange = () => {};
-        resolve({ ...read(this.#received), closed: this.#closed });
+        const { lines, ended } = read(this.#received);
+        resolve({ lines, ended, closed: this.#closed });
         this.#leave();
       };
       let timer = setTimeout(finish, timeoutMs);
@@ -117,21 +118,40 @@ function connected(socket: Socket, timeoutMs: number, signal: AbortSignal): Prom
   });
 }
 
-/** Lines end with CRLF or LF. Only `end` may lack it. */
-function read(received: string): Pick<Answer, 'lines' | 'ended'> {
-  const all = received.split('\n').map((line) => line.trim());
-  const rest = all.pop();
-  const end = all.indexOf('end');
+/** The first line of an answer; some servers have the rest on the same line. */
+const STATUS = /^(ok|error|disable)(?:\.|[:\s]+(.+))?$/i;
+const LOGIN = /^login\s*=/i;
+
+/**
+ * Reads the complete lines from the status on, which is in capitals then. Lines end with CRLF or LF; only `end` may lack
+ * it. A byte order mark and one line before the status, a banner, are left out.
+ */
+function read(received: string): Pick<Answer, 'lines' | 'ended'> & { status: number } {
+  const all = received
+    .replace(BYTE_ORDER_MARK, '')
+    .split('\n')
+    .map((line) => line.trim());
+  const rest = all.pop() ?? '';
+  const end = all.findIndex(isEnd);
   const lines = (end === -1 ? all : all.slice(0, end)).filter((line) => line !== '');
-  return { lines, ended: end !== -1 || rest === 'end' };
+  const ended = end !== -1 || isEnd(rest);
+  const status = lines.slice(0, 2).findIndex((line) => STATUS.test(line));
+  if (status === -1) return { lines, ended, status };
+  const [, first = '', more = ''] = STATUS.exec(lines[status] ?? '') ?? [];
+  return { lines: [first.toUpperCase(), more, ...lines.slice(status + 1)].filter(Boolean), ended, status };
+}
+
+/** In UTF-8, a character for each byte. */
+const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
+
+function isEnd(line: string): boolean {
+  return line.toLowerCase() === 'end';
 }
 
 /** `decided`: only `end` is missing. `over`: complete, or not a valid answer. */
 function progress(received: string): 'open' | 'decided' | 'over' {
-  const { lines, ended } = read(received);
-  const [first] = lines;
-  if (ended || (first !== undefined && !FIRST_LINES.includes(first))) return 'over';
-  return lines.some((line) => line.startsWith('LOGIN=')) || (first === 'ERROR' && lines.length > 1)
-    ? 'decided'
-    : 'open';
+  const { lines, ended, status } = read(received);
+  if (ended || (status === -1 && lines.length > 1)) return 'over';
+  if (status === -1) return 'open';
+  return lines.some((line) => LOGIN.test(line)) || (lines[0] === 'ERROR' && lines.length > 1) ? 'decided' : 'open';
 }

@@ -12,19 +12,22 @@ import {
   unsentFailure,
 } from '../platform.ts';
 import {
-  acceptsPassword,
   CREATE_FAILED,
   hasNoResponse,
   readExistence,
   readOpening,
+  readPassword,
   requireAnswer,
   unavailable,
 } from './answers.ts';
 import {
   checkAccountCommand,
   checkPasswordCommand,
+  type GeneratedPassword,
   openingCommand,
   orderViolations,
+  PASSWORD_COMMANDS,
+  type PasswordCommand,
   type TextServer,
 } from './command.ts';
 import { codePage } from './encoding.ts';
@@ -40,8 +43,9 @@ export interface TextLimits {
 }
 
 const DEFAULTS: TextLimits = { connectTimeoutMs: 4_000, answerTimeoutMs: 14_000, now: Date.now };
-/** Two questions, about existence and password, fit into `LOOK_MS` of `lib/openings/effects.ts`. */
+/** How long the answer to a question may take. A look-up of three silent ones fits into `LOOK_MS` of the effects. */
 const QUESTION_MS = 3_000;
+const PASSWORD_MS = 1_800;
 
 /**
  * A tp4 server with the text protocol of the web-registration plug-in or of a manager-interface gateway: one TCP
@@ -57,6 +61,10 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   readonly #master: string;
   readonly #limits: TextLimits;
   #page: ReturnType<typeof codePage> | undefined;
+  /** The gateway's command for passwords, if it is known. */
+  #passwordCommand: PasswordCommand | undefined;
+  /** Whether the gateway refuses a wrong password, if it is known. */
+  #checksPasswords: boolean | undefined;
 
   constructor(connection: TextProtocolConnection, secret: TextProtocolSecret, limits: Partial<TextLimits> = {}) {
     this.keyed = connection.protocol === 'interface-gateway';
@@ -88,13 +96,35 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     throw await this.#createFailure(order.login, outcome, signal);
   }
 
-  /** The existence of a login does not show its owner; the password may. */
+  /** The existence of a login does not show its owner; a password that the gateway accepts does. */
   async look({ login, generated }: Mark, signal: AbortSignal): Promise<Sighting> {
     const existence = await this.#existence(login, signal);
-    if (existence !== 'exists') return existence;
-    if (generated === undefined) return 'unmarked';
-    const command = checkPasswordCommand(await this.#server(), login, generated);
-    return (await this.#question(command, acceptsPassword, signal)) === true ? 'ours' : 'unmarked';
+    if (existence === 'absent') return 'absent';
+    const isOurs = generated !== undefined && (await this.#accepts(login, generated, signal));
+    if (isOurs) return 'ours';
+    return existence === 'exists' ? 'unmarked' : 'silent';
+  }
+
+  /** Whether the gateway checks passwords and accepts this one. */
+  async #accepts(login: number, generated: GeneratedPassword, signal: AbortSignal): Promise<boolean> {
+    for (const name of this.#passwordCommand === undefined ? PASSWORD_COMMANDS : [this.#passwordCommand]) {
+      if (name === 'CHKACCPASS' && generated.role === 'investor') continue;
+      const answer = await this.#askPassword(name, login, generated, signal);
+      if (answer === 'silent') continue;
+      this.#passwordCommand = name;
+      if (answer === 'wrong') return false;
+      // A gateway that accepts any password proves nothing.
+      const { password } = generated;
+      const another = { ...generated, password: `${password.slice(1)}${password.slice(0, 1)}` };
+      this.#checksPasswords ??= (await this.#askPassword(name, login, another, signal)) !== 'right';
+      return this.#checksPasswords;
+    }
+    return false;
+  }
+
+  async #askPassword(name: PasswordCommand, login: number, generated: GeneratedPassword, signal: AbortSignal) {
+    const command = checkPasswordCommand(await this.#server(), name, login, generated);
+    return this.#question(command, readPassword, PASSWORD_MS, signal);
   }
 
   /** The deposit is part of the command that opens the account. */
@@ -110,7 +140,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
    */
   async check(signal: AbortSignal): Promise<void> {
     const server = await this.#server();
-    if (this.keyed) await this.#ask(checkAccountCommand(server, 1), signal);
+    if (this.keyed) await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);
     else (await this.#connect(signal)).close();
   }
 
@@ -155,13 +185,18 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   async #existence(login: number, signal: AbortSignal) {
-    return this.#question(checkAccountCommand(await this.#server(), login), readExistence, signal);
+    return this.#question(checkAccountCommand(await this.#server(), login), readExistence, QUESTION_MS, signal);
   }
 
   /** Silence means that the gateway does not know the command. @throws PlatformFailure if it cannot be reached */
-  async #question<T>(command: Buffer, read: (answer: Answer) => T, signal: AbortSignal): Promise<T | 'silent'> {
+  async #question<T>(
+    command: Buffer,
+    read: (answer: Answer) => T,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<T | 'silent'> {
     try {
-      return read(await this.#ask(command, signal));
+      return read(await this.#ask(command, timeoutMs, signal));
     } catch (error) {
       if (hasNoResponse(error) && !signal.aborted) return 'silent';
       throw error;
@@ -169,9 +204,9 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
-  async #ask(command: Buffer, signal: AbortSignal): Promise<Answer> {
+  async #ask(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<Answer> {
     const connection = await this.#connect(signal);
-    const answer = await connection.exchange(command, Math.min(QUESTION_MS, this.#limits.answerTimeoutMs), signal);
+    const answer = await connection.exchange(command, Math.min(timeoutMs, this.#limits.answerTimeoutMs), signal);
     requireAnswer(answer);
     return answer;
   }

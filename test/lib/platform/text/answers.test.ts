@@ -107,7 +107,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     ['invalid MASTER', 'platform_refused invalid_master'],
     ['illegal IP', 'platform_refused illegal_ip'],
     ['invalid CMD', 'platform_refused invalid_cmd'],
-    ['MT is disconnected', 'account_outcome_unknown unknown_error'],
+    ['MT is disconnected', 'platform_unavailable platform_disconnected'],
     ['ann@example.com is on the black list', 'account_outcome_unknown unknown_error'],
     ['account was created, deposit failed', 'account_outcome_unknown unknown_error'],
     ['', 'account_outcome_unknown error_without_reason'],

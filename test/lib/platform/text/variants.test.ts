@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import type { AnswerStyle, TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
+import type { Mark } from '../../../../lib/platform/platform.ts';
+import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import {
+  anOrder,
+  answering,
+  aScript,
+  aServer,
+  DIALECTS,
+  GROUPS,
+  opening,
+  SHORT_TIMEOUTS,
+  textPlatform,
+} from '../../../support/text-protocol.ts';
+
+const gateway = 'interface-gateway';
+const LOGIN = 777;
+const GENERATED = { role: 'master', password: 'Master77' } as const;
+const MARK: Mark = { operationId: '1', login: LOGIN, generated: GENERATED };
+
+const STYLES: AnswerStyle[] = ['byte_order_mark', 'small_letters', 'spaces', 'one_line', 'banner', 'full_stop'];
+
+describe.each(STYLES)('A gateway that answers with: %s', (answers) => {
+  it('opens accounts, shows them, and refuses with certainty', async () => {
+    const server = await aServer({ dialect: gateway, answers });
+    const platform = textPlatform(gateway, server.port);
+    const open = (changes = {}) => platform.open(anOrder({ login: LOGIN, ...changes }), ANY_TIME, forever);
+    expect(await open()).toEqual({ login: LOGIN });
+    expect(await platform.look(MARK, forever)).toBe('ours');
+    expect(await platform.look({ ...MARK, login: 778 }, forever)).toBe('absent');
+    expect((await failureOf(open())).kind).toBe('login_taken');
+    server.faults.set({ kind: 'retcode', code: 3006, times: 1 });
+    expect(await failureOf(open({ login: 778 }))).toMatchObject({ kind: 'password_rejected', proof: 'content' });
+    server.faults.set({ kind: 'retcode', code: 1012, times: 1 });
+    expect(await failureOf(open({ login: 778 }))).toMatchObject({ reason: 'illegal_ip', proof: 'rights' });
+  });
+});
+
+describe.each(DIALECTS)('An answer of %s in other clothes', (protocol) => {
+  it.each([
+    'OK LOGIN=123\r\nend\r\n',
+    'ok\r\nlogin = 123\r\nend',
+    'Ok.\r\nLogin=123.\r\nEND\r\n',
+    'welcome\r\nOK LOGIN = 123\r\n',
+    '\xef\xbb\xbfOK\nLOGIN=123\nend',
+  ])('is a success: %j', async (text) => {
+    expect(await opening(protocol, await answering(text))).toEqual({ login: 123 });
+  });
+
+  it.each([
+    ['ERROR invalid data\r\n', 'platform_refused invalid_data', 'content'],
+    ['ERROR: simple password.\r\nend', 'password_rejected simple_password', 'content'],
+    ['error\r\nInvalid Data.\r\nend', 'platform_refused invalid_data', 'content'],
+    ['welcome\r\nERROR\r\ninvalid MASTER\r\nend', 'platform_refused invalid_master', 'rights'],
+    ['ERROR\r\nMT is disconnected\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
+    ['ERROR No connection\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
+    ['ERROR\r\ncommon error.\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
+    ['ERROR\r\nsomething new\r\nend', 'account_outcome_unknown unknown_error', 'nothing'],
+  ])('is a refusal: %j is %s, and proves: %s', async (text, expected, proof) => {
+    const failure = await failureOf(opening(protocol, await answering(text)));
+    expect([`${failure.kind} ${failure.reason}`, failure.proof]).toEqual([expected, proof]);
+  });
+
+  it.each([
+    'OK LOGIN=12',
+    'OK 123\r\nend\r\n',
+    'OKLOGIN=123\r\nend\r\n',
+    'one\r\ntwo\r\nOK\r\nLOGIN=123\r\nend\r\n',
+    'LOGIN=123\r\nend\r\n',
+    'ERRORS of today\r\nend\r\n',
+  ])('proves nothing: %j', async (text) => {
+    const failure = await failureOf(opening(protocol, await answering(text)));
+    expect(failure).toMatchObject({ kind: 'account_outcome_unknown', proof: 'nothing' });
+  });
+});
+
+describe('What a failed opening proves', () => {
+  it('nothing if a gateway’s flood guard answers: it may have seen a repeated command', async () => {
+    const server = await aServer({ dialect: gateway });
+    server.faults.set({ kind: 'throttled', times: 1 });
+    const failure = await failureOf(opening(gateway, server, { login: LOGIN }));
+    expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'nothing' });
+  });
+
+  it('that the plug-in has opened nothing if its flood guard answers: nothing can be looked up there', async () => {
+    const server = await aServer({ dialect: 'web-registration' });
+    server.faults.set({ kind: 'throttled', times: 1 });
+    const failure = await failureOf(opening('web-registration', server));
+    expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'content' });
+  });
+
+  it.each([
+    ['no connection', {}, undefined, 'platform_unavailable', 'unsent'],
+    ['too late', { now: () => 1 }, 0, 'platform_unavailable', 'unsent'],
+    ['a group that is not offered', { groups: { standard: 1 } }, undefined, 'group_not_found', 'unsent'],
+    ['a master password that cannot be sent', { master: 'a|b' }, undefined, 'platform_refused', 'rights'],
+  ] as const)('that it was not sent: %s', async (what, changes, deadline, kind, proof) => {
+    const server = await aServer({ dialect: gateway });
+    const platform = textPlatform(gateway, server.port, changes);
+    if (what === 'no connection') await server.close();
+    const failure = await failureOf(platform.open(anOrder({ login: LOGIN }), deadline ?? ANY_TIME, forever));
+    expect(failure).toMatchObject({ kind, proof });
+    expect(server.commands).toBe(0);
+  });
+});
+
+async function opened(options: Partial<TextServerOptions> = {}) {
+  const server = await aServer({ dialect: gateway, ...options });
+  const platform = textPlatform(gateway, server.port);
+  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+  const look = (generated: Mark['generated'] = GENERATED) => platform.look({ ...MARK, generated }, forever);
+  return { server, look };
+}
+
+describe('The check of a password', () => {
+  it('is also known as CHKACCPASS, which is remembered and knows master passwords alone', async () => {
+    const { server, look } = await opened({ passwordCommand: 'CHKACCPASS' });
+    expect(await look()).toBe('ours');
+    const before = server.commands;
+    expect(await look()).toBe('ours');
+    expect(server.commands).toBe(before + 2);
+    expect(await look({ role: 'master', password: 'Another11' })).toBe('unmarked');
+    expect(await look({ role: 'investor', password: 'Invest88' })).toBe('unmarked');
+  });
+
+  it.each(['CHECKPASS', 'CHKACCPASS'] as const)('%s proves nothing if it accepts any password', async (command) => {
+    const { look } = await opened({ passwordCommand: command, passwordCheck: 'accepts_any' });
+    expect(await look()).toBe('unmarked');
+    expect(await look({ role: 'master', password: 'Another11' })).toBe('unmarked');
+  });
+
+  it.each(['refused', 'silent'] as const)('that is %s leaves an account unmarked', async (passwordCheck) => {
+    const server = await aServer({ dialect: gateway, passwordCheck });
+    const platform = textPlatform(gateway, server.port, SHORT_TIMEOUTS);
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+    expect(await platform.look(MARK, forever)).toBe('unmarked');
+  });
+
+  it.each([
+    [GENERATED, 'ours'],
+    [{ role: 'master', password: 'Another11' }, 'silent'],
+  ] as const)('also shows an account where the gateway has no WCHKACCOUNT: %j is %s', async (generated, sighting) => {
+    const { look } = await opened({ accountCheck: 'refused' });
+    expect(await look(generated)).toBe(sighting);
+  });
+});
+
+describe('A gateway with numbers of groups', () => {
+  const groups = Object.fromEntries(GROUPS.map((name, place) => [name, place + 1]));
+
+  it('opens accounts with a login and with the plug-in’s deposit', async () => {
+    const server = await aServer({ dialect: gateway, groupNumbers: true });
+    const platform = textPlatform(gateway, server.port, { groups });
+    const order = anOrder({ login: LOGIN, deposit: 250, country: 'GB' });
+    expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: LOGIN });
+    expect(server.accounts()).toMatchObject([{ login: LOGIN, group: 'demoforex', balance: 250 }]);
+    expect(server.details(LOGIN)).toMatchObject({ country: 'United Kingdom' });
+    expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
+    expect(await platform.look(MARK, forever)).toBe('ours');
+  });
+
+  it('has no read-only accounts, and deposits in groups of demos alone', () => {
+    const platform = textPlatform(gateway, 1, { groups });
+    const order = anOrder({ login: LOGIN, group: 'standard', readonly: true, deposit: 250 });
+    expect(platform.unsupported(order)).toMatchObject([
+      { pointer: '#/enable_readonly', rule: 'not_supported' },
+      { pointer: '#/account_type_id', rule: 'not_supported' },
+    ]);
+  });
+
+  it('is not asked for a group without a number', async () => {
+    const server = await aScript(() => {});
+    const failure = await failureOf(opening(gateway, server, { group: 'nope' }, { groups }));
+    expect(failure).toMatchObject({ kind: 'group_not_found', proof: 'unsent' });
+    expect(server.received).toEqual([]);
+  });
+});
+
+it.each(['gbk', 'gb18030'])('Names are sent in %s', async (codePage) => {
+  const server = await aServer({ dialect: gateway, codePage });
+  await opening(gateway, server, { name: '王小明', login: LOGIN }, { code_page: codePage });
+  expect(server.accounts()).toMatchObject([{ name: '王小明' }]);
+});
+
+it.each([
+  ['name', 'United Kingdom'],
+  ['code', 'GB'],
+] as const)('The country is sent as a %s: %s', async (country_format, country) => {
+  const server = await aServer({ dialect: gateway });
+  await opening(gateway, server, { country: 'GB', login: LOGIN }, { country_format });
+  expect(server.details(LOGIN)).toMatchObject({ country });
+});
