@@ -29,7 +29,7 @@ export async function readConnections(target: Target, report?: Terminal['report'
 
 /** A sentence about one aspect of a trading server. */
 export interface Remark {
-  about: 'secret' | 'network' | 'rights' | 'groups' | 'logins';
+  about: 'secret' | 'network' | 'rights' | 'groups' | 'logins' | 'second lock';
   state: 'works' | 'missing' | 'warning';
   says: string;
   /** With every state but `works`. */

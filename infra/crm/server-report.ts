@@ -1,4 +1,4 @@
-import type { ClosedGroups, PlatformInspector, Rights } from '../../lib/platform/platform.ts';
+import type { ClosedGroups, PlatformInspector, Rights, Variant } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
 import type { Remark } from './connections.ts';
 import { askServer, openLedger } from './operations.ts';
@@ -19,6 +19,7 @@ export interface ServerReport {
   groups: ClosedGroups;
   /** Present for a connection with ranges. */
   ranges?: RangeReport;
+  variant: Variant;
 }
 
 /** How many logins of a range are checked if the server cannot list its accounts. */
@@ -31,8 +32,10 @@ export function reportServer(target: Target, connection: Connection): Promise<Se
     const rights = await server.rights(signal);
     const groups = await server.closedGroups(signal);
     const ranges = loginRanges(connection);
-    if (ranges.length === 0) return { rights, groups };
-    return { rights, groups, ranges: await inspectRanges(target, server, connection, ranges, signal) };
+    if (ranges.length === 0) return { rights, groups, variant: await server.variant(undefined, signal) };
+    const { taken, ...report } = await inspectRanges(target, server, connection, ranges, signal);
+    const variant = await server.variant(taken[0], signal);
+    return { rights, groups, ranges: { ...report, taken: taken.length }, variant };
   });
 }
 
@@ -42,11 +45,11 @@ async function inspectRanges(
   { platform }: Connection,
   ranges: LoginRange[],
   signal: AbortSignal,
-): Promise<RangeReport> {
+): Promise<Omit<RangeReport, 'taken'> & { taken: number[] }> {
   const { asked, taken } = await takenLogins(server, ranges, signal);
-  if (target.isTable || taken.length === 0) return { asked, taken: taken.length, strangers: [] };
+  if (target.isTable || taken.length === 0) return { asked, taken, strangers: [] };
   const holders = await (await openLedger(target)).ledger.holders(platform, taken, signal);
-  return { asked, taken: taken.length, strangers: taken.filter((login) => !holders.has(login)) };
+  return { asked, taken, strangers: taken.filter((login) => !holders.has(login)) };
 }
 
 async function takenLogins(
@@ -81,11 +84,13 @@ export function knowsPassword(protocol: Connection['protocol']): boolean {
 }
 
 /** The results as sentences. */
-export function remarks(connection: Connection, { rights, groups, ranges }: ServerReport): Remark[] {
+export function remarks(connection: Connection, report: ServerReport): Remark[] {
+  const { rights, groups, ranges } = report;
   return [
     onRights(connection, rights),
     ...onGroups(connection, groups),
     ...(ranges === undefined ? [] : onLogins(connection, ranges)),
+    ...onVariant(connection, report),
   ];
 }
 
@@ -173,3 +178,27 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
 }
 
 const MAX_SHOWN = 10;
+
+const COMMENTS = { shown: 'shows comments', hidden: 'shows no comments', unknown: 'may hide comments' };
+const PASSWORDS = {
+  checked: 'checks passwords',
+  unchecked: 'does not check passwords',
+  unknown: 'may not check passwords',
+};
+
+/** The dialect, and what can show whose account is at a login, next to the ledger. */
+function onVariant({ id, protocol }: Connection, { rights, variant }: ServerReport): Remark[] {
+  const { speaks, passwords } = variant;
+  if (protocol === 'web-registration') {
+    if (speaks.length === 0) return [];
+    const fix = `name the protocol interface-gateway, and \`logins\`, in ${id}: then a lost answer can be looked up`;
+    return [{ about: 'second lock', state: 'warning', says: `the server knows ${speaks.join(', ')}`, fix }];
+  }
+  const byRights = { granted: 'shown', denied: 'hidden', unknown: variant.comments } as const;
+  const comments = protocol === 'web-api' ? byRights[rights.seePersonalData] : 'hidden';
+  const knows = speaks.length === 0 ? [] : [`${protocol === 'web-api' ? '' : 'knows '}${speaks.join(' and ')}`];
+  const says = `the server ${[COMMENTS[comments], PASSWORDS[passwords], ...knows].join(', ')}`;
+  if (comments === 'shown' || passwords === 'checked') return [{ about: 'second lock', state: 'works', says }];
+  const fix = `let only this service open accounts in the ranges of ${id}: nothing on the server shows whose an account is`;
+  return [{ about: 'second lock', state: 'warning', says, fix }];
+}

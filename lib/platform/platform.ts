@@ -93,6 +93,16 @@ export interface ClosedGroups {
   notShown: string[];
 }
 
+/** What a server does where servers differ. */
+export interface Variant {
+  /** In words of the protocol, for operators. */
+  speaks: string[];
+  /** Whether our operation's id can be read in an account's comment. */
+  comments: 'shown' | 'hidden' | 'unknown';
+  /** Whether the server can say that a password is wrong. */
+  passwords: 'checked' | 'unchecked' | 'unknown';
+}
+
 /** Queries of operators, which change nothing on the server. Every call throws `PlatformFailure`. */
 export interface PlatformInspector {
   /** Connects and logs in. */
@@ -100,6 +110,8 @@ export interface PlatformInspector {
   rights(signal: AbortSignal): Promise<Rights>;
   /** The connection's groups that cannot be used. */
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
+  /** @param login an account of the server, if one is known */
+  variant(login: number | undefined, signal: AbortSignal): Promise<Variant>;
   /** Whether a login exists; undefined if the server has no such command. */
   exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** All logins of the server that the manager may see; undefined if the protocol has no command for them. */

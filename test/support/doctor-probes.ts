@@ -6,6 +6,7 @@ export const SOUND: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
   ranges: { asked: 20, taken: 3, strangers: [] },
+  variant: { speaks: [], comments: 'shown', passwords: 'checked' },
 };
 
 /** The probes of an account without any problem; a test replaces the ones that it is about. */

@@ -97,6 +97,11 @@ function plain(reason: string): string {
   return reason.toLowerCase().replace(/[.!\s]+$/, '');
 }
 
+/** The server has refused this service. */
+export function isAboutUs(error: unknown): boolean {
+  return error instanceof PlatformFailure && ABOUT_US.includes(error.reason);
+}
+
 /** The connection was open, but no valid answer came. */
 export function hasNoResponse(error: unknown): boolean {
   return error instanceof PlatformFailure && NO_ANSWER.includes(error.reason);

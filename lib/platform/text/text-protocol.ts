@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { TextProtocolConnection, TextProtocolSecret } from '../../records/crm-records.ts';
 import {
   type AccountOrder,
@@ -10,10 +11,12 @@ import {
   type Sighting,
   type TradingPlatform,
   unsentFailure,
+  type Variant,
 } from '../platform.ts';
 import {
   CREATE_FAILED,
   hasNoResponse,
+  isAboutUs,
   readExistence,
   readOpening,
   readPassword,
@@ -151,6 +154,26 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   async closedGroups(): Promise<ClosedGroups> {
     return { unknown: [], notShown: [] };
+  }
+
+  async variant(login: number | undefined, signal: AbortSignal): Promise<Variant> {
+    const seen: Variant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
+    if (!this.keyed) {
+      // The plug-in does not answer other commands than the one that opens accounts.
+      const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
+      const isGateway = answered === 'exists' || answered === 'absent' || isAboutUs(answered);
+      return isGateway ? { ...seen, speaks: ['WCHKACCOUNT, as an interface-gateway does'] } : seen;
+    }
+    if ((await this.#existence(login ?? 1, signal)) !== 'silent') seen.speaks.push('WCHKACCOUNT');
+    for (const name of PASSWORD_COMMANDS) {
+      // Nobody has a random password.
+      const password = `Aa1${randomBytes(4).toString('hex')}`;
+      const answer = await this.#askPassword(name, login ?? 1, { role: 'master', password }, signal);
+      if (answer === 'silent') continue;
+      const passwords = answer === 'wrong' ? 'checked' : 'unchecked';
+      return { ...seen, speaks: [...seen.speaks, `W${name}`], passwords };
+    }
+    return seen;
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean | undefined> {

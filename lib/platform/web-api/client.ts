@@ -49,6 +49,11 @@ export class WebApiClient {
     this.#early = early;
   }
 
+  /** The content type of the bodies that the server reads, if it is known. */
+  get contentType(): string | undefined {
+    return this.#isTypeKnown ? this.#types[0] : undefined;
+  }
+
   /** Opens the session, unless there is one. */
   async ready(signal: AbortSignal): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.usable())) return;

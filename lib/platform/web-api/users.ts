@@ -1,9 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import type { WebApiConnection } from '../../records/crm-records.ts';
 import { cutText } from '../../validators/primitives.ts';
 import { countryText } from '../country.ts';
-import { type AccountOrder, type Mark, PlatformFailure, type Sighting } from '../platform.ts';
-import { commandFailure, isDone, LoginSchema, NOT_FOUND, parseMember, type WebApiAnswer } from './answers.ts';
+import { type AccountOrder, type Mark, PlatformFailure, type Sighting, type Variant } from '../platform.ts';
+import {
+  commandFailure,
+  INVALID_PARAMETERS,
+  isDone,
+  LoginSchema,
+  NOT_FOUND,
+  parseMember,
+  type WebApiAnswer,
+  WRONG_PASSWORD,
+} from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 
@@ -56,6 +66,21 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
   const body = { Login: String(login), Type: type, Password: generated.password };
   const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
   return answer !== undefined && isDone(answer) ? 'ours' : 'unmarked';
+}
+
+/** What the second lock has on the server. @param login an account, or the manager itself. @throws PlatformFailure */
+export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<Variant> {
+  const user = await readUser(client, login, signal);
+  // Nobody has a random password.
+  const body = { Login: String(login), Type: 'main', Password: `Aa1!${randomBytes(8).toString('hex')}` };
+  const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
+  const isChecked = answer?.retcode === WRONG_PASSWORD;
+  const isUnknown = answer?.retcode === NOT_FOUND || answer?.retcode === INVALID_PARAMETERS;
+  return {
+    speaks: client.contentType === undefined ? [] : [`reads bodies as ${client.contentType}`],
+    comments: user !== undefined && user.Comment !== '' ? 'shown' : 'unknown',
+    passwords: isChecked ? 'checked' : isUnknown ? 'unknown' : 'unchecked',
+  };
 }
 
 /** Operation ids, and one that the server cut at the end of a long comment. */

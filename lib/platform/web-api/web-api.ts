@@ -9,13 +9,14 @@ import {
   type Rights,
   type Sighting,
   type TradingPlatform,
+  type Variant,
 } from '../platform.ts';
 import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure, paymentFailure } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
 import { connectEarly, type EarlyLine } from './tls.ts';
-import { compareAccount, newLogin, readBalance, readLogins, readUser, userRecord } from './users.ts';
+import { compareAccount, newLogin, readBalance, readLogins, readUser, readVariant, userRecord } from './users.ts';
 
 /** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
@@ -96,6 +97,10 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
 
   closedGroups(signal: AbortSignal): Promise<ClosedGroups> {
     return readGroups(this.#client, this.#connection.groups ?? [], signal);
+  }
+
+  variant(login: number | undefined, signal: AbortSignal): Promise<Variant> {
+    return readVariant(this.#client, login ?? this.#manager, signal);
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean> {

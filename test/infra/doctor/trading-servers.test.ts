@@ -32,6 +32,12 @@ describe('A trading server', () => {
       },
       { question, subject: 'tp5-live-1 groups', state: 'works', detail: 'real\\standard' },
       { question, subject: 'tp5-live-1 logins', state: 'works', detail: '500000 to 599999: 3 of 20 logins are taken' },
+      {
+        question,
+        subject: 'tp5-live-1 second lock',
+        state: 'works',
+        detail: 'the server shows comments, checks passwords',
+      },
     ]);
   });
 
@@ -98,6 +104,7 @@ describe('A trading server', () => {
     expect(rest).toMatchObject([
       { subject: 'tp4-gw-1 rights', state: 'warning', detail: 'cannot be seen: the protocol has no command for them' },
       { subject: 'tp4-gw-1 logins', state: 'works', detail: '700000 to 799999: 3 of 20 logins are taken' },
+      { subject: 'tp4-gw-1 second lock', state: 'works', detail: 'the server shows no comments, checks passwords' },
     ]);
   });
 
@@ -111,6 +118,11 @@ describe('A trading server', () => {
       'does not show a group',
       { groups: { unknown: [], notShown: ['real\\vip'] } },
       { subject: 'tp5-live-1 groups', state: 'warning' },
+    ],
+    [
+      'has nothing that shows whose an account is',
+      { rights: { ...rights, seePersonalData: 'denied' }, variant: { ...SOUND.variant, passwords: 'unchecked' } },
+      { state: 'warning', detail: 'the server shows no comments, does not check passwords' },
     ],
     ['has a range that fills up', { ranges: { asked: 20, taken: 11, strangers: [] } }, { state: 'warning' }],
     ['has a range that is full', { ranges: { asked: 20, taken: 20, strangers: [] } }, { state: 'missing' }],
@@ -165,8 +177,11 @@ describe('npm run doctor -- --local', () => {
   const UNSEEN = 'rights: cannot be seen: the protocol has no command for them';
   const MAY = 'rights: may open accounts, see personal data, change balances';
   it.each([
-    ['tp5-demo-1', ['accepts our login', MAY, '600000 to 699999: 0 of 100000 logins are taken']],
-    ['tp4-gw-1', ['accepts our login', UNSEEN, '600000 to 649999: 0 of 20 logins are taken']],
+    ['tp5-demo-1', ['accepts our login', MAY, '600000 to 699999: 0 of 100000 logins are taken', 'shows comments']],
+    [
+      'tp4-gw-1',
+      ['accepts our login', UNSEEN, '600000 to 649999: 0 of 20 logins are taken', 'knows WCHKACCOUNT and WCHECKPASS'],
+    ],
     ['tp4-live-1', ['can be reached', 'rights: cannot be seen, nor whether our password is right']],
   ])('looks at %s alone if it is named, and creates nothing there', async (id, says) => {
     const { code, results } = await operators.doctor(id);
@@ -180,7 +195,7 @@ describe('npm run doctor -- --local', () => {
     const order = { connection_id: 'tp4-gw-1', group: 'demoforex', leverage: 1, account_type_id: 'ATDEMO04' };
     expect((await openAccount(operators.service, 'tp4', { ...order, login: 649_999 })).status).toBe(200);
     const { results } = await operators.doctor('tp4-gw-1');
-    expect(results.at(-1)?.detail).toContain('1 of 20 logins are taken');
+    expect(results.at(-2)?.detail).toContain('1 of 20 logins are taken');
   });
 
   it('says which connection cannot be used, and why, and which does not exist', async () => {

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { TextServerOptions } from '../../../infra/local/platforms/text-server.ts';
+import type { WebApiServerOptions } from '../../../infra/local/platforms/web-api-server.ts';
+import { ANY_TIME, forever } from '../../support/outcomes.ts';
+import { aServer, textPlatform } from '../../support/text-protocol.ts';
+import { anOrder, platformOn, testServer } from '../../support/web-api.ts';
+
+const FORM = 'reads bodies as application/x-www-form-urlencoded';
+const JSON_BODIES = 'reads bodies as application/json';
+const WANTS_JSON = { wants: 'application/json', refusal: '415' } as const;
+const LOGIN = 71;
+
+describe('The variant of a version 5 server is seen without changing anything', () => {
+  it.each<[string, Partial<WebApiServerOptions>, object]>([
+    ['everything', {}, { speaks: [FORM], comments: 'shown', passwords: 'checked' }],
+    ['JSON bodies', { contentType: WANTS_JSON }, { speaks: [JSON_BODIES], comments: 'shown', passwords: 'checked' }],
+    ['hidden comments', { rights: { personalData: 'names' } }, { comments: 'unknown', passwords: 'checked' }],
+    [
+      'no check of passwords',
+      { forbiddenPaths: ['/api/user/check_password'] },
+      { comments: 'shown', passwords: 'unchecked' },
+    ],
+  ])('%s', async (_, options, expected) => {
+    const server = await testServer(options);
+    const platform = platformOn(server);
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+    const before = server.accounts();
+    expect(await platformOn(server).variant(LOGIN, forever)).toMatchObject(expected);
+    expect(server.accounts()).toEqual(before);
+  });
+
+  it('also where no account is known, as far as possible', async () => {
+    const server = await testServer();
+    const seen = { speaks: [], comments: 'unknown', passwords: 'unknown' };
+    expect(await platformOn(server).variant(undefined, forever)).toEqual(seen);
+  });
+});
+
+describe('The variant of a version 4 server is seen without changing anything', () => {
+  const comments = 'hidden';
+  it.each<[Partial<TextServerOptions>, object]>([
+    [{}, { speaks: ['WCHKACCOUNT', 'WCHECKPASS'], comments, passwords: 'checked' }],
+    [{ passwordCommand: 'CHKACCPASS' }, { speaks: ['WCHKACCOUNT', 'WCHKACCPASS'], comments, passwords: 'checked' }],
+    [{ passwordCheck: 'accepts_any' }, { speaks: ['WCHKACCOUNT', 'WCHECKPASS'], comments, passwords: 'unchecked' }],
+    [{ passwordCheck: 'refused' }, { speaks: ['WCHKACCOUNT'], comments, passwords: 'unchecked' }],
+    [{ accountCheck: 'refused' }, { speaks: ['WCHECKPASS'], comments, passwords: 'checked' }],
+  ])('of a gateway: %j', async (options, expected) => {
+    const server = await aServer({ dialect: 'interface-gateway', ...options });
+    expect(await textPlatform('interface-gateway', server.port).variant(undefined, forever)).toEqual(expected);
+    expect(server.accounts()).toEqual([]);
+  });
+
+  it.each([
+    ['the plug-in', 'web-registration', {}, []],
+    ['a gateway', 'interface-gateway', {}, ['WCHKACCOUNT, as an interface-gateway does']],
+    [
+      'a gateway that refuses us',
+      'interface-gateway',
+      { master: 'another' },
+      ['WCHKACCOUNT, as an interface-gateway does'],
+    ],
+  ] as const)('of a connection to %s with the protocol of the plug-in', async (_, dialect, changes, speaks) => {
+    const server = await aServer({ dialect });
+    const seen = { speaks, comments, passwords: 'unchecked' };
+    expect(await textPlatform('web-registration', server.port, changes).variant(undefined, forever)).toEqual(seen);
+    expect(server.accounts()).toEqual([]);
+  });
+});
