@@ -33,7 +33,7 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     path: 'lib/platform/text/text-protocol.ts',
-    text: 'if (this.keyed) await this.#ask(checkAccountCommand(server, 1), signal);',
+    text: 'if (this.keyed) await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);',
     change: '1 → 2',
     reason: 'Any login does: the answer is not looked at.',
   },
@@ -48,12 +48,6 @@ export const SURVIVORS: readonly Survivor[] = [
     text: 'tcp.setNoDelay(true);',
     change: 'true → false',
     reason: 'Without it a command only waits longer, and no test is timed.',
-  },
-  {
-    path: 'lib/platform/web-api/web-api.ts',
-    text: 'await sleep(ms, undefined, { signal }).catch(() => {});',
-    change: 'signal → nothing',
-    reason: 'The pause only ends later: whether the signal has come is asked after it, and no test is timed.',
   },
   {
     path: 'lib/validators/field-values.ts',
