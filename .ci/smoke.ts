@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { bundle, ENTRY_FILE } from '../infra/bundle.ts';
+import { FUNCTION_NAMES } from '../infra/functions.ts';
 import type { LambdaHandler } from '../infra/local/gateway.ts';
 import { startService } from '../infra/local/service.ts';
-import { DEPLOYED_FUNCTIONS } from '../infra/routes.ts';
 
 /**
  * The first steps of a new user, as a script: `npm start`, then curl on every route; and the bundles that are
@@ -208,7 +208,7 @@ await check('a CRM file with errors ends npm start, every error listed', async (
 });
 
 await check('every function is bundled', async () => {
-  for (const name of DEPLOYED_FUNCTIONS) await bundle(name, join(folder, name));
+  for (const name of FUNCTION_NAMES) await bundle(name, join(folder, name));
 });
 const service = await startService({
   load: async (name) => ((await import(join(folder, name, ENTRY_FILE))) as { handler: LambdaHandler }).handler,

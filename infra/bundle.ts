@@ -3,7 +3,7 @@ import { builtinModules } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
-import { DEPLOYED_FUNCTIONS, type DeployedFunction } from './routes.ts';
+import { FUNCTION_NAMES, type FunctionName } from './functions.ts';
 
 /**
  * The only bundler of functions. CDK runs it at synthesis, CI and the benchmarks run it directly, and all get the same
@@ -22,7 +22,7 @@ export type Bundle = ReturnType<typeof describe>;
  * is loaded with `import()` becomes a separate chunk, which a cold start does not read.
  * @param outdir is recreated
  */
-export function bundle(name: DeployedFunction, outdir: string): Promise<Bundle> {
+export function bundle(name: FunctionName, outdir: string): Promise<Bundle> {
   return bundleFile(`functions/${name}.ts`, outdir);
 }
 
@@ -142,10 +142,10 @@ function describe({ outputs }: Metafile) {
 }
 
 const USAGE = `node infra/bundle.ts <function|all> <folder>
-Functions: ${DEPLOYED_FUNCTIONS.join(', ')}. With "all" each gets its own folder below the given one.`;
+Functions: ${FUNCTION_NAMES.join(', ')}. With "all" each gets its own folder below the given one.`;
 
 async function main([wanted, folder]: string[]): Promise<void> {
-  const names = DEPLOYED_FUNCTIONS.filter((name) => wanted === 'all' || wanted === name);
+  const names = FUNCTION_NAMES.filter((name) => wanted === 'all' || wanted === name);
   if (names.length === 0 || folder === undefined) {
     process.stderr.write(`${USAGE}\n`);
     process.exitCode = 2;

@@ -8,26 +8,16 @@ import { countryRules } from './constructs/country-rules.ts';
 import { CrmWebhook } from './constructs/crm-webhook.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
-import { DocumentScan } from './constructs/document-scan.ts';
+import { addDocumentScan } from './constructs/documents.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
-import {
-  constructName,
-  createFunction,
-  type FunctionContext,
-  type ServiceFunction,
-  settlement,
-} from './constructs/functions.ts';
+import { createFunction, type DeployedFunction, type FunctionContext } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
 import { CrmWriter, OperatorsPolicy, RegistrationReader } from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
 import { output } from './constructs/stack-names.ts';
-import { type DeployedRoute, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED, type ScheduledFunction } from './routes.ts';
+import { constructName, functionsOf, hasRoute } from './functions.ts';
 import type { Settings } from './settings.ts';
-
-type Deployed = Pick<ServiceFunction, 'lambda' | 'live' | 'logGroup'>;
-type AnsweredRoute = { route: DeployedRoute } & Deployed;
-type Settler = { scheduled: ScheduledFunction } & Deployed;
 
 /** The whole service: routes, functions, data, messages, rights and alarms. */
 export class ServiceStack extends Stack {
@@ -38,23 +28,19 @@ export class ServiceStack extends Stack {
     Tags.of(this).add('stage', given.stage);
 
     const context = this.createContext(given);
-    const extensions = EXTENSIONS.filter(({ setting }) => given[setting]);
-    const functions = [...ROUTES, ...extensions].map((route) => ({ route, ...createFunction(route, context) }));
-    const scheduled = SCHEDULED.map((one) => ({ scheduled: one, ...settlement(one, context) }));
+    const functions = functionsOf(given).map((declared) => createFunction(declared, context));
     const gateway = new PublicApi(this, 'Gateway', {
       ...context,
       name: this.stackName,
-      routes: functions.map(({ route, live }) => ({ ...route, lambda: live })),
+      routes: functions.flatMap(({ declared: { route }, live }) => (route ? [{ ...route, lambda: live }] : [])),
     });
-    const webhook = given.crmWebhook === undefined ? undefined : new CrmWebhook(this, 'CrmWebhook', context);
-    const alarms = this.monitor(context, functions, scheduled, gateway, webhook);
+    const alarms = this.monitor(context, functions, gateway);
     new OperatorsPolicy(this, 'Operators', {
       ...context,
       topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
-      webhook,
     });
     if (given.confirmation) new RegistrationReader(this, 'Reader', context);
-    if (given.scanDocuments) new DocumentScan(this, 'Scan', context.data.documents);
+    addDocumentScan(this, context.data.documents, given);
     if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);
 
     output(
@@ -67,13 +53,12 @@ export class ServiceStack extends Stack {
     const { topicArn } = context.notifications;
     output(this, 'NotificationsTopicArn', 'For the system that shows clients their popups.', topicArn);
     output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
-    for (const one of functions) this.show(constructName(one.route), `of the route ${one.route.path}`, one);
-    for (const one of scheduled) this.show(constructName(one.scheduled), 'that completes what no client retries', one);
-    if (webhook !== undefined) this.show(constructName(NOTIFIER), 'that notifies the CRM', webhook.deployed);
+    for (const one of functions) this.show(one);
   }
 
-  private show(name: string, what: string, { lambda, logGroup }: Deployed): void {
-    output(this, `${name}Function`, `The function ${what}.`, lambda.functionName);
+  private show({ declared, lambda, logGroup }: DeployedFunction): void {
+    const name = constructName(declared);
+    output(this, `${name}Function`, declared.description, lambda.functionName);
     output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
   }
 
@@ -85,13 +70,15 @@ export class ServiceStack extends Stack {
       const role = new CfnServiceLinkedRole(this, 'VoiceMetrics', { awsServiceName: 'sms-voice.amazonaws.com' });
       role.applyRemovalPolicy(removalPolicy);
     }
+    const events = new ServiceEvents(this, 'Events');
     return {
       stack: this,
       settings,
       data: new DataStores(this, 'Data', settings),
       mail: new MailSender(this, 'Mail', settings),
       notifications: this.clientNotifications(),
-      events: new ServiceEvents(this, 'Events'),
+      events,
+      webhook: settings.crmWebhook === undefined ? undefined : new CrmWebhook(this, 'CrmWebhook', events),
       protectConfiguration: countryRules(this, settings)?.protectConfiguration,
       egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
       logRetention,
@@ -101,20 +88,20 @@ export class ServiceStack extends Stack {
 
   /** The alarms, the dashboard, and the release that an alarm rolls back. */
   private monitor(
-    { settings, mail, events }: FunctionContext,
-    functions: readonly AnsweredRoute[],
-    scheduled: readonly Settler[],
+    { settings, mail, events, webhook }: FunctionContext,
+    functions: readonly DeployedFunction[],
     { api, accessLog }: PublicApi,
-    webhook: CrmWebhook | undefined,
   ): Alarms {
     const { configurationSetName } = mail;
     const { stackName } = this;
-    const service = { stackName, settings, functions, scheduled, api, accessLog, configurationSetName };
+    const service = { stackName, settings, functions, api, accessLog, configurationSetName };
     const monitored = { ...service, undelivered: events.undelivered, webhook };
     const alarms = new Alarms(this, 'Alarms', monitored);
     new Dashboard(this, 'Dashboard', { ...monitored, alarms });
     if (settings.release === 'canary') {
-      const released = functions.map(({ route, live }) => ({ name: route.name, live }));
+      const released = functions
+        .filter(({ declared }) => hasRoute(declared))
+        .map(({ declared: { name }, live }) => ({ name, live }));
       new Release(this, 'Release', { functions: released, alarms });
     }
     return alarms;

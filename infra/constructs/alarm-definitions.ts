@@ -5,29 +5,28 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import type { DeployedFunction, DeployedRoute, ScheduledFunction } from '../routes.ts';
+import { ALL_FUNCTIONS, type FunctionName, hasRoute, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
+import type { DeployedFunction } from './functions.ts';
 
 /** The parts of the service that the alarms and the dashboard monitor. */
 export interface MonitoredService {
   stackName: string;
   settings: Settings;
-  functions: readonly MonitoredFunction[];
-  scheduled: readonly { scheduled: ScheduledFunction; lambda: LambdaFunction; logGroup: ILogGroup }[];
+  functions: readonly DeployedFunction[];
   api: HttpApi;
   accessLog: ILogGroup;
   configurationSetName: string;
   /** The events that a target did not accept. */
   undelivered: Queue;
   /** Absent: the CRM is not notified. */
-  webhook: { undelivered: Queue; deployed: { logGroup: ILogGroup } } | undefined;
+  webhook: { undelivered: Queue } | undefined;
 }
 
-export interface MonitoredFunction {
-  route: DeployedRoute;
-  lambda: LambdaFunction;
-  logGroup: ILogGroup;
-}
+/** A function with callers, who notice its failures. */
+type AnsweringFunction = DeployedFunction & { declared: RouteFunction };
+
+const isAnswering = (one: DeployedFunction): one is AnsweringFunction => hasRoute(one.declared);
 
 /** An alarm. With a fix, a person acts at once, at night too: its text has this command, and one that shows the cause. */
 interface AlarmRow {
@@ -41,13 +40,13 @@ interface AlarmRow {
   /** Absent: the log lines of the event. */
   show?: string;
   /** The function whose new version is rolled back by this alarm. The dashboard shows it, and it sends no message. */
-  rollsBack?: DeployedFunction;
+  rollsBack?: FunctionName;
 }
 
 interface Condition {
   /** The event that is counted (lib/telemetry.ts), of one function or of all; absent: there is a metric. */
   event?: string;
-  service?: DeployedFunction;
+  service?: FunctionName;
   channel?: Channel;
   metric?: IMetric;
   /** This many within this many minutes; absent: one in five. */
@@ -70,11 +69,9 @@ export type AlarmDefinition = AlarmRow & {
 
 /** Every alarm of the service. */
 export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
-  const { settings, functions, scheduled, accessLog } = service;
-  const logs = new Map<string, ILogGroup>([
-    ...functions.map(({ route, logGroup }) => [route.name, logGroup] as const),
-    ...scheduled.map((one) => [one.scheduled.name, one.logGroup] as const),
-  ]);
+  const { settings, accessLog } = service;
+  const logs = new Map<string, ILogGroup>(service.functions.map((one) => [one.declared.name, one.logGroup]));
+  const functions = service.functions.filter(isAnswering);
   // The alarms that others are made of come first.
   const rows = [...pages(service), ...notices(service), ...functions.flatMap(rollbacks), ...functions.map(routeFails)];
   return rows.map(({ when, ...row }) => {
@@ -94,7 +91,7 @@ export function eventCount(
   stage: string,
   name: string,
   minutes: number,
-  of: { service?: DeployedFunction; channel?: Channel } = {},
+  of: { service?: FunctionName; channel?: Channel } = {},
 ): Metric {
   return new Metric({
     namespace: 'BrokerApi',
@@ -113,12 +110,22 @@ const eventLines = (group: ILogGroup, event: string) => logLines(group, `{ $.mes
 /** No alarm can stop this deployment. */
 const ROLL_BACK = 'git checkout GOOD_COMMIT && npm ci && npm run deploy -- -c release=all';
 
+/** The function with alarms of this kind. Each kind but `opening` has one. */
+function functionAlarmedFor(kind: 'sending' | 'confirming' | 'settling' | 'notifying'): FunctionName {
+  const found = ALL_FUNCTIONS.find(({ alarms }) => alarms.includes(kind));
+  if (found === undefined) throw new Error(`No function has alarms for ${kind}.`);
+  return found.name;
+}
+
 /** The function that sends one-time passwords. */
-export const SENDER = 'request-registration' satisfies DeployedFunction;
-const SETTLER = 'settle-operations' satisfies DeployedFunction;
+export const SENDER = functionAlarmedFor('sending');
+/** The function that confirms registrations. */
+export const CONFIRMER = functionAlarmedFor('confirming');
+const SETTLER = functionAlarmedFor('settling');
+const NOTIFIER = functionAlarmedFor('notifying');
 
 /** A person acts at once, at night too. At most 15 with every setting, and with those of `routeFails`. */
-function pages({ stackName, functions, scheduled, api, accessLog, webhook }: MonitoredService): AlarmRow[] {
+function pages({ stackName, functions, api, accessLog, webhook }: MonitoredService): AlarmRow[] {
   const doctor = `npm run doctor -- --stack ${stackName}`;
   return [
     {
@@ -135,8 +142,12 @@ function pages({ stackName, functions, scheduled, api, accessLog, webhook }: Mon
       when: { event: 'LimitUncheckable', service: SENDER },
       fix: 'npm run setting -- throttle.registrationPerSecond=1 && npm run deploy',
     },
-    ...functions.flatMap(({ route }) => ('version' in route ? platformPages(stackName, route) : [])),
-    ...scheduled.map(({ lambda, logGroup }) => settlerFails(lambda, logGroup)),
+    ...functions.flatMap(({ declared }) =>
+      declared.alarms.includes('opening') ? platformPages(stackName, declared) : [],
+    ),
+    ...functions
+      .filter(({ declared }) => declared.name === SETTLER)
+      .map(({ lambda, logGroup }) => settlerFails(lambda, logGroup)),
     {
       when: { event: 'AccountOutcomeUnknown' },
       loss: 'A client may have an account that our records do not show, and only an operator can find out.',
@@ -149,7 +160,7 @@ function pages({ stackName, functions, scheduled, api, accessLog, webhook }: Mon
             id: 'CrmUndelivered',
             loss: 'The CRM did not accept an event for a day: a client of it is missing, or an account of theirs.',
             when: { metric: visibleMessages(webhook.undelivered) },
-            show: eventLines(webhook.deployed.logGroup, 'CrmNotNotified'),
+            show: eventLines(logOf(functions, NOTIFIER) ?? accessLog, 'CrmNotNotified'),
             fix: `npm run crm -- redeliver --stack ${stackName}`,
           },
         ]),
@@ -164,7 +175,7 @@ function pages({ stackName, functions, scheduled, api, accessLog, webhook }: Mon
 }
 
 /** Rings if one of two alarms of the function rings. */
-function routeFails({ route: { name }, logGroup }: MonitoredFunction): AlarmRow {
+function routeFails({ declared: { name }, logGroup }: AnsweringFunction): AlarmRow {
   return {
     id: 'RouteFails',
     of: name,
@@ -178,7 +189,7 @@ function routeFails({ route: { name }, logGroup }: MonitoredFunction): AlarmRow 
   };
 }
 
-function platformPages(stackName: string, { name, version }: Extract<DeployedRoute, { version: unknown }>): AlarmRow[] {
+function platformPages(stackName: string, { name, version = 'tp5' }: DeployedFunction['declared']): AlarmRow[] {
   return [
     {
       of: version,
@@ -214,6 +225,10 @@ function settlerFails(lambda: LambdaFunction, logGroup: ILogGroup): AlarmRow {
     show: logLines(logGroup, '{ ($.record.status = "error") || ($.record.status = "timeout") }'),
     fix: ROLL_BACK,
   };
+}
+
+function logOf(functions: readonly DeployedFunction[], name: FunctionName): ILogGroup | undefined {
+  return functions.find(({ declared }) => declared.name === name)?.logGroup;
 }
 
 function visibleMessages(queue: Queue): Metric {
@@ -254,9 +269,10 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
 
 /** A person reads them on the next working day. */
 function notices(service: MonitoredService): AlarmRow[] {
-  const { settings, api, undelivered, configurationSetName, functions, scheduled, webhook } = service;
+  const { settings, api, undelivered, configurationSetName, functions, webhook } = service;
   const { channels, captcha, throttle } = settings;
-  const confirming = functions.flatMap(({ route }) => ('setting' in route ? [route.name] : []));
+  const names = functions.map(({ declared }) => declared.name);
+  const confirming = names.filter((name) => name === CONFIRMER);
   return [
     ...EVENT_NOTICES,
     ...channels
@@ -269,11 +285,13 @@ function notices(service: MonitoredService): AlarmRow[] {
           when: { event: 'OtpDeliveryFailed', service: SENDER, channel, count: [5, 15] },
         }),
       ),
-    ...scheduled.map(({ scheduled: { name } }) => ({
-      of: name,
-      when: { event: 'PlatformRefused', service: name },
-      loss: 'The settler cannot ask a trading server that refuses our credentials, rights or address.',
-    })),
+    ...names
+      .filter((name) => name === SETTLER)
+      .map((name) => ({
+        of: name,
+        when: { event: 'PlatformRefused', service: name },
+        loss: 'The settler cannot ask a trading server that refuses our credentials, rights or address.',
+      })),
     {
       id: 'Flood',
       when: { event: 'LimitReached', service: SENDER, count: [100, 15] },
@@ -370,7 +388,7 @@ function spendNotices({ channels, spend }: Settings): AlarmRow[] {
 }
 
 /** The health of a function; a new version that harms it is rolled back. */
-function rollbacks({ route: { name, timeoutSeconds }, lambda }: MonitoredFunction): AlarmRow[] {
+function rollbacks({ declared: { name, timeoutSeconds }, lambda }: AnsweringFunction): AlarmRow[] {
   const own = { of: name, rollsBack: name };
   return [
     {

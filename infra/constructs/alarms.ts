@@ -14,7 +14,7 @@ import type { Alias } from 'aws-cdk-lib/aws-lambda';
 import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import type { DeployedFunction } from '../routes.ts';
+import type { FunctionName } from '../functions.ts';
 import { type AlarmDefinition, alarmDefinitions, type MonitoredService } from './alarm-definitions.ts';
 import { output } from './stack-names.ts';
 
@@ -23,7 +23,7 @@ export class Alarms extends Construct {
   readonly topics: Readonly<Record<'page' | 'notice', Topic>>;
   readonly all: { alarm: AlarmBase; severity: Severity }[];
   private readonly made = new Map<string, AlarmBase>();
-  private readonly rollbacks: { name: DeployedFunction; alarm: Alarm }[] = [];
+  private readonly rollbacks: { name: FunctionName; alarm: Alarm }[] = [];
 
   constructor(scope: Construct, id: string, service: MonitoredService) {
     super(scope, id);
@@ -36,7 +36,7 @@ export class Alarms extends Construct {
   }
 
   /** Those that roll a new version of the function back. */
-  rollingBack(name: DeployedFunction): Alarm[] {
+  rollingBack(name: FunctionName): Alarm[] {
     return this.rollbacks.filter((one) => one.name === name).map(({ alarm }) => alarm);
   }
 
@@ -127,7 +127,7 @@ export class Release extends Construct {
   constructor(
     scope: Construct,
     id: string,
-    props: { functions: readonly { name: DeployedFunction; live: Alias }[]; alarms: Alarms },
+    props: { functions: readonly { name: FunctionName; live: Alias }[]; alarms: Alarms },
   ) {
     super(scope, id);
     const application = new LambdaApplication(this, 'Application');

@@ -1,23 +1,11 @@
 import { Duration } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
-import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
+import { type Alias, EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { CfnQueue, Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
-import { NOTIFIER } from '../routes.ts';
-import { signingSecretName } from '../settings.ts';
-import { eventQueue } from './event-bus.ts';
-import { constructName, type FunctionContext, ServiceFunction } from './functions.ts';
-import {
-  acknowledgeDocuments,
-  onDocuments,
-  onQueue,
-  onTable,
-  readDocuments,
-  readSecretNamed,
-  writeClients,
-} from './rights.ts';
+import { eventQueue, type ServiceEvents } from './event-bus.ts';
 
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;
@@ -29,14 +17,12 @@ const AT_ONCE = 5;
  * goes to a dead-letter queue. Lambda's own queue would retry twice, and drop it after six hours.
  */
 export class CrmWebhook extends Construct {
-  readonly deployed: ServiceFunction;
   readonly queue: Queue;
   /** The events that the CRM did not accept for a day. */
   readonly undelivered: Queue;
 
-  constructor(scope: Construct, id: string, context: FunctionContext) {
+  constructor(scope: Construct, id: string, events: ServiceEvents) {
     super(scope, id);
-    const { events } = context;
     this.undelivered = this.makeQueue('CrmUndelivered', {});
     this.queue = this.makeQueue('Crm', {
       visibilityTimeout: Duration.seconds(VISIBILITY_SECONDS),
@@ -49,53 +35,24 @@ export class CrmWebhook extends Construct {
     });
     // For events that cannot reach the queue for a day.
     rule.addTarget(new SqsQueue(this.queue, { deadLetterQueue: events.undelivered }));
-    this.deployed = this.notifier(context);
+  }
+
+  /** Makes the function get the events of the queue. */
+  deliverTo(notifier: Construct & { live: Alias }): void {
     const mapping = new EventSourceMapping(this, 'Source', {
       // The library's types disagree about optional members.
-      target: this.deployed.live as IFunction,
+      target: notifier.live as IFunction,
       eventSourceArn: this.queue.queueArn,
       batchSize: 1,
       maxConcurrency: AT_ONCE,
       reportBatchItemFailures: true,
     });
-    mapping.node.addDependency(this.deployed);
+    mapping.node.addDependency(notifier);
   }
 
   private makeQueue(name: string, more: QueueProps): Queue {
     const queue = eventQueue(this, name, more);
     (queue.node.defaultChild as CfnQueue).overrideLogicalId(`${name}Queue`);
     return queue;
-  }
-
-  private notifier(context: FunctionContext): ServiceFunction {
-    const { stack, settings, data } = context;
-    const { scanDocuments = false, stage } = settings;
-    const webhookSecret = signingSecretName(stage, 'crmWebhook');
-    const made = new ServiceFunction(stack, constructName(NOTIFIER), {
-      ...NOTIFIER,
-      description: 'Posts events to the CRM, and writes the clients that it makes.',
-      memory: settings.memory.accounts,
-      logRetention: context.logRetention,
-      removalPolicy: context.removalPolicy,
-      rights: [
-        onQueue(this.queue, 'ReceiveEvents', ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes']),
-        onQueue(this.queue, 'PostponeEvents', ['ChangeMessageVisibility']),
-        readSecretNamed(stack, 'ReadSigningKeys', webhookSecret),
-        onTable(data.tables.Registrations, 'ReadRegistrations', ['GetItem']),
-        ...writeClients(data.tables.Crm),
-        readDocuments(data, scanDocuments),
-        ...(scanDocuments ? [onDocuments(data, 'KeepDocuments', ['GetObjectTagging', 'PutObjectTagging'])] : []),
-      ],
-      settings,
-      resources: {
-        webhookSecret,
-        crmTable: data.tables.Crm.tableName,
-        registrationsTable: data.tables.Registrations.tableName,
-        documentsBucket: data.documents.bucketName,
-        webhookQueue: this.queue.queueUrl,
-      },
-    });
-    acknowledgeDocuments(made);
-    return made;
   }
 }

@@ -8,10 +8,11 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import type { DeployedFunction } from '../routes.ts';
+import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import { eventCount, type MonitoredFunction, type MonitoredService, SENDER } from './alarm-definitions.ts';
+import { CONFIRMER, eventCount, type MonitoredService, SENDER } from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
+import type { DeployedFunction } from './functions.ts';
 
 const PERIOD = Duration.minutes(5);
 
@@ -23,7 +24,8 @@ export class Dashboard extends Construct {
       dashboardName: Stack.of(this).stackName,
       defaultInterval: Duration.hours(12),
     });
-    const { api, functions, settings } = props;
+    const { api, settings } = props;
+    const functions = props.functions.filter(({ declared }) => hasRoute(declared));
     const status = (title: string, pages: boolean) =>
       new AlarmStatusWidget({
         title,
@@ -49,11 +51,11 @@ export class Dashboard extends Construct {
     page.addWidgets(
       graph(
         'Functions, ms (p99)',
-        functions.map(({ lambda, route }) => lambda.metricDuration({ statistic: 'p99', label: route.name })),
+        functions.map(({ lambda, declared }) => lambda.metricDuration({ statistic: 'p99', label: declared.name })),
       ),
       graph('Functions, crashes and throttles', [
-        ...functions.map(({ lambda, route }) => lambda.metricErrors({ label: `${route.name} crashes` })),
-        ...functions.map(({ lambda, route }) => lambda.metricThrottles({ label: `${route.name} throttles` })),
+        ...functions.map(({ lambda, declared }) => lambda.metricErrors({ label: `${declared.name} crashes` })),
+        ...functions.map(({ lambda, declared }) => lambda.metricThrottles({ label: `${declared.name} throttles` })),
       ]),
     );
   }
@@ -61,9 +63,8 @@ export class Dashboard extends Construct {
 
 /** The outcomes of a channel's registrations, and the time until confirmation. */
 function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
-  const counted = (event: string, label: string, service: DeployedFunction = SENDER) =>
+  const counted = (event: string, label: string, service: FunctionName = SENDER) =>
     eventCount(stage, event, 5, { service, channel }).with({ label });
-  const confirming = 'confirm-registration';
   const sent = counted('OtpSent', 'sent');
   const refused = counted('RegistrationRefused', 'refused');
   const unknown = counted('OtpOutcomeUnknown', 'unknown');
@@ -79,10 +80,10 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
       requested,
       sent,
       refused,
-      ...(confirmation ? [counted('RegistrationConfirmed', 'confirmed', confirming)] : []),
+      ...(confirmation ? [counted('RegistrationConfirmed', 'confirmed', CONFIRMER)] : []),
     ],
     right: confirmation
-      ? [counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', confirming).with({ statistic: 'p50' })]
+      ? [counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', CONFIRMER).with({ statistic: 'p50' })]
       : [],
     width: 24 / channels.length,
     height: 6,
@@ -98,12 +99,12 @@ function unsentGraph({ stage }: Settings): GraphWidget {
   );
 }
 
-function accountGraph(functions: readonly MonitoredFunction[], stage: string): GraphWidget {
+function accountGraph(functions: readonly DeployedFunction[], stage: string): GraphWidget {
   const shown = ['AccountOpened', 'AccountOutcomeUnknown', 'PlatformRefused', 'PlatformUnavailable'];
-  const metrics = functions.flatMap(({ route }) => {
-    if (!('version' in route)) return [];
+  const metrics = functions.flatMap(({ declared }) => {
+    if (declared.version === undefined) return [];
     return shown.map((event) =>
-      eventCount(stage, event, 5, { service: route.name }).with({ label: `${event} ${route.version}` }),
+      eventCount(stage, event, 5, { service: declared.name }).with({ label: `${event} ${declared.version}` }),
     );
   });
   return graph('Accounts', metrics);

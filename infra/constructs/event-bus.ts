@@ -3,7 +3,7 @@ import { type CfnEventBus, EventBus } from 'aws-cdk-lib/aws-events';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { allow } from './rights.ts';
+import { policyStatement } from './policy-statement.ts';
 import { output } from './stack-names.ts';
 
 /** How long an event can be replayed to a system that missed it. */
@@ -41,7 +41,7 @@ export class ServiceEvents extends Construct {
       eventPattern: { account: [account] },
       retention: Duration.days(REPLAY_DAYS),
     });
-    this.right = allow('PublishEvents', 'events', ['PutEvents'], this.bus.eventBusArn);
+    this.right = policyStatement('PublishEvents', 'events', ['PutEvents'], this.bus.eventBusArn);
     this.undelivered = this.queue();
     output(this, 'EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
     const text = 'The dead-letter queue for the targets of those rules.';

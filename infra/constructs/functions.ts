@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AssetHashType, DockerImage, Duration, RemovalPolicy, type Stack, Validations } from 'aws-cdk-lib';
+import { AssetHashType, DockerImage, Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
 import { type ISecurityGroup, type IVpc, SubnetType } from 'aws-cdk-lib/aws-ec2';
 import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
@@ -20,250 +20,83 @@ import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
-import type { Topic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
-import { SETTINGS_FILE, variableName } from '../../lib/validators/deployment.ts';
+import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
 import { ENTRY_FILE } from '../bundle.ts';
-import type { DeployedFunction, DeployedRoute, NOTIFIER, ScheduledFunction } from '../routes.ts';
-import { type Settings, settingsFile, signingSecretName } from '../settings.ts';
-import type { DataStores } from './data-stores.ts';
-import type { ServiceEvents } from './event-bus.ts';
+import { constructName, type DeclaredFunction, type FunctionName } from '../functions.ts';
+import { type Settings, settingsFile } from '../settings.ts';
+import { acknowledgeDocuments } from './documents.ts';
 import type { FixedEgress } from './fixed-egress.ts';
-import type { MailSender } from './mail-sender.ts';
-import {
-  acknowledgeDocuments,
-  acknowledgePlatformSecrets,
-  allow,
-  onCrmIndexes,
-  onDocuments,
-  onDueIndex,
-  onTable,
-  readSecretNamed,
-  readSecrets,
-  rightsOfChannels,
-  secretArn,
-} from './rights.ts';
+import { policyStatement } from './policy-statement.ts';
+import { acknowledgePlatformSecrets, grantUse, type StackResources } from './rights.ts';
 
 /** The context of the functions. */
-export interface FunctionContext {
-  stack: Stack;
-  settings: Settings;
-  data: DataStores;
-  mail: MailSender;
-  notifications: Topic;
-  events: ServiceEvents;
-  /** The country rules that calls obey; absent: all countries are served. */
-  protectConfiguration: string | undefined;
-  /** Of the account functions; absent: outside of a VPC. */
+export interface FunctionContext extends StackResources {
+  /** The network of functions that call trading servers. Absent: they run outside a VPC. */
   egress: FixedEgress | undefined;
   logRetention: RetentionDays;
   removalPolicy: RemovalPolicy;
 }
 
-/** The function that answers a route, with its rights and variables. */
-export function createFunction(route: DeployedRoute, context: FunctionContext): ServiceFunction {
-  switch (route.operation) {
-    case 'requestRegistration':
-      return registration(route, context);
-    case 'confirmRegistration':
-      return confirmation(route, context);
-    case 'createTp5Account':
-    case 'createTp4Account':
-      return accounts(route, context);
-  }
+/** A function as it is deployed. */
+export interface DeployedFunction {
+  declared: DeclaredFunction;
+  lambda: LambdaFunction;
+  live: Alias;
+  logGroup: LogGroup;
 }
 
-/** The name of its construct, and the prefix of its outputs: `RequestRegistration`. */
-export function constructName({ name }: DeployedRoute | ScheduledFunction | typeof NOTIFIER): string {
-  return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
-}
-
-const OPERATION_STEPS = ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
-
-function registration(route: DeployedRoute, context: FunctionContext): ServiceFunction {
-  const { stack, settings, data, mail } = context;
-  return acknowledgeDocuments(
-    answering(route, context, 'registration', {
-      description: 'Keeps a pending registration and sends its one-time password.',
-      rights: [
-        mail.right,
-        ...rightsOfChannels(stack, settings, context.protectConfiguration),
-        onTable(data.tables.Crm, 'ReadCrm', ['GetItem']),
-        onCrmIndexes(data.tables.Crm, 'Query', 'proven_email', 'proven_phone', 'referral_code'),
-        onTable(data.tables.Registrations, 'KeepRegistrations', ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-        onTable(data.tables.Limits, 'CountSends', ['GetItem', 'BatchGetItem', 'UpdateItem']),
-        onTable(data.tables.Operations, 'KeepOperations', OPERATION_STEPS),
-        // If registrations can be confirmed, a document gets a tag, and disappears after a day.
-        onDocuments(data, 'StoreDocuments', ['PutObject', ...(settings.confirmation ? ['PutObjectTagging'] : [])]),
-        readSecrets('ReadPepper', data.pepper.secretArn),
-        ...edgeRights(stack, settings),
-      ],
-      resources: {
-        ...mailResources(context),
-        ...registrationResources(context),
-        operationsTable: data.tables.Operations.tableName,
-        providerSecret: settings.provider && signingSecretName(settings.stage, 'provider'),
-        protectConfiguration: settings.call && context.protectConfiguration,
-      },
-    }),
-  );
-}
-
-function confirmation(route: DeployedRoute, context: FunctionContext): ServiceFunction {
-  const { stack, settings, data, events } = context;
-  return acknowledgeDocuments(
-    answering(route, context, 'registration', {
-      description: 'Confirms a registration by its one-time password.',
-      rights: [
-        events.right,
-        onCrmIndexes(data.tables.Crm, 'Query', 'proven_email', 'proven_phone'),
-        onTable(data.tables.Registrations, 'ConfirmRegistrations', ['GetItem', 'UpdateItem']),
-        onTable(data.tables.Limits, 'CountGuesses', ['GetItem', 'UpdateItem']),
-        onDocuments(
-          data,
-          'KeepDocuments',
-          settings.scanDocuments ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging'],
-        ),
-        readSecrets('ReadPepper', data.pepper.secretArn),
-        ...edgeRights(stack, { ...settings, captcha: undefined }),
-      ],
-      resources: { ...registrationResources(context), eventBus: events.bus.eventBusName },
-    }),
-  );
-}
-
-function accounts(route: Extract<DeployedRoute, { version: unknown }>, context: FunctionContext): ServiceFunction {
-  const made = answering(route, context, 'accounts', {
-    description: `Opens an account of platform version ${route.version.slice(2)} for a client.`,
-    network: context.egress,
-    rights: [
-      ...rightsOfAccounts(context),
-      onTable(context.data.tables.Operations, 'KeepOperations', OPERATION_STEPS),
-      onTable(context.data.tables.Logins, 'ReserveLogins', ['PutItem', 'DeleteItem']),
-    ],
-    resources: accountResources(context),
-  });
-  return acknowledgePlatformSecrets(made, context.settings);
-}
-
-/** The function of a route, with the settings of its kind. */
-function answering(
-  route: DeployedRoute,
-  context: FunctionContext,
-  kind: 'registration' | 'accounts',
-  own: Pick<ServiceFunctionProps, 'description' | 'network' | 'rights' | 'resources'>,
-): ServiceFunction {
-  const { stack, settings, logRetention, removalPolicy } = context;
-  return new ServiceFunction(stack, constructName(route), {
-    ...own,
-    name: route.name,
-    timeoutSeconds: route.timeoutSeconds,
-    logRetention,
-    removalPolicy,
-    memory: settings.memory[kind],
+/** A declared function, with its rights, variables and caller. */
+export function createFunction(declared: DeclaredFunction, context: FunctionContext): DeployedFunction {
+  const { stack, settings } = context;
+  const { size } = declared;
+  const uses = declared.uses
+    .filter(({ needs = [] }) => needs.every((name) => settings[name] !== undefined))
+    .map((use) => grantUse(use, context));
+  const made = new ServiceFunction(stack, constructName(declared), {
+    declared,
     settings,
-    reservedConcurrency: settings.concurrency[kind],
-    provisionedConcurrency: settings.provisioned[kind],
-  });
-}
-
-/** The settler and its schedule. */
-export function settlement(scheduled: ScheduledFunction, context: FunctionContext): ServiceFunction {
-  const { stack, settings, data } = context;
-  const made = new ServiceFunction(stack, constructName(scheduled), {
-    name: scheduled.name,
-    timeoutSeconds: scheduled.timeoutSeconds,
-    description: 'Completes the operations that no client retries.',
-    memory: settings.memory.accounts,
-    settings,
+    rights: uses.flatMap(({ statements }) => statements),
+    variables: Object.assign({}, ...uses.map(({ variables }) => variables)),
+    memory: settings.memory[size],
+    // Only callers of routes come in numbers.
+    reservedConcurrency: declared.route && settings.concurrency[size],
+    provisionedConcurrency: declared.route && settings.provisioned[size],
+    network: declared.callsTradingServers && context.egress,
     logRetention: context.logRetention,
     removalPolicy: context.removalPolicy,
-    network: context.egress,
-    rights: [
-      ...rightsOfAccounts(context),
-      onTable(data.tables.Operations, 'SettleOperations', ['UpdateItem']),
-      onDueIndex(data.tables.Operations, 'FindOperations'),
-      onDueIndex(data.tables.Registrations, 'FindRegistrations'),
-      onTable(data.tables.Registrations, 'MarkPublished', ['BatchGetItem', 'UpdateItem']),
-    ],
-    resources: { ...accountResources(context), registrationsTable: data.tables.Registrations.tableName },
   });
+  acknowledgeDocuments(made);
   acknowledgePlatformSecrets(made, settings);
-  schedule(made, scheduled.everyMinutes);
-  return made;
+  if (declared.everyMinutes !== undefined) schedule(made, declared.everyMinutes, declared.description);
+  if (declared.queued) context.webhook?.deliverTo(made);
+  const { lambda, live, logGroup } = made;
+  return { declared, lambda, live, logGroup };
 }
 
 /**
  * Calls a function on a schedule. A failed call is not retried, because the next one follows soon. The call is
  * asynchronous: by default Lambda would retry it twice, and queue it for six hours.
  */
-function schedule(called: ServiceFunction, everyMinutes: number): void {
+function schedule(called: ServiceFunction, everyMinutes: number, description: string): void {
   const { live } = called;
   live.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(everyMinutes) });
   new Schedule(new Construct(called, 'Schedule'), 'Rule', {
-    description: 'Completes the operations that no client retries.',
+    description,
     schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
     // The library's types disagree about optional members.
     target: new LambdaInvoke(live as IFunction, { retryAttempts: 0, input: ScheduleTargetInput.fromObject({}) }),
   });
 }
 
-function rightsOfAccounts({ stack, settings, data, mail, notifications, events }: FunctionContext): PolicyStatement[] {
-  return [
-    mail.right,
-    allow('PublishClientNotifications', 'sns', ['Publish'], notifications.topicArn),
-    events.right,
-    onTable(data.tables.Crm, 'ReadCrm', ['BatchGetItem']),
-    onTable(data.tables.Accounts, 'RecordAccounts', ['PutItem']),
-    readSecrets('ReadPlatformSecrets', secretArn(stack, `${settings.platformSecrets}*`)),
-  ];
-}
-
-function accountResources(context: FunctionContext) {
-  const { data, notifications, events } = context;
-  return {
-    ...mailResources(context),
-    crmTable: data.tables.Crm.tableName,
-    operationsTable: data.tables.Operations.tableName,
-    accountsTable: data.tables.Accounts.tableName,
-    loginsTable: data.tables.Logins.tableName,
-    passwordSecret: data.passwordKey.secretArn,
-    notificationsTopicArn: notifications.topicArn,
-    eventBus: events.bus.eventBusName,
-  };
-}
-
-function registrationResources({ data }: FunctionContext) {
-  return {
-    crmTable: data.tables.Crm.tableName,
-    registrationsTable: data.tables.Registrations.tableName,
-    limitsTable: data.tables.Limits.tableName,
-    documentsBucket: data.documents.bucketName,
-    pepperSecret: data.pepper.secretArn,
-  };
-}
-
-const mailResources = ({ mail }: FunctionContext) => ({ sesConfigurationSet: mail.configurationSetName });
-
-/** To read the keys of the captcha and of the front, if there are any. */
-function edgeRights(stack: Stack, { captcha, front }: Settings): PolicyStatement[] {
-  return [
-    ...(captcha === undefined ? [] : [readSecretNamed(stack, 'ReadCaptchaKey', captcha.secret)]),
-    ...(front === undefined ? [] : [readSecretNamed(stack, 'ReadFrontKey', front.secret)]),
-  ];
-}
-
 export interface ServiceFunctionProps {
-  /** The file in `functions/`. */
-  name: DeployedFunction;
-  description: string;
+  declared: Pick<DeclaredFunction, 'name' | 'description' | 'timeoutSeconds'>;
   /** The settings of the deployment, which become a file next to the code. */
   settings: Settings;
-  /** The names of its resources, which become its variables. */
-  resources: Readonly<Record<string, string | undefined>>;
+  /** They name its resources. */
+  variables: Record<string, string>;
   /** MB. */
   memory: number;
-  timeoutSeconds: number;
   /** None by default: a new account has 10 in all, and a reservation would fail the deployment. */
   reservedConcurrency?: number | undefined;
   /** Environments that are kept warm. */
@@ -288,14 +121,14 @@ export class ServiceFunction extends Construct {
     this.logGroup = new LogGroup(this, 'Log', { retention: props.logRetention, removalPolicy: props.removalPolicy });
     const { network } = props;
     this.lambda = new NodejsFunction(this, 'Function', {
-      description: props.description,
+      description: props.declared.description,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
-      code: bundled(props.name, settingsFile(props.settings)),
+      code: bundled(props.declared.name, settingsFile(props.settings)),
       handler: ENTRY_FILE.replace(/\.mjs$/, '.handler'),
       memorySize: props.memory,
-      timeout: Duration.seconds(props.timeoutSeconds),
-      environment: variables(props.resources),
+      timeout: Duration.seconds(props.declared.timeoutSeconds),
+      environment: props.variables,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
       role: this.role(props),
       tracing: Tracing.ACTIVE,
@@ -321,14 +154,16 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  private role({ name, rights, network }: ServiceFunctionProps): Role {
+  private role({ declared: { name }, rights, network }: ServiceFunctionProps): Role {
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `What ${name} may do.`,
     });
     for (const right of rights) role.addToPolicy(right);
-    if (network !== undefined) role.addToPolicy(allow('JoinNetwork', 'ec2', INTERFACE_ACTIONS, '*'));
-    role.addToPolicy(allow('WriteOwnLog', 'logs', ['CreateLogStream', 'PutLogEvents'], this.logGroup.logGroupArn));
+    if (network !== undefined) role.addToPolicy(policyStatement('JoinNetwork', 'ec2', INTERFACE_ACTIONS, '*'));
+    role.addToPolicy(
+      policyStatement('WriteOwnLog', 'logs', ['CreateLogStream', 'PutLogEvents'], this.logGroup.logGroupArn),
+    );
     Validations.of(role).acknowledge({
       id: 'AwsSolutions-IAM5[Resource::*]',
       reason:
@@ -348,7 +183,7 @@ const FUNCTIONS_FOLDER = fileURLToPath(new URL('../../functions', import.meta.ur
 const BUNDLER = fileURLToPath(new URL('../bundle.ts', import.meta.url));
 
 /** The function's code as infra/bundle.ts makes it, with the file of settings; the container image is never used. */
-function bundled(name: DeployedFunction, settings: string): Code {
+function bundled(name: FunctionName, settings: string): Code {
   return Code.fromAsset(FUNCTIONS_FOLDER, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
@@ -364,11 +199,4 @@ function bundled(name: DeployedFunction, settings: string): Code {
       },
     },
   });
-}
-
-function variables(resources: ServiceFunctionProps['resources']): Record<string, string> {
-  const all = Object.entries(resources).flatMap(([name, value]) =>
-    value === undefined ? [] : [[variableName(name), value] as const],
-  );
-  return Object.fromEntries(all);
 }

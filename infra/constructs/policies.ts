@@ -5,17 +5,15 @@ import { type Settings, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
+import { acknowledgeDocuments, documentRights } from './documents.ts';
+import { policyStatement } from './policy-statement.ts';
 import {
-  acknowledgeDocuments,
   acknowledgePlatformSecrets,
-  allow,
   CLIENT_KEYS,
   onCrmIndexes,
-  onDocuments,
   onDueIndex,
   onQueue,
   onTable,
-  readDocuments,
   secretArn,
 } from './rights.ts';
 import { output } from './stack-names.ts';
@@ -42,20 +40,25 @@ export class OperatorsPolicy extends Construct {
       description: 'To run the commands crm and doctor; for operators.',
       statements: [
         ...onTables(data),
-        onDocuments(data, 'ForgetDocuments', ['DeleteObject']),
+        ...documentRights(data, settings).forget,
         ...secretStatements(stack, settings, data),
         ...(webhook === undefined ? [] : redeliver(webhook)),
-        allow(
+        policyStatement(
           'ReadStack',
           'cloudformation',
           ['DescribeStacks', 'DescribeStackResource'],
           arn('cloudformation', 'stack', `${stack.stackName}/*`),
         ),
-        allow('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
-        allow('ReadBootstrap', 'ssm', ['GetParameter'], arn('ssm', 'parameter', 'cdk-bootstrap/hnb659fds/version')),
+        policyStatement('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
+        policyStatement(
+          'ReadBootstrap',
+          'ssm',
+          ['GetParameter'],
+          arn('ssm', 'parameter', 'cdk-bootstrap/hnb659fds/version'),
+        ),
         new PolicyStatement({ sid: 'ReadAccount', actions: READ_ACCOUNT, resources: ['*'] }),
-        allow('ReadMails', 'ses', ['GetMessageInsights', 'GetSuppressedDestination'], '*'),
-        allow('UnsuppressAddresses', 'ses', ['DeleteSuppressedDestination'], '*'),
+        policyStatement('ReadMails', 'ses', ['GetMessageInsights', 'GetSuppressedDestination'], '*'),
+        policyStatement('UnsuppressAddresses', 'ses', ['DeleteSuppressedDestination'], '*'),
       ],
     });
     acknowledgePlatformSecrets(policy, settings);
@@ -95,8 +98,8 @@ function onTables({ tables }: DataStores): PolicyStatement[] {
     onTable(tables.Logins, 'ReserveLogins', ['BatchGetItem', 'PutItem']),
     onTable(tables.Registrations, 'ForgetRegistrations', forget),
     onTable(tables.Limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
-    allow('ReadTableStates', 'dynamodb', states, ...Object.values(tables).map(({ tableArn }) => tableArn)),
-    allow('ReadRestoredTables', 'dynamodb', ['Scan'], ...restored),
+    policyStatement('ReadTableStates', 'dynamodb', states, ...Object.values(tables).map(({ tableArn }) => tableArn)),
+    policyStatement('ReadRestoredTables', 'dynamodb', ['Scan'], ...restored),
   ];
 }
 
@@ -131,8 +134,14 @@ function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStor
     ...named.map((name) => secretArn(stack, `${name}-??????`)),
   ];
   return [
-    allow('WriteSecrets', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], pepper.secretArn, ...created),
-    allow('CreateSecrets', 'secretsmanager', ['CreateSecret'], ...created),
+    policyStatement(
+      'WriteSecrets',
+      'secretsmanager',
+      ['GetSecretValue', 'PutSecretValue'],
+      pepper.secretArn,
+      ...created,
+    ),
+    policyStatement('CreateSecrets', 'secretsmanager', ['CreateSecret'], ...created),
   ];
 }
 
@@ -170,7 +179,7 @@ export class RegistrationReader extends Construct {
       description: 'To read confirmed registrations and their documents; for the CRM.',
       statements: [
         onTable(data.tables.Registrations, 'ReadRegistrations', ['GetItem']),
-        readDocuments(data, settings.scanDocuments),
+        ...documentRights(data, settings).read,
       ],
     });
     acknowledgeDocuments(policy);

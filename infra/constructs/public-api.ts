@@ -22,16 +22,16 @@ import { ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { CORS, type DeployedRoute, type OperationId } from '../routes.ts';
+import { CORS, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
-import { allow } from './rights.ts';
+import { policyStatement } from './policy-statement.ts';
 import { output, ownEnding } from './stack-names.ts';
 
 /** A route and its function. */
-export type AnsweredRoute = DeployedRoute & { lambda: Alias };
+type AnsweredRoute = RouteFunction['route'] & { lambda: Alias };
 
-export interface PublicApiProps {
+interface PublicApiProps {
   name: string;
   routes: readonly AnsweredRoute[];
   settings: Settings;
@@ -52,14 +52,6 @@ const ACCESS_LOG = {
   function_error: '$context.integration.error',
   authorizer_error: '$context.authorizer.error',
   gateway_error: '$context.error.responseType',
-};
-
-/** The default throttle of each route. Junk on one route does not use up another's requests. */
-const THROTTLES: Readonly<Record<OperationId, 'registration' | 'confirmation' | 'accounts'>> = {
-  requestRegistration: 'registration',
-  confirmRegistration: 'confirmation',
-  createTp5Account: 'accounts',
-  createTp4Account: 'accounts',
 };
 
 /** The HTTP API: exactly these routes on the stage `$default`, throttled and logged. */
@@ -130,8 +122,8 @@ export class PublicApi extends Construct {
       },
     });
     (stage.node.defaultChild as CfnStage).routeSettings = Object.fromEntries(
-      routes.map(({ path, operation }) => {
-        const name = THROTTLES[operation];
+      // Junk on one route does not use up another's requests.
+      routes.map(({ path, throttle: name }) => {
         const limits = {
           ThrottlingRateLimit: throttle[`${name}PerSecond`],
           ThrottlingBurstLimit: throttle[`${name}Burst`],
@@ -208,7 +200,7 @@ function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRo
     description: 'To call the account routes of the API; for the users and roles that may open accounts.',
     roles: callerRoles.map((name) => Role.fromRoleName(scope, `Caller-${name}`, name)),
     statements: [
-      allow(
+      policyStatement(
         'OpenAccounts',
         'execute-api',
         ['Invoke'],

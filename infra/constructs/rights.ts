@@ -1,40 +1,144 @@
 import { ArnFormat, Aws, type Stack, Validations } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 import {
   type CallSettings,
-  CLEAN_VERDICT,
   type CrmIndex,
-  DOCUMENTS_FOLDER,
   DUE_INDEX,
-  SCAN_TAG,
+  variableName,
   type WhatsAppSettings,
 } from '../../lib/validators/deployment.ts';
+import type { Use } from '../functions.ts';
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
+import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
+import { documentRights } from './documents.ts';
+import type { ServiceEvents } from './event-bus.ts';
+import type { MailSender } from './mail-sender.ts';
+import { policyStatement } from './policy-statement.ts';
 
 /*
  * Rights are written by hand: the grants of CDK, such as `grantReadWriteData`, allow more than a function calls. The
  * local service refuses a call whose right is missing here, and CI a right that no call needs.
  */
 
-/** The actions of one service on these resources. */
-export function allow(sid: string, service: string, actions: readonly string[], ...resources: string[]) {
-  return new PolicyStatement({ sid, actions: actions.map((action) => `${service}:${action}`), resources });
+/** The resources of a stack. */
+export interface StackResources {
+  stack: Stack;
+  settings: Settings;
+  data: DataStores;
+  mail: MailSender;
+  notifications: Topic;
+  events: ServiceEvents;
+  /** The queue of events for the CRM. Absent: the CRM is not notified. */
+  webhook: CrmWebhook | undefined;
+  /** The country rules that calls obey. Absent: all countries are served. */
+  protectConfiguration: string | undefined;
+}
+
+/** A use of a resource: the statements that allow it, and the variables that name the resource. */
+export function grantUse(use: Use, context: StackResources) {
+  const { statements, variables = {} } = granted(use, context);
+  const named = Object.entries(variables).flatMap(([name, value]) =>
+    value === undefined ? [] : [[variableName(name), value] as const],
+  );
+  return { statements, variables: Object.fromEntries(named) };
+}
+
+interface Granted {
+  statements: PolicyStatement[];
+  /** By the names of `lib/config.ts`. */
+  variables?: Record<string, string | undefined>;
+}
+
+function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackResources): Granted {
+  const { stack, settings, data, mail, events, webhook } = context;
+  const documentsBucket = data.documents.bucketName;
+  switch (of) {
+    case 'dueOperations':
+      return { statements: [onDueIndex(data.tables.Operations, sid)] };
+    case 'dueRegistrations':
+      return { statements: [onDueIndex(data.tables.Registrations, sid)] };
+    case 'crmIndexes': {
+      const { Crm } = data.tables;
+      return { statements: [onCrmIndexes(Crm, 'Query', ...indexes)], variables: { crmTable: Crm.tableName } };
+    }
+    case 'clients':
+      return { statements: writeClients(data.tables.Crm), variables: { crmTable: data.tables.Crm.tableName } };
+    case 'newDocuments':
+      return { statements: documentRights(data, settings).store, variables: { documentsBucket } };
+    case 'confirmedDocuments':
+      return { statements: documentRights(data, settings).keep, variables: { documentsBucket } };
+    case 'readableDocuments':
+      return { statements: documentRights(data, settings).deliver, variables: { documentsBucket } };
+    case 'pepper': {
+      const pepperSecret = data.pepper.secretArn;
+      return { statements: [readSecrets(sid, pepperSecret)], variables: { pepperSecret } };
+    }
+    case 'passwordKey': {
+      const passwordSecret = data.passwordKey.secretArn;
+      return { statements: [readSecrets(sid, passwordSecret)], variables: { passwordSecret } };
+    }
+    case 'platformSecrets':
+      return { statements: [readSecrets(sid, secretArn(stack, `${settings.platformSecrets}*`))] };
+    case 'captchaKey':
+      return { statements: [readSecretNamed(stack, sid, settings.captcha?.secret ?? '')] };
+    case 'frontKey':
+      return { statements: [readSecretNamed(stack, sid, settings.front?.secret ?? '')] };
+    case 'providerKeys': {
+      const providerSecret = signingSecretName(settings.stage, 'provider');
+      return { statements: [readSecretNamed(stack, sid, providerSecret)], variables: { providerSecret } };
+    }
+    case 'webhookKeys': {
+      const webhookSecret = signingSecretName(settings.stage, 'crmWebhook');
+      return { statements: [readSecretNamed(stack, sid, webhookSecret)], variables: { webhookSecret } };
+    }
+    case 'mail':
+      return { statements: [mail.right], variables: { sesConfigurationSet: mail.configurationSetName } };
+    case 'messages': {
+      const protectConfiguration = settings.call && context.protectConfiguration;
+      return {
+        statements: rightsOfChannels(stack, settings, protectConfiguration),
+        variables: { protectConfiguration },
+      };
+    }
+    case 'notifications': {
+      const { topicArn } = context.notifications;
+      return {
+        statements: [policyStatement(sid, 'sns', ['Publish'], topicArn)],
+        variables: { notificationsTopicArn: topicArn },
+      };
+    }
+    case 'events':
+      return { statements: [events.right], variables: { eventBus: events.bus.eventBusName } };
+    case 'webhookQueue':
+      return webhook === undefined
+        ? { statements: [] }
+        : {
+            statements: [onQueue(webhook.queue, sid, [...actions])],
+            variables: { webhookQueue: webhook.queue.queueUrl },
+          };
+    default:
+      return {
+        statements: actions.length === 0 ? [] : [onTable(data.tables[of], sid, [...actions])],
+        variables: { [`${of.toLowerCase()}Table`]: data.tables[of].tableName },
+      };
+  }
 }
 
 /** The actions on one table, without `dynamodb:`. */
 export function onTable({ tableArn }: Table, sid: string, actions: string[]): PolicyStatement {
-  return allow(sid, 'dynamodb', actions, tableArn);
+  return policyStatement(sid, 'dynamodb', actions, tableArn);
 }
 
 /** The keys of clients in the table of CRM records. */
 export const CLIENT_KEYS = ['client#*'];
 
 /** To write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
-export function writeClients(table: Table): PolicyStatement[] {
+function writeClients(table: Table): PolicyStatement[] {
   const write = onTable(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
   write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
   return [write];
@@ -42,21 +146,26 @@ export function writeClients(table: Table): PolicyStatement[] {
 
 /** The actions on one queue, without `sqs:`. */
 export function onQueue({ queueArn }: Queue, sid: string, actions: string[]): PolicyStatement {
-  return allow(sid, 'sqs', actions, queueArn);
+  return policyStatement(sid, 'sqs', actions, queueArn);
 }
 
 /** To find the due items of a table. */
 export function onDueIndex({ tableArn }: Table, sid: string): PolicyStatement {
-  return allow(sid, 'dynamodb', ['Query'], `${tableArn}/index/${DUE_INDEX.name}`);
+  return policyStatement(sid, 'dynamodb', ['Query'], `${tableArn}/index/${DUE_INDEX.name}`);
 }
 
 /** To find CRM records by these indexes. */
-export function onCrmIndexes({ tableArn }: Table, action: 'Query' | 'Scan', ...indexes: CrmIndex[]): PolicyStatement {
-  return allow(`${action}CrmIndexes`, 'dynamodb', [action], ...indexes.map((index) => `${tableArn}/index/${index}`));
+export function onCrmIndexes(
+  { tableArn }: Table,
+  action: 'Query' | 'Scan',
+  ...indexes: readonly CrmIndex[]
+): PolicyStatement {
+  const arns = indexes.map((index) => `${tableArn}/index/${index}`);
+  return policyStatement(`${action}CrmIndexes`, 'dynamodb', [action], ...arns);
 }
 
 /** To read the secret of this name, with any random suffix. */
-export function readSecretNamed(stack: Stack, sid: string, name: string): PolicyStatement {
+function readSecretNamed(stack: Stack, sid: string, name: string): PolicyStatement {
   return readSecrets(sid, secretArn(stack, `${name}-??????`));
 }
 
@@ -70,26 +179,6 @@ export function secretArn(stack: Stack, resourceName: string): string {
   });
 }
 
-/** The actions on the documents of registrations, without `s3:`. */
-export function onDocuments({ documents }: DataStores, sid: string, actions: string[]): PolicyStatement {
-  return allow(sid, 's3', actions, documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`));
-}
-
-/** To read documents; if they are scanned, only those without malware. */
-export function readDocuments(data: DataStores, scanned: boolean | undefined): PolicyStatement {
-  const right = onDocuments(data, 'ReadDocuments', ['GetObject']);
-  if (scanned) right.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });
-  return right;
-}
-
-export function acknowledgeDocuments<T extends IConstruct>(holder: T): T {
-  Validations.of(holder).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
-    reason: 'Documents are named by their registration: their names are not known beforehand.',
-  });
-  return holder;
-}
-
 export function acknowledgePlatformSecrets<T extends IConstruct>(holder: T, { platformSecrets }: Settings): T {
   const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${platformSecrets}*`;
   Validations.of(holder).acknowledge({
@@ -99,24 +188,21 @@ export function acknowledgePlatformSecrets<T extends IConstruct>(holder: T, { pl
   return holder;
 }
 
-export function readSecrets(sid: string, ...resources: string[]): PolicyStatement {
-  return allow(sid, 'secretsmanager', ['GetSecretValue'], ...resources);
+function readSecrets(sid: string, ...resources: string[]): PolicyStatement {
+  return policyStatement(sid, 'secretsmanager', ['GetSecretValue'], ...resources);
 }
 
 /** To send by the channels that are installed, and by no other. */
-export function rightsOfChannels(
+function rightsOfChannels(
   stack: Stack,
   settings: Settings,
   protectConfiguration: string | undefined,
 ): PolicyStatement[] {
-  const { stage, call, whatsapp, provider } = settings;
+  const { call, whatsapp } = settings;
   return [
     ...(usesAws(settings, 'sms') ? [sendTexts()] : []),
     ...(call === undefined || !usesAws(settings, 'call') ? [] : [sendCalls(stack, call, protectConfiguration)]),
     ...(whatsapp === undefined || !usesAws(settings, 'whatsapp') ? [] : [sendWhatsApp(stack, whatsapp)]),
-    ...(provider === undefined
-      ? []
-      : [readSecretNamed(stack, 'ReadProviderKeys', signingSecretName(stage, 'provider'))]),
   ];
 }
 
@@ -137,11 +223,11 @@ function sendCalls(stack: Stack, call: CallSettings, protectConfiguration: strin
     ? identity
     : arn(identity.startsWith('pool-') ? 'pool' : 'phone-number', identity);
   const rules = protectConfiguration === undefined ? [] : [arn('protect-configuration', protectConfiguration)];
-  return allow('SendCalls', 'sms-voice', ['SendVoiceMessage'], from, ...rules);
+  return policyStatement('SendCalls', 'sms-voice', ['SendVoiceMessage'], from, ...rules);
 }
 
 function sendWhatsApp(stack: Stack, { phoneNumberId }: WhatsAppSettings): PolicyStatement {
   const resourceName = phoneNumberId.replace(/^phone-number-id-/, '');
   const number = stack.formatArn({ service: 'social-messaging', resource: 'phone-number-id', resourceName });
-  return allow('SendWhatsApp', 'social-messaging', ['SendWhatsAppMessage'], number);
+  return policyStatement('SendWhatsApp', 'social-messaging', ['SendWhatsAppMessage'], number);
 }

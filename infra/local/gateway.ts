@@ -5,7 +5,7 @@ import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequest
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import pLimit from 'p-limit';
 import { stripPort } from '../../lib/http/source.ts';
-import { CORS } from '../routes.ts';
+import { CORS } from '../functions.ts';
 import { isForeign } from './listen.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;

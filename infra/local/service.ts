@@ -4,8 +4,8 @@ import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
+import { ALL_FUNCTIONS, type FunctionName, ROUTES } from '../functions.ts';
 import { localClient } from '../local-client.ts';
-import { type DeployedFunction, EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../routes.ts';
 import { startAws } from './aws.ts';
 import { TABLES } from './database.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';
@@ -30,7 +30,7 @@ import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { startCaptcha } from './stand-ins/captcha.ts';
 import { startCrm, startProvider } from './stand-ins/receivers.ts';
 
-type LoadFunction = (name: DeployedFunction) => Promise<LambdaHandler>;
+type LoadFunction = (name: FunctionName) => Promise<LambdaHandler>;
 
 export interface ServiceOptions {
   /** 0 (or nothing) picks a free one. */
@@ -135,7 +135,8 @@ async function start(options: ServiceOptions, open: Open) {
 async function startClock(load: LoadFunction, runs: boolean) {
   const calls: (() => Promise<unknown>)[] = [];
   const timers: NodeJS.Timeout[] = [];
-  for (const { name, everyMinutes, timeoutSeconds } of SCHEDULED) {
+  for (const { name, everyMinutes, timeoutSeconds } of ALL_FUNCTIONS) {
+    if (everyMinutes === undefined) continue;
     const handler = (await load(name)) as (event: unknown, context: Context) => Promise<unknown>;
     const call = () => handler({}, lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
     calls.push(call);
@@ -151,9 +152,11 @@ async function startClock(load: LoadFunction, runs: boolean) {
 
 /** Starts the function that notifies the CRM on its queue. */
 async function startNotifier(load: LoadFunction, deliveries: DeliveryQueue): Promise<void> {
-  const { name, timeoutSeconds } = NOTIFIER;
-  const handler = (await load(name)) as unknown as (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
-  deliveries.consume(handler, () => lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
+  for (const { name, timeoutSeconds, queued } of ALL_FUNCTIONS) {
+    if (!queued) continue;
+    const handler = (await load(name)) as unknown as (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
+    deliveries.consume(handler, () => lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
+  }
 }
 
 /**
@@ -223,9 +226,9 @@ async function startEnvironment(
 
 async function loadRoutes(load: LoadFunction): Promise<Route[]> {
   const routes: Route[] = [];
-  for (const { path, name, timeoutSeconds, access } of [...ROUTES, ...EXTENSIONS]) {
-    const [timeoutMs, cors] = [timeoutSeconds * 1_000, access === 'open'];
-    routes.push({ path, functionName: name, timeoutMs, cors, handler: await load(name) });
+  for (const { route, name, timeoutSeconds } of ROUTES) {
+    const [timeoutMs, cors] = [timeoutSeconds * 1_000, route.access === 'open'];
+    routes.push({ path: route.path, functionName: name, timeoutMs, cors, handler: await load(name) });
   }
   return routes;
 }
@@ -239,7 +242,7 @@ function addIdentity(load: LoadFunction): LoadFunction {
 }
 
 /** Loads a function again, so that its cold start belongs to this service. */
-async function loadSource(name: DeployedFunction): Promise<LambdaHandler> {
+async function loadSource(name: FunctionName): Promise<LambdaHandler> {
   const url = new URL(`../../functions/${name}.ts?service=${loads}`, import.meta.url);
   return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
 }

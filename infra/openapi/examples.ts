@@ -4,7 +4,7 @@ import { type ConfirmationBodySchema, MAX_CONFIRMATION_BYTES } from '../../lib/v
 import { CUSTOM_FIELD_TYPES, exampleValue } from '../../lib/validators/field-values.ts';
 import { MAX_REGISTRATION_BYTES, type RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { MAX_ACCOUNT_BYTES, type TradingAccountRequest } from '../../lib/validators/trading-account.ts';
-import type { OperationId } from '../routes.ts';
+import type { OperationId } from '../functions.ts';
 import type { Json, JsonObject } from './json.ts';
 
 interface Example<Body> {

@@ -5,7 +5,7 @@ import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
-import { EXTENSIONS, type OperationId, ROUTES } from '../routes.ts';
+import { type OperationId, ROUTES } from '../functions.ts';
 import { bytes, limits, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
 import { type Json, type JsonObject, jsonSchema, ref } from './json.ts';
@@ -38,8 +38,8 @@ export function paths(): JsonObject {
     createTp5Account: () => account('createTp5Account', '5'),
     createTp4Account: () => account('createTp4Account', '4'),
   };
-  const all = [...ROUTES, ...EXTENSIONS].map((route) => {
-    const setting = 'setting' in route ? { 'x-deployment-setting': route.setting } : {};
+  const all = ROUTES.map(({ route, setting: needed }) => {
+    const setting = needed === undefined ? {} : { 'x-deployment-setting': needed };
     return [route.path, { post: { ...described[route.operation](), ...setting } }] as const;
   });
   return Object.fromEntries(all);

@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
-import { EXTENSIONS, type OperationId } from '../routes.ts';
+import { type OperationId, ROUTES } from '../functions.ts';
 import { problemExample } from './examples.ts';
 import { type JsonObject, ref, table } from './json.ts';
 
@@ -258,7 +258,7 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
     status: 404,
     message: 'Not Found',
     when: 'the deployment does not have this operation',
-    of: EXTENSIONS.map(({ operation }) => operation),
+    of: ROUTES.filter(({ setting }) => setting !== undefined).map(({ route }) => route.operation),
   },
   {
     status: 413,

@@ -21,25 +21,21 @@ export type Documents = ReturnType<typeof s3Documents>;
 /** How long a link is valid, in seconds; less if the signing credentials expire earlier. */
 const LINK_SECONDS = 60 * 60;
 
-interface DocumentOptions {
+interface DocumentConfig {
+  documentsBucket: string;
   /** True: documents have a tag, and expire after a day unless they are kept. */
-  tagged?: boolean;
+  confirmation?: boolean | undefined;
   /** True: a scan for malware leaves its verdict in a tag. */
-  scanned?: boolean;
-  open?: (bucket: string) => Promise<ObjectStore>;
+  scanDocuments?: boolean | undefined;
 }
 
 /** Documents as objects in S3. The client is loaded for the first document. */
 export function s3Documents(
-  bucket: string,
-  {
-    tagged = false,
-    scanned = false,
-    open = async (name) => (await import('../aws/s3.ts')).objectStore(name),
-  }: DocumentOptions = {},
+  { documentsBucket, confirmation, scanDocuments: scanned }: DocumentConfig,
+  open: (bucket: string) => Promise<ObjectStore> = async (name) => (await import('../aws/s3.ts')).objectStore(name),
 ) {
-  const objects = once(() => open(bucket));
-  const tag = tagged ? PENDING_DOCUMENT : undefined;
+  const objects = once(() => open(documentsBucket));
+  const tag = confirmation ? PENDING_DOCUMENT : undefined;
 
   return {
     /** A violation for each document whose content has no media type that its form field accepts. */

@@ -24,7 +24,7 @@ export function confirmationDependencies(
       Date.now,
       config.confirmedDays,
     ),
-    documents: s3Documents(config.documentsBucket, { scanned: config.scanDocuments === true }),
+    documents: s3Documents(config),
     events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     // Counts of confirmations are never released.

@@ -24,7 +24,7 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
     directory: dynamoRegistrationDirectory(dynamoTable(database, config.crmTable)),
     keys: dynamoRegistrationKeys(dynamoTable(database, config.operationsTable)),
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
-    documents: s3Documents(config.documentsBucket, { tagged: config.confirmation === true }),
+    documents: s3Documents(config),
     channel: deployedChannels(config, readSecret),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     limits: dynamoLimits(dynamoTable(database, config.limitsTable), releasingTable, config.limits),

@@ -2,12 +2,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { certificate } from '../../infra/local/platforms/web-api-server.ts';
-import { FUNCTIONS, type FunctionName } from '../../infra/routes.ts';
 import { eventFor } from '../support/gateway-events.ts';
 import { platformsFarAway, servicesFarAway } from './far-away.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure } from './figures.ts';
 import type { FirstAnswer } from './runner.ts';
-import { BARE, type HandlerName, openStage } from './stage.ts';
+import { BARE, type HandlerName, MEASURED, type MeasuredFunction, openStage } from './stage.ts';
 
 const REPETITIONS = 15;
 
@@ -60,7 +59,7 @@ async function measure(
   most: number,
 ): Promise<Figure[]> {
   const figures: Figure[] = [];
-  for (const name of FUNCTIONS) {
+  for (const name of MEASURED) {
     const ours: FirstAnswer[] = [];
     const bare: FirstAnswer[] = [];
     const repetitions = quick ? 3 : REPETITIONS;
@@ -82,7 +81,7 @@ async function measure(
   return figures;
 }
 
-function toFigures(name: FunctionName, ours: FirstAnswer[], bare: FirstAnswer[], most: number): Figure[] {
+function toFigures(name: MeasuredFunction, ours: FirstAnswer[], bare: FirstAnswer[], most: number): Figure[] {
   const compare = (what: string, unit: Figure['unit'], of: (one: FirstAnswer) => number, aim?: Figure['aim']) =>
     comparison(`${name}: ${what}`, unit, ours.map(of), 'bare SDK', bare.map(of), aim);
   return [
@@ -95,7 +94,7 @@ function toFigures(name: FunctionName, ours: FirstAnswer[], bare: FirstAnswer[],
 
 async function answerOnce(
   handler: HandlerName,
-  name: FunctionName,
+  name: MeasuredFunction,
   environment: Record<string, string>,
 ): Promise<FirstAnswer> {
   const process = await (await openStage()).start(handler, eventFor(name), environment);

@@ -1,7 +1,6 @@
-import type { FunctionName } from '../../infra/routes.ts';
 import { eventFor } from '../support/gateway-events.ts';
 import { type Benchmark, type BenchmarkRun, comparison, type Figure, figure, quantile } from './figures.ts';
-import { type HandlerName, openStage } from './stage.ts';
+import { type HandlerName, type MeasuredFunction, openStage } from './stage.ts';
 
 const REPETITIONS = 7;
 const MAX_MS = 0.2;
@@ -15,7 +14,7 @@ const AGES = [
 const SUBJECTS = [
   { what: 'registration', handler: 'instant-registration', name: 'request-registration' },
   { what: 'tp5 account', handler: 'instant-account', name: 'create-tp5-account' },
-] as const satisfies { what: string; handler: HandlerName; name: FunctionName }[];
+] as const satisfies { what: string; handler: HandlerName; name: MeasuredFunction }[];
 
 export const warm: Benchmark = {
   name: 'warm',
@@ -61,7 +60,7 @@ async function withoutWire(
 }
 
 /** The median time of early and of late calls, in one fresh process. */
-async function timesOf(handler: HandlerName, name: FunctionName): Promise<number[]> {
+async function timesOf(handler: HandlerName, name: MeasuredFunction): Promise<number[]> {
   const events = (count: number) => Array.from({ length: count }, () => eventFor(name));
   const environment = await (await openStage()).start(handler, eventFor(name));
   const medians: number[] = [];

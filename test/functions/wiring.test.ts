@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { DEPLOYED_FUNCTIONS, type DeployedFunction } from '../../infra/routes.ts';
 import { gather, SETTING_NAMES } from '../../infra/settings.ts';
-import { SETTING_GROUPS, type SettingGroup } from '../../lib/validators/deployment.ts';
+import { SETTING_GROUPS } from '../../lib/validators/deployment.ts';
 import type { Channel, PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
@@ -22,20 +22,11 @@ import { OTHERS } from '../support/other-settings.ts';
  * some settings of the registration: `shows` of `settings-cases.ts`. A new setting that neither shows fails.
  */
 
-const GROUPS: Readonly<Record<DeployedFunction, readonly SettingGroup[]>> = {
-  'request-registration': ['deployment', 'mail', 'edge', 'sending'],
-  'confirm-registration': ['deployment', 'edge', 'confirming', 'documents'],
-  'create-tp5-account': ['deployment', 'mail'],
-  'create-tp4-account': ['deployment', 'mail'],
-  'settle-operations': ['deployment', 'mail'],
-  'notify-crm': ['deployment', 'documents', 'crm'],
-};
-
 interface Deployment {
   settings: Record<string, unknown>;
   rows: readonly Row[];
 }
-type Row = readonly [name: DeployedFunction, setting: string, effect: (running: Running) => Promise<void>];
+type Row = readonly [name: FunctionName, setting: string, effect: (running: Running) => Promise<void>];
 
 /** The service with the settings of one deployment. */
 interface Running {
@@ -377,7 +368,7 @@ const OF_LIMITS = [
 
 type Loud = Awaited<ReturnType<typeof loudService>>;
 /** A call for each function that logs an event, whose line names the stage. */
-const LOGGED: Readonly<Record<DeployedFunction, (running: Loud) => unknown>> = {
+const LOGGED: Readonly<Record<FunctionName, (running: Loud) => unknown>> = {
   'request-registration': (running) => register(running),
   'confirm-registration': (running) => confirm(running),
   'create-tp5-account': (running) => openAccount(running, 'tp5'),
@@ -392,7 +383,7 @@ const DEPLOYMENTS: readonly Deployment[] = [
 ];
 
 /** Settings of a function without a visible effect, with the reason. */
-const INVISIBLE: readonly (readonly [name: DeployedFunction, settings: readonly string[], reason: string])[] = [
+const INVISIBLE: readonly (readonly [name: FunctionName, settings: readonly string[], reason: string])[] = [
   ['request-registration', CONFIRMATION_LIMITS, 'It confirms nothing.'],
   [
     'confirm-registration',
@@ -426,7 +417,7 @@ describe('With a stage', () => {
   });
   afterAll(() => loud.stop());
 
-  it.each(DEPLOYED_FUNCTIONS)('%s logs it', async (name) => {
+  it.each(FUNCTION_NAMES)('%s logs it', async (name) => {
     await LOGGED[name](loud);
     const own = () => loud.lines.filter((line) => line.includes(`"service":"${name}"`));
     await expect.poll(() => own().length).toBeGreaterThan(0);
@@ -435,8 +426,8 @@ describe('With a stage', () => {
 });
 
 describe('The table', () => {
-  it.each(DEPLOYED_FUNCTIONS)('has every setting that reaches %s, each once', (name) => {
-    const groups = GROUPS[name].flatMap((group) => Object.keys(SETTING_GROUPS[group]));
+  it.each(FUNCTION_NAMES)('has every setting that reaches %s, each once', (name) => {
+    const groups = FUNCTIONS[name].settings.flatMap((group) => Object.keys(SETTING_GROUPS[group]));
     const reach = SETTING_NAMES.filter((setting) => groups.includes(setting.split('.', 1)[0] ?? ''));
     const rows = DEPLOYMENTS.flatMap((deployment) => deployment.rows).filter(([of]) => of === name);
     const specified = name === 'request-registration' ? WITH_SETTINGS.flatMap(({ shows }) => shows) : [];

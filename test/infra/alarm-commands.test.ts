@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { DEPLOYED_FUNCTIONS } from '../../infra/routes.ts';
+import { FUNCTION_NAMES } from '../../infra/functions.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { EVERYTHING, plain, synthesize } from '../support/stack.ts';
 
@@ -67,7 +67,7 @@ describe('The text of an alarm that pages', () => {
         /^aws logs tail (\S+) --filter-pattern '([^']+)' --since 1h$/.exec(show) ?? [];
       const output = LOG_GROUPS[group];
       expect(output).toBeDefined();
-      const service = DEPLOYED_FUNCTIONS.find((one) => kebab(output ?? '') === `${one}-log-group`);
+      const service = FUNCTION_NAMES.find((one) => kebab(output ?? '') === `${one}-log-group`);
       if (name === 'ServerErrors') expect(output).toBe('AccessLogGroup');
       else expect(service).toEqual(dimensions.service ?? expect.any(String));
       const isCounted = metric === 'AccountOutcomeUnknown' || dimensions.service !== undefined;

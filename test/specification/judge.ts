@@ -56,7 +56,7 @@ async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgme
   const form = RECORDS.forms.find(({ id }) => id === body.form_id);
   if (form === undefined) throw new Error(`No form has the id ${body.form_id}.`);
   const custom = await checkCustomFields(form, body.members);
-  const wrongDocuments = await s3Documents('documents').inspect(custom.documents);
+  const wrongDocuments = await s3Documents({ documentsBucket: 'documents' }).inspect(custom.documents);
   if (!custom.ok) return { errors: [...custom.violations, ...wrongDocuments] };
   if (wrongDocuments.length > 0) return { errors: wrongDocuments };
   const { email, type, name, form_id, referrer_id, language, phoneE164: e164 } = body;

@@ -3,7 +3,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { bundle, bundleFile } from '../../infra/bundle.ts';
-import type { DeployedFunction } from '../../infra/routes.ts';
+import type { FunctionName } from '../../infra/functions.ts';
 
 /** The files that each process of `environments.ts` runs, next to the bundles. */
 export const SCRIPT = 'environment.mjs';
@@ -15,7 +15,7 @@ const OPERATOR = 'test/support/operator.ts';
  * at the same time. An existing bundle is reused.
  * @returns the folder
  */
-export async function bundleInto(folder: string, ...others: (DeployedFunction | 'operator')[]): Promise<string> {
+export async function bundleInto(folder: string, ...others: (FunctionName | 'operator')[]): Promise<string> {
   for (const name of ['create-tp5-account', 'create-tp4-account', ...others] as const) {
     const make =
       name === 'operator' ? (path: string) => bundleFile(OPERATOR, path) : (path: string) => bundle(name, path);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import type { FunctionName } from '../../infra/functions.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { GatewayEvent } from '../../infra/local/gateway.ts';
-import type { FunctionName } from '../../infra/routes.ts';
 
 interface Sent {
   body: object | string;

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
+import type { OperationId } from '../../infra/functions.ts';
 import { PROBLEM_TYPES, retryAfterRule } from '../../infra/openapi/problems.ts';
-import type { OperationId } from '../../infra/routes.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 import { ConfirmationRequestSchema } from '../../lib/validators/confirmation.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';

@@ -183,7 +183,7 @@ export class RegistrationScene {
         : { ...directory, isClient: async () => ({ email: false, phone: false, ...known }) },
       keys: dynamoRegistrationKeys(stepping('operations', tables.operations, step), now),
       registrations: dynamoRegistrations(stepping('registrations', table ?? tables.registrations, step), now),
-      documents: s3Documents('documents', { tagged: true, open: async () => this.#objects(step) }),
+      documents: s3Documents({ documentsBucket: 'documents', confirmation: true }, async () => this.#objects(step)),
       channel: async () => ({ send: (_, message, __, signal) => this.#send(message, signal, step) }),
       events: {
         prepare: () => {},

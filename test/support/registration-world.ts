@@ -1,10 +1,10 @@
 import type { CrmFile } from '../../infra/crm/crm-file.ts';
+import { ALL_FUNCTIONS } from '../../infra/functions.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { localClient } from '../../infra/local-client.ts';
-import { NOTIFIER } from '../../infra/routes.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
@@ -98,7 +98,7 @@ export async function coldStart(name: string): Promise<LambdaHandler> {
 /** Loads a function whose requests may be short of time. */
 export async function loadForTests(name: string): Promise<LambdaHandler> {
   const warm = await coldStart(name);
-  if (name === NOTIFIER.name) return warm;
+  if (ALL_FUNCTIONS.some((one) => one.name === name && one.queued)) return warm;
   return async (event, context) => {
     const ms = event.headers[REMAINING];
     const endsAt = Date.now() + Number(ms);

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { deploymentEntries } from '../../../lib/validators/deployment.ts';
+import { DEPENDENT_SETTINGS, deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
@@ -51,8 +51,9 @@ function deployable(settings: Readonly<Record<string, unknown>>): Record<string,
   const { channels = [] } = parseSettings(ChannelsSchema, { channels: given.channels }).values ?? {};
   for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete given[name];
   if (channels.length <= 1) delete given.phone;
-  if (given.confirmation !== true) for (const name of ['confirmedDays', 'scanDocuments']) delete given[name];
-  return { ...given, crmWebhook: 'https://crm.acme.example/events' };
+  given.crmWebhook = 'https://crm.acme.example/events';
+  for (const [name, needed] of DEPENDENT_SETTINGS) if (!given[needed]) delete given[name];
+  return given;
 }
 
 const ChannelsSchema = v.object({ channels: deploymentEntries.channels });

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { App, type AppProps, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
-import { constructName } from '../../constructs/functions.ts';
-import { EXTENSIONS, NOTIFIER, ROUTES, SCHEDULED } from '../../routes.ts';
+import { ALL_FUNCTIONS, constructName } from '../../functions.ts';
 import { ServiceStack } from '../../service-stack.ts';
 import { readSettings } from '../../settings.ts';
 
@@ -62,14 +61,14 @@ export function synthesizeRights(settings: Record<string, unknown>): StackRights
   const lambdas = Object.entries(template.findResources('AWS::Lambda::Function') as Record<string, FunctionResource>);
   const policies = Object.values(template.findResources('AWS::IAM::Policy') as Record<string, PolicyResource>);
   const functions: Record<string, FunctionRights> = {};
-  for (const route of [...ROUTES, ...EXTENSIONS, ...SCHEDULED, NOTIFIER]) {
-    const [, lambda] = lambdas.find(([id]) => id.startsWith(`${constructName(route)}Function`)) ?? [];
+  for (const declared of ALL_FUNCTIONS) {
+    const [, lambda] = lambdas.find(([id]) => id.startsWith(`${constructName(declared)}Function`)) ?? [];
     if (lambda === undefined) continue;
     const { Role, Environment } = lambda.Properties;
     const [role] = Role['Fn::GetAtt'];
     const own = policies.filter(({ Properties }) => Properties.Roles.some(({ Ref }) => Ref === role));
     const statements = own.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
-    functions[route.name] = { variables: Environment.Variables, statements };
+    functions[declared.name] = { variables: Environment.Variables, statements };
   }
   return { types: Object.fromEntries(resources.map(([id, { Type }]) => [id, Type])), functions };
 }

@@ -117,7 +117,8 @@ describe('Every function', () => {
     const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
     const settings = readSettings({ ...SENDER, ...EVERYTHING });
     new ServiceFunction(new Stack(app, 'stack'), 'Function', {
-      ...{ name: 'settle-operations', description: '', settings, resources: {}, memory: 128, timeoutSeconds: 10 },
+      declared: { name: 'settle-operations', description: '', timeoutSeconds: 10 },
+      ...{ settings, variables: {}, memory: 128 },
       ...{ rights: [], logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY },
     });
     const { directory } = app.synth();
@@ -177,17 +178,27 @@ describe('The account functions', () => {
 });
 
 describe('Fixed egress', () => {
-  it('routes every call of the account functions through one address, which is an output and outlives the network', () => {
+  it('routes every call to trading servers through one address, which is an output and outlives the network', () => {
     const [nat, ...more] = propertiesOf(full, 'AWS::EC2::NatGateway');
     expect([nat?.AllocationId, more]).toEqual(['<EgressAddress.AllocationId>', []]);
     full.hasResource('AWS::EC2::EIP', { DeletionPolicy: 'RetainExceptOnCreate' });
     expect(plain(full.findOutputs('EgressIpAddress').EgressIpAddress?.Value)).toBe('<EgressAddress.PublicIp>');
-    for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
-      const subnet = expect.stringContaining('PrivateSubnet');
-      expect(plain(property(full, name, 'VpcConfig'))).toMatchObject({ SubnetIds: [subnet, subnet] });
-    }
-    const join = { may: expect.arrayContaining(['ec2:CreateNetworkInterface']) };
-    expect(rightsOf(full, 'CreateTp5Account').JoinNetwork).toMatchObject(join);
+  });
+
+  // The settler looks accounts up: a server that lists addresses would refuse it elsewhere.
+  it.each(['CreateTp5Account', 'CreateTp4Account', 'SettleOperations'])('has %s inside', (name) => {
+    const subnet = expect.stringContaining('PrivateSubnet');
+    expect(plain(property(full, name, 'VpcConfig'))).toEqual({
+      SubnetIds: [subnet, subnet],
+      SecurityGroupIds: [expect.stringContaining('EgressFunctions')],
+    });
+    const join = { may: expect.arrayContaining(['ec2:CreateNetworkInterface']), on: ['*'] };
+    expect(rightsOf(full, name).JoinNetwork).toEqual(join);
+  });
+
+  it.each(['RequestRegistration', 'ConfirmRegistration', 'NotifyCrm'])('has %s outside', (name) => {
+    expect(property(full, name, 'VpcConfig')).toBeUndefined();
+    expect(rightsOf(full, name)).not.toHaveProperty('JoinNetwork');
   });
 
   it('can reuse an earlier address, even without its network', () => {
@@ -207,8 +218,7 @@ describe('Fixed egress', () => {
     ]);
   });
 
-  it('leaves registration outside, the database off the NAT, and allows no inbound traffic', () => {
-    expect(property(full, 'RequestRegistration', 'VpcConfig')).toBeUndefined();
+  it('leaves the database off the NAT, and allows no inbound traffic', () => {
     expect(propertiesOf(full, 'AWS::EC2::VPCEndpoint')).toMatchObject([
       { VpcEndpointType: 'Gateway', ServiceName: 'com.amazonaws.<AWS::Region>.dynamodb' },
     ]);

@@ -138,12 +138,22 @@ describe('The webhook', () => {
     notified.resourceCountIs('AWS::GuardDuty::MalwareProtectionPlan', 0);
   });
 
-  it('gets the events from a queue; if that is unreachable, the dead-letter queue of the bus gets them', () => {
-    expect(propertiesOf(notified, 'AWS::Events::Rule')).toMatchObject([
+  it('gets every event from a queue; if that is unreachable, the dead-letter queue of the bus gets them', () => {
+    expect(propertiesOf(notified, 'AWS::Events::Rule')).toEqual([
       {
+        Description: expect.any(String),
+        State: 'ENABLED',
+        Tags: expect.any(Array),
         EventBusName: '<EventBus>',
+        // A detail-type or a detail here would keep events from the CRM.
         EventPattern: { source: ['broker.api'] },
-        Targets: [{ Arn: '<CrmQueue.Arn>', DeadLetterConfig: { Arn: expect.stringMatching(/^<EventsUndelivered/) } }],
+        Targets: [
+          {
+            Id: 'Target0',
+            Arn: '<CrmQueue.Arn>',
+            DeadLetterConfig: { Arn: expect.stringMatching(/^<EventsUndelivered/) },
+          },
+        ],
       },
     ]);
   });

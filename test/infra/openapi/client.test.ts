@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, expectTypeOf, it, vi } from 'vitest';
+import { type OperationId, ROUTES } from '../../../infra/functions.ts';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from '../../../infra/openapi/client.ts';
 import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import type { components, operations } from '../../../infra/openapi/openapi-types.ts';
-import { EXTENSIONS, type OperationId, ROUTES } from '../../../infra/routes.ts';
 import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
 import type { EventType } from '../../../lib/records/event-schemas.ts';
 import type { ConfirmationBodySchema } from '../../../lib/validators/confirmation.ts';
@@ -71,7 +71,7 @@ describe('Against the local service', () => {
   );
 
   it.each(examples)('the documented example of %s, "%s", is accepted', async (operation, _, body) => {
-    const { path = '' } = [...ROUTES, ...EXTENSIONS].find((route) => route.operation === operation) ?? {};
+    const path = ROUTES.find(({ route }) => route.operation === operation)?.route.path ?? '';
     // The code of the example belongs to no registration.
     const sent = 'code' in body ? { code: codeOf(body.otp_type, 'email' in body ? body.email : undefined) } : {};
     const answer = await call(service, path.replace('{user_id}', EXAMPLE_USER_ID), { ...body, ...sent });

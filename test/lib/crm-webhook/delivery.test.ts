@@ -128,7 +128,7 @@ class World {
     };
     return {
       registrations: dynamoRegistrations(stepping('registrations', tables.registrations, step), () => NOW),
-      documents: s3Documents('documents', { scanned, open: async () => objects }),
+      documents: s3Documents({ documentsBucket: 'documents', scanDocuments: scanned }, async () => objects),
       clients: dynamoCrmClients(stepping('crm', tables.crm, step)),
       post: (message, signal) =>
         step(

@@ -28,7 +28,11 @@ async function stored(contents: Record<string, string>, scanned: boolean) {
     const object = { key: document(name).key, body: Buffer.from(content), mediaType: 'application/pdf' };
     await store.put({ ...object, sha256 }, signal);
   }
-  return { s3, store, documents: s3Documents('documents', { scanned, open: async () => store }) };
+  return {
+    s3,
+    store,
+    documents: s3Documents({ documentsBucket: 'documents', scanDocuments: scanned }, async () => store),
+  };
 }
 
 const malware = 'X5O!P%@AP$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!';
@@ -57,7 +61,7 @@ describe('The link to a document', () => {
 
   it('is none where there is no document, and S3 is not loaded', async () => {
     const open = () => Promise.reject(new Error('not asked for'));
-    expect(await s3Documents('documents', { scanned: true, open }).link([], signal)).toEqual([]);
+    expect(await s3Documents({ documentsBucket: 'documents', scanDocuments: true }, open).link([], signal)).toEqual([]);
   });
 
   it('is none for a document that is gone', async () => {

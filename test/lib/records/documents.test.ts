@@ -31,15 +31,15 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
     putTags: notUsed,
     link: notUsed,
   };
-  return { objects, documents: s3Documents('documents', { open: async () => store }) };
+  return { objects, documents: s3Documents({ documentsBucket: 'documents' }, async () => store) };
 }
 
 /** Documents in the stand-in of S3. */
-async function realStore(options: { tagged?: boolean; scanned?: boolean }) {
+async function realStore(options: { confirmation?: boolean; scanDocuments?: boolean }) {
   const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
   onTestFinished(() => s3.close());
   const open = async (bucket: string) => objectStore(bucket, clientSettings(s3.url));
-  return { s3, documents: s3Documents('documents', { ...options, open }) };
+  return { s3, documents: s3Documents({ documentsBucket: 'documents', ...options }, open) };
 }
 
 describe('A document if the form accepts', () => {
@@ -246,7 +246,7 @@ describe('A stored document', () => {
       opened += 1;
       return { put: async () => {}, deleteTags: notUsed, tags: notUsed, putTags: notUsed, link: notUsed };
     };
-    const documents = s3Documents('documents', { open });
+    const documents = s3Documents({ documentsBucket: 'documents' }, open);
     expect(await documents.inspect([])).toEqual([]);
     expect(await documents.store('r-1', [], forever)).toEqual([]);
     await documents.keep([], forever);
@@ -271,7 +271,7 @@ describe('A document of a registration that may be confirmed', () => {
   const KEYS = ['registrations/r-1/1', 'registrations/r-1/2'];
 
   it('has the tag by which it disappears, until it is kept', async () => {
-    const { s3, documents } = await realStore({ tagged: true });
+    const { s3, documents } = await realStore({ confirmation: true });
     const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
     const tags = () => KEYS.map((key) => s3.objects.get(`documents/${key}`)?.tags);
     expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
@@ -282,7 +282,7 @@ describe('A document of a registration that may be confirmed', () => {
   });
 
   it('keeps the verdict of its scan, and does not change until it has one', async () => {
-    const { s3, documents } = await realStore({ tagged: true, scanned: true });
+    const { s3, documents } = await realStore({ confirmation: true, scanDocuments: true });
     const stored = await documents.store('r-1', [document(FILES.png)], forever);
     const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
     await documents.keep(stored, forever);
@@ -302,7 +302,7 @@ describe('A document of a registration that may be confirmed', () => {
   });
 
   it('that is not there cannot be kept', async () => {
-    const { documents } = await realStore({ tagged: true });
+    const { documents } = await realStore({ confirmation: true });
     const keeping = documents.keep(
       KEYS.map((key) => ({ key })),
       forever,

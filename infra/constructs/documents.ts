@@ -1,0 +1,100 @@
+import { Stack, Validations } from 'aws-cdk-lib';
+import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
+import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Construct, type IConstruct } from 'constructs';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, SCAN_TAG } from '../../lib/validators/deployment.ts';
+import type { Settings } from '../settings.ts';
+import { policyStatement } from './policy-statement.ts';
+
+const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
+/** Of the rule that it makes for itself. */
+const MANAGED_RULE = 'DO-NOT-DELETE-AmazonGuardDutyMalwareProtectionS3*';
+/** The object by which it checks the bucket. */
+const VALIDATION_OBJECT = 'malware-protection-resource-validation-object';
+
+/** Amazon GuardDuty scans every new document for malware, and leaves its verdict in a tag of the object. */
+class DocumentScan extends Construct {
+  constructor(scope: Construct, id: string, bucket: Bucket) {
+    super(scope, id);
+    const role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal(SCANNER),
+      description: 'The rights that GuardDuty needs to scan documents (Malware Protection for S3).',
+    });
+    const statements = this.rights(bucket);
+    for (const statement of statements) role.addToPolicy(statement);
+    const plan = new CfnMalwareProtectionPlan(this, 'Plan', {
+      role: role.roleArn,
+      protectedResource: { s3Bucket: { bucketName: bucket.bucketName, objectPrefixes: [`${DOCUMENTS_FOLDER}/`] } },
+      actions: { tagging: { status: 'ENABLED' } },
+    });
+    // GuardDuty uses the role at once.
+    plan.node.addDependency(role);
+    const rule = `events:<AWS::Region>:<AWS::AccountId>:rule/${MANAGED_RULE}`;
+    for (const resource of [`<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*`, `arn:<AWS::Partition>:${rule}`])
+      Validations.of(role).acknowledge({
+        id: `AwsSolutions-IAM5[Resource::${resource}]`,
+        reason: 'Documents are named by their registration, and GuardDuty names its rule.',
+      });
+  }
+
+  private rights(bucket: Bucket): PolicyStatement[] {
+    const rule = Stack.of(this).formatArn({ service: 'events', resource: 'rule', resourceName: MANAGED_RULE });
+    const documents = bucket.arnForObjects(`${DOCUMENTS_FOLDER}/*`);
+    const ownRule = policyStatement(
+      'ManageOwnRule',
+      'events',
+      ['PutRule', 'DeleteRule', 'PutTargets', 'RemoveTargets'],
+      rule,
+    );
+    ownRule.addCondition('StringLike', { 'events:ManagedBy': SCANNER });
+    const tagging = ['Put', 'Get'].flatMap((verb) => [`${verb}ObjectTagging`, `${verb}ObjectVersionTagging`]);
+    return [
+      ownRule,
+      policyStatement('WatchOwnRule', 'events', ['DescribeRule', 'ListTargetsByRule'], rule),
+      policyStatement(
+        'ConfigureNotifications',
+        's3',
+        ['PutBucketNotification', 'GetBucketNotification'],
+        bucket.bucketArn,
+      ),
+      policyStatement('CheckOwner', 's3', ['ListBucket'], bucket.bucketArn),
+      policyStatement('CheckBucket', 's3', ['PutObject'], bucket.arnForObjects(VALIDATION_OBJECT)),
+      policyStatement('ReadDocuments', 's3', ['GetObject', 'GetObjectVersion'], documents),
+      policyStatement('LeaveVerdicts', 's3', tagging, documents),
+    ];
+  }
+}
+
+/** The rights on the documents of registrations. If documents are scanned, nobody reads one before its verdict. */
+export function documentRights(
+  { documents }: { documents: Bucket },
+  { scanDocuments: scanned, confirmation }: Settings,
+) {
+  const on = (sid: string, actions: string[]) =>
+    policyStatement(sid, 's3', actions, documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`));
+  const read = on('ReadDocuments', ['GetObject']);
+  if (scanned) read.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });
+  const keep = on('KeepDocuments', scanned ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging']);
+  return {
+    // If registrations can be confirmed, a document gets a tag, and disappears after a day.
+    store: [on('StoreDocuments', ['PutObject', ...(confirmation ? ['PutObjectTagging'] : [])])],
+    keep: [keep],
+    read: [read],
+    // The scan of a document may end after its registration was confirmed: then the delivery keeps it.
+    deliver: scanned ? [read, keep] : [read],
+    forget: [on('ForgetDocuments', ['DeleteObject'])],
+  };
+}
+
+/** The scan of documents, if the settings ask for it. */
+export function addDocumentScan(scope: Construct, bucket: Bucket, { scanDocuments }: Settings): void {
+  if (scanDocuments) new DocumentScan(scope, 'Scan', bucket);
+}
+
+export function acknowledgeDocuments(holder: IConstruct): void {
+  Validations.of(holder).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
+    reason: 'Documents are named by their registration: their names are not known beforehand.',
+  });
+}

@@ -1,0 +1,262 @@
+import type { CrmIndex, SettingGroup } from '../lib/validators/deployment.ts';
+import type { PlatformVersion } from '../lib/validators/trading-account.ts';
+import type { Settings } from './settings.ts';
+import type { TableName } from './tables.ts';
+
+/** A resource that a function uses (`infra/constructs/rights.ts`). Its name reaches the function as a variable. */
+type ResourceName =
+  | TableName
+  | 'clients'
+  | 'crmIndexes'
+  | 'dueOperations'
+  | 'dueRegistrations'
+  | 'newDocuments'
+  | 'confirmedDocuments'
+  | 'readableDocuments'
+  | 'pepper'
+  | 'passwordKey'
+  | 'platformSecrets'
+  | 'captchaKey'
+  | 'frontKey'
+  | 'providerKeys'
+  | 'webhookKeys'
+  | 'mail'
+  | 'messages'
+  | 'notifications'
+  | 'events'
+  | 'webhookQueue';
+
+/** The use of one resource. */
+export interface Use {
+  /** Of the statement in the policy: what it is used for. */
+  sid: string;
+  of: ResourceName;
+  /** The actions of its service. Absent: there is one way to use it. */
+  actions?: readonly string[];
+  /** Of the CRM records: the indexes that it queries. */
+  indexes?: readonly CrmIndex[];
+  /** The settings that a deployment needs to have the resource. */
+  needs?: readonly (keyof Settings)[];
+}
+
+interface Declaration {
+  description: string;
+  /** The route that it answers; all are POST. */
+  route?: {
+    /** Its id in OpenAPI. */
+    operation: string;
+    path: `/${string}`;
+    /** Anyone may call an open route, also from a page; the others need IAM or a token. */
+    access: 'open' | 'accounts';
+    /** Its members of the setting `throttle`. */
+    throttle: 'registration' | 'confirmation' | 'accounts';
+  };
+  /** The schedule on which it runs, without any caller. */
+  everyMinutes?: number;
+  /** True: it gets the events of the bus from a queue. */
+  queued?: true;
+  /** The platform version, if it opens accounts. */
+  version?: PlatformVersion;
+  /** The setting without which a deployment does not have it; the local service has it. */
+  setting?: 'confirmation' | 'crmWebhook';
+  /** The settings that it reads. */
+  settings: readonly SettingGroup[];
+  /** All that it uses, except for its log and trace. */
+  uses: readonly Use[];
+  /** Its members of the settings `memory`, `concurrency` and `provisioned`. */
+  size: 'registration' | 'accounts';
+  /** For a route below the gateway's 30 seconds, which a cold start counts into; the use cases stop four seconds before. */
+  timeoutSeconds: number;
+  /** True: with the setting `vpc` it calls from the fixed address. */
+  callsTradingServers?: true;
+  /** Its alarms in `infra/constructs/alarm-definitions.ts`, besides those that all functions with a route have. */
+  alarms: readonly ('sending' | 'confirming' | 'opening' | 'settling' | 'notifying')[];
+}
+
+const READ_PEPPER: Use = { sid: 'ReadPepper', of: 'pepper' };
+const READ_FRONT_KEY: Use = { sid: 'ReadFrontKey', of: 'frontKey', needs: ['front'] };
+const PUBLISH_EVENTS: Use = { sid: 'PublishEvents', of: 'events' };
+const SEND_MAIL: Use = { sid: 'SendMail', of: 'mail' };
+const KEEP_OPERATIONS: Use = {
+  sid: 'KeepOperations',
+  of: 'Operations',
+  actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+};
+const OPENS_ACCOUNTS: readonly Use[] = [
+  SEND_MAIL,
+  { sid: 'PublishClientNotifications', of: 'notifications' },
+  PUBLISH_EVENTS,
+  { sid: 'ReadCrm', of: 'Crm', actions: ['BatchGetItem'] },
+  { sid: 'RecordAccounts', of: 'Accounts', actions: ['PutItem'] },
+  { sid: 'ReadPasswordKey', of: 'passwordKey' },
+  { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
+];
+
+const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
+  description: `Opens an account of platform version ${version.slice(2)} for a client.`,
+  version,
+  settings: ['deployment', 'mail'] as const,
+  uses: [
+    ...OPENS_ACCOUNTS,
+    KEEP_OPERATIONS,
+    { sid: 'ReserveLogins', of: 'Logins', actions: ['PutItem', 'DeleteItem'] },
+  ] as const satisfies readonly Use[],
+  size: 'accounts' as const,
+  timeoutSeconds: 29,
+  callsTradingServers: true as const,
+  alarms: ['opening'] as const,
+});
+
+/**
+ * Every function, by its file in `functions/`: the one place that declares it. The stack, the bundler, the local service
+ * with its identities, OpenAPI, the alarms, the dashboard and the tests read it.
+ */
+export const FUNCTIONS = {
+  'request-registration': {
+    description: 'Keeps a pending registration and sends its one-time password.',
+    route: {
+      operation: 'requestRegistration',
+      path: '/public/v1/account/register/request',
+      access: 'open',
+      throttle: 'registration',
+    },
+    settings: ['deployment', 'mail', 'edge', 'sending'],
+    uses: [
+      SEND_MAIL,
+      { sid: 'SendMessages', of: 'messages' },
+      { sid: 'ReadCrm', of: 'Crm', actions: ['GetItem'] },
+      { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone', 'referral_code'] },
+      {
+        sid: 'KeepRegistrations',
+        of: 'Registrations',
+        actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+      },
+      { sid: 'CountSends', of: 'Limits', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
+      KEEP_OPERATIONS,
+      { sid: 'StoreDocuments', of: 'newDocuments' },
+      READ_PEPPER,
+      { sid: 'ReadProviderKeys', of: 'providerKeys', needs: ['provider'] },
+      { sid: 'ReadCaptchaKey', of: 'captchaKey', needs: ['captcha'] },
+      READ_FRONT_KEY,
+    ],
+    size: 'registration',
+    timeoutSeconds: 20,
+    alarms: ['sending'],
+  },
+  'create-tp5-account': {
+    ...opensAccounts('tp5'),
+    route: {
+      operation: 'createTp5Account',
+      path: '/public/v1/users/{user_id}/tp5/accounts',
+      access: 'accounts',
+      throttle: 'accounts',
+    },
+  },
+  'create-tp4-account': {
+    ...opensAccounts('tp4'),
+    route: {
+      operation: 'createTp4Account',
+      path: '/public/v1/users/{user_id}/tp4/accounts',
+      access: 'accounts',
+      throttle: 'accounts',
+    },
+  },
+  'confirm-registration': {
+    description: 'Confirms a registration by its one-time password.',
+    route: {
+      operation: 'confirmRegistration',
+      path: '/public/v1/account/register/confirm',
+      access: 'open',
+      throttle: 'confirmation',
+    },
+    setting: 'confirmation',
+    settings: ['deployment', 'edge', 'confirming', 'documents'],
+    uses: [
+      PUBLISH_EVENTS,
+      { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone'] },
+      { sid: 'ConfirmRegistrations', of: 'Registrations', actions: ['GetItem', 'UpdateItem'] },
+      { sid: 'CountGuesses', of: 'Limits', actions: ['GetItem', 'UpdateItem'] },
+      { sid: 'KeepDocuments', of: 'confirmedDocuments' },
+      READ_PEPPER,
+      READ_FRONT_KEY,
+    ],
+    size: 'registration',
+    timeoutSeconds: 20,
+    alarms: ['confirming'],
+  },
+  'settle-operations': {
+    description: 'Completes the operations that no client retries.',
+    everyMinutes: 1,
+    settings: ['deployment', 'mail'],
+    uses: [
+      ...OPENS_ACCOUNTS,
+      // It reads no reservation and makes none: only the name reaches it.
+      { sid: 'NameLogins', of: 'Logins', actions: [] },
+      { sid: 'SettleOperations', of: 'Operations', actions: ['UpdateItem'] },
+      { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
+      { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },
+      { sid: 'MarkPublished', of: 'Registrations', actions: ['BatchGetItem', 'UpdateItem'] },
+    ],
+    size: 'accounts',
+    timeoutSeconds: 55,
+    callsTradingServers: true,
+    alarms: ['settling'],
+  },
+  'notify-crm': {
+    description: 'Posts events to the CRM, and writes the clients that it makes.',
+    queued: true,
+    setting: 'crmWebhook',
+    settings: ['deployment', 'documents', 'crm'],
+    uses: [
+      { sid: 'ReceiveEvents', of: 'webhookQueue', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
+      { sid: 'PostponeEvents', of: 'webhookQueue', actions: ['ChangeMessageVisibility'] },
+      { sid: 'ReadSigningKeys', of: 'webhookKeys' },
+      { sid: 'ReadRegistrations', of: 'Registrations', actions: ['GetItem'] },
+      { sid: 'WriteClients', of: 'clients' },
+      { sid: 'ReadDocuments', of: 'readableDocuments' },
+    ],
+    size: 'accounts',
+    timeoutSeconds: 30,
+    alarms: ['notifying'],
+  },
+} as const satisfies Record<string, Declaration>;
+
+export type FunctionName = keyof typeof FUNCTIONS;
+type Declared = (typeof FUNCTIONS)[FunctionName];
+export type OperationId = Extract<Declared, { route: unknown }>['route']['operation'];
+type Route = NonNullable<Declaration['route']> & { operation: OperationId };
+
+/** A function with its name. */
+export interface DeclaredFunction extends Declaration {
+  name: FunctionName;
+  route?: Route;
+}
+/** A function that answers a route. */
+export type RouteFunction = DeclaredFunction & { route: Route };
+
+export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];
+/** All functions that a deployment may have, and the local service runs. */
+export const ALL_FUNCTIONS: readonly DeclaredFunction[] = FUNCTION_NAMES.map((name) => ({ name, ...FUNCTIONS[name] }));
+export const ROUTES = ALL_FUNCTIONS.filter(hasRoute);
+
+export function hasRoute(declared: DeclaredFunction): declared is RouteFunction {
+  return declared.route !== undefined;
+}
+
+/** The functions of a deployment with these settings. */
+export function functionsOf(settings: Settings): DeclaredFunction[] {
+  return ALL_FUNCTIONS.filter(({ setting }) => setting === undefined || Boolean(settings[setting]));
+}
+
+/** The name of its construct, and the prefix of its outputs: `RequestRegistration`. */
+export function constructName({ name }: Pick<DeclaredFunction, 'name'>): string {
+  return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The CORS headers for pages of other origins, if a deployment allows them. */
+export const CORS = {
+  allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
+  exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
+  /** How long a browser may cache that answer, in seconds. */
+  maxAgeSeconds: 3_600,
+};
