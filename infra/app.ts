@@ -1,6 +1,8 @@
-import { Annotations, App, Stack, Validations } from 'aws-cdk-lib';
+import { execFileSync } from 'node:child_process';
+import { Annotations, App, Stack, Tags, Validations } from 'aws-cdk-lib';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
+import packageJson from '../package.json' with { type: 'json' };
 import { hasPrivateAddress } from './crm/connections.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
@@ -13,11 +15,26 @@ try {
   const { crmWebhook } = settings;
   if (crmWebhook !== undefined && (await hasPrivateAddress(new URL(crmWebhook).hostname)))
     throw new SettingsError(['crmWebhook: has an address of a private network']);
-  new ServiceStack(app, `broker-api-${settings.stage}`, settings);
+  const stack = new ServiceStack(app, `broker-api-${settings.stage}`, settings);
+  // What runs, and where its source is: the doctor and a person who rolls back read them.
+  Tags.of(stack).add('version', packageJson.version);
+  Tags.of(stack).add('commit', deployedCommit());
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   // `cdk bootstrap` asks the app for its stacks only to learn their environments. This one cannot be deployed.
   Annotations.of(new Stack(app, 'settings-needed')).addError(
     `${error.message}\nWrite them: npm run setting -- name=value …`,
   );
+}
+
+/** The commit of the source, or `unknown` outside of a repository. */
+function deployedCommit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return 'unknown';
+  }
 }

@@ -75,6 +75,7 @@ export class DataStores extends Construct {
       encryption: TableEncryption.AWS_MANAGED,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true, recoveryPeriodInDays: recoveryDays },
       removalPolicy: this.removalPolicy,
+      deletionProtection: this.settings.retainData,
     });
     (made.node.defaultChild as CfnTable).overrideLogicalId(logicalId(name));
     if (due) {

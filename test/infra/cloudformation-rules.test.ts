@@ -63,6 +63,22 @@ describe('A template for operators', () => {
     }
   });
 
+  it.each([
+    '/public/v1/account/register/request',
+    '/public/v1/account/%72egister/request',
+    '/public/v1/users/../account/register/request',
+    '/public/v1/users/%2e%2e/account/register/request',
+  ])('for CloudFront scans every spelling of the open routes by every rule: %s', (path) => {
+    const rules = [...FRONT.matchAll(/NotStatement:[^-]*?SearchString: (\S+)\n\s*TextTransformations: (.*)/g)];
+    expect(rules).toHaveLength(2);
+    for (const [, prefix = '', transformations = ''] of rules) {
+      expect(transformations).toBe('[{ Priority: 0, Type: URL_DECODE }, { Priority: 1, Type: NORMALIZE_PATH }]');
+      const read = new URL(decodeURIComponent(path), 'https://api.acme.example').pathname;
+      expect(read.startsWith(prefix)).toBe(false);
+      expect('/public/v1/users/CLIENT01/tp5/accounts'.startsWith(prefix)).toBe(true);
+    }
+  });
+
   it('for CloudFront names the person and proves itself as the settings of the page say', async () => {
     const [, header = '', secret = ''] = /front\.header=(\S+) front\.secret=(\S+)/.exec(PAGE) ?? [];
     const [, proof = '', value = ''] = /HeaderName: ([\w-]+), HeaderValue: !Ref (\w+)/.exec(FRONT) ?? [];

@@ -26,6 +26,7 @@ describe('What is kept', () => {
         UpdateReplacePolicy: 'Retain',
         Properties: {
           BillingMode: 'PAY_PER_REQUEST',
+          DeletionProtectionEnabled: true,
           SSESpecification: { SSEEnabled: true },
           PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
         },
