@@ -153,33 +153,37 @@ export function dropEmpty(value: unknown): unknown {
   return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
+/** True while `parseLeniently` runs, which waits for nothing. */
+let isLenient = false;
+
 /**
  * An object of exactly these members. Unlike `v.strictObject` it refuses an array, and names every unknown member
  * instead of the first one.
  */
 export function closedObject<const E extends v.ObjectEntries>(entries: E): v.StrictObjectSchema<E, undefined> {
-  const schema = v.strictObject(entries);
-  const lenient = v.object(entries);
-  return v._standardSchema<typeof schema>({
-    ...schema,
-    '~run'(dataset, config) {
-      const input = dataset.value;
-      if (!isObject(input)) return schema['~run']({ value: null }, config);
-      if (config === LENIENT) return lenient['~run'](dataset, config);
-      const result = schema['~run'](dataset, config);
-      const first = result.issues?.find(({ expected, path }) => expected === 'never' && path?.length === 1);
-      if (first === undefined) return result;
-      const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key));
-      for (const key of unknown.slice(1, MAX_VIOLATIONS)) {
-        result.issues?.push({ ...first, path: [{ type: 'object', origin: 'key', input, key, value: undefined }] });
-      }
-      return result;
-    },
+  const strict = v.strictObject(entries);
+  const known = v.object(entries);
+  const { type, reference, expects, message } = strict;
+  const schema = v.lazy((input): v.GenericSchema => {
+    if (!isObject(input)) return refuseAs(strict);
+    if (isLenient) return known;
+    const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key));
+    if (unknown.length === 0) return known;
+    const never = unknown.slice(0, MAX_VIOLATIONS).map((key) => [key, v.never()]);
+    return v.object({ ...entries, ...Object.fromEntries(never) });
   });
+  // Other schemas and documents read its members.
+  return { ...schema, type, reference, expects, message, entries } as v.StrictObjectSchema<E, undefined>;
 }
 
-/** The configuration of a parse in which closed objects are open. */
-const LENIENT: v.Config<v.BaseIssue<unknown>> = {};
+/** Refuses a value as the schema refuses `null`, by its type. */
+function refuseAs(schema: v.GenericSchema): v.GenericSchema {
+  return v.pipe(
+    v.unknown(),
+    v.transform(() => null),
+    schema,
+  );
+}
 
 /**
  * Parses a value whose closed objects may have more members: a newer version may have added them. They are left out.
@@ -189,8 +193,13 @@ export function parseLeniently<const S extends v.GenericSchema>(
   schema: S,
   value: unknown,
 ): v.InferOutput<S> | undefined {
-  const result = schema['~run']({ value }, LENIENT);
-  return result.issues === undefined ? result.value : undefined;
+  isLenient = true;
+  try {
+    const result = v.safeParse(schema, value);
+    return result.success ? result.output : undefined;
+  } finally {
+    isLenient = false;
+  }
 }
 
 /**
@@ -198,48 +207,40 @@ export function parseLeniently<const S extends v.GenericSchema>(
  * and keeps members with names such as `constructor`, so that a later rule can refuse them by name.
  */
 export function openObject<const E extends v.ObjectEntries>(entries: E): v.LooseObjectSchema<E, undefined> {
-  const schema = v.looseObject(entries);
-  return v._standardSchema<typeof schema>({
-    ...schema,
-    '~run'(dataset, config) {
-      const input = dataset.value;
-      if (!isObject(input)) return schema['~run']({ value: null }, config);
-      const result = schema['~run'](dataset, config);
-      for (const name of ['__proto__', 'constructor', 'prototype']) {
-        if (!Object.hasOwn(input, name)) continue;
-        Object.defineProperty(result.value, name, {
-          value: input[name],
-          enumerable: true,
-          writable: true,
-          configurable: true,
-        });
-      }
-      return result;
-    },
+  const loose = v.looseObject(entries);
+  const { type, reference, expects, message } = loose;
+  const schema = v.lazy((input): v.GenericSchema => {
+    if (!isObject(input)) return refuseAs(loose);
+    const reserved = ['__proto__', 'constructor', 'prototype'].filter((name) => Object.hasOwn(input, name));
+    if (reserved.length === 0) return loose;
+    return v.pipe(
+      loose,
+      v.transform((kept) => {
+        for (const name of reserved) {
+          const descriptor = { value: input[name], enumerable: true, writable: true, configurable: true };
+          Object.defineProperty(kept, name, descriptor);
+        }
+        return kept;
+      }),
+    );
   });
-}
-
-/** The schema with a rule that is checked first. A value that is too large is not checked further. */
-function limitSize<const S extends v.GenericSchema>(
-  schema: S,
-  isTooLarge: (value: unknown) => boolean,
-  message: string,
-): S {
-  const refusal = v.check<unknown, string>(() => false, message);
-  return v._standardSchema<S>({
-    ...schema,
-    '~run'(dataset, config) {
-      if (!isTooLarge(dataset.value)) return schema['~run'](dataset, config);
-      return { ...refusal['~run']({ typed: true, value: dataset.value }, config), typed: false };
-    },
-  });
+  return { ...schema, type, reference, expects, message, entries } as v.LooseObjectSchema<E, undefined>;
 }
 
 /** An array of at most `max` elements. A longer one is refused before its elements are checked. */
 export function boundedList<const S extends v.GenericSchema>(item: S, max: number) {
-  const isTooLong = (value: unknown) => Array.isArray(value) && value.length > max;
-  const message = rule('too_many', `must have at most ${max} elements`);
-  return v.pipe(limitSize(v.array(item), isTooLong, message), v.metadata({ maxItems: max }));
+  const list = v.array(item);
+  const { type, reference, expects, message } = list;
+  const tooLong = v.pipe(
+    v.unknown(),
+    v.rawTransform(({ addIssue, NEVER }) => {
+      addIssue({ message: rule('too_many', `must have at most ${max} elements`) });
+      return NEVER;
+    }),
+  );
+  const schema = v.lazy((value): v.GenericSchema => (Array.isArray(value) && value.length > max ? tooLong : list));
+  const bounded = { ...schema, type, reference, expects, message, item } as v.ArraySchema<S, undefined>;
+  return v.pipe(bounded, v.metadata({ maxItems: max }));
 }
 
 /**

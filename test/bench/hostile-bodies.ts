@@ -99,6 +99,8 @@ function withinTheBounds({ lists, many, objectOf }: Parts): Record<string, strin
     'empty texts within the bounds': lists('""', 9),
     'unknown members within the bounds': many((index) => `"k${index}":0`, 9_900),
     'objects of unknown members within the bounds': many((index) => `"x${index}":${objectOf(9_000)}`, 9),
+    'long texts within the bounds': `"field_multiselect":[${many(`"${'é '.repeat(3_000)}"`, 500)}]`,
+    'short texts within the bounds': lists('"e\u0301"', 1).replace('"x0"', '"field_checkbox"'),
     'people within the bounds': `"field_leads":[${many(`{"id":1,"name":2,"more":[${many('0', 90)}]}`, 100)}]`,
     'a free value within the bounds': `${free},"x":0`,
     'all free values within the bounds': `${free},"field_leads":[${many('{"a":[0,0,0,0]}', 100)}],"field_date":"no"`,
