@@ -258,7 +258,7 @@ export async function checkCustomFields(
   }
   const together = documentViolations(form.fields, values);
   violations.push(...unknownFields(form, values), ...together);
-  if (violations.length === 0 && Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES) {
+  if (violations.length === 0 && areTooLarge(fields)) {
     violations.push({
       pointer: '#',
       rule: 'size',
@@ -275,6 +275,14 @@ export async function checkCustomFields(
     };
   }
   return { ok: true, fields, documents, consents: givenConsents(form, fields) };
+}
+
+/** To write JSON costs many times as much as to add lengths, so values that are much too large are not written. */
+function areTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
+  const length = Object.values(fields)
+    .flat()
+    .reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
+  return length > MAX_JSON_BYTES || Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES;
 }
 
 const IS_FIXED: ReadonlySet<string> = new Set(FIXED_FIELDS);
