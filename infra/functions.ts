@@ -87,7 +87,7 @@ const OPENS_ACCOUNTS: readonly Use[] = [
   { sid: 'PublishClientNotifications', of: 'notifications' },
   PUBLISH_EVENTS,
   { sid: 'ReadCrm', of: 'Crm', actions: ['BatchGetItem'] },
-  { sid: 'RecordAccounts', of: 'Accounts', actions: ['PutItem'] },
+  { sid: 'RecordAccounts', of: 'Accounts', actions: ['GetItem', 'PutItem'] },
   { sid: 'ReadPasswordKey', of: 'passwordKey' },
   { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
 ];

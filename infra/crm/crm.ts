@@ -10,7 +10,7 @@ import { listOperations, settleOperation, showClient, showOperation } from './op
 import { exportFile, importFile, list, remove } from './records.ts';
 import { redeliver } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
-import { restore } from './restore.ts';
+import { rebuildReservations, restore } from './restore.ts';
 import { putSecret, rotatePepper, rotateSigningKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
@@ -143,6 +143,11 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
     .requiredOption('--from <name>', 'the name of the restored table')
     .option('--dry-run', 'shows what would change, and changes nothing')
     .action((table, options) => onTarget((target) => restore(target, table, options, terminal)));
+  crm
+    .command('rebuild-logins')
+    .description('reserves the logins again that the records of accounts show; infra/docs/restore.md has the steps')
+    .option('--dry-run', 'shows what would change, and changes nothing')
+    .action((options) => onTarget((target) => rebuildReservations(target, options, terminal)));
 }
 
 function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
@@ -160,6 +165,7 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .command('settle <id>')
     .description('ends one of them that waits for an operator, with what was found on the trading server')
     .option('--login <login>', 'the account exists, with this login')
+    .option('--foreign <login>', "the account there is somebody else's: a retry asks for the next login")
     .option('--none', 'there is no account: the key is free again')
     .option('--deposit', 'the deposit was made')
     .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));

@@ -1,10 +1,15 @@
-import { databaseClient, dynamoTable, transactions } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Item, transactions } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { drive, type Effects, type Learned, type OpenLife } from '../../lib/openings/drive.ts';
 import { accountRecord } from '../../lib/openings/effects.ts';
-import { dynamoLedger, type Held, type Ledger, type Listed, parseHeld } from '../../lib/openings/ledger.ts';
+import { dynamoLedger, type Held, type Ledger, type Listed, type Plan, parseHeld } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
-import { PlatformFailure, type PlatformInspector, type TradingPlatform } from '../../lib/platform/platform.ts';
+import {
+  PlatformFailure,
+  type PlatformInspector,
+  type Sighting,
+  type TradingPlatform,
+} from '../../lib/platform/platform.ts';
 import { type AccountRecord, type Accounts, dynamoAccounts, openedAccounts } from '../../lib/records/accounts.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
@@ -66,9 +71,48 @@ function operationRows(open: readonly Listed[]): string[][] {
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
   const open = await openOperations(await openLedger(target));
   const one = open.find(({ held }) => held.operationId === id) ?? (await findUnlisted(target, id));
-  if (one === undefined) throw notFound(id, open);
+  const traces = one?.held.plan === undefined ? describeTraces(await findTraces(target, id)) : '';
+  if (one === undefined) throw notFound(id, open, traces);
   terminal.print(`${JSON.stringify(facts(one), null, 2)}\n`);
-  terminal.print(`The server: ${await sighting(target, one.held)}\n${advice(one)}\n`);
+  terminal.print(`The server: ${await sighting(target, one.held)}\n${advice(one)}${traces}\n`);
+}
+
+/** What is known of an operation apart from its own item, which a restore may have lost or set back. */
+interface Traces {
+  record?: AccountRecord;
+  /** The login that is reserved for it. */
+  reserved?: number;
+}
+
+/** Scans both tables: their keys do not name the operation. */
+async function findTraces({ clientOf, resource }: Target, id: string): Promise<Traces> {
+  const find = async (name: string, keys: readonly string[]) => {
+    for await (const page of tableItems(await resource(name), keys, clientOf('DYNAMODB')).pages()) {
+      const item = page.find(({ operation_id }) => operation_id === id);
+      if (item !== undefined) return item;
+    }
+    return undefined;
+  };
+  const record = (await find('AccountsTable', ['pk', 'sk'])) as (AccountRecord & Item) | undefined;
+  const reservation = await find('LoginsTable', ['pk']);
+  return {
+    ...(record === undefined ? {} : { record }),
+    ...(reservation === undefined ? {} : { reserved: Number(String(reservation.pk).split('#').at(-1)) }),
+  };
+}
+
+/** The traces as sentences. */
+function describeTraces({ record, reserved }: Traces): string {
+  const found = [
+    record && `Its record says that it has opened the account ${record.login} of the client ${record.user_id}.`,
+    reserved !== undefined && `The login ${reserved} is reserved for it, so it may have opened that account.`,
+  ].filter((one) => typeof one === 'string');
+  return found.length === 0 ? '' : ` ${found.join(' ')}`;
+}
+
+/** The plan of an operation whose item has none, from the account's record. */
+function recordedPlan({ login, opened_at: _, ...details }: AccountRecord, { keyed }: { keyed: boolean }): Plan {
+  return { ...details, keyed, exclusive: false, login_given: false, deposit_with_opening: false };
 }
 
 /** An operation as `operation` shows it. Without `dueAt` it is not on the list: it has ended, or waits for a retry. */
@@ -87,23 +131,26 @@ async function findUnlisted({ clientOf, resource }: Target, id: string): Promise
 
 export interface Settlement {
   login?: string;
+  foreign?: string;
   none?: boolean;
   deposit?: boolean;
 }
 
 /** Ends an operation that only an operator can decide, with the operator's finding on the trading server. */
 export async function settleOperation(target: Target, id: string, how: Settlement, terminal: Terminal): Promise<void> {
-  if ([how.login, how.none, how.deposit].filter((one) => one !== undefined).length !== 1)
-    throw wrong('Say what was found: --login N, --none or --deposit.');
-  const login = how.login === undefined ? undefined : Number(how.login);
-  if (login !== undefined && (!Number.isSafeInteger(login) || login < 1))
-    throw wrong('--login takes the login of the account.');
+  if ([how.login, how.foreign, how.none, how.deposit].filter((one) => one !== undefined).length !== 1)
+    throw wrong('Say what was found: --login N, --foreign N, --none or --deposit.');
+  const finding: Finding = {
+    ...how,
+    login: parseLogin('--login', how.login),
+    foreign: parseLogin('--foreign', how.foreign),
+  };
   const store = await openLedger(target);
-  const { held: found, dueAt } = await findOperation(store, id);
+  const { held: found, dueAt } = await findOperation(target, store, id);
   // First the lease, then the state: a retry may be at work.
   const held = await store.ledger.acquire(found.pk, 'operator', LEASE_MS, callSignal());
   if (held === undefined) throw new CommandError('Another worker holds it now; try again in a minute.');
-  const fact = await operatorFact(target, held, { ...how, login }).catch(async (error: unknown) => {
+  const fact = await factAfterRestore(target, held, finding).catch(async (error: unknown) => {
     // Nothing was written yet. Later a write may have arrived without an answer, and is not taken back.
     await store.ledger.rest(held, dueAt, callSignal()).catch(() => {});
     throw error;
@@ -112,33 +159,96 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
   terminal.print(`The operation ${id} is settled.\n`);
 }
 
+interface Finding {
+  login: number | undefined;
+  foreign: number | undefined;
+  none?: boolean;
+  deposit?: boolean;
+}
+
+/** @throws CommandError for a text that is no login */
+function parseLogin(option: string, text: string | undefined): number | undefined {
+  const login = text === undefined ? undefined : Number(text);
+  if (login !== undefined && (!Number.isSafeInteger(login) || login < 1))
+    throw wrong(`${option} takes the login of the account.`);
+  return login;
+}
+
+/** The same for an operation that a restore left without its plan: it is found by its record or its reservation. */
+async function factAfterRestore(target: Target, held: Held, finding: Finding): Promise<Learned> {
+  if (held.plan !== undefined) return operatorFact(target, held, finding);
+  const { record, reserved } = await findTraces(target, held.operationId);
+  if (record !== undefined) {
+    const connection = await findConnection(target, record.connection_id);
+    held.plan = recordedPlan(record, { keyed: connection?.protocol !== 'web-registration' });
+  } else if (finding.login !== undefined) {
+    throw new CommandError(
+      'Its plan is lost, so its record cannot be written. A retry with the same key goes on with it.',
+    );
+  } else if (finding.none === true && reserved !== undefined) {
+    throw new CommandError(`The login ${reserved} is reserved for it, so it may have opened that account.`);
+  }
+  return operatorFact(target, held, finding);
+}
+
 /** The operator's finding as a fact of `life.ts`. @throws CommandError if it contradicts the state or the server */
-async function operatorFact(
-  target: Target,
-  held: Held,
-  { login, deposit }: { login: number | undefined; none?: boolean; deposit?: boolean },
-): Promise<Learned> {
-  const { life } = held;
-  if (deposit === true) {
-    if (life.at !== 'done' || !life.unpaid) throw new CommandError('Its deposit is not known to be missing.');
-    const holdsFunds = await ask(target, held, (platform, signal) => platform.holdsFunds(life.login, signal));
-    if (holdsFunds === false)
-      throw new CommandError(`The account ${life.login} is empty: make the deposit on the server first.`);
-    return { on: 'operator_paid' };
-  }
+async function operatorFact(target: Target, held: Held, { login, foreign, deposit }: Finding): Promise<Learned> {
+  const { life, plan } = held;
+  if (deposit === true) return depositFact(target, held);
   if (life.at === 'open' || life.at === 'done') throw new CommandError(`Its account is known: ${life.login}.`);
-  if (life.at !== 'undecided')
-    throw new CommandError('The settler still looks for its account: only what waits for an operator can be settled.');
-  if (login === undefined) {
-    const known = await knownLogin(target, held);
-    if (known === undefined) return { on: 'operator_found_none' };
-    throw new CommandError(`It has opened the account ${known}: settle it with --login ${known}.`);
+  if (login === undefined && foreign === undefined) return absenceFact(target, held);
+  if (life.at !== 'undecided') throw new CommandError(NOT_UNDECIDED);
+  if (foreign !== undefined) {
+    if (plan?.keyed !== true || foreign !== life.login)
+      throw new CommandError(plan?.keyed === true ? `It has asked for the login ${life.login}.` : NO_LOGINS);
+    const seen = await look(target, held, foreign);
+    if (seen === 'ours') throw new CommandError(`The account ${foreign} shows this operation: settle it with --login.`);
+    if (seen === 'absent') throw new CommandError(`The server has no account ${foreign}; nothing was settled.`);
+    return { on: 'operator_foreign' };
   }
-  if (held.plan?.keyed === true && login !== life.login)
+  const found = login ?? 0;
+  if (plan?.keyed === true && found !== life.login && found !== life.other)
     throw new CommandError(`It has only asked for the login ${life.login}.`);
-  const exists = await ask(target, held, (platform, signal) => platform.exists(login, signal));
-  if (exists === false) throw new CommandError(`The server has no account ${login}; nothing was settled.`);
-  return { on: 'operator_found', login };
+  const exists = await ask(target, held, (platform, signal) => platform.exists(found, signal));
+  if (exists === false) throw new CommandError(`The server has no account ${found}; nothing was settled.`);
+  return { on: 'operator_found', login: found };
+}
+
+const NOT_UNDECIDED = 'The settler still looks for its account: only what waits for an operator can be settled.';
+const NO_LOGINS = 'Its server chooses the logins, so no account of somebody else is in its way.';
+
+async function depositFact(target: Target, held: Held): Promise<Learned> {
+  const { life } = held;
+  if (life.at !== 'done' || !life.unpaid) throw new CommandError('Its deposit is not known to be missing.');
+  const holdsFunds = await ask(target, held, (platform, signal) => platform.holdsFunds(life.login, signal));
+  if (holdsFunds === false)
+    throw new CommandError(`The account ${life.login} is empty: make the deposit on the server first.`);
+  return { on: 'operator_paid' };
+}
+
+/** There is no account. The server is asked once more. */
+async function absenceFact(target: Target, held: Held): Promise<Learned> {
+  const { life, plan, sentAt = Date.now() } = held;
+  const isOldAndOwn = life.at === 'sent' && plan?.login_given === true && Date.now() - sentAt > DAY_MS;
+  if (life.at !== 'undecided' && !isOldAndOwn) throw new CommandError(NOT_UNDECIDED);
+  const known = await knownLogin(target, held);
+  if (known !== undefined)
+    throw new CommandError(`It has opened the account ${known}: settle it with --login ${known}.`);
+  if (plan?.keyed === true && life.login !== undefined) {
+    const seen = await look(target, held, life.login);
+    if (seen === undefined)
+      throw new CommandError('The server cannot be asked now, so nothing was settled. Repeat the command later.');
+    if (seen === 'foreign' || seen === 'unmarked')
+      throw new CommandError(
+        `The server has an account ${life.login}: settle it with --login ${life.login}, or with --foreign ${life.login} if it is somebody else's.`,
+      );
+  }
+  return { on: 'operator_found_none' };
+}
+
+function look(target: Target, held: Held, login: number): Promise<Sighting | undefined> {
+  const { operationId } = held;
+  return ask(target, held, (platform, signal) => platform.look({ operationId, login }, signal));
 }
 
 /** The login of its account, if the account's record or its mark on the server shows it. */
@@ -149,7 +259,7 @@ async function knownLogin(target: Target, held: Held): Promise<number | undefine
   const record = records.find(({ operation_id }) => operation_id === operationId);
   const login = record?.login ?? ('login' in life ? life.login : undefined);
   if (login === undefined || !plan.keyed) return login;
-  const seen = await ask(target, held, (platform, signal) => platform.look({ operationId, login }, signal));
+  const seen = await look(target, held, login);
   // A server that was restored may have lost an account that has a record.
   const isKnown = seen === 'ours' || (record !== undefined && seen !== 'absent');
   return isKnown ? login : undefined;
@@ -177,7 +287,7 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
       recorded: life.recorded || (await record(life)),
       published: life.published,
       // Certainly not paid: the settler pays.
-      deposit: pay ? 'refused' : 'kept',
+      deposit: pay === undefined ? 'kept' : 'refused',
     }),
     notify: async () => {},
   };
@@ -193,15 +303,17 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
 
 const SILENT: Telemetry = { event: () => {}, with: () => SILENT };
 
-async function findOperation(store: Store, id: string): Promise<Listed> {
+/** @throws CommandError with the traces of an operation that the ledger does not have, or has as a claim only */
+async function findOperation(target: Target, store: Store, id: string): Promise<Listed> {
   const open = await openOperations(store);
   const found = open.find(({ held }) => held.operationId === id);
-  if (found === undefined) throw notFound(id, open);
+  if (found === undefined) throw notFound(id, open, describeTraces(await findTraces(target, id)));
   return found;
 }
 
-function notFound(id: string, open: readonly Listed[]): CommandError {
-  return new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.`);
+function notFound(id: string, open: readonly Listed[], traces: string): CommandError {
+  const retry = traces === '' ? '' : ' A retry with the same key goes on with it.';
+  return new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.${traces}${retry}`);
 }
 
 type Question<T> = (server: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>;
@@ -230,10 +342,7 @@ async function sighting(target: Target, held: Held): Promise<string> {
   const login = operationLogin(held);
   if (held.life.at === 'claimed') return 'nothing was sent to it.';
   if (held.life.at === 'open' || held.life.at === 'done') return `the account ${login} was opened.`;
-  const seen =
-    login === undefined
-      ? 'silent'
-      : await ask(target, held, (platform, signal) => platform.look({ login, operationId: held.operationId }, signal));
+  const seen = login === undefined ? 'silent' : await look(target, held, login);
   switch (seen) {
     case 'ours':
       return `it has the account ${login}, with this operation's id.`;
@@ -257,7 +366,14 @@ function advice({ held: { life, operationId: id }, dueAt }: Shown): string {
   if (life.at === 'done') return `When the deposit was made: settle ${id} --deposit`;
   if (life.at === 'open') return 'The settler completes what is missing, each minute.';
   if (life.at === 'sent') return 'The settler looks for it. A retry with the same key sends the same login again.';
-  return [`If the account is there: settle ${id} --login N`, `If there is none: settle ${id} --none`].join('\n');
+  return [
+    ...(life.at !== 'undecided' || life.other === undefined
+      ? []
+      : [`The server answered with the login ${life.other}, which was not asked for.`]),
+    `If the account is there: settle ${id} --login N`,
+    `If the account there is somebody else's: settle ${id} --foreign N`,
+    `If there is none: settle ${id} --none`,
+  ].join('\n');
 }
 
 function operationLogin({ life }: Held): number | undefined {
@@ -273,7 +389,7 @@ function missing({ held: { life, since = 0 } }: Listed): string {
   const { recorded, deposit, published } = life;
   return [
     !recorded && 'its record',
-    (deposit === 'due' || deposit === 'sent') && 'its deposit',
+    deposit !== 'none' && deposit !== 'made' && 'its deposit',
     !published && 'its event',
   ]
     .filter((one) => one !== false)

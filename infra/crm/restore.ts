@@ -30,7 +30,7 @@ const RULES: Readonly<Record<string, RestoreRule>> = {
   logins: { table: 'Logins', owner: 'operation_id' },
   operations: {
     table: 'Operations',
-    copied: escalate,
+    copied: reopen,
     owner: 'operation_id',
     reservation,
   },
@@ -59,17 +59,20 @@ const OperationSchema = v.object({
 });
 
 /**
- * Unfinished work may have been completed after the restored state. So nothing more is sent or paid for it: an operator
- * decides about unknown accounts and checks unknown deposits.
+ * Unfinished work may have been completed after the restored state. The settler looks for its account and its deposit,
+ * and pays nothing. An operator decides about accounts that cannot be looked up.
  */
-function escalate(item: Item): Item {
+function reopen(item: Item): Item {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success) return item;
   const { operation_id, life, plan } = parsed.output;
+  const now = due(operation_id, Date.now());
   if (life.at === 'open') {
-    const isPaid = life.deposit !== 'due' && life.deposit !== 'sent';
-    return { ...item, life: { ...life, deposit: isPaid ? life.deposit : 'failed' }, lease_until: 0 };
+    const isPaid = life.deposit === 'none' || life.deposit === 'made' || life.deposit === 'failed';
+    return { ...item, ...now, life: { ...life, deposit: isPaid ? life.deposit : 'found' }, lease_until: 0 };
   }
+  if (life.at === 'sent' && plan?.keyed === true)
+    return { ...item, ...now, life: { ...life, commands: 'many' }, lease_until: 0 };
   if (life.at !== 'claimed' && life.at !== 'sent') return item;
   const { [EXPIRY_ATTRIBUTE]: _, ...kept } = item;
   const undecided = { at: 'undecided', ...(life.login === undefined ? {} : { login: life.login }) };
@@ -84,6 +87,32 @@ function reservation(item: Item): Item | undefined {
   const { operation_id, life, plan } = parsed.output;
   if (life.login === undefined) return undefined;
   return { pk: reservationKey(plan, life.login), operation_id, connection_id: plan.connection_id };
+}
+
+/**
+ * Writes the reservations again that the accounts' records show. An item whose key exists is never overwritten.
+ */
+export async function rebuildReservations(
+  target: Target,
+  { dryRun = false }: { dryRun?: boolean },
+  terminal: Terminal,
+) {
+  const open = async (table: TableName) =>
+    tableItems(await target.resource(logicalId(table)), keyAttributes(table), target.clientOf('DYNAMODB'));
+  const [accounts, live] = [await open('Accounts'), await open('Logins')];
+  const report = new Report();
+  let read = 0;
+  for await (const page of accounts.pages()) {
+    const reservations = page.map(({ version, login, operation_id, connection_id }) => ({
+      ...{ pk: `${String(version)}#${String(login)}`, operation_id, connection_id },
+    }));
+    const run = { live, logins: live, rule: RULES.logins as RestoreRule, report, dryRun };
+    for (let at = 0; at < reservations.length; at += 100) await copy(reservations.slice(at, at + 100), run);
+    read += page.length;
+    terminal.report(`${counted(read, 'account')} read\n`);
+  }
+  terminal.print(report.text('logins', dryRun));
+  if (report.conflicts.length > 0) throw new CommandError(report.conflictText());
 }
 
 /** Copies lost items from a table that AWS restored. */

@@ -90,6 +90,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   request_in_progress: {
     operations: KEYED,
     when: 'A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`.',
+    members: { detail: 'sometimes' },
     retryAfter: 'always',
   },
   payload_too_large: {
@@ -100,7 +101,8 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },
   idempotency_key_reused: {
     operations: KEYED,
-    when: `The \`Idempotency-Key\` was used with another body within the last ${KEY_HOURS} hours.`,
+    when: `The \`Idempotency-Key\` was used with another body within the last ${KEY_HOURS} hours, or the outcome of that request is not known yet.`,
+    members: { detail: 'sometimes' },
   },
   too_many_requests: {
     operations: [...REGISTRATION, ...CONFIRMATION],

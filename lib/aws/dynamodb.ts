@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,
   DynamoDBClient,
@@ -221,23 +222,35 @@ export type Write = { table: string; expression?: Expression } & (
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
 export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promise<void>;
 
-const MAX_CONFLICTS = 3;
+/** The pause before a transaction is repeated: random, up to this, in milliseconds. */
+const MAX_PAUSE_MS = 200;
+/** Nothing was written: a concurrent transaction writes the same items, or the table is throttled. */
+const TRANSIENT: ReadonlySet<string | undefined> = new Set([
+  ...['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'],
+  ...['ThrottlingException', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded'],
+]);
 
-/** Transactions across the tables of a client. A transaction in conflict with another is retried. */
+/**
+ * Transactions across the tables of a client. One that was throttled, or in conflict with another, is repeated until the
+ * signal aborts.
+ */
 export function transactions(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {
     const TransactItems = writes.map(transactItem);
-    for (let attempt = 1; ; attempt += 1) {
+    for (;;) {
       try {
         await client.send(new TransactWriteCommand({ TransactItems }), { abortSignal });
         return;
       } catch (error) {
-        const codes = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
-        const failed = codes.findIndex(({ Code }) => Code === 'ConditionalCheckFailed');
+        const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+        const codes = reasons.map(({ Code }) => Code);
+        const failed = codes.indexOf('ConditionalCheckFailed');
         if (failed !== -1) throw new ConditionFailed(error, failed);
-        // A concurrent transaction writes the same items: nothing was written.
-        const isConflict = codes.some(({ Code }) => Code === 'TransactionConflict');
-        if (!isConflict || attempt === MAX_CONFLICTS) throw AwsFailure.from(error);
+        const isTransient = [...codes, (error as Error).name].some((code) => TRANSIENT.has(code));
+        if (!isTransient) throw AwsFailure.from(error);
+        await sleep(Math.random() * MAX_PAUSE_MS, undefined, { signal: abortSignal }).catch(() => {
+          throw AwsFailure.from(error);
+        });
       }
     }
   };

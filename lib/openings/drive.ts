@@ -9,22 +9,28 @@ import { type Context, decide, type Fact, type Life, type Step } from './life.ts
 /** A fact, with the error that caused it. */
 export type Learned = Fact & { failure?: unknown };
 export type OpenLife = Life & { at: 'open' };
+export type LookStep = Step & ('look' | 'prove' | 'confirm');
+export type PayStep = Step & ('pay' | 'repay');
 
 /** The effects of the loop outside the ledger; tests pass fakes. Only `prepare` throws. */
 export interface Effects {
-  /** Judges the order; @returns its plan, and the login to ask for. @throws Error if certainly nothing was sent */
-  prepare(): Promise<{ plan: Plan; login?: number | undefined }>;
+  /**
+   * Judges the order; @returns its plan and the login to ask for. `found`: an earlier command may have left with it.
+   * @throws Error if certainly nothing was sent
+   */
+  prepare(): Promise<{ plan: Plan; login?: number | undefined; found: boolean }>;
   /** The login to choose after this one; undefined if there is none, or if the caller has chosen. */
   nextLogin(login: number): number | undefined;
   /** Why no login is left to ask for. */
   noLoginFailure(): PlatformFailure;
   /** Sends the command, once. */
   send(login: number | undefined): Promise<Learned>;
-  look(login: number): Promise<Learned>;
+  /** Looks at the login. The step says what is known of it. */
+  look(login: number, step: LookStep): Promise<Learned>;
   /** Writes the account's record; @returns whether it is written */
   record(life: OpenLife): Promise<boolean>;
-  /** Completes an open account. @param pay whether the paying command may be sent now */
-  complete(life: OpenLife, pay: boolean): Promise<Fact>;
+  /** Completes an open account. @param pay the payment that may be sent now: the first one, or a repeated one */
+  complete(life: OpenLife, pay: PayStep | undefined): Promise<Fact>;
   /** Sends the client's notices. */
   notify(login: number): Promise<void>;
 }
@@ -48,8 +54,8 @@ export interface Drive {
 export type End =
   /** `replayed`: an earlier drive had opened the account. */
   | { kind: 'opened'; login: number; replayed: boolean }
-  /** The caller is answered with this failure. */
-  | { kind: 'failed'; failure: unknown }
+  /** The caller is answered with this failure. `absent`: no account of the operation was found, or none can be there. */
+  | { kind: 'failed'; failure: unknown; absent: boolean }
   /** A retry may find the outcome. */
   | { kind: 'unknown' }
   /** Only an operator can find the outcome. `first`: this drive reached this end. */
@@ -65,6 +71,10 @@ const DAY_MS = 24 * HOUR_MS;
 const PAUSE_MS = 1_000;
 /** A write that ends a drive may take this long, even if the request's time is up. */
 const LAST_WRITE_MS = 2_000;
+/** A command that names its login, and a look-up, take no longer than this, with the write that follows. */
+const STEP_MS = 9_000;
+/** The last calls of a drive end this long after the last call to the platform. */
+const LAST_STEP_MS = 3_000;
 
 /** Drives an operation as far as possible now, then releases it. @param first the first fact */
 export function drive(run: Drive, held: Held, first: Learned = { on: 'resume' }): Promise<End> {
@@ -79,6 +89,8 @@ class Loop {
   /** The login that a write found reserved. */
   #reserved: number | undefined;
   #isAnswered = false;
+  /** The last command was refused, for its content or for the state of the server. */
+  #isRefused = false;
   #hasWritten = false;
   #repeats = 0;
   #notice: Promise<void> = Promise.resolve();
@@ -94,14 +106,14 @@ class Loop {
     for (;;) {
       if (fact.failure !== undefined) this.#failure = fact.failure;
       if (fact.on === 'opened') this.#isAnswered = true;
+      if (fact.on === 'rejected' || fact.on === 'doubtful') this.#isRefused = true;
       const { life } = this.#held;
       const decision = decide(life, fact, this.#context());
       const { step } = decision;
-      // Each worker writes before its first command: if it dies, the operation is due, again for a day.
-      const to = decision.to ?? (step === 'send' && !this.#hasWritten ? life : undefined);
+      const to = decision.to ?? (this.#needsWrite(step) ? life : undefined);
       if (to !== undefined) {
         this.#report(to, fact);
-        const outcome = await this.#write(to);
+        const outcome = await this.#write(to, step);
         if (outcome === 'reserved') {
           fact = { on: 'reserved' };
           continue;
@@ -112,7 +124,7 @@ class Loop {
         if (to === undefined) await this.#leaveToOperators();
         return this.#end();
       }
-      if (step === 'rest' || (step !== 'look' && !this.#hasTime(step))) return this.#rest(fact);
+      if (step === 'rest' || (!isLook(step) && !this.#hasTime(step))) return this.#rest(fact);
       fact = await this.#do(step);
     }
   }
@@ -125,6 +137,8 @@ class Loop {
     return {
       worker,
       keyed: plan?.keyed ?? true,
+      exclusive: plan?.exclusive ?? false,
+      own: plan?.login_given ?? false,
       // A login that is not sent at once is not reserved: an account there would later count as ours.
       next: () => (login === undefined || !this.#hasTime('send') ? undefined : effects.nextLogin(login)),
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
@@ -133,10 +147,28 @@ class Loop {
     };
   }
 
-  /** How long it has waited for the account, or since the opening for the rest, in milliseconds. */
+  /** How long it has waited for the account since the last command, or since the opening for the rest, in milliseconds. */
   #ageMs(at: number): number {
-    const { life, since = at } = this.#held;
-    return at - (life.at === 'open' ? Date.parse(life.opened_at) : since);
+    const { life, sentAt = at } = this.#held;
+    return at - (life.at === 'open' ? Date.parse(life.opened_at) : sentAt);
+  }
+
+  /**
+   * Whether a step needs a write although the state stays. Each worker writes before its first command: if it dies, the
+   * operation is due, again for a day. And the lease must reach to the end of the step.
+   */
+  #needsWrite(step: Step): boolean {
+    if (step === 'send' && !this.#hasWritten) return true;
+    if (step === 'prepare' || step === 'rest' || step === 'stop' || !this.#hasTime(step)) return false;
+    return this.#held.leaseUntil < this.#endOf(step);
+  }
+
+  /** When a step ends at the latest, in epoch milliseconds. A lost write then keeps a retry waiting no longer. */
+  #endOf(step: Step): number {
+    const { now, platformEndsAt } = this.#run;
+    const last = platformEndsAt + LAST_STEP_MS;
+    const isShort = isLook(step) || step === 'pause' || (step === 'send' && this.#held.plan?.keyed === true);
+    return isShort ? Math.min(now() + STEP_MS, last) : last;
   }
 
   async #do(step: Step): Promise<Learned> {
@@ -152,37 +184,48 @@ class Loop {
       }
       return effects.send(login);
     }
-    // Without time for a look-up the login is unclear: if it is known to exist it is given up, else it is kept.
-    if (step === 'look' && !this.#hasTime(step)) return { on: 'unclear' };
-    if (step === 'pause') await wait(PAUSE_MS);
-    if (step === 'pause' || step === 'look') return effects.look(login ?? 0);
-    if (life.at === 'open' && step !== 'resume') return effects.complete(life, step === 'pay');
-    return { on: 'resume' };
+    if (step === 'pause') {
+      await wait(PAUSE_MS);
+      return effects.look(login ?? 0, 'look');
+    }
+    if (isLook(step)) {
+      if (this.#hasTime(step)) return effects.look(login ?? 0, step);
+      return { on: step === 'look' ? 'unclear' : 'unconfirmed' };
+    }
+    if (life.at !== 'open' || step === 'resume') return { on: 'resume' };
+    return effects.complete(life, step === 'pay' || step === 'repay' ? step : undefined);
   }
 
   async #prepare(): Promise<Learned> {
     try {
-      const { plan, login } = await this.#run.effects.prepare();
+      const { plan, login, found } = await this.#run.effects.prepare();
       this.#held.plan = plan;
-      return { on: 'ready', login };
+      return { on: 'ready', login, found };
     } catch (failure) {
-      return { on: 'refused', failure };
+      return { on: 'not_executed', failure };
     }
   }
 
-  async #write(to: Life): Promise<End | 'reserved' | 'written'> {
-    const { ledger, signal, effects } = this.#run;
-    const { life } = this.#held;
+  async #write(to: Life, step: Step): Promise<End | 'reserved' | 'written'> {
+    const { ledger, signal, effects, worker, now } = this.#run;
+    const held = this.#held;
+    const { life } = held;
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
     const isOpening = to.at === 'open' && life.at !== 'open';
+    // While the login is reserved, the record may be written at the same time as the state.
+    const recordsNow = isOpening && 'login' in life && life.login === to.login;
+    if (to.at === 'sent' && worker === 'request') {
+      held.since ??= now();
+      held.sentAt = now();
+    }
+    held.leaseUntil = this.#endOf(step);
     try {
       const [, recorded] = await awaitAll([
-        ledger.write(this.#held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS)),
-        // While the login is reserved, the record may be written at the same time as the state.
-        isOpening && 'login' in life && life.login === to.login && effects.record(to),
+        ledger.write(held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS)),
+        recordsNow && effects.record(to),
       ]);
       if (isOpening) {
-        this.#held.life = { ...to, recorded };
+        held.life = { ...to, recorded };
         this.#notice = effects.notify(to.login);
       }
       this.#reserved = undefined;
@@ -195,6 +238,8 @@ class Loop {
         this.#reserved = 'login' in to ? to.login : undefined;
         return 'reserved';
       }
+      // The account belongs to the operation, even if another worker holds it now.
+      if (isOpening && !recordsNow) await effects.record(to);
       return this.#unwritten(to, error, isBeforeCommand);
     }
   }
@@ -203,40 +248,35 @@ class Loop {
   async #unwritten(to: Life, error: unknown, isBeforeCommand: boolean): Promise<End> {
     const { ledger, telemetry } = this.#run;
     telemetry.event('OperationNotSettled', { step: to.at, ...describeError(error) });
-    // The account belongs to the operation, even if another worker holds it now.
     if (to.at === 'open' || to.at === 'done') return this.#opened(to.login);
     if (error instanceof Overtaken) return { kind: 'overtaken' };
-    if (to.at === 'gone') return { kind: 'failed', failure: this.#failure };
+    if (to.at === 'gone') return this.#failed(true);
     if (!isBeforeCommand) return { kind: 'unknown' };
     // Nothing was sent, but the state may be written.
     this.#held.life = to;
     await bestEffort(telemetry, 'release', (signal) => ledger.write(this.#held, { at: 'gone' }, signal));
-    return { kind: 'failed', failure: error };
+    return { kind: 'failed', failure: error, absent: true };
   }
 
   /** Logs what operators must know. */
   #report(to: Life, fact: Learned): void {
-    const { telemetry } = this.#run;
-    const { life } = this.#held;
+    const { telemetry, effects } = this.#run;
+    const { life, plan } = this.#held;
     const { reason } = describeError(fact.failure);
     if (to.at === 'open' && life.at !== 'open') telemetry.event('AccountOpened', { login: to.login });
     if (to.at === 'undecided') telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
     const isFailed = (to.at === 'open' && to.deposit === 'failed') || (to.at === 'done' && to.unpaid);
     if (isFailed && life.at === 'open')
       telemetry.event('DepositFailed', { login: life.login, reason: reason ?? 'empty' });
-    const isForeign = life.at === 'sent' && life.commands === 'one' && FOUND_TAKEN.has(fact.on);
-    if (isForeign && to.at !== 'open') {
-      const failure = this.#run.effects.noLoginFailure();
-      this.#failure = failure;
-      const { login } = life;
-      // A caller's own login may be outside of our range.
-      if (login !== undefined && failure.kind !== 'login_taken') telemetry.event('LoginNotOurs', { login });
-    }
-    if (fact.on === 'reserved' && to.at === 'gone') this.#failure = this.#run.effects.noLoginFailure();
+    // A caller's own login may be outside of our range.
+    const isIntruder = fact.on === 'foreign' || (fact.on === 'unproven' && to.at === 'undecided');
+    if (isIntruder && life.at === 'sent' && life.login !== undefined && plan?.login_given !== true)
+      telemetry.event('LoginNotOurs', { login: life.login });
+    if (to.at === 'gone' && (fact.on === 'foreign' || fact.on === 'reserved')) this.#failure = effects.noLoginFailure();
   }
 
   #hasTime(step: Step): boolean {
-    if (step !== 'send' && step !== 'look' && step !== 'pause') return true;
+    if (step !== 'send' && step !== 'pause' && !isLook(step)) return true;
     // The first command checks its own deadline.
     if (step === 'send' && this.#startedAt === 'claimed' && this.#failure === undefined) return true;
     return this.#run.now() + PAUSE_MS < this.#run.platformEndsAt;
@@ -253,18 +293,24 @@ class Loop {
   /** Releases the operation until a retry or the settler acquires it. */
   async #rest(fact: Learned): Promise<End> {
     const { ledger, now, worker, telemetry } = this.#run;
-    const { life } = this.#held;
+    const { life, since = now() } = this.#held;
     const age = this.#ageMs(now());
     const backoff = worker === 'settler' ? Math.min(HOUR_MS, Math.max(MINUTE_MS, age)) : MINUTE_MS;
     let until: number | undefined = now() + backoff;
-    if (life.at === 'sent' && age > DAY_MS) {
-      // A login that is still free waits for a retry. A server that is still unavailable is reported and asked again.
-      if (fact.on === 'absent') until = undefined;
-      else telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
+    // A login that is still free after a day waits for a retry.
+    if (life.at === 'sent' && age > DAY_MS && fact.on === 'absent') until = undefined;
+    // A server that does not answer is reported and asked again, however often it is called in between.
+    else if (life.at === 'sent' && now() - since > DAY_MS) {
+      telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
     }
     await bestEffort(telemetry, 'rest', (signal) => ledger.rest(this.#held, until, signal));
-    if (fact.on === 'rejected') return { kind: 'failed', failure: this.#failure };
+    if (this.#isRefused && (fact.on === 'refused' || fact.on === 'unconfirmed'))
+      return this.#failed(fact.on === 'refused');
     return this.#end();
+  }
+
+  #failed(absent: boolean): End {
+    return { kind: 'failed', failure: this.#failure, absent };
   }
 
   async #end(): Promise<End> {
@@ -272,7 +318,7 @@ class Loop {
     const { life, plan } = this.#held;
     if (life.at === 'open' || life.at === 'done') return this.#opened(life.login);
     if (life.at === 'sent') return { kind: 'unknown' };
-    if (life.at !== 'undecided') return { kind: 'failed', failure: this.#failure };
+    if (life.at !== 'undecided') return this.#failed(true);
     return { kind: 'undecided', keyed: plan?.keyed ?? true, first: this.#startedAt !== 'undecided' };
   }
 
@@ -281,5 +327,6 @@ class Loop {
   }
 }
 
-/** The possible results of a look-up after the only command was refused because its login exists. */
-const FOUND_TAKEN: ReadonlySet<string> = new Set(['unmarked', 'foreign', 'absent', 'silent', 'unclear']);
+function isLook(step: Step): step is LookStep {
+  return step === 'look' || step === 'prove' || step === 'confirm';
+}

@@ -1,6 +1,12 @@
 import { within } from '../deadline.ts';
 import type { OpenedAccount } from '../messages/notices.ts';
-import { PlatformFailure, type PlatformFailureKind, type TradingPlatform } from '../platform/platform.ts';
+import {
+  type Mark,
+  type PasswordRole,
+  PlatformFailure,
+  type Sighting,
+  type TradingPlatform,
+} from '../platform/platform.ts';
 import { Problem } from '../problem.ts';
 import type { AccountClient } from '../records/account-directory.ts';
 import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
@@ -9,10 +15,18 @@ import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import type { TradingAccountRequest } from '../validators/trading-account.ts';
 import type { AccountDependencies, Times } from './dependencies.ts';
-import type { Effects, Learned, OpenLife } from './drive.ts';
+import type { Effects, Learned, LookStep, OpenLife, PayStep } from './drive.ts';
 import type { Held, Plan } from './ledger.ts';
 import type { PaymentOutcome } from './life.ts';
-import { buildDetails, buildOrder, chosenLogins, demoDeposit, judgeOrder, type NamedRecords } from './order.ts';
+import {
+  buildDetails,
+  buildOrder,
+  chosenLogins,
+  demoDeposit,
+  isExclusive,
+  judgeOrder,
+  type NamedRecords,
+} from './order.ts';
 
 /** The trading server of an operation, and its client; the client is absent if the CRM no longer has it. */
 export interface Server {
@@ -29,8 +43,8 @@ export interface Work {
   telemetry: Telemetry;
   /** @returns undefined if the server cannot be asked now */
   server(): Promise<Server | undefined>;
-  /** The master password, if it is known here; `given`: the caller chose it. */
-  master(): Promise<{ password: string | undefined; given: boolean }>;
+  /** A generated password of the account; undefined if the caller gave both. */
+  generated(): Promise<Mark['generated']>;
 }
 
 /** The request of a caller. */
@@ -52,12 +66,6 @@ const LOOK_MS = 7_000;
 const ANSWER_MS = 7_000;
 /** Publishing an event may take this long, in milliseconds. */
 const PUBLISH_MS = 2_000;
-/** Refusals about the content of the order. The server gives the same answer to the same command. */
-const CONTENT: ReadonlySet<PlatformFailureKind> = new Set([
-  'group_not_found',
-  'password_rejected',
-  'validation_failed',
-]);
 
 /** The effects of the settler and the operators' command, which never send a command that opens an account. */
 export function settlerEffects(work: Work): Effects {
@@ -83,31 +91,33 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
     ...sharedEffects(work),
 
     async prepare() {
-      const found = await request.found();
+      const records = await request.found();
       const server = await work.server();
       if (server === undefined) throw new Problem('platform_unavailable', { retryAfterSeconds: 5 });
       const { platform, connection } = server;
-      const deposit = demoDeposit(found);
-      const order = buildOrder(body, found.client, held, passwords, deposit);
+      const deposit = demoDeposit(records);
+      const order = buildOrder(body, records.client, held, passwords, deposit);
       judgeOrder(order, connection, platform);
       await request.ready;
       logins = () => chosenLogins(held.nonce, body.login, connection);
-      const [first] = logins();
       const own = platform.keyed ? body.login : undefined;
-      const unseen = own !== undefined && (await requireFree(platform, own, held, times.platformSignal)) === 'silent';
+      const [first] = logins();
+      const login = platform.keyed ? (held.found ?? first) : undefined;
+      const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(platform, own)));
       const plan: Plan = {
         ...buildDetails(request, held.operationId),
         send_email: body.send_email,
         send_pop_up: body.send_pop_up,
         language: body.language,
         keyed: platform.keyed,
+        exclusive: isExclusive(connection, own),
+        login_given: own !== undefined,
         deposit,
         deposit_with_opening: platform.fundsWithOpening,
-        master_given: body.master_password !== undefined,
-        unseen,
+        generated: generatedRole(body),
         server: address(connection),
       };
-      return { plan, login: platform.keyed ? first : undefined };
+      return { plan, login, found };
     },
 
     nextLogin(login) {
@@ -124,7 +134,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const server = await work.server();
       if (server?.client === undefined) return { on: 'unclear' };
       // The first server may have the account.
-      if (hasMoved(held, server)) return { on: 'foreign' };
+      if (hasMoved(held, server)) return { on: 'moved' };
       const order = buildOrder(body, server.client, held, passwords, held.plan?.deposit, login);
       const leftMs = times.platformEndsAt - dependencies.now();
       const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
@@ -132,7 +142,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
         const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs));
         if (login !== undefined && opened.login !== login) {
           telemetry.event('AnswerLost', { reason: 'another_login', login: opened.login });
-          return { on: 'lost', elsewhere: true };
+          return { on: 'lost', other: opened.login };
         }
         return { on: 'opened', login: opened.login };
       } catch (failure) {
@@ -141,21 +151,36 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
     },
   };
 
-  /** A caller's login is looked up before anything is sent: it may lie outside of the ranges. */
-  async function requireFree(platform: TradingPlatform, login: number, { operationId }: Held, signal: AbortSignal) {
-    const sighting = await platform.look({ operationId, login }, within(LOOK_MS, signal));
-    if (sighting !== 'absent' && sighting !== 'silent') {
-      throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
-    }
-    return sighting;
+  /**
+   * A caller's login is looked up before anything is sent: it may be outside of the ranges.
+   * @returns whether the account there is this operation's. @throws PlatformFailure `login_taken`
+   */
+  async function isOwnAccount(platform: TradingPlatform, login: number): Promise<boolean> {
+    const sighting = await sight(work, platform, login);
+    if (sighting === 'ours') return true;
+    if (sighting === 'absent' || sighting === 'silent') return false;
+    throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
   }
+}
+
+async function sight(work: Work, platform: TradingPlatform, login: number): Promise<Sighting> {
+  const mark: Mark = { operationId: work.held.operationId, login, generated: await work.generated() };
+  return platform.look(mark, within(LOOK_MS, work.times.platformSignal));
+}
+
+/** The password that the service generates, of those that can be compared. */
+export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
+  if (master_password === undefined) return 'master';
+  return investor_password === undefined ? 'investor' : undefined;
 }
 
 /** The fact that a failed command shows. After an unexpected error the outcome is unknown. */
 function failureFact(failure: unknown, telemetry: Telemetry): Learned {
-  const kind = failure instanceof PlatformFailure ? failure.kind : 'account_outcome_unknown';
-  if (kind === 'login_taken') return { on: 'exists', failure };
-  if (kind !== 'account_outcome_unknown') return { on: CONTENT.has(kind) ? 'rejected' : 'refused', failure };
+  if (failure instanceof PlatformFailure && failure.kind !== 'account_outcome_unknown') {
+    if (failure.kind === 'login_taken') return { on: 'exists', failure };
+    if (failure.proof === 'content') return { on: 'rejected', failure };
+    return { on: failure.proof === 'nothing' ? 'doubtful' : 'not_executed', failure };
+  }
   telemetry.event('AnswerLost', describeError(failure));
   return { on: 'lost', failure };
 }
@@ -176,19 +201,19 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
   return {
     record,
 
-    async look(login) {
+    async look(login, step) {
+      const noAnswer: Learned = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
       const server = await work.server();
-      if (server === undefined) return { on: 'unclear' };
+      if (server === undefined) return noAnswer;
       try {
-        const { password, given } = await work.master();
-        const generated = password === undefined || given ? undefined : { role: 'master' as const, password };
-        const mark = { operationId: held.operationId, login, generated };
-        const sighting = await server.platform.look(mark, within(LOOK_MS, times.platformSignal));
-        const isUncertain = hasMoved(held, server) || held.plan?.unseen === true;
-        return { on: sighting === 'unmarked' && isUncertain ? 'foreign' : sighting };
+        const sighting = await sight(work, server.platform, login);
+        if (sighting === 'ours') return { on: 'ours' };
+        if (hasMoved(held, server)) return { on: 'moved' };
+        if (sighting === 'absent' && (await isRecorded(work, login))) return { on: 'deleted' };
+        return { on: LOOK_FACTS[sighting][step] };
       } catch (failure) {
         reportRefusal(failure, work.telemetry);
-        return { on: 'unclear' };
+        return noAnswer;
       }
     },
 
@@ -207,6 +232,22 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
   };
 }
 
+/** The fact that a sighting is in each step. `prove`: the server has said that the login exists. */
+const LOOK_FACTS: Record<Exclude<Sighting, 'ours'>, Record<LookStep, 'foreign' | 'unproven' | LookResult>> = {
+  foreign: { look: 'foreign', prove: 'foreign', confirm: 'foreign' },
+  unmarked: { look: 'unproven', prove: 'unproven', confirm: 'unproven' },
+  absent: { look: 'absent', prove: 'absent', confirm: 'refused' },
+  silent: { look: 'silent', prove: 'unproven', confirm: 'unconfirmed' },
+};
+type LookResult = 'absent' | 'silent' | 'refused' | 'unconfirmed';
+
+/** Whether the account's record exists: an account that the server no longer has was deleted. @throws AwsFailure */
+async function isRecorded({ dependencies, held, times }: Work, login: number): Promise<boolean> {
+  if (held.plan === undefined) return false;
+  const record = await dependencies.accounts.read({ ...held.plan, login }, times.signal);
+  return record?.operation_id === held.operationId;
+}
+
 function address({ host, port }: Connection): string {
   return `${host.toLowerCase()}:${port}`;
 }
@@ -222,29 +263,34 @@ export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   if (isRefusal) telemetry.event('PlatformRefused', { reason: error.reason });
 }
 
-/** Pays, or checks whether an earlier payment has arrived. */
-async function payment(work: Work, life: OpenLife, pay: boolean): Promise<PaymentOutcome> {
+/** Pays, or checks whether an earlier payment has arrived. A repeated payment is sent to an empty account only. */
+async function payment(work: Work, life: OpenLife, pay: PayStep | undefined): Promise<PaymentOutcome> {
   const { held, times, telemetry } = work;
-  if (life.deposit !== 'sent') return 'kept';
+  if (life.deposit !== 'sent' && life.deposit !== 'found') return 'kept';
   const server = await work.server();
-  if (server === undefined || hasMoved(held, server)) return pay ? 'refused' : 'unknown';
+  if (server === undefined || hasMoved(held, server)) return pay === undefined ? 'unknown' : 'refused';
   const { platform } = server;
   const log = (error: unknown) =>
     telemetry.event('OperationNotSettled', { step: 'deposit', login: life.login, ...describeError(error) });
-  if (pay) {
+  const balance = async (): Promise<PaymentOutcome> => {
     try {
-      await platform.fund(life.login, held.plan?.deposit ?? 0, times.platformEndsAt, times.platformSignal);
-      return 'made';
+      return (await platform.holdsFunds(life.login, within(LOOK_MS, times.platformSignal))) ? 'made' : 'empty';
     } catch (error) {
       log(error);
-      if (error instanceof PlatformFailure && error.proof !== 'nothing') return 'refused';
+      return 'unknown';
     }
+  };
+  if (pay === undefined) return balance();
+  if (pay === 'repay') {
+    const before = await balance();
+    if (before !== 'empty') return before === 'made' ? 'made' : 'refused';
   }
   try {
-    return (await platform.holdsFunds(life.login, within(LOOK_MS, times.platformSignal))) ? 'made' : 'unknown';
+    await platform.fund(life.login, held.plan?.deposit ?? 0, times.platformEndsAt, times.platformSignal);
+    return 'made';
   } catch (error) {
     log(error);
-    return 'unknown';
+    return error instanceof PlatformFailure && error.proof !== 'nothing' ? 'refused' : balance();
   }
 }
 
@@ -262,8 +308,8 @@ async function publish({ dependencies, held, times, telemetry }: Work, life: Ope
 /** The record of an open account. */
 export function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
-  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, master_given, ...more } = plan;
-  const { unseen, server, ...details } = more;
+  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
+  const { exclusive, login_given, server, ...details } = more;
   return { ...details, login, opened_at };
 }
 

@@ -24,13 +24,19 @@ export interface Held {
   /** Absent passwords and logins are derived from it. A random UUID, deleted with the operation. */
   readonly nonce: string;
   readonly lease: string;
-  readonly leaseUntil: number;
+  /** Of the next write, in epoch milliseconds. */
+  leaseUntil: number;
+  /** Names this life of the operation: the same request makes the same operation again after its key was freed. */
+  readonly incarnation: string;
   revision: number;
   life: Life;
   /** Present in the state `sent` and later. */
   plan: Plan | undefined;
-  /** When the state `sent` was last written, which is before a command, in epoch milliseconds. */
+  /** The login that is reserved for the operation, if its state does not show it: a command may have left. */
+  found: number | undefined;
+  /** When a request first and last wrote the state `sent`, which is before a command, in epoch milliseconds. */
   since: number | undefined;
+  sentAt: number | undefined;
 }
 
 export type Claim =
@@ -76,7 +82,7 @@ export interface Ledger {
   /** @returns undefined if another worker holds it, or, for the settler, if it is not due */
   acquire(pk: string, worker: 'settler' | 'operator', leaseMs: number, signal: AbortSignal): Promise<Held | undefined>;
   /**
-   * Writes a new state, with the plan of `held`.
+   * Writes a new state, with the plan, the times and the lease of `held`.
    * @throws Overtaken, LoginReserved, AwsFailure
    */
   write(held: Held, to: Life, signal: AbortSignal): Promise<void>;
@@ -102,17 +108,17 @@ const MAX_LISTED = 1_000;
 const login = v.pipe(v.number(), v.integer(), v.minValue(1));
 const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
   v.object({ at: v.literal('claimed') }),
-  v.object({ at: v.literal('sent'), login: v.optional(login), commands: v.picklist(['one', 'many']) }),
+  v.object({ at: v.literal('sent'), login: v.optional(login), commands: v.picklist(['one', 'many', 'taken']) }),
   v.object({
     at: v.literal('open'),
     login,
     opened_at: v.string(),
     recorded: v.boolean(),
-    deposit: v.picklist(['none', 'due', 'sent', 'made', 'failed']),
+    deposit: v.picklist(['none', 'due', 'again', 'sent', 'found', 'made', 'failed']),
     published: v.boolean(),
   }),
   v.object({ at: v.literal('done'), login, opened_at: v.string(), unpaid: v.boolean() }),
-  v.object({ at: v.literal('undecided'), login: v.optional(login) }),
+  v.object({ at: v.literal('undecided'), login: v.optional(login), other: v.optional(login) }),
 ]);
 const PlanSchema = v.object({
   // The known part of the account's record.
@@ -133,14 +139,16 @@ const PlanSchema = v.object({
   language: v.optional(v.string()),
   /** The protocol names the login, and the platform refuses one that exists. */
   keyed: v.boolean(),
+  /** Only this service opens accounts at the operation's logins. */
+  exclusive: v.boolean(),
+  /** The caller chose the login. */
+  login_given: v.boolean(),
   /** The deposit, in units of the account's currency. */
   deposit: v.optional(v.number()),
   /** The command that opens the account also funds it. */
   deposit_with_opening: v.boolean(),
-  /** The caller gave the master password, so it cannot be derived. */
-  master_given: v.boolean(),
-  /** The caller's login could not be looked up before the first command. */
-  unseen: v.optional(v.boolean()),
+  /** A password that is generated, so the account can be recognized by it. */
+  generated: v.optional(v.picklist(['master', 'investor'])),
   /** The address of the server that the first command went to. */
   server: v.optional(v.string()),
 });
@@ -151,10 +159,12 @@ const StoredSchema = v.object({
   fingerprint: v.string(),
   lease: v.string(),
   lease_until: v.number(),
+  incarnation: v.string(),
   revision: v.number(),
   life: LifeSchema,
   plan: v.optional(PlanSchema),
   since: v.optional(v.number()),
+  sent_at: v.optional(v.number()),
 });
 
 export interface LedgerTables {
@@ -212,26 +222,31 @@ interface Call {
 
 function newOperation(scope: readonly string[] | undefined, leaseUntil: number): Held {
   const operationId = randomUUID();
+  const lease = randomUUID();
   return {
     pk: scope === undefined ? `operation#${operationId}` : keyItem(scope),
     operationId,
     nonce: randomUUID(),
-    lease: randomUUID(),
+    lease,
     leaseUntil,
+    incarnation: lease,
     revision: 0,
     life: { at: 'claimed' },
     plan: undefined,
+    found: undefined,
     since: undefined,
+    sentAt: undefined,
   };
 }
 
 /** Puts a new operation, or acquires the one that has the key. */
 async function claim(call: Call, held: Held, fingerprint: string): Promise<Claim> {
   const { operations, now, signal } = call;
-  const { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life } = held;
+  const { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, incarnation, revision, life } = held;
   const at = now();
   const seconds = Math.floor(at / 1_000);
-  const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, revision, life, expires_at: keyExpiry(at) };
+  const expires_at = keyExpiry(at);
+  const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, incarnation, revision, life, expires_at };
   const isFree = {
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
@@ -267,8 +282,7 @@ async function acquire(
 
 async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
   const { operations, names, transact } = tables;
-  const since = to.at === 'sent' ? at : held.since;
-  const next = { ...held, revision: held.revision + 1, life: to, since };
+  const next = { ...held, revision: held.revision + 1, life: to };
   const state = stateWrite(names.operations, next, at);
   const reservations = reservationWrites(names.logins, held, next);
   // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
@@ -276,7 +290,7 @@ async function write(tables: LedgerTables, at: number, held: Held, to: Life, sig
   await writeUnderVersion(held, () =>
     isTransaction ? transact([state, ...reservations], signal) : single(operations, state, signal),
   );
-  Object.assign(held, { life: to, since });
+  held.life = to;
 }
 
 /** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, AwsFailure */
@@ -294,27 +308,30 @@ async function writeUnderVersion(held: Held, work: () => Promise<void>): Promise
 
 /** The write of an operation's state. @param rest when the settler acts next; absent: the worker keeps its lease */
 function stateWrite(table: string, next: Held, at: number, ...rest: [until?: number | undefined]): Write {
-  const { pk, life, lease, revision, plan, since, leaseUntil, operationId } = next;
+  const { pk, life, lease, revision, plan, since, sentAt: sent_at, leaseUntil, operationId } = next;
   const isHeld = 'lease = :lease AND revision <= :revision';
   if (life.at === 'gone') {
     // Our own delete counts, if its answer was lost and the SDK repeated it.
     const condition = `attribute_not_exists(pk) OR (${isHeld})`;
     return { table, delete: { pk }, expression: { condition, values: { ':lease': lease, ':revision': revision } } };
   }
-  const isEnd = life.at === 'done' || life.at === 'undecided';
-  const isOperators = life.at === 'undecided' || (life.at === 'done' && life.unpaid);
-  const dueAt = isOperators ? OPERATOR_ONLY : life.at === 'done' ? undefined : rest.length > 0 ? rest[0] : leaseUntil;
   const isFinished = life.at === 'done' && !life.unpaid;
+  const isOperators = life.at === 'undecided' || (life.at === 'done' && life.unpaid);
+  // Only a retry goes on with these.
+  const isIdle = isFinished || life.at === 'claimed';
+  const dueAt = isOperators ? OPERATOR_ONLY : isIdle ? undefined : rest.length > 0 ? rest[0] : leaseUntil;
+  const isReleased = isOperators || isIdle || rest.length > 0;
   const set: Item = {
     life,
     plan,
     since,
+    sent_at,
     revision,
-    ...(isEnd || rest.length > 0 ? { lease_until: 0 } : {}),
+    lease_until: isReleased ? 0 : leaseUntil,
     ...(dueAt === undefined ? {} : due(operationId, dueAt)),
-    ...(isFinished ? { expires_at: keyExpiry(at) } : {}),
+    ...(isIdle ? { expires_at: keyExpiry(at) } : {}),
   };
-  const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isFinished ? [] : ['expires_at'])];
+  const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isIdle ? [] : ['expires_at'])];
   const { update, names, values } = assignments(set, remove);
   values[':lease'] = lease;
   return { table, update: { pk }, expression: { update, condition: isHeld, names, values } };
@@ -331,28 +348,38 @@ export function reservationKey(
   return `${keyed ? version : (server ?? connection_id)}#${name}`;
 }
 
-/** A login is reserved with the state that names it, and released with the state that gives it up. */
+/** The holder of a login that belongs to nobody here: an operator has found a stranger's account at it. */
+const NOBODY = 'nobody';
+
+/**
+ * A login is reserved with the state that names it, and released with the state that gives it up. A late duplicate of an
+ * earlier life of the operation releases nothing: its incarnation is another one.
+ */
 function reservationWrites(table: string, before: Held, next: Held): Write[] {
-  const { plan, operationId } = next;
+  const { plan, operationId: operation_id, incarnation } = next;
   const [from, to] = [before.life, next.life];
   if (plan === undefined) return [];
-  const isOurs = {
-    condition: 'attribute_not_exists(pk) OR operation_id = :operation',
-    values: { ':operation': operationId },
+  const { connection_id } = plan;
+  const values = { ':operation': operation_id };
+  const isOurs = { condition: 'attribute_not_exists(pk) OR operation_id = :operation', values };
+  const isOfThisLife = {
+    condition: 'attribute_not_exists(pk) OR (operation_id = :operation AND incarnation = :incarnation)',
+    values: { ...values, ':incarnation': incarnation },
   };
-  const key = (name: number) => reservationKey(plan, name);
-  const earlier = from.at === 'sent' ? from.login : undefined;
-  // If the protocol cannot name logins, the answer has the login.
-  const isNamed = to.at === 'sent' || (to.at === 'open' && !plan.keyed && from.at !== 'open');
-  const later = isNamed ? to.login : undefined;
+  const reserve = (login: number, holder: string): Write => ({
+    table,
+    put: { pk: reservationKey(plan, login), operation_id: holder, incarnation, connection_id },
+    expression: isOurs,
+  });
+  const earlier = 'login' in from ? from.login : undefined;
+  const later = 'login' in to ? to.login : undefined;
   const writes: Write[] = [];
-  if (later !== undefined && later !== earlier) {
-    const { connection_id } = plan;
-    writes.push({ table, put: { pk: key(later), operation_id: operationId, connection_id }, expression: isOurs });
-  }
-  if (earlier !== undefined && (to.at === 'gone' || (to.at === 'sent' && later !== earlier))) {
-    writes.push({ table, delete: { pk: key(earlier) }, expression: isOurs });
-  }
+  if (later !== undefined && later !== earlier) writes.push(reserve(later, operation_id));
+  if (earlier === undefined) return writes;
+  if (to.at === 'claimed') writes.push(reserve(earlier, NOBODY));
+  // An undecided operation keeps its login: a late command may still open it.
+  const isGivenUp = from.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && later !== earlier));
+  if (isGivenUp) writes.push({ table, delete: { pk: reservationKey(plan, earlier) }, expression: isOfThisLife });
   return writes;
 }
 
@@ -368,8 +395,8 @@ function parse(item: Item): v.InferOutput<typeof StoredSchema> {
 }
 
 export function parseHeld(item: Item): Held {
-  const { pk, operation_id, nonce, lease, lease_until, revision, life, plan, since } = parse(item);
-  return { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, revision, life, plan, since };
+  const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, fingerprint: _, ...same } = parse(item);
+  return { ...same, operationId, leaseUntil, sentAt, plan: same.plan, since: same.since, found: undefined };
 }
 
 function busyClaim(item: Item | undefined, fingerprint: string, at: number): Claim {

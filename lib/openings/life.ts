@@ -3,30 +3,35 @@
  * that decides what happens next. It is pure: no clock, no network, no database. The request, the settler and the
  * operators' command all run the loop of `drive.ts`, which writes each new state under the version that it has read.
  *
- * Two rules ensure the promise "never a second account":
+ * Three rules ensure the promise "never a second account":
+ * - The logins of an operation follow from its request, so every repeat of the request names the same logins.
  * - A command is sent only after the state `sent` and the reservation of its login were written in one transaction.
- * - An operation that may have sent a command keeps its login. The platform refuses a login that exists, so the same
- *   command may be repeated, and an account at a reserved login belongs to the operation that holds the reservation.
+ * - Only proof decides whose account is at a login. A server's refusal is no proof that nothing was opened.
  */
 
-/** The deposit of a new demo account. `failed`: reported to the operators, never paid again. */
-type Deposit = 'none' | 'due' | 'sent' | 'made' | 'failed';
+/**
+ * The deposit of a new demo account. `due`: nothing was paid. `again`: a payment was certainly refused. `sent`: a
+ * payment may have left. `found`: the account was found, so an earlier payment may have left. `failed`: reported to the
+ * operators, never paid again.
+ */
+type Deposit = 'none' | 'due' | 'again' | 'sent' | 'found' | 'made' | 'failed';
 
 export type Life =
-  /** Nothing was sent. */
+  /** Nothing was sent, as far as the ledger knows. */
   | { at: 'claimed' }
   /**
    * The account may exist, at this login only (absent: the protocol cannot name a login). `one`: only one command can
-   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown.
+   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown. `taken`: the
+   * only command was answered that the login exists.
    */
-  | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' }
+  | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'taken' }
   /** The account is open; its record, deposit or event may be missing. `opened_at`: ISO 8601, UTC. */
   | { at: 'open'; login: number; opened_at: string; recorded: boolean; deposit: Deposit; published: boolean }
   /** Nothing is missing, except money that an operator must pay. */
   | { at: 'done'; login: number; opened_at: string; unpaid: boolean }
-  /** Only an operator can decide: nothing is answered or sent any more. */
-  | { at: 'undecided'; login?: number | undefined }
-  /** Certainly nothing was opened: the key is free. */
+  /** Only an operator can decide: nothing is answered or sent any more. `other`: the login that the server answered. */
+  | { at: 'undecided'; login?: number | undefined; other?: number | undefined }
+  /** Nothing was opened: the key is free. */
   | { at: 'gone' };
 type State = Life['at'];
 type Open = Life & { at: 'open' };
@@ -35,38 +40,76 @@ type Open = Life & { at: 'open' };
 export type Fact =
   /** A worker has acquired the operation. */
   | { on: 'resume' }
-  /** The order is judged and can be sent, with this login where the protocol names one. */
-  | { on: 'ready'; login?: number | undefined }
+  /**
+   * The order is judged and can be sent, with this login where the protocol names one. `found`: the operation's own
+   * reservation or account was found at it, so a command may have left.
+   */
+  | { on: 'ready'; login?: number | undefined; found?: boolean }
   /** Another operation holds the login. */
   | { on: 'reserved' }
-  /** A command was answered: opened; refused because its login exists; refused; refused for its content. */
+  /** A command was answered with this login. */
   | { on: 'opened'; login: number }
-  | { on: 'exists' | 'refused' | 'rejected' }
-  /** A command may have been executed, or may still be. `elsewhere`: its answer names a login that it did not name. */
-  | { on: 'lost'; elsewhere?: boolean }
   /**
-   * The platform was asked about the login. `ours`: the account shows this operation's mark. `foreign`: it shows
-   * another operation's id, refuses our password, or may be older than the operation. `unmarked`: none of these.
-   * `silent`: the platform cannot say whether the login exists. `unclear`: the platform did not answer.
+   * The other answers to a command. `exists`: its login exists. `not_executed`: it did not leave, or the server refused
+   * our rights. `rejected`: the server refused its content. `doubtful`: the server spoke of its own state, which proves
+   * nothing.
    */
-  | { on: 'ours' | 'unmarked' | 'foreign' | 'absent' | 'silent' | 'unclear' }
+  | { on: 'exists' | 'not_executed' | 'rejected' | 'doubtful' }
+  /** A command may have been executed, or may still be. `other`: its answer names this login, which it did not name. */
+  | { on: 'lost'; other?: number }
+  /**
+   * The account at the login. `ours`: proof that it is this operation's. `foreign`: proof that it is another
+   * operation's. `unproven`: an account without proof.
+   */
+  | { on: 'ours' | 'foreign' | 'unproven' }
+  /**
+   * The other results of a look-up. `silent`: the platform has no command for it. `unclear`: the platform did not
+   * answer. `moved`: the connection leads to another server than the first command did. `deleted`: the account is
+   * absent, and its record exists.
+   */
+  | { on: 'absent' | 'silent' | 'unclear' | 'moved' | 'deleted' }
+  /** The results of a look-up after a refusal: the login is absent, or that could not be found out. */
+  | { on: 'refused' | 'unconfirmed' }
   /** The result of completing the account. */
   | { on: 'completed'; recorded: boolean; deposit: PaymentOutcome; published: boolean }
-  /** An operator's finding on the server. */
+  /** An operator's finding on the server. `operator_foreign`: the account at the login belongs to somebody else. */
   | { on: 'operator_found'; login: number }
-  | { on: 'operator_found_none' | 'operator_paid' };
+  | { on: 'operator_found_none' | 'operator_foreign' | 'operator_paid' };
 export type FactName = Fact['on'];
-/** `refused`: certainly not paid. `unknown`: the money may have arrived. `kept`: nothing was tried. */
-export type PaymentOutcome = 'made' | 'refused' | 'unknown' | 'kept';
+/**
+ * `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money may have arrived. `kept`:
+ * nothing was tried.
+ */
+export type PaymentOutcome = 'made' | 'refused' | 'empty' | 'unknown' | 'kept';
 
-/** The next step of the loop. `resume`: decides again, in the new state. `rest`: releases the operation for now. */
-export type Step = 'prepare' | 'send' | 'look' | 'pause' | 'complete' | 'pay' | 'resume' | 'rest' | 'stop';
+/**
+ * The next step of the loop. `look`: is there an account at the login? `prove`: the login exists, whose is it?
+ * `confirm`: the command was refused, is the login absent? `repay`: pays if the account is empty. `resume`: decides
+ * again, in the new state. `rest`: releases the operation for now.
+ */
+export type Step =
+  | 'prepare'
+  | 'send'
+  | 'look'
+  | 'prove'
+  | 'confirm'
+  | 'pause'
+  | 'complete'
+  | 'pay'
+  | 'repay'
+  | 'resume'
+  | 'rest'
+  | 'stop';
 
 /** The inputs of a decision next to state and fact. */
 export interface Context {
   worker: 'request' | 'settler' | 'operator';
   /** The protocol names the login in the command, and the platform refuses one that exists. */
   keyed: boolean;
+  /** Only this service opens accounts at the login, so an account there that may be ours is ours. */
+  exclusive: boolean;
+  /** The caller has chosen the login. */
+  own: boolean;
   /** The next login to choose, if the request leaves the choice to us and one is left. */
   next(): number | undefined;
   /** Whether a deposit follows the opening. */
@@ -88,40 +131,52 @@ interface Transition<S extends State = State> {
 
 // Guards.
 const one = (life: Of<'sent'>) => life.commands === 'one';
+const taken = (life: Of<'sent'>) => life.commands === 'taken';
 const unkeyed = (_: Life, { keyed }: Context) => !keyed;
+const isFound = (_: Life, __: Context, fact: Fact) => fact.on === 'ready' && fact.found === true;
 /** A repeated command could open a second account: it names no login, or the server opens another one. */
 const unrepeatable = (_: Life, { keyed }: Context, fact: Fact) =>
-  !keyed || (fact.on === 'lost' && fact.elsewhere === true);
-const oneAndNext = (life: Of<'sent'>, { next }: Context) => one(life) && next() !== undefined;
+  !keyed || (fact.on === 'lost' && fact.other !== undefined);
 const hasNext = (_: Life, { next }: Context) => next() !== undefined;
+/** Without proof, an account is ours only if nobody else can have opened it, and our command may have. */
+const undecidable = (life: Of<'sent'>, { exclusive }: Context) => taken(life) || !exclusive;
 const isRequest = (_: Life, { worker }: Context) => worker === 'request';
 /** A server that lacks the look-up will lack it later too. */
 const lacksLookUpForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
+/** The caller's login is free after a day: no later operation depends on it. */
+const isOldAndOwn = (_: Life, { old, own }: Context) => old && own;
 const depositDue = (life: Open) => life.deposit === 'due';
+const depositRefused = (life: Open) => life.deposit === 'again';
 const complete = (life: Open, context: Context, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
-  return recorded && published && deposit !== 'due' && deposit !== 'sent';
+  return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
 };
-/** If the protocol names logins, the account can only be at the sent login. */
+/** If the protocol names logins, the account can only be at the sent login, or at the answered one. */
 const plausible = (life: Of<'undecided'>, { keyed }: Context, fact: Fact) =>
-  fact.on === 'operator_found' && (!keyed || fact.login === life.login);
+  fact.on === 'operator_found' && (!keyed || fact.login === life.login || fact.login === life.other);
 
 // Targets.
 const gone = (): Life => ({ at: 'gone' });
+const claimed = (): Life => ({ at: 'claimed' });
 const sent = (_: Life, __: Context, fact: Fact): Life => ({
   at: 'sent',
-  commands: 'one',
+  commands: fact.on === 'ready' && fact.found === true ? 'many' : 'one',
   ...(fact.on === 'ready' && fact.login !== undefined ? { login: fact.login } : {}),
 });
 const sentNext = (_: Life, { next }: Context): Life => ({ at: 'sent', login: next(), commands: 'one' });
 const many = (life: Of<'sent'>): Life => ({ ...life, commands: 'many' });
-const undecided = ({ login }: Of<'sent'>): Life => ({ at: 'undecided', ...(login === undefined ? {} : { login }) });
+const loginTaken = (life: Of<'sent'>): Life => ({ ...life, commands: 'taken' });
+const undecided = ({ login }: Of<'sent'>, _: Context, fact: Fact): Life => ({
+  at: 'undecided',
+  ...(login === undefined ? {} : { login }),
+  ...(fact.on === 'lost' && fact.other !== undefined ? { other: fact.other } : {}),
+});
 const open = (life: Of<'sent' | 'undecided'>, { deposit, now }: Context, fact: Fact): Life => ({
   at: 'open',
   login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),
   opened_at: new Date(now).toISOString(),
   recorded: false,
-  deposit,
+  deposit: deposit === 'due' && fact.on !== 'opened' ? 'found' : deposit,
   published: false,
 });
 const paying = (life: Open): Life => ({ ...life, deposit: 'sent' });
@@ -136,54 +191,62 @@ const done = (life: Open, context: Context, fact: Fact): Life => {
 };
 const paid = (life: Of<'done'>): Life => ({ ...life, unpaid: false });
 
-/** A refused payment becomes due again; after a day it is reported instead. */
+/** A refused payment is tried again for a day. An account that stays empty is reported; one that was found, at once. */
 function nextDeposit(deposit: Deposit, outcome: PaymentOutcome, old: boolean): Deposit {
-  if (deposit !== 'due' && deposit !== 'sent') return deposit;
+  if (outcome === 'kept' || (deposit !== 'sent' && deposit !== 'found')) return deposit;
   if (outcome === 'made') return 'made';
-  if (old && outcome !== 'kept') return 'failed';
-  return outcome === 'refused' ? 'due' : deposit;
+  if (old || (deposit === 'found' && outcome === 'empty')) return 'failed';
+  return outcome === 'refused' ? 'again' : deposit;
 }
 
 /** Every state with its transitions. The first one whose facts and guard match is taken. */
 export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
   claimed: [
     { on: ['resume'], step: 'prepare' },
+    { on: ['ready'], if: isFound, to: sent, step: 'look' },
     { on: ['ready'], to: sent, step: 'send' },
     { on: ['reserved'], if: hasNext, to: sentNext, step: 'send' },
-    { on: ['reserved', 'refused'], to: gone, step: 'stop' },
+    { on: ['reserved', 'not_executed'], to: gone, step: 'stop' },
   ],
   sent: [
-    { on: ['resume', 'lost'], if: unrepeatable, to: undecided, step: 'stop' },
-    { on: ['resume', 'lost'], to: many, step: 'look' },
+    { on: ['opened', 'ours'], to: open, step: 'resume' },
+    { on: ['resume', 'lost', 'doubtful'], if: unrepeatable, to: undecided, step: 'stop' },
     // The server has answered with a login that another operation holds.
     { on: ['reserved'], if: unkeyed, to: undecided, step: 'stop' },
-    { on: ['exists'], step: 'look' },
-    { on: ['opened', 'ours'], to: open, step: 'resume' },
-    // The only command was refused because the login exists: another system uses our range, or the caller's login.
-    {
-      on: ['unmarked', 'foreign', 'absent', 'silent', 'unclear', 'reserved'],
-      if: oneAndNext,
-      to: sentNext,
-      step: 'send',
-    },
-    { on: ['unmarked', 'foreign', 'absent', 'silent', 'unclear', 'reserved'], if: one, to: gone, step: 'stop' },
-    { on: ['refused', 'rejected'], if: one, to: gone, step: 'stop' },
+    { on: ['resume'], if: taken, step: 'prove' },
+    { on: ['resume', 'lost'], to: many, step: 'look' },
+    { on: ['doubtful'], to: many, step: 'confirm' },
+    { on: ['exists'], if: one, to: loginTaken, step: 'prove' },
+    { on: ['exists'], step: 'prove' },
+    // The server refuses our login as long as another's account is there.
+    { on: ['foreign', 'reserved'], if: hasNext, to: sentNext, step: 'send' },
+    { on: ['foreign', 'reserved'], to: gone, step: 'stop' },
+    { on: ['unproven'], if: undecidable, to: undecided, step: 'stop' },
+    { on: ['unproven'], to: open, step: 'resume' },
+    { on: ['moved', 'deleted'], to: undecided, step: 'stop' },
+    // The server says that the login exists, and shows no account.
+    { on: ['absent'], if: taken, to: undecided, step: 'stop' },
+    { on: ['rejected'], if: unkeyed, to: gone, step: 'stop' },
+    { on: ['rejected'], step: 'confirm' },
+    { on: ['not_executed', 'refused'], if: one, to: gone, step: 'stop' },
     // An earlier command may have been executed: from here on the login stays.
-    { on: ['unmarked'], to: open, step: 'resume' },
-    { on: ['foreign'], to: undecided, step: 'stop' },
     { on: ['silent'], if: lacksLookUpForSettler, to: undecided, step: 'stop' },
     { on: ['absent', 'silent'], if: isRequest, step: 'send' },
-    { on: ['refused', 'unclear'], if: isRequest, step: 'pause' },
-    { on: ['rejected', 'absent', 'silent', 'unclear'], step: 'rest' },
+    { on: ['not_executed', 'unclear'], if: isRequest, step: 'pause' },
+    { on: ['operator_found_none'], if: isOldAndOwn, to: gone, step: 'stop' },
+    { on: ['not_executed', 'refused', 'unconfirmed', 'absent', 'silent', 'unclear'], step: 'rest' },
   ],
   open: [
     { on: ['resume'], if: depositDue, to: paying, step: 'pay' },
+    { on: ['resume'], if: depositRefused, to: paying, step: 'repay' },
     { on: ['resume'], step: 'complete' },
     { on: ['completed'], if: complete, to: done, step: 'stop' },
     { on: ['completed'], to: progress, step: 'rest' },
   ],
   undecided: [
     { on: ['operator_found'], if: plausible, to: open, step: 'resume' },
+    // The login is reserved for nobody, and a retry chooses the next one.
+    { on: ['operator_foreign'], to: claimed, step: 'stop' },
     { on: ['operator_found_none'], to: gone, step: 'stop' },
     { on: ['resume', 'reserved', 'operator_found'], step: 'stop' },
   ],

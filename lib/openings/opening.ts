@@ -1,13 +1,12 @@
 import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
-import { Problem } from '../problem.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
-import { progressProblem, publicAnswer } from './answer.ts';
+import { progressProblem, publicAnswer, reusedProblem } from './answer.ts';
 import { type AccountDependencies, type AccountKeys, planTimes, type Times } from './dependencies.ts';
 import { drive } from './drive.ts';
-import { requestEffects, type Server, type Work } from './effects.ts';
+import { generatedRole, requestEffects, type Server, type Work } from './effects.ts';
 import type { Claim } from './ledger.ts';
 import { findRecords } from './order.ts';
 
@@ -102,7 +101,7 @@ function claimOperation(
 async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
   const { dependencies, version, request, times, reads, claim } = begun;
   const { body, parameters, idempotencyKey, caller = ANONYMOUS } = request;
-  if (claim.kind === 'reused') throw new Problem('idempotency_key_reused');
+  if (claim.kind === 'reused') throw reusedProblem();
   if (claim.kind === 'busy') {
     const { life } = claim;
     // Another worker completes the account; its login is known.
@@ -123,7 +122,10 @@ async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
     times,
     telemetry,
     server: () => reads.server.catch(() => undefined),
-    master: async () => ({ password: passwords.master_password, given: body.master_password !== undefined }),
+    async generated() {
+      const role = generatedRole(body);
+      return role && { role, password: passwords[`${role}_password`] };
+    },
   };
   const effects = requestEffects(work, {
     body,

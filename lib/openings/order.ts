@@ -83,6 +83,15 @@ export function* chosenLogins(nonce: string, own: number | undefined, connection
   }
 }
 
+/**
+ * Whether an account without proof counts as ours, if our command may have opened it: only this service opens accounts
+ * in the ranges. @param own the caller's login
+ */
+export function isExclusive(connection: Connection, own: number | undefined): boolean {
+  if (!('logins' in connection) || connection.strict === true) return false;
+  return own === undefined || loginRanges(connection).some(({ from, to }) => from <= own && own <= to);
+}
+
 /** The deposit of a new account, on demo connections only. */
 export function demoDeposit({ connection, accountType }: NamedRecords): number | undefined {
   const deposit = accountType?.deposit ?? 0;

@@ -66,10 +66,11 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
     times,
     telemetry: scoped,
     server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped).catch(onUnreadable),
-    async master() {
-      if (plan.master_given) return { password: undefined, given: true };
+    async generated() {
+      const role = plan.generated;
+      if (role === undefined) return undefined;
       const { passwords: key } = await dependencies.keys(times.platformSignal);
-      return { password: dependencies.passwords({ key, nonce: held.nonce, version }).master, given: false };
+      return { role, password: dependencies.passwords({ key, nonce: held.nonce, version })[role] };
     },
   });
   const { platformEndsAt, signal } = times;

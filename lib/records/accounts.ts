@@ -15,10 +15,21 @@ export function dynamoAccounts(table: Table) {
   return {
     /** Writes the record; the same account written again is the same record. */
     async put(record: AccountRecord, signal: AbortSignal): Promise<void> {
-      const { user_id, version, connection_id, login } = record;
-      await table.put({ pk: user_id, sk: `${version}#${connection_id}#${login}`, ...record }, signal);
+      await table.put({ ...accountKey(record), ...record }, signal);
+    },
+    /** The record of an account; undefined if there is none. */
+    async read(account: AccountPlace, signal: AbortSignal): Promise<AccountRecord | undefined> {
+      // `put` wrote it, so its shape is known.
+      return (await table.get(accountKey(account), signal)) as AccountRecord | undefined;
     },
   };
+}
+
+/** Where an account is. */
+type AccountPlace = Pick<AccountRecord, 'user_id' | 'version' | 'connection_id' | 'login'>;
+
+function accountKey({ user_id, version, connection_id, login }: AccountPlace) {
+  return { pk: user_id, sk: `${version}#${connection_id}#${login}` };
 }
 
 /** The accounts of a client that were opened here, the oldest first. */

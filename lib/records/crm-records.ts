@@ -77,6 +77,8 @@ const loginRangesSchema = (version: 'tp5' | 'tp4') => {
   );
   return v.union([range, v.pipe(v.array(range), v.minLength(1, rule('size', 'must list at least one range')))]);
 };
+/** An account in the range without proof goes to the operators. Absent: it is the operation's that may have opened it. */
+const strict = v.exactOptional(v.boolean());
 const codePage = v.optional(word, 'windows-1252');
 
 const WebApiConnectionSchema = closedObject({
@@ -85,6 +87,7 @@ const WebApiConnectionSchema = closedObject({
   protocol: v.literal('web-api'),
   groups: groupNames,
   logins: loginRangesSchema('tp5'),
+  strict,
   /** PEM: the authority, or the server's own certificate, to trust. */
   ca: v.optional(v.string()),
   /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted for any issuer. */
@@ -109,6 +112,7 @@ const InterfaceGatewayConnectionSchema = closedObject({
   /** Names, or numbers by name for a gateway with the plug-in's list. */
   groups: v.optional(v.union([v.array(word), groupNumbers])),
   logins: loginRangesSchema('tp4'),
+  strict,
   code_page: codePage,
 });
 export const ConnectionSchema = v.variant('protocol', [

@@ -41,6 +41,8 @@ const unavailable: Outcome = [UNAVAILABLE, 0, '200'];
 const platformRefused: Outcome = ['502 platform_refused', 0, '200'];
 const internalError: Outcome = ['500 internal_error', 0, '200'];
 const unknown: Outcome = [UNKNOWN, 0, '200'];
+/** An operator must decide, also about a retry. */
+const undecidable: Outcome = [UNKNOWN, 0, UNKNOWN];
 const forOperators = (accounts: number): Outcome => [UNKNOWN, accounts, '409 account_outcome_unknown'];
 
 const ALWAYS = 1_000;
@@ -49,6 +51,8 @@ const SHORT_MS = 9_000;
 const DEPLOYED_MS = 29_000;
 const ANSWER_SECONDS = 25;
 const NOTICES = { send_email: true, send_pop_up: true };
+
+const GIVEN = { master_password: 'Given-pass1', investor_password: 'Given-pass2' };
 
 const refused: AnyFault = { kind: 'refused' };
 const lost: AnyFault = { kind: 'reply_lost' };
@@ -97,10 +101,46 @@ const COMMANDS: Row[] = [
   ['the opening, with a silent server', { target: 'tp5' }, silent, opened],
   ['the opening, with a server that stays silent', { target: 'tp5' }, always(silent), unknown],
   ['the opening, with an unreadable answer', { target: 'tp5' }, { kind: 'garbage' }, opened],
-  ['the opening, with a login that exists', { target: 'tp5' }, code(3004), opened],
+  ['the opening, with a login that exists and is not shown', { target: 'tp5' }, code(3004), undecidable],
+  ...[4, 5, 10, 11, 12, 15, 1000, 9_999].map(
+    (number): Row => [
+      `the opening, executed and answered ${number}`,
+      { target: 'tp5' },
+      { kind: 'executed_retcode', code: number },
+      opened,
+    ],
+  ),
+  [
+    'the opening, executed and refused for its content',
+    { target: 'tp5' },
+    { kind: 'executed_retcode', code: 3 },
+    opened,
+  ],
+  ...(['tp5-live', 'gw-live'] as const).map(
+    (on): Row => [
+      `the opening on ${on}, repeated by the server`,
+      { on, target: CONNECTIONS[on].server },
+      { kind: 'executed_twice' },
+      opened,
+    ],
+  ),
+  [
+    'the opening with given passwords on a gateway that repeats',
+    { on: 'gw-live', target: 'gw', more: GIVEN },
+    { kind: 'executed_twice' },
+    [UNKNOWN, 1, UNKNOWN],
+  ],
+  ...[5, 10, 12].map(
+    (number): Row => [
+      `the deposit, made and answered ${number}`,
+      { on: 'tp5-demo', target: 'tp5', after: 1, logs: 'deposit' },
+      { kind: 'executed_retcode', code: number },
+      opened,
+    ],
+  ),
   ['the opening, with a password', { target: 'tp5' }, code(3006), ['400 password_rejected', 0, '200']],
   ['the opening of a caller’s login, with a lost answer', withLogin('tp5-live'), lost, opened],
-  ['the opening of a caller’s login, which exists', withLogin('tp5-live'), code(3004), ['409 login_taken', 0, '200']],
+  ['the opening of a caller’s login, which exists and is not shown', withLogin('tp5-live'), code(3004), undecidable],
   ['the opening on a gateway, with a lost answer', { on: 'gw-live', target: 'gw' }, lost, opened],
   ['the opening of a caller’s login on a gateway', withLogin('gw-live'), lost, opened],
   ['the opening on a plug-in, with a lost answer', { on: 'reg-live', target: 'reg' }, lost, forOperators(1)],

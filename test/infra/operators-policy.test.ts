@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
@@ -18,7 +19,10 @@ const operators = new Operators();
 const account = new OperatorsAccount(operators);
 
 const SECRET = '{"login":1000,"password":"x"}';
-/** Every command, as an operator calls it; `FILE` has records, `OPERATION` waits for an operator, `ENDED` is on no list. */
+/**
+ * Every command, as an operator calls it; `FILE` has records, `OPERATION` waits for an operator, `ENDED` is on no list,
+ * `LOST` was never one but has an id, `OWN` asks for a login of the caller that is still free after a day.
+ */
 const COMMANDS: readonly [command: string, person?: Person][] = [
   ['import FILE'],
   ['export'],
@@ -37,6 +41,9 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['operation ENDED'],
   ['settle OPERATION --login 7000001'],
   ['settle OPERATION --none'],
+  ['settle OWN --none'],
+  ['operation LOST'],
+  ['rebuild-logins'],
   ...Object.keys(KEYS).map((table): [string] => [`restore ${table} --from ${table}-restored`]),
   ['registration asks@example.com'],
   ['registration asks@example.com --unsuppress'],
@@ -55,11 +62,35 @@ async function endedOperation(): Promise<string> {
   return String((await operators.items('operations')).find(isEnded)?.operation_id);
 }
 
+/** An operation that waits for a retry in its table, and is on no list. */
+async function lostOperation(): Promise<string> {
+  const operation_id = randomUUID();
+  const item = { pk: `operation#${operation_id}`, operation_id, life: { at: 'claimed' } };
+  const sample = (await operators.items('operations')).find(({ life }) => life !== undefined) ?? {};
+  const { plan: _, ...rest } = sample;
+  await write('operations', [{ ...rest, ...item }]);
+  return operation_id;
+}
+
+/** The server was busy when an account was asked for with a login of the caller, a day ago. */
+async function oldOperation(): Promise<string> {
+  const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100, login: 1_234_500 };
+  operators.service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1, after: 1 });
+  expect((await openAccount(operators.service, 'tp5', order, randomUUID())).status).toBe(503);
+  const isOwn = ({ plan }: Item) => (plan as { login_given?: boolean } | undefined)?.login_given === true;
+  const item = (await operators.items('operations')).find(isOwn) ?? {};
+  await itemsOf('operations').delete(item);
+  await write('operations', [{ ...item, sent_at: Date.now() - 25 * 60 * 60_000 }]);
+  return String(item.operation_id);
+}
+
 async function run(command: string, person: Person = {}) {
   const words: Record<string, string> = {};
   if (command.includes('FILE')) words.FILE = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
   if (command.includes('ENDED')) words.ENDED = await endedOperation();
   if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
+  if (command.includes('LOST')) words.LOST = await lostOperation();
+  if (command.includes('OWN')) words.OWN = await oldOperation();
   if (command === 'redeliver') await undeliveredEvent(operators);
   if (command.startsWith('delete'))
     await operators.local('import', { clients: [{ id: 'CLIENT99', email: 'new@example.com', name: 'New' }] });

@@ -14,7 +14,10 @@ const SAMPLES: { [S in Life['at']]: Extract<Life, { at: S }> } = {
   done: { at: 'done', login: 1, opened_at: '', unpaid: true },
   gone: { at: 'gone' },
 };
-const CONTEXT: Context = { worker: 'request', keyed: true, next: () => 2, deposit: 'due', now: 0, old: false };
+const CONTEXT: Context = {
+  ...{ worker: 'request', keyed: true, exclusive: true, own: false, deposit: 'due', now: 0, old: false },
+  next: () => 2,
+};
 
 function sampleFact(on: FactName): Fact {
   if (on === 'completed') return { on, recorded: true, deposit: 'made', published: true };

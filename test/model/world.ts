@@ -14,25 +14,41 @@ import {
  * them.
  */
 
-/** The possible events of a world. */
+/** What may happen in a world. Absent: no. */
 export interface Scenario {
   name: string;
   /** The protocol names logins. */
   keyed: boolean;
-  /** The account gets a deposit after the opening. */
-  funded: boolean;
-  /** A stranger opens accounts at our logins. */
-  foreign: boolean;
-  /** The visibility of accounts: with marks, without, or not even their existence. */
-  shows: 'mark' | 'nothing' | 'silent';
-  /** The server is restored from a backup: accounts vanish. */
-  restored: boolean;
-  /** Another request competes for the same logins. */
-  rival: boolean;
-  /** The server answers an opening with the login of another account, which the ledger has. */
-  lies: boolean;
   /** Workers of the first request. */
   workers: number;
+  /** The accounts that a worker can prove to be its own or another operation's. */
+  shows: 'comments' | 'passwords' | 'nothing' | 'silent';
+  /** The account gets a deposit after the opening. */
+  funded?: boolean;
+  /** A stranger opens an account at one of our logins. */
+  stranger?: boolean;
+  /** The caller has chosen the login, outside of the ranges. */
+  own?: boolean;
+  /** Accounts without proof go to the operators. */
+  strict?: boolean;
+  /** The server is restored from a backup: accounts vanish. */
+  restored?: boolean;
+  /** Another request competes for the same logins. */
+  rival?: boolean;
+  /** The server executes a command and answers that it refuses its content. */
+  lies?: boolean;
+  /** The server, or a gateway, repeats a command and answers that the login exists. */
+  repeats?: boolean;
+  /** A plug-in answers an opening with the login of another account, which the ledger has. */
+  otherLogin?: boolean;
+  /** Every command is answered, and its answer proves something. */
+  answers?: boolean;
+  /** Once: the operations are set back, the reservations are lost, or both. */
+  loses?: 'operations' | 'reservations' | 'all';
+  /** A key expires early: a worker's clock is ahead. */
+  expires?: boolean;
+  /** Two deployments with the same secret have a ledger each. */
+  double?: boolean;
 }
 
 /** A mistake that the check must find. */
@@ -43,19 +59,48 @@ export interface Mistake {
   table?: typeof LIFE;
   /** A write succeeds under any version. */
   ignoresVersion?: true;
-  /**
-   * The login is reserved in a write before the state; a reservation counts as free while its operation has not sent.
-   */
+  /** The login is reserved before the state is written; a reservation counts only once its operation has sent. */
   reservesFirst?: true;
+  /** Operation ids and logins do not follow from the key. */
+  random?: true;
+  /** A claim does not look for reservations of its own operation. */
+  ignoresReservation?: true;
 }
 
-/** An operation: its request, and how often the request's key was claimed, such as `A1`. */
+/** The promises, as the table of `lib/README.md` names them. */
+export type Promised =
+  | 'one account'
+  | 'no account of somebody else'
+  | '`login_taken` never about one’s own account'
+  | 'one deposit'
+  | 'a key is free only if its commands have ended'
+  | 'an account while one login is free'
+  | 'a deleted account is not opened again'
+  | 'every operation can end'
+  | 'every fact has a transition';
+
+/** A promise was broken. */
+export class Broken extends Error {
+  override readonly name = 'Broken';
+  readonly promise: Promised;
+
+  constructor(promise: Promised, message: string) {
+    super(message);
+    this.promise = promise;
+  }
+}
+
+/** An operation: its request, and the number of its life if ids are random. */
 type Id = string;
 const FOREIGN: Id = 'F0';
 const NOTHING: Id = '';
+/** The holder of a login that an operator found to be a stranger's. */
+const NOBODY: Id = 'N0';
 
 interface Worker {
   id: Id;
+  /** The ledger that it writes. */
+  ledger: number;
   role: Context['worker'];
   /** As this worker knows it. */
   life: Life;
@@ -68,15 +113,19 @@ interface Worker {
   reserved: number;
   /** A login that was reserved before the state is written, by mistake. */
   holds: number;
-  /** Its only command was refused, for another reason than that the login exists. */
-  refused: boolean;
 }
 
-export interface World {
+interface Ledger {
   /** The current operation of each request. */
   operations: Record<string, { id: Id; life: Life }>;
   /** By login: the operation that holds it. */
   reservations: Id[];
+  /** By login: the operation whose record names it. */
+  records: Id[];
+}
+
+export interface World {
+  ledgers: Ledger[];
   /** By login: the operation whose account it is. */
   accounts: Id[];
   /** Commands that were sent and may still be executed; login 0: the server chooses. */
@@ -84,50 +133,62 @@ export interface World {
   /** Paying commands that may still be executed. */
   payments: number;
   deposits: number;
+  /** The ledger was lost. */
+  lost: boolean;
+  /** An account was opened again that the ledger knows and the server had lost. */
+  isReopened: boolean;
   workers: (Worker | null)[];
-}
-
-/** A promise was broken. */
-export class Broken extends Error {
-  override readonly name = 'Broken';
 }
 
 const LOGINS = [1, 2];
 /** Further commands of one operation are equal and change nothing. */
 const MAX_PENDING = 2;
-/** How often a key may be claimed. */
-const MAX_CLAIMS = 2;
+/** How often a key may be claimed, if its lives differ. */
+const MAX_LIVES = 3;
 
-export function firstWorld({ rival, workers }: Scenario): World {
-  const operations: World['operations'] = { A: { id: 'A0', life: { at: 'gone' } } };
-  if (rival) operations.B = { id: 'B0', life: { at: 'gone' } };
+function firstLedger({ rival }: Scenario): Ledger {
+  const gone = (request: string) => ({ id: `${request}0`, life: { at: 'gone' as const } });
   return {
-    operations,
-    reservations: [NOTHING, NOTHING, NOTHING],
+    operations: rival === true ? { A: gone('A'), B: gone('B') } : { A: gone('A') },
+    reservations: LOGINS.map(() => NOTHING).concat(NOTHING),
+    records: LOGINS.map(() => NOTHING).concat(NOTHING),
+  };
+}
+
+export function firstWorld(scenario: Scenario): World {
+  const ledger = firstLedger(scenario);
+  const workers = scenario.workers + (scenario.rival === true ? 1 : 0);
+  return {
+    ledgers: scenario.double === true ? [ledger, ledger] : [ledger],
     accounts: [NOTHING, NOTHING, NOTHING],
     commands: [],
     payments: 0,
     deposits: 0,
-    workers: Array.from({ length: workers + (rival ? 1 : 0) }, () => null),
+    lost: false,
+    isReopened: false,
+    workers: Array.from({ length: workers }, () => null),
   };
 }
 
 /** Equal for worlds that differ only in the order of equal workers. */
 export function keyOf(world: World, { workers: alike }: Scenario): string {
-  const { operations, reservations, accounts, commands, payments, deposits, workers } = world;
+  const { ledgers, accounts, commands, payments, deposits, lost, workers } = world;
   const shown = workers.map((worker) => (worker === null ? '' : workerKey(worker)));
   const pending = commands.map(({ id, login }) => id + login).sort();
-  let key = `${reservations}|${accounts}|${pending}|${payments}${deposits}|`;
-  for (const request in operations) {
-    const stored = operations[request];
-    if (stored !== undefined) key += `${stored.id}${lifeKey(stored.life)}|`;
+  let key = `${accounts}|${pending}|${payments}${deposits}${lost ? 'l' : ''}|`;
+  for (const { operations, reservations, records } of ledgers) {
+    key += `${reservations}|${records}|`;
+    for (const request in operations) {
+      const stored = operations[request];
+      if (stored !== undefined) key += `${stored.id}${lifeKey(stored.life)}|`;
+    }
   }
   return `${key}${shown.slice(0, alike).sort()}|${shown.slice(alike)}`;
 }
 
-function workerKey({ id, role, life, stale, fact, step, reserved, holds, refused }: Worker): string {
-  const flags = `${stale ? 's' : ''}${refused ? 'r' : ''}${reserved}${holds}`;
-  return `${id}${role}${lifeKey(life)}${flags}${fact === null ? '' : factKey(fact)}${step ?? ''}`;
+function workerKey({ id, ledger, role, life, stale, fact, step, reserved, holds }: Worker): string {
+  const shownFact = fact === null ? '' : factKey(fact);
+  return `${id}${ledger}${role}${lifeKey(life)}${stale ? 's' : ''}${reserved}${holds}${shownFact}/${step ?? ''}`;
 }
 
 function lifeKey(life: Life): string {
@@ -147,16 +208,20 @@ function lifeKey(life: Life): string {
 
 function factKey(fact: Fact): string {
   if (fact.on === 'completed') return `completed${fact.deposit}${fact.recorded ? 'r' : ''}${fact.published ? 'p' : ''}`;
+  if (fact.on === 'ready') return `ready${fact.login}${fact.found ? 'f' : ''}`;
   return 'login' in fact ? `${fact.on}${fact.login}` : fact.on;
 }
 
 /** A copy whose parts are replaced, never changed. */
 function copy(world: World): World {
-  const { operations, reservations, accounts, commands, workers } = world;
+  const { ledgers, accounts, commands, workers } = world;
   return {
     ...world,
-    operations: { ...operations },
-    reservations: [...reservations],
+    ledgers: ledgers.map(({ operations, reservations, records }) => ({
+      operations: { ...operations },
+      reservations: [...reservations],
+      records: [...records],
+    })),
     accounts: [...accounts],
     commands: [...commands],
     workers: [...workers],
@@ -164,26 +229,24 @@ function copy(world: World): World {
 }
 
 /** Nothing of any request is left open. */
-export function isEnd({ operations }: World): boolean {
-  return Object.values(operations).every(({ life }) => life.at === 'gone' || (life.at === 'done' && !life.unpaid));
+export function isEnd({ ledgers }: World): boolean {
+  return ledgers.every(({ operations }) =>
+    Object.values(operations).every(({ life }) => life.at === 'gone' || (life.at === 'done' && !life.unpaid)),
+  );
 }
 
 /** @throws Broken if the world breaks a promise */
-export function checkWorld({ operations, accounts, commands, deposits }: World, { restored }: Scenario): void {
-  if (deposits > 1) throw new Broken('The deposit was paid twice.');
-  for (const [request, { id, life }] of Object.entries(operations)) {
-    const own = LOGINS.filter((login) => accounts[login]?.startsWith(request));
-    if (own.length > 1) throw new Broken(`The request ${request} has two accounts.`);
-    if (life.at === 'open' || life.at === 'done') {
-      const owner = accounts[life.login];
-      if (owner !== id && !(restored && owner === NOTHING)) {
-        throw new Broken(`The request ${request} is answered with ${owner === NOTHING ? 'no' : "another's"} account.`);
-      }
-    }
-    if (life.at !== 'gone') continue;
-    if (own.length > 0) throw new Broken(`The request ${request} was reported as not opened, and its account exists.`);
-    if (commands.some((one) => one.id === id && (one.login === 0 || accounts[one.login] !== FOREIGN))) {
-      throw new Broken(`The request ${request} was reported as not opened while its command may be executed.`);
+export function checkWorld({ ledgers, accounts, deposits, isReopened }: World): void {
+  if (isReopened) throw new Broken('a deleted account is not opened again', 'A deleted account was opened again.');
+  if (deposits > 1) throw new Broken('one deposit', 'The deposit was paid twice.');
+  for (const { operations } of ledgers) {
+    for (const [request, { life }] of Object.entries(operations)) {
+      const own = LOGINS.filter((login) => accounts[login]?.startsWith(request));
+      if (own.length > 1) throw new Broken('one account', `The request ${request} has two accounts.`);
+      if (life.at !== 'open' && life.at !== 'done') continue;
+      const owner = accounts[life.login] ?? NOTHING;
+      if (owner !== NOTHING && !owner.startsWith(request))
+        throw new Broken('no account of somebody else', `The request ${request} is answered with another's account.`);
     }
   }
 }
@@ -212,64 +275,96 @@ export class Steps {
   /** @throws Broken if a decision breaks a promise */
   all(): void {
     for (const [index, worker] of this.#world.workers.entries()) {
-      if (worker === null) this.#start(index, index >= this.#scenario.workers ? 'B' : 'A');
-      else {
+      if (worker === null) {
+        const request = index >= this.#scenario.workers ? 'B' : 'A';
+        for (const ledger of this.#world.ledgers.keys()) this.#start(index, request, ledger);
+        continue;
+      }
+      const { life } = worker;
+      const isWaiting = life.at === 'sent' && life.commands === 'one';
+      if (this.#scenario.answers !== true || !isWaiting)
         this.#add(`${name(worker, index)} dies`, (next) => {
           next.workers[index] = null;
         });
-        if (worker.fact !== null) this.#decide(worker, worker.fact, index);
-        else if (worker.step === null) this.#askOperator(worker, index);
-        else this.#act(worker, worker.step, index);
-      }
+      if (worker.fact !== null) this.#decide(worker, worker.fact, index);
+      else if (worker.step === null) this.#askOperator(worker, index);
+      else this.#act(worker, worker.step, index);
     }
     this.#happen();
+    this.#lose();
+  }
+
+  #ledger(worker: Worker): Ledger {
+    return this.#world.ledgers[worker.ledger] as Ledger;
   }
 
   /** A worker acquires the operation from any holder: leases end, and clocks are wrong. */
-  #start(index: number, request: string): void {
-    const { id, life } = this.#world.operations[request] ?? { id: NOTHING, life: { at: 'gone' } };
-    const claims = Number(id.slice(1));
+  #start(index: number, request: string, ledger: number): void {
+    const { id, life } = this.#world.ledgers[ledger]?.operations[request] ?? { id: NOTHING, life: { at: 'gone' } };
     if (life.at === 'gone') {
-      const next = `${request}${claims + 1}`;
-      if (claims < MAX_CLAIMS) {
-        this.#add(`request ${index + 1} claims ${next}`, (world) => {
-          world.operations[request] = { id: next, life: { at: 'claimed' } };
-          begin(world, index, next, 'request', { at: 'claimed' });
-        });
-      }
+      const lives = Number(id.slice(1));
+      if (this.#mistake.random === true && lives === MAX_LIVES) return;
+      const next = this.#mistake.random === true ? `${request}${lives + 1}` : id;
+      this.#add(`request ${index + 1} claims ${next}`, (world) => {
+        (world.ledgers[ledger] as Ledger).operations[request] = { id: next, life: { at: 'claimed' } };
+        begin(world, index, ledger, next, 'request', { at: 'claimed' });
+      });
       return;
     }
     const roles: Worker['role'][] = ['request'];
     if (life.at === 'sent' || life.at === 'open') roles.push('settler');
-    if (life.at === 'undecided' || (life.at === 'done' && life.unpaid)) roles.push('operator');
+    const isOldAndOwn = life.at === 'sent' && this.#scenario.own === true;
+    if (life.at === 'undecided' || isOldAndOwn || (life.at === 'done' && life.unpaid)) roles.push('operator');
     for (const role of roles) {
-      this.#add(`${role} ${index + 1} acquires ${id}, ${show(life)}`, (world) => begin(world, index, id, role, life));
+      this.#add(`${role} ${index + 1} acquires ${id}, ${show(life)}`, (world) =>
+        begin(world, index, ledger, id, role, life),
+      );
     }
   }
 
-  /** The operator reports the account on the server; or another operation's account, by mistake. */
+  /** The operator reports what the server has; or another operation's account, by mistake. */
   #askOperator(worker: Worker, index: number): void {
-    const { accounts, commands, reservations, workers } = this.#world;
+    const { accounts, commands, deposits, payments, workers } = this.#world;
     const { life, id } = worker;
-    const say = (fact: Fact) =>
-      this.#add(`${name(worker, index)} says ${fact.on}${'login' in fact ? ` ${fact.login}` : ''}`, (next) =>
-        change(next, index, { fact }),
-      );
-    if (life.at === 'done') return void say({ on: 'operator_paid' });
-    for (const login of LOGINS) {
-      const holder = reservations[login] ?? NOTHING;
-      if (accounts[login] === id || (holder !== NOTHING && holder !== id)) say({ on: 'operator_found', login });
-    }
-    if (accounts.includes(id)) return;
     // An operator gets an operation long after its functions have ended.
-    if (workers.some((one) => one !== null && one !== worker && one.id === id)) return;
-    const isOccupied = 'login' in life && life.login !== undefined && accounts[life.login] === FOREIGN;
-    if (isOccupied || !commands.some((one) => one.id === id)) say({ on: 'operator_found_none' });
+    const isAlone = !workers.some((one) => one !== null && one !== worker && isOf(one.id, id));
+    const say = (fact: Fact, also: (next: World) => void = () => {}) =>
+      this.#add(`${name(worker, index)} says ${fact.on}${'login' in fact ? ` ${fact.login}` : ''}`, (next) => {
+        also(next);
+        change(next, index, { fact });
+      });
+    if (life.at === 'done') {
+      if (deposits > 0) return void say({ on: 'operator_paid' });
+      if (payments === 0 && isAlone)
+        say({ on: 'operator_paid' }, (next) => {
+          next.deposits += 1;
+        });
+      return;
+    }
+    const login = 'login' in life ? (life.login ?? 0) : 0;
+    for (const one of LOGINS) {
+      const holder = this.#ledger(worker).reservations[one] ?? NOTHING;
+      if (life.at !== 'undecided') continue;
+      if (isOf(accounts[one], id) || (holder !== NOTHING && holder !== id)) say({ on: 'operator_found', login: one });
+    }
+    const owner = accounts[login] ?? NOTHING;
+    if (life.at === 'undecided' && login !== 0 && owner !== NOTHING && !isOf(owner, id))
+      say({ on: 'operator_foreign' });
+    const isAbsent = login === 0 ? !accounts.some((one) => isOf(one, id)) : owner === NOTHING;
+    const isOver = isAlone && !commands.some((one) => isOf(one.id, id));
+    // The operator knows that the account was deleted.
+    if (isAbsent && isOver)
+      say({ on: 'operator_found_none' }, (next) => {
+        const { records } = next.ledgers[worker.ledger] as Ledger;
+        if (records[login] === id) records[login] = NOTHING;
+      });
   }
 
   /** Decides on a fact, and writes the new state under the version that was read. */
   #decide(worker: Worker, fact: Fact, index: number): void {
-    for (const old of fact.on === 'completed' || fact.on === 'silent' ? [false, true] : [false]) {
+    const hasAge = fact.on === 'completed' || fact.on === 'silent' || fact.on === 'operator_found_none';
+    for (const old of hasAge ? [false, true] : [false]) {
+      if (fact.on === 'operator_found_none' && worker.life.at === 'sent' && !old) continue;
       const context = this.#context(worker, old);
       const { to, step } = this.#decision(worker.life, fact, context);
       const title = `${name(worker, index)}: ${fact.on}`;
@@ -277,15 +372,15 @@ export class Steps {
         this.#add(`${title}, then ${step}`, (next) => advance(next, index, step));
         continue;
       }
-      checkDecision(worker, fact, to, context);
       if (worker.stale && this.#mistake.ignoresVersion !== true) {
         this.#add(`${title}, is overtaken`, (next) => {
           next.workers[index] = null;
         });
         continue;
       }
+      this.#checkRelease(worker, fact, to, context);
       const login = this.#loginToReserve(worker.life, to);
-      if (login !== undefined && worker.holds !== login && this.#isReserved(worker.id, login)) {
+      if (login !== undefined && worker.holds !== login && this.#isReserved(worker, login)) {
         this.#add(`${title}, finds ${login} reserved`, (next) =>
           change(next, index, { fact: { on: 'reserved' }, reserved: login }),
         );
@@ -295,10 +390,35 @@ export class Steps {
     }
   }
 
+  /** @throws Broken if the caller would be told something wrong */
+  #checkRelease({ id, role, life }: Worker, fact: Fact, to: Life, { next }: Context): void {
+    if (to.at !== 'gone' || role === 'operator') return;
+    if ((fact.on === 'foreign' || fact.on === 'reserved') && next() !== undefined)
+      throw new Broken('an account while one login is free', 'It gives up although a login is free.');
+    const { accounts, commands, lost, ledgers } = this.#world;
+    const isTaken = this.#scenario.own === true && (fact.on === 'foreign' || fact.on === 'reserved');
+    if (isTaken) this.#checkTaken(id);
+    // Commands of an earlier life, or of another deployment, name the same login.
+    if (lost || ledgers.length > 1 || this.#scenario.expires || life.at === 'claimed') return;
+    if (accounts.some((owner) => isOf(owner, id)))
+      throw new Broken('a key is free only if its commands have ended', 'A key is free, and its account exists.');
+    if (commands.some((one) => one.id === id && (one.login === 0 || accounts[one.login] === NOTHING)))
+      throw new Broken('a key is free only if its commands have ended', 'A key is free while its command may arrive.');
+  }
+
+  /** @throws Broken if the login is in use by the operation itself */
+  #checkTaken(id: Id): void {
+    if (isOf(this.#world.accounts[1], id))
+      throw new Broken(
+        '`login_taken` never about one’s own account',
+        'The caller hears login_taken about his account.',
+      );
+  }
+
   #write(worker: Worker, index: number, title: string, to: Life, step: Step, login: number | undefined): void {
     if (this.#mistake.reservesFirst && login !== undefined && worker.holds !== login) {
       this.#add(`${name(worker, index)} reserves ${login}`, (next) => {
-        next.reservations[login] = worker.id;
+        (next.ledgers[worker.ledger] as Ledger).reservations[login] = worker.id;
         change(next, index, { holds: login });
       });
       return;
@@ -315,50 +435,62 @@ export class Steps {
     });
   }
 
-  #context({ life, role, reserved }: Worker, old: boolean): Context {
-    const { keyed, funded } = this.#scenario;
+  #context(worker: Worker, old: boolean): Context {
+    const { life, role, reserved, id } = worker;
+    const { keyed, funded, own = false, strict } = this.#scenario;
     const asked = reserved || ('login' in life ? life.login : undefined);
-    // The range has two logins, which are tried in order.
-    const next = () => (keyed && asked === 1 ? 2 : undefined);
-    return { worker: role, keyed, next, deposit: funded ? 'due' : 'none', now: 0, old };
+    const [first, second] = this.#sequence(id);
+    return {
+      worker: role,
+      keyed,
+      own,
+      exclusive: keyed && !own && strict !== true,
+      next: () => (keyed && role === 'request' && asked === first ? second : undefined),
+      deposit: funded === true ? 'due' : 'none',
+      now: 0,
+      old,
+    };
+  }
+
+  /** The logins of an operation, in its order. */
+  #sequence(id: Id): [number | undefined, number | undefined] {
+    if (this.#scenario.own === true) return [1, undefined];
+    return this.#mistake.random === true && id.slice(1) === '2' ? [2, 1] : [1, 2];
   }
 
   #decision(life: Life, fact: Fact, context: Context) {
     try {
       return decide(life, fact, context, this.#mistake.table);
     } catch (error) {
-      throw new Broken((error as Error).message);
+      throw new Broken('every fact has a transition', (error as Error).message);
     }
   }
 
   #loginToReserve(from: Life, to: Life): number | undefined {
-    const earlier = from.at === 'sent' ? from.login : undefined;
-    const isNamed = to.at === 'sent' || (to.at === 'open' && !this.#scenario.keyed && from.at !== 'open');
-    return isNamed && to.login !== earlier ? to.login : undefined;
+    const earlier = 'login' in from ? from.login : undefined;
+    const later = 'login' in to ? to.login : undefined;
+    return later === earlier ? undefined : later;
   }
 
-  #isReserved(id: Id, login: number): boolean {
-    const holder = this.#world.reservations[login] ?? NOTHING;
-    if (holder === NOTHING || holder === id) return false;
+  #isReserved(worker: Worker, login: number): boolean {
+    const { operations, reservations } = this.#ledger(worker);
+    const holder = reservations[login] ?? NOTHING;
+    if (holder === NOTHING || holder === worker.id) return false;
     if (this.#mistake.reservesFirst !== true) return true;
-    const { id: current, life } = this.#world.operations[holder.charAt(0)] ?? { id: NOTHING, life: { at: 'gone' } };
+    const { id: current, life } = operations[holder.charAt(0)] ?? { id: NOTHING, life: { at: 'gone' } };
     return current === holder && life.at !== 'claimed' && life.at !== 'gone';
   }
 
   #act(worker: Worker, step: Worker['step'], index: number): void {
     const { life, id } = worker;
-    const learn = (fact: Fact, title: string, also: (next: World) => void = () => {}, more: Partial<Worker> = {}) =>
+    const learn: Learn = (fact, title, also = () => {}) =>
       this.#add(`${name(worker, index)} ${title}`, (next) => {
         also(next);
-        change(next, index, { fact, step: null, ...more });
+        change(next, index, { fact, step: null });
       });
     switch (step) {
       case 'prepare':
-        if (!this.#scenario.keyed) learn({ on: 'ready' }, 'has judged the order');
-        // Any login: ranges are edited, and callers choose their own.
-        else for (const login of LOGINS) learn({ on: 'ready', login }, `has judged the order, and chosen ${login}`);
-        learn({ on: 'refused' }, 'refuses the order');
-        return;
+        return void this.#prepare(worker, learn);
       case 'send':
         return void this.#add(`${name(worker, index)} sends the command`, (next) => {
           send(next, id, 'login' in life ? (life.login ?? 0) : 0);
@@ -368,12 +500,15 @@ export class Steps {
         return void this.#answer(worker, learn);
       case 'look':
       case 'pause':
-        return void this.#look(worker, learn);
+      case 'prove':
+      case 'confirm':
+        return void this.#look(worker, step === 'pause' ? 'look' : step, learn);
       case 'complete':
       case 'pay':
-        return void this.#complete(worker, step === 'pay', index, learn);
+      case 'repay':
+        return void this.#complete(worker, step, index, learn);
       case 'resume':
-        return void learn({ on: 'resume' }, 'goes on');
+        return void learn({ on: 'resume' }, 'resumes');
       default:
         return void this.#add(`${name(worker, index)} ends`, (next) => {
           next.workers[index] = null;
@@ -381,25 +516,50 @@ export class Steps {
     }
   }
 
+  #prepare(worker: Worker, learn: Learn): void {
+    const { keyed, own, shows } = this.#scenario;
+    learn({ on: 'not_executed' }, 'refuses the order');
+    if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
+    const reservation = this.#mistake.ignoresReservation ? -1 : this.#ledger(worker).reservations.indexOf(worker.id);
+    const found = reservation > 0;
+    const login = found ? reservation : (this.#sequence(worker.id)[0] ?? 0);
+    if (own !== true || found) return void learn({ on: 'ready', login, found }, `has chosen ${login}`);
+    const sighting = this.#sighting(login, worker.id);
+    if (shows === 'silent') return void learn({ on: 'ready', login, found }, 'cannot look at the login');
+    if (sighting === 'absent') return void learn({ on: 'ready', login, found }, 'finds the login free');
+    if (sighting === 'ours') return void learn({ on: 'ready', login, found: true }, 'finds its own account');
+    this.#checkTaken(worker.id);
+  }
+
   #answer({ id, life }: Worker, learn: Learn): void {
+    const { keyed, lies, repeats, otherLogin, answers } = this.#scenario;
     const login = 'login' in life ? (life.login ?? 0) : 0;
     const consume = (next: World) => take(next, id, login);
-    learn({ on: 'lost' }, 'gets no answer');
+    if (answers !== true) learn({ on: 'lost' }, 'gets no answer');
     if (!this.#world.commands.some((one) => one.id === id && one.login === login)) return;
-    const isFirst = life.at === 'sent' && life.commands === 'one';
-    learn({ on: 'refused' }, 'is refused', consume, { refused: isFirst });
-    learn({ on: 'rejected' }, 'is refused for the content', consume, { refused: isFirst });
+    learn({ on: 'not_executed' }, 'is refused', consume);
+    if (answers !== true) {
+      learn({ on: 'rejected' }, 'is refused for the content', consume);
+      learn({ on: 'doubtful' }, 'is refused for the state of the server', consume);
+    }
     for (const chosen of this.#free(login)) {
-      learn({ on: 'opened', login: chosen }, `has opened ${chosen}`, (next) => {
+      const execute = (next: World) => {
         consume(next);
         next.accounts[chosen] = id;
-      });
+        if (next.ledgers.some(({ records }) => records[chosen] === id)) next.isReopened = true;
+      };
+      learn({ on: 'opened', login: chosen }, `has opened ${chosen}`, execute);
+      if (answers === true) continue;
+      learn({ on: 'doubtful' }, `has opened ${chosen}, and is refused for the state of the server`, execute);
+      if (lies === true) learn({ on: 'rejected' }, `has opened ${chosen}, and is refused for the content`, execute);
+      if (repeats === true && keyed)
+        learn({ on: 'exists' }, `opens ${chosen}, and is answered that it exists`, execute);
     }
     if (login !== 0 && this.#world.accounts[login] !== NOTHING)
       learn({ on: 'exists' }, 'is answered that it exists', consume);
-    if (!this.#scenario.lies) return;
+    if (otherLogin !== true) return;
     for (const chosen of LOGINS) {
-      const holder = this.#world.reservations[chosen];
+      const holder = this.#world.ledgers[0]?.reservations[chosen] ?? NOTHING;
       const [opened] = this.#free(login);
       if (holder === NOTHING || holder === id || opened === undefined) continue;
       learn({ on: 'opened', login: chosen }, `has opened ${opened}, and gets the answer ${chosen}`, (next) => {
@@ -414,29 +574,50 @@ export class Steps {
     return LOGINS.filter((one) => (login === 0 || one === login) && this.#world.accounts[one] === NOTHING);
   }
 
-  #look({ id, life }: Worker, learn: Learn): void {
-    const { shows } = this.#scenario;
-    const owner = this.#world.accounts['login' in life ? (life.login ?? 0) : 0];
-    learn({ on: 'unclear' }, 'looks, and gets no answer');
-    if (shows === 'silent' || !this.#scenario.keyed) learn({ on: 'silent' }, 'looks: the server cannot say');
-    else if (owner === NOTHING) learn({ on: 'absent' }, 'looks, and finds nothing');
-    else if (shows === 'nothing') learn({ on: 'unmarked' }, 'looks, and finds an account');
-    else learn({ on: owner === id ? 'ours' : 'foreign' }, `looks, and finds ${owner === id ? 'ours' : "another's"}`);
+  #sighting(login: number, id: Id): 'ours' | 'foreign' | 'unproven' | 'absent' | 'silent' {
+    const { shows, keyed } = this.#scenario;
+    const owner = this.#world.accounts[login] ?? NOTHING;
+    if (shows === 'silent' || !keyed) return 'silent';
+    if (owner === NOTHING) return 'absent';
+    // The id and the passwords of another life are others, if they do not follow from the key.
+    if (owner === id && shows !== 'nothing') return 'ours';
+    return owner !== FOREIGN && owner !== id && shows === 'comments' ? 'foreign' : 'unproven';
   }
 
-  #complete(worker: Worker, pay: boolean, index: number, learn: Learn): void {
+  #look(worker: Worker, step: 'look' | 'prove' | 'confirm', learn: Learn): void {
+    const login = 'login' in worker.life ? (worker.life.login ?? 0) : 0;
+    learn({ on: step === 'look' ? 'unclear' : 'unconfirmed' }, 'looks, and gets no answer');
+    const sighting = this.#sighting(login, worker.id);
+    if (sighting === 'absent' && this.#ledger(worker).records[login] === worker.id)
+      return void learn({ on: 'deleted' }, 'looks, and finds nothing where its record has an account');
+    if (sighting === 'silent' || sighting === 'absent') {
+      const facts = {
+        look: sighting,
+        prove: sighting === 'silent' ? 'unproven' : 'absent',
+        confirm: 'refused',
+      } as const;
+      const on = step === 'confirm' && sighting === 'silent' ? 'unconfirmed' : facts[step];
+      return void learn({ on }, `looks, and learns ${on}`);
+    }
+    learn({ on: sighting }, `looks, and finds an account: ${sighting}`);
+  }
+
+  #complete(worker: Worker, step: 'complete' | 'pay' | 'repay', index: number, learn: Learn): void {
     if (worker.life.at !== 'open') return;
     const { deposit } = worker.life;
+    const { deposits } = this.#world;
     const done = (outcome: PaymentOutcome): Fact => ({
-      on: 'completed',
-      recorded: true,
-      published: true,
+      ...{ on: 'completed', recorded: true, published: true },
       deposit: outcome,
     });
     learn({ on: 'completed', recorded: false, published: false, deposit: 'kept' }, 'completes nothing');
-    if (deposit !== 'sent') return void learn(done('kept'), 'completes it');
-    if (!pay) return void learn(done(this.#world.deposits > 0 ? 'made' : 'unknown'), 'looks at the balance');
+    if (deposit !== 'sent' && deposit !== 'found') return void learn(done('kept'), 'completes it');
+    if (step === 'complete') {
+      learn(done('unknown'), 'cannot read the balance');
+      return void learn(done(deposits > 0 ? 'made' : 'empty'), 'reads the balance');
+    }
     learn(done('refused'), 'is refused the payment');
+    if (step === 'repay' && deposits > 0) return void learn(done('made'), 'finds money');
     learn(done('made'), 'pays', (next) => {
       next.deposits += 1;
     });
@@ -449,7 +630,7 @@ export class Steps {
   /** Events without a worker. */
   #happen(): void {
     const { commands, accounts, payments } = this.#world;
-    for (const { id, login } of commands) {
+    for (const { id, login } of this.#scenario.answers === true ? [] : commands) {
       this.#add(`a command of ${id} is dropped`, (next) => take(next, id, login));
       for (const chosen of this.#free(login)) {
         this.#add(`a late command of ${id} opens ${chosen}`, (next) => {
@@ -467,35 +648,61 @@ export class Steps {
         next.deposits += 1;
       });
     }
-    if (this.#scenario.foreign && !accounts.includes(FOREIGN)) {
+    if (this.#scenario.stranger === true && !accounts.includes(FOREIGN)) {
       for (const free of this.#free(0)) {
         this.#add(`somebody else opens ${free}`, (next) => {
           next.accounts[free] = FOREIGN;
         });
       }
     }
-    const lost = LOGINS.find((login) => accounts[login] !== NOTHING);
-    if (this.#scenario.restored && lost !== undefined) {
-      this.#add(`the server is restored without ${lost}`, (next) => {
-        next.accounts[lost] = NOTHING;
+    const gone = LOGINS.find((login) => accounts[login] !== NOTHING);
+    if (this.#scenario.restored === true && gone !== undefined) {
+      this.#add(`the server is restored without ${gone}`, (next) => {
+        next.accounts[gone] = NOTHING;
       });
+    }
+  }
+
+  /** The ledger is lost in part or whole, once; or a key expires early. Workers that hold an operation are overtaken. */
+  #lose(): void {
+    const { loses, expires } = this.#scenario;
+    const [ledger] = this.#world.ledgers;
+    if (ledger === undefined) return;
+    const first = (next: World) => next.ledgers[0] as Ledger;
+    const overtake = (next: World) => {
+      next.workers = next.workers.map((worker) => worker && { ...worker, stale: true });
+    };
+    // With a rival, the first request's operation is lost: the other one would be lost in the same way.
+    for (const [request, { id, life }] of Object.entries(ledger.operations).slice(0, 1)) {
+      if (expires === true && life.at === 'done') {
+        this.#add(`the key of ${id} expires`, (next) => {
+          first(next).operations[request] = { id, life: { at: 'gone' } };
+        });
+      }
+      if (loses === undefined || this.#world.lost || life.at === 'gone') continue;
+      const states: Life[] = [{ at: 'gone' }];
+      if (loses === 'operations' && life.at !== 'claimed') states.push({ at: 'claimed' });
+      if (loses === 'operations' && (life.at === 'open' || life.at === 'done'))
+        states.push({ at: 'sent', login: life.login, commands: 'one' });
+      for (const state of loses === 'reservations' ? [life] : states) {
+        this.#add(`the ledger is lost: ${loses}, ${id} is ${show(state)}`, (next) => {
+          next.lost = true;
+          first(next).operations[request] = { id, life: state };
+          if (loses !== 'operations') first(next).reservations = first(next).reservations.map(() => NOTHING);
+          if (loses === 'all') first(next).records = first(next).records.map(() => NOTHING);
+          if (loses !== 'reservations') overtake(next);
+        });
+      }
     }
   }
 }
 
-type Learn = (fact: Fact, title: string, also?: (next: World) => void, more?: Partial<Worker>) => void;
+type Learn = (fact: Fact, title: string, also?: (next: World) => void) => void;
 
-/** @throws Broken for a decision that could only keep a promise by luck */
-function checkDecision({ refused, life }: Worker, fact: Fact, to: Life, { next }: Context): void {
-  if (to.at === 'sent' && refused && life.at === 'sent')
-    throw new Broken('It sends again after its only command was refused.');
-  const isTaken = fact.on === 'reserved' || (life.at === 'sent' && TAKEN.has(fact.on) && life.commands === 'one');
-  if (isTaken && next() !== undefined && to.at === 'gone') throw new Broken('It gives up although a login is free.');
-  if (isTaken && life.at === 'sent' && life.login !== undefined && (to.at === 'open' || to.at === 'undecided')) {
-    throw new Broken('It takes the refusal of its only command for an unknown outcome.');
-  }
+/** Whether the account belongs to the operation's request. */
+function isOf(owner: Id | undefined, id: Id): boolean {
+  return owner !== undefined && owner !== NOTHING && owner.charAt(0) === id.charAt(0);
 }
-const TAKEN: ReadonlySet<string> = new Set(['unmarked', 'foreign', 'absent', 'silent', 'unclear']);
 
 function name({ role, id }: Worker, index: number): string {
   return `${role} ${index + 1} of ${id}`;
@@ -506,10 +713,12 @@ function show(life: Life): string {
   return [at, ...Object.entries(rest).map(([key, value]) => `${key} ${value}`)].join(' ');
 }
 
-function begin(world: World, index: number, id: Id, role: Worker['role'], life: Life): void {
-  world.workers = world.workers.map((worker) => (worker?.id === id ? { ...worker, stale: true } : worker));
+function begin(world: World, index: number, ledger: number, id: Id, role: Worker['role'], life: Life): void {
+  world.workers = world.workers.map((worker) =>
+    worker?.id.charAt(0) === id.charAt(0) && worker.ledger === ledger ? { ...worker, stale: true } : worker,
+  );
   const fact: Fact | null = role === 'operator' ? null : { on: 'resume' };
-  world.workers[index] = { id, role, life, stale: false, fact, step: null, reserved: 0, holds: 0, refused: false };
+  world.workers[index] = { id, ledger, role, life, stale: false, fact, step: null, reserved: 0, holds: 0 };
 }
 
 function change(world: World, index: number, changes: Partial<Worker>): void {
@@ -523,13 +732,15 @@ function advance(world: World, index: number, step: Step): void {
 }
 
 /** Writes a state, with the reservations that go with it. */
-function store(world: World, { id, life }: Worker, to: Life, login: number | undefined): void {
-  const request = id.charAt(0);
-  if (world.operations[request]?.id === id) world.operations[request] = { id, life: to };
-  const earlier = life.at === 'sent' ? (life.login ?? 0) : 0;
-  const isGivenUp = to.at === 'gone' || (to.at === 'sent' && to.login !== earlier);
-  if (isGivenUp && world.reservations[earlier] === id) world.reservations[earlier] = NOTHING;
-  if (login !== undefined) world.reservations[login] = id;
+function store(world: World, { id, life, ledger }: Worker, to: Life, login: number | undefined): void {
+  const { operations, reservations, records } = world.ledgers[ledger] as Ledger;
+  operations[id.charAt(0)] = { id, life: to };
+  const earlier = 'login' in life ? (life.login ?? 0) : 0;
+  const isGivenUp = life.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && to.login !== earlier));
+  if (isGivenUp && reservations[earlier] === id) reservations[earlier] = NOTHING;
+  if (to.at === 'claimed' && earlier !== 0) reservations[earlier] = NOBODY;
+  if (login !== undefined) reservations[login] = id;
+  if (to.at === 'open' || to.at === 'done') records[to.login] = id;
 }
 
 function send(world: World, id: Id, login: number): void {

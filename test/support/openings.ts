@@ -86,7 +86,9 @@ export function planFor(operationId: string, changes: Partial<Plan> = {}): Plan 
     caller: 'iam:caller',
     keyed: true,
     deposit_with_opening: false,
-    master_given: false,
+    exclusive: true,
+    login_given: false,
+    generated: 'master',
     ...changes,
   };
 }

@@ -127,6 +127,19 @@ describe('npm run crm -- operation', () => {
   });
 });
 
+it('An operation that a restore has lost is found by its record and its reservation', async () => {
+  const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+  const { body } = await open(order, randomUUID());
+  const item = (await operators.items('operations')).find(
+    ({ life }) => (life as { login?: unknown } | undefined)?.login === body.login,
+  );
+  await withOperations((table) => table.delete({ pk: String(item?.pk) }, signal()));
+  const { code, reported } = await operators.local('settle', String(item?.operation_id), '--none');
+  expect(code).toBe(1);
+  expect(reported).toContain(`it has opened the account ${body.login} of the client CLIENT01`);
+  expect(reported).toContain(`The login ${body.login} is reserved for it`);
+});
+
 describe('npm run crm -- settle', () => {
   it('by the login that was found writes the record, and a retry is answered with it', async () => {
     const { id, retry } = await openWithLostAnswer();
@@ -142,7 +155,7 @@ describe('npm run crm -- settle', () => {
     expect(await listed()).toEqual([]);
   });
 
-  it('by the login leaves the deposit to the settler', async () => {
+  it('by the login leaves the deposit of an account that was found to the settler, which pays nothing', async () => {
     const id = await openWithFailedDeposit({ ...DEMO, account_type_id: 'ATLIVE05' });
     const item = (await operators.items('operations')).find(({ operation_id }) => operation_id === id) ?? {};
     const { login } = item.life as { login: number };
@@ -150,7 +163,7 @@ describe('npm run crm -- settle', () => {
     const undecided = { ...item, life: { at: 'undecided', login }, plan, since: Date.now() };
     await withOperations((table) => table.put(undecided, signal()));
     expect(await operators.local('settle', id, '--login', String(login))).toMatchObject({ code: 0, reported: '' });
-    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'open', login, deposit: 'due' } }]);
+    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'open', login, deposit: 'found' } }]);
   });
 
   it('as none frees the key', async () => {
@@ -159,6 +172,40 @@ describe('npm run crm -- settle', () => {
     expect((await operators.local('settle', id, '--none')).code).toBe(0);
     expect(await listed()).toEqual([]);
     expect((await retry()).status).toBe(200);
+  });
+
+  it('as somebody else’s keeps the login for nobody, and a retry gets the next one', async () => {
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+    const key = randomUUID();
+    operators.service.faults('tp5-live-1').set({ kind: 'retcode', code: 3004, times: 1 });
+    const { body } = await open(order, key);
+    expect(body).toMatchObject({ type: 'account_outcome_unknown', detail: expect.stringContaining('operator') });
+    const id = String(body.operation_id);
+    const [one = expect.fail()] = await listed();
+    const { login = 0 } = one.life as { login?: number };
+    const settle = (...how: string[]) => operators.local('settle', id, ...how);
+    expect((await settle('--foreign', String(login))).reported).toMatch(/^The server has no account/);
+    operators.service.platforms.get('tp5-live-1')?.populate({ group: 'real\\standard', from: login, count: 1 });
+    expect((await settle('--none')).reported).toMatch(/^The server has an account/);
+    expect(await settle('--foreign', String(login))).toMatchObject({ code: 0, reported: '' });
+    const retried = await open(order, key);
+    expect(retried.status).toBe(200);
+    expect(retried.body.login).not.toBe(login);
+  });
+
+  it('as none frees the login of a caller after a day, if the server has no account', async () => {
+    const login = 1_234_567;
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100, login };
+    const key = randomUUID();
+    // The login is looked up first.
+    operators.service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1, after: 1 });
+    expect((await open(order, key)).status).toBe(503);
+    const [one = expect.fail()] = await listed();
+    const id = String(one.operation_id);
+    expect((await operators.local('settle', id, '--none')).reported).toMatch(/^The settler still looks/);
+    await change(id, 'SET sent_at = :ago', { ':ago': Date.now() - 25 * 60 * 60_000 });
+    expect((await operators.local('settle', id, '--none')).code).toBe(0);
+    expect(await listed()).toEqual([]);
   });
 
   it('refuses a login that another operation has, and does not change the operation', async () => {
@@ -249,8 +296,8 @@ describe('npm run crm -- settle', () => {
   });
 
   it.each([
-    [[], 'Say what was found: --login N, --none or --deposit.'],
-    [['--none', '--deposit'], 'Say what was found: --login N, --none or --deposit.'],
+    [[], 'Say what was found: --login N, --foreign N, --none or --deposit.'],
+    [['--none', '--deposit'], 'Say what was found: --login N, --foreign N, --none or --deposit.'],
     [['--login', 'x'], '--login takes the login of the account.'],
     [['--deposit'], 'Its deposit is not known to be missing.'],
   ])('called with %j says why it does nothing', async (options, words) => {

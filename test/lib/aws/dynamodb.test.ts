@@ -92,14 +92,48 @@ describe('A failing database', () => {
   });
 });
 
-it('A transaction that is canceled without a failed condition is a failure of AWS', async () => {
-  const canceled = new TransactionCanceledException({
-    message: '',
-    $metadata: {},
-    CancellationReasons: [{ Code: 'ThrottlingError' }, { Code: 'None' }],
+describe('A transaction', () => {
+  const canceled = (...codes: string[]) =>
+    new TransactionCanceledException({
+      message: '',
+      $metadata: {},
+      CancellationReasons: [{ Code: 'None' }, ...codes.map((Code) => ({ Code }))],
+    });
+  /** A client whose first calls fail. */
+  const clientOf = (...errors: Error[]) => {
+    const send = async () => {
+      const error = errors.shift();
+      if (error !== undefined) throw error;
+    };
+    return { errors, client: { send } as unknown as DynamoDBDocumentClient };
+  };
+  const throttled = Object.assign(new Error(), { name: 'ThrottlingException' });
+
+  it.each([
+    ['is in conflict with another', canceled('TransactionConflict')],
+    ['is throttled', canceled('ThrottlingError')],
+    ['meets a table at its limit', canceled('ProvisionedThroughputExceeded')],
+    ['finds the database throttled', throttled],
+  ])('that %s is repeated until it is done', async (_, error) => {
+    const { client, errors } = clientOf(error, error, error, error);
+    await transactions(client)([], forever);
+    expect(errors).toEqual([]);
   });
-  const client = { send: () => Promise.reject(canceled) } as unknown as DynamoDBDocumentClient;
-  expect(await failure(transactions(client)([], forever))).toBeInstanceOf(AwsFailure);
+
+  it('that is throttled until the signal aborts is a failure, never done', async () => {
+    const { client } = clientOf(...Array.from({ length: 10_000 }, () => canceled('ThrottlingError')));
+    expect(await failure(transactions(client)([], AbortSignal.timeout(300)))).toBeInstanceOf(AwsFailure);
+  });
+
+  it('whose condition fails names the write, whatever else is the matter', async () => {
+    const { client } = clientOf(canceled('ThrottlingError', 'ConditionalCheckFailed'));
+    expect(await failure(transactions(client)([], forever))).toMatchObject({ name: 'ConditionFailed', index: 2 });
+  });
+
+  it('that is canceled for another reason is a failure of AWS', async () => {
+    const { client } = clientOf(canceled('ValidationError'));
+    expect(await failure(transactions(client)([], forever))).toBeInstanceOf(AwsFailure);
+  });
 });
 
 it('A write during a transaction on its item fails like a condition: somebody else writes the item', async () => {

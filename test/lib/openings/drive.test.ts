@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
-import { type Held, type Ledger, LoginReserved, type Plan } from '../../../lib/openings/ledger.ts';
+import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from '../../../lib/openings/ledger.ts';
 import type { Context, Life } from '../../../lib/openings/life.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
@@ -27,7 +27,7 @@ class Scene {
   sends: Learned[];
   looks: Learned[] = [{ on: 'absent' }];
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
-  prepared: { plan?: Partial<Plan>; fails?: Error } = {};
+  prepared: { plan?: Partial<Plan>; fails?: Error; found?: boolean } = {};
   hasNext = true;
   noLogin: PlatformFailureKind = 'login_range_exhausted';
   /** How long each command and look-up takes, in milliseconds. */
@@ -66,17 +66,18 @@ class Scene {
         return {
           plan: planFor(operationId, this.prepared.plan),
           login: this.prepared.plan?.keyed === false ? undefined : this.login,
+          found: this.prepared.found === true,
         };
       },
       nextLogin: (login) => (this.hasNext && login < this.login + 5 ? login + 1 : undefined),
       noLoginFailure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
       send: async (login) => next(`send ${login ?? ''}`, this.sends),
-      look: async (login) => next(`look ${login}`, this.looks),
+      look: async (login, step) => next(`${step} ${login}`, this.looks),
       record: async () => {
         this.calls.push('record');
         return this.recorded;
       },
-      complete: async (_, pay) => next(pay ? 'pay' : 'complete', [this.completed]) as Learned & { on: 'completed' },
+      complete: async (_, pay) => next(pay ?? 'complete', [this.completed]) as Learned & { on: 'completed' },
       notify: async () => void this.calls.push('notify'),
     };
   }
@@ -85,6 +86,7 @@ class Scene {
 /** An operation that an earlier worker left in this state. */
 async function left(scene: Scene, life: Life, changes: Partial<Plan> = {}): Promise<Held> {
   const held = await world.claimed(undefined, changes);
+  Object.assign(held, { since: world.now, sentAt: world.now });
   await world.ledger.write(
     held,
     { at: 'sent', login: 'login' in life ? life.login : undefined, commands: 'one' },
@@ -105,7 +107,7 @@ const lost: Learned = {
   on: 'lost',
   failure: new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' }),
 };
-const refusal = (on: 'refused' | 'rejected'): Learned => ({
+const refusal = (on: 'not_executed' | 'rejected'): Learned => ({
   on,
   failure: new PlatformFailure('platform_refused', { reason: 'retcode_8' }),
 });
@@ -125,7 +127,7 @@ describe('A first request', () => {
 
   it.each<[string, Learned, Learned, number]>([
     ['loses every answer at once', lost, { on: 'absent' }, 21],
-    ['refuses every repeat at once', refusal('refused'), { on: 'absent' }, 11],
+    ['takes no repeat', refusal('not_executed'), { on: 'absent' }, 11],
     ['says that the login exists, and shows no account', { on: 'exists' }, { on: 'absent' }, 21],
   ])('repeats its command about once a second to a server that %s', async (_, answer, sighting, commands) => {
     const scene = new Scene();
@@ -150,35 +152,34 @@ describe('A first request', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
   });
 
-  it.each([
-    ['to look', 19_500, 1],
-    ['for the next login', 9_800, 2],
-  ])(
-    'gives up a login that exists if no time is left %s, so that no later worker takes the account for its own',
-    async (_, takesMs, calls) => {
-      const failure = new PlatformFailure('login_taken', { reason: 'login_exists' });
-      const scene = Object.assign(new Scene(), {
-        sends: [{ on: 'exists', failure }],
-        looks: [{ on: 'unmarked' }],
-        takesMs,
-      });
-      const held = await world.claimed();
-      expect(await scene.run(held)).toMatchObject({ kind: 'failed', failure: { kind: 'login_range_exhausted' } });
-      expect(scene.calls).toHaveLength(calls);
-      expect(await world.state(held)).toBeUndefined();
-    },
-  );
+  it('keeps a login that exists if no time is left to look, and the next worker does not take it for its own', async () => {
+    const scene = Object.assign(new Scene(), {
+      sends: [{ on: 'exists' }],
+      looks: [{ on: 'unproven' }],
+      takesMs: 19_500,
+    });
+    const held = await world.claimed();
+    expect(await scene.run(held)).toEqual({ kind: 'unknown' });
+    scene.takesMs = 0;
+    expect(await scene.run(held)).toMatchObject({ kind: 'undecided' });
+    expect(scene.calls).toEqual([`send ${scene.login}`, `prove ${scene.login}`]);
+  });
 
-  it('reports an account in its range that the ledger does not know', async () => {
+  it.each([
+    ['that is proven to be another’s', { on: 'foreign' }],
+    ['without proof', { on: 'unproven' }],
+  ] as const)('reports an account in its range %s', async (_, sighting) => {
     const scene = new Scene();
     scene.sends = [{ on: 'exists' }, { on: 'opened', login: scene.login + 1 }];
-    scene.looks = [{ on: 'absent' }];
+    scene.looks = [sighting];
     await scene.run(await world.claimed());
-    expect(scene.events[0]).toEqual({ name: 'LoginNotOurs', fields: { login: scene.login } });
+    expect(scene.events).toContainEqual({ name: 'LoginNotOurs', fields: { login: scene.login } });
   });
 
   it('reports nothing if the login that exists was named by the caller', async () => {
-    const scene = Object.assign(new Scene(), { sends: [{ on: 'exists' }], hasNext: false, noLogin: 'login_taken' });
+    const plan = { login_given: true };
+    const taken = { sends: [{ on: 'exists' }], looks: [{ on: 'foreign' }], hasNext: false, noLogin: 'login_taken' };
+    const scene = Object.assign(new Scene(), { ...taken, prepared: { plan } });
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure: { kind: 'login_taken' } });
     expect(scene.events).toEqual([]);
   });
@@ -189,9 +190,11 @@ describe('An opening', () => {
   /** The result of a command or a look-up. */
   const learned = (on: string, login: number): Learned => {
     if (on === 'lost') return lost;
-    if (on === 'elsewhere') return { on: 'lost', elsewhere: true };
+    if (on === 'elsewhere') return { on: 'lost', other: login };
     if (on === 'opened') return { on, login };
-    return (on === 'refused' || on === 'rejected' ? { on, failure: platformRefusal } : { on }) as Learned;
+    if (on === 'doubtful')
+      return { on, failure: new PlatformFailure('platform_unavailable', { reason: 'retcode_10' }) };
+    return (on === 'not_executed' || on === 'rejected' ? { on, failure: platformRefusal } : { on }) as Learned;
   };
   /** An account is recorded, its client notified, and the rest completed. */
   const COMPLETED = ['record', 'notify', 'complete'];
@@ -199,33 +202,58 @@ describe('An opening', () => {
     /** It acquires an operation that an earlier worker has sent. */
     later?: Context['worker'];
   }
-  const ofPlugIn = { prepared: { plan: { keyed: false } } };
+  const ofPlugIn = { prepared: { plan: { keyed: false, exclusive: false } } };
+  const shared = { prepared: { plan: { exclusive: false } } };
+  const UNDECIDED = ['undecided', 'undecided'] as const;
+  const REFUSED = 'failed platform_refused';
+  const UNAVAILABLE = 'failed platform_unavailable';
 
   /** Commands and look-ups with their results, by the distance from the first login; the end; the state, if any. */
   it.each<[string, string, end: string, at: Life['at'], Circumstances?]>([
     ['is refused before anything is sent', '', 'failed', 'gone', { prepared: { fails: new Error('no') } }],
-    ['is refused by the platform', 'send 0 refused', 'failed platform_refused', 'gone'],
-    ['is refused for its content', 'send 0 rejected', 'failed platform_refused', 'gone'],
-    ['finds its login taken, and chooses the next', 'send 0 exists, look 0 foreign, send 1 opened', 'opened', 'done'],
+    ['is not executed', 'send 0 not_executed', 'failed platform_refused', 'gone'],
+    ['is refused for its content', 'send 0 rejected, confirm 0 refused', 'failed platform_refused', 'gone'],
+    ['is refused for its content, and was executed', 'send 0 rejected, confirm 0 ours', 'opened', 'done'],
+    ['is refused for its content, without a look-up', 'send 0 rejected, confirm 0 unconfirmed', REFUSED, 'sent'],
+    ['is refused for the state of the server', 'send 0 doubtful, confirm 0 refused', UNAVAILABLE, 'sent'],
+    ['is refused for the state of the server, and was executed', 'send 0 doubtful, confirm 0 ours', 'opened', 'done'],
+    ['is refused for the state of the server, without proof', 'send 0 doubtful, confirm 0 unproven', 'opened', 'done'],
     [
-      ...(['finds its login taken, and has no other', 'send 0 exists, look 0 unmarked'] as const),
+      "finds another's account, and chooses the next",
+      'send 0 exists, prove 0 foreign, send 1 opened',
+      'opened',
+      'done',
+    ],
+    [
+      ...(["finds another's account, and has no other", 'send 0 exists, prove 0 foreign'] as const),
       ...(['failed login_range_exhausted', 'gone', { hasNext: false }] as const),
     ],
-    ['gets the answer that its login exists, and finds its own mark', 'send 0 exists, look 0 ours', 'opened', 'done'],
-    ['loses the answer, and finds the account, whatever it shows', 'send 0 lost, look 0 unmarked', 'opened', 'done'],
+    ['gets the answer that its login exists, and finds its mark', 'send 0 exists, prove 0 ours', 'opened', 'done'],
+    ['gets the answer that its login exists, without proof', 'send 0 exists, prove 0 unproven', ...UNDECIDED],
+    ['gets the answer that its login exists, and finds nothing', 'send 0 exists, prove 0 absent', ...UNDECIDED],
+    ['loses the answer, and finds the account without proof', 'send 0 lost, look 0 unproven', 'opened', 'done'],
+    ['loses the answer, in a strict range', 'send 0 lost, look 0 unproven', ...UNDECIDED, shared],
     ['loses the answer, and finds nothing', 'send 0 lost, look 0 absent, send 0 opened', 'opened', 'done'],
-    ["loses the answer, and finds another's mark", 'send 0 lost, look 0 foreign', 'undecided', 'undecided'],
-    ['gets another login as answer, and repeats nothing', 'send 0 elsewhere', 'undecided', 'undecided'],
-    ['loses the answer of a plug-in', 'send - lost', 'undecided', 'undecided', ofPlugIn],
+    ["loses the answer, and finds another's", 'send 0 lost, look 0 foreign, send 1 opened', 'opened', 'done'],
+    ['loses the answer, and finds a record without an account', 'send 0 lost, look 0 deleted', ...UNDECIDED],
+    ['gets another login as answer, and repeats nothing', 'send 0 elsewhere', ...UNDECIDED],
+    ['loses the answer of a plug-in', 'send - lost', ...UNDECIDED, ofPlugIn],
+    ['is refused by the state of a plug-in', 'send - doubtful', ...UNDECIDED, ofPlugIn],
+    ['is refused for its content by a plug-in', 'send - rejected', 'failed platform_refused', 'gone', ofPlugIn],
     [
-      ...(['keeps its login if a repeated command is refused', 'send 0 lost, look 0 absent, send 0 rejected'] as const),
-      ...(['failed platform_refused', 'sent'] as const),
+      'keeps its login if a repeated command is refused',
+      ...(['send 0 lost, look 0 absent, send 0 rejected, confirm 0 refused', REFUSED, 'sent'] as const),
     ],
+    ['whose reservation was found looks first', 'look 0 ours', 'opened', 'done', { prepared: { found: true } }],
     ['of a retry finds nothing', 'look 0 absent, send 0 opened', 'opened', 'done', { later: 'request' }],
     ['of a retry finds the account', 'look 0 ours', 'opened replayed', 'done', { later: 'request' }],
+    ['of a retry leads to another server', 'look 0 moved', ...UNDECIDED, { later: 'request' }],
     ['of the settler finds nothing, and sends nothing', 'look 0 absent', 'unknown', 'sent', { later: 'settler' }],
-    ['of the settler finds the account', 'look 0 unmarked', 'opened replayed', 'done', { later: 'settler' }],
-    ["of the settler finds another's account", 'look 0 foreign', 'undecided', 'undecided', { later: 'settler' }],
+    ['of the settler finds the account', 'look 0 unproven', 'opened replayed', 'done', { later: 'settler' }],
+    [
+      ...(["of the settler finds another's account", 'look 0 foreign', 'failed login_range_exhausted'] as const),
+      ...(['gone', { later: 'settler', hasNext: false }] as const),
+    ],
     ['of the settler, whose server is away', 'look 0 unclear', 'unknown', 'sent', { later: 'settler' }],
   ])('%s', async (_, transcript, end, at, { later, ...circumstances } = {}) => {
     const scene = Object.assign(new Scene(), circumstances);
@@ -233,7 +261,8 @@ describe('An opening', () => {
       transcript === '' ? [] : transcript.split(', ').map((step) => step.split(' ') as [string, string, string]);
     const ofKind = (kind: string) =>
       steps.filter(([call]) => call === kind).map(([, from, on]) => learned(on, scene.login + Number(from)));
-    Object.assign(scene, { sends: ofKind('send'), looks: ofKind('look') });
+    const looks = ['look', 'prove', 'confirm'].flatMap(ofKind);
+    Object.assign(scene, { sends: ofKind('send'), looks });
     const held =
       later === undefined
         ? await world.claimed()
@@ -253,7 +282,7 @@ describe('An opening', () => {
 });
 
 describe('A worker that was overtaken', () => {
-  it.each(['refused', 'lost', 'exists'] as const)('ends without a write after %s', async (on) => {
+  it.each(['not_executed', 'lost', 'exists'] as const)('ends without a write after %s', async (on) => {
     const scene = new Scene();
     const held = await world.claimed();
     scene.ledger = { ...world.ledger, write: overtakeAfter(1) };
@@ -296,7 +325,7 @@ describe('A database that fails', () => {
   it.each<[string, number, Learned[], string, string[], Life['at'] | undefined]>([
     ['before the command: nothing is sent, and the key is free', 1, [], 'failed', [], undefined],
     ['after the account is open: 200, and the settler completes it', 2, [], 'opened', ['send', 'record'], 'sent'],
-    ['after a refusal: the caller gets it', 2, [refusal('refused')], 'failed', ['send'], 'sent'],
+    ['after a refusal: the caller gets it', 2, [refusal('not_executed')], 'failed', ['send'], 'sent'],
     ['after a lost answer: unknown', 2, [lost], 'unknown', ['send'], 'sent'],
     ['at the end: 200', 3, [], 'opened', ['send', 'record', 'notify', 'complete'], 'open'],
   ])('%s', async (_, at, sends, end, calls, state) => {
@@ -310,8 +339,36 @@ describe('A database that fails', () => {
   });
 });
 
+it('A last write that fails keeps a retry waiting until the end of the command, not of the request', async () => {
+  const scene = Object.assign(new Scene(), { sends: [lost], looks: [{ on: 'ours' }] });
+  let writes = 0;
+  const write: Ledger['write'] = async (held, to, signal) => {
+    writes += 1;
+    if (writes > 2) throw new AwsFailure('ServiceUnavailable');
+    return world.ledger.write(held, to, signal);
+  };
+  scene.ledger = { ...world.ledger, write };
+  const held = await world.claimed();
+  expect((await scene.run(held)).kind).toBe('opened');
+  expect((await world.item(held))?.lease_until).toBe(world.now + 9_000);
+});
+
+it('The account of a plug-in is recorded although another worker has acquired the operation', async () => {
+  const scene = new Scene();
+  scene.prepared = { plan: { keyed: false, exclusive: false } };
+  scene.ledger = {
+    ...world.ledger,
+    async write(held, to, signal) {
+      if (to.at === 'open') throw new Overtaken();
+      return world.ledger.write(held, to, signal);
+    },
+  };
+  expect((await scene.run(await world.claimed())).kind).toBe('opened');
+  expect(scene.calls).toEqual(['send ', 'record']);
+});
+
 it('A login that it cannot release, because a restored table gives it to another operation, ends the drive', async () => {
-  const scene = Object.assign(new Scene(), { sends: [refusal('refused')], hasNext: false });
+  const scene = Object.assign(new Scene(), { sends: [refusal('not_executed')], hasNext: false });
   let tries = 0;
   const write: Ledger['write'] = async (held, to, signal) => {
     if (to.at !== 'gone') return world.ledger.write(held, to, signal);
@@ -339,6 +396,16 @@ describe('A later worker', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(events);
   });
 
+  it('is reported after a day, although the command was repeated in between', async () => {
+    const scene = Object.assign(new Scene(), { sends: [lost], looks: [{ on: 'unclear' }], takesMs: 9_000 });
+    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    world.now += 23 * HOUR_MS;
+    await scene.run(held);
+    world.now += 2 * HOUR_MS;
+    await scene.run(held, 'settler');
+    expect(scene.events.map(({ name }) => name)).toContain('AccountOutcomeUnknown');
+  });
+
   it('makes an operation due again for a day before it repeats the command, although the settler had given up', async () => {
     const scene = Object.assign(new Scene(), { sends: [lost], takesMs: 9_900 });
     const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
@@ -364,7 +431,7 @@ describe('A later worker', () => {
       [600_000, 600_000],
       [6 * 3_600_000, 3_600_000],
     ] as const) {
-      world.now = (held.since ?? 0) + ageMs;
+      world.now = (held.sentAt ?? 0) + ageMs;
       await scene.run(held, 'settler');
       expect((await world.item(held))?.due_at).toBe(world.now + backoffMs);
     }
@@ -383,14 +450,14 @@ describe('A later worker', () => {
 
 describe('A deposit', () => {
   const funded = { deposit: 10_000 };
-  const completed = (deposit: 'made' | 'refused' | 'unknown'): Learned => ({
+  const completed = (deposit: 'made' | 'refused' | 'empty' | 'unknown'): Learned => ({
     ...{ on: 'completed', recorded: true, published: true },
     deposit,
   });
 
   it.each<[string, 'made' | 'refused' | 'unknown', object]>([
     ['is made', 'made', { at: 'done', unpaid: false }],
-    ['that is refused is due again', 'refused', { at: 'open', deposit: 'due' }],
+    ['that is refused is tried again', 'refused', { at: 'open', deposit: 'again' }],
     ['whose answer is lost is looked for', 'unknown', { at: 'open', deposit: 'sent' }],
   ])('%s', async (_, outcome, life) => {
     const scene = new Scene();
@@ -420,18 +487,24 @@ describe('A deposit', () => {
     },
   );
 
-  it('that is refused is due again for a day after the opening, however late that was', async () => {
+  it('that was refused is paid only into an empty account', async () => {
     const scene = new Scene();
-    Object.assign(scene, { prepared: { plan: funded }, completed: completed('refused'), sends: [{ on: 'lost' }] });
+    Object.assign(scene, { prepared: { plan: funded }, completed: completed('refused') });
     const held = await world.claimed();
     await scene.run(held);
-    world.now += DAY_MS + 1;
+    await scene.run(held, 'settler');
+    expect(scene.calls.filter((call) => call.endsWith('pay'))).toEqual(['pay', 'repay']);
+  });
+
+  it('of an account that was found empty is reported at once and never paid', async () => {
+    const scene = new Scene();
+    Object.assign(scene, { prepared: { plan: funded }, completed: completed('empty'), sends: [lost] });
     scene.looks = [{ on: 'ours' }];
-    await scene.run(held, 'settler');
-    expect(await world.item(held)).toMatchObject({ life: { at: 'open', deposit: 'due' } });
-    world.now += DAY_MS + 1;
-    await scene.run(held, 'settler');
+    const held = await world.claimed();
+    await scene.run(held);
+    expect(scene.calls.filter((call) => call.endsWith('pay'))).toEqual([]);
     expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: true } });
+    expect(scene.events.map(({ name }) => name)).toContain('DepositFailed');
   });
 
   it('that is part of the opening is not paid again', async () => {

@@ -4,8 +4,9 @@ import type { AccountDependencies } from '../../../lib/openings/dependencies.ts'
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { type AccountRequest, requestEffects, type Work } from '../../../lib/openings/effects.ts';
 import type { Held, Plan } from '../../../lib/openings/ledger.ts';
-import type { Sighting, TradingPlatform } from '../../../lib/platform/platform.ts';
+import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
+import type { AccountRecord } from '../../../lib/records/accounts.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.ts';
 
@@ -21,23 +22,36 @@ interface Scene {
   notices?: Partial<AccountNotices>;
   client?: AccountClient;
   events?: Parameters<typeof recordingTelemetry>[0];
+  record?: AccountRecord;
+  /** The failure of the command, and of the payment. */
+  failure?: unknown;
+  payFailure?: unknown;
+  holdsFunds?: boolean;
+  /** Collects the payments. */
+  paid?: number[];
 }
 
 /** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
-function retry(
-  change: object,
-  { sighting = 'absent', opened = LOGIN, plan = {}, body, notices = {}, client = ANN, events = [] }: Scene = {},
-) {
+function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, body, ...more }: Scene = {}) {
+  const { notices = {}, client = ANN, events = [], record, failure, payFailure, holdsFunds = false, paid = [] } = more;
+  const accounts = { read: async () => record, put: async () => {} };
   const platform: Partial<TradingPlatform> = {
     keyed: true,
     unsupported: () => [],
-    open: async () => ({ login: opened }),
+    async open() {
+      if (failure !== undefined) throw failure;
+      return { login: opened };
+    },
     look: async () => sighting,
-    fund: async () => {},
+    async fund(login) {
+      paid.push(login);
+      if (payFailure !== undefined) throw payFailure;
+    },
+    holdsFunds: async () => holdsFunds,
   };
   const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client };
   const work: Work = {
-    dependencies: { now: Date.now, notices } as AccountDependencies,
+    dependencies: { now: Date.now, notices, accounts } as unknown as AccountDependencies,
     held: {
       plan: planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
       operationId: 'operation-1',
@@ -46,7 +60,7 @@ function retry(
     times: planTimes(Date.now(), Date.now() + 20_000),
     telemetry: recordingTelemetry(events),
     server: async () => server,
-    master: async () => ({ password: PASSWORDS.master_password, given: false }),
+    generated: async () => ({ role: 'master', password: PASSWORDS.master_password }),
   };
   const found = async () => ({ ...server, accountType: undefined });
   const request = { body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS, found };
@@ -56,43 +70,96 @@ function retry(
 describe('A retry whose connection leads to another server since', () => {
   it.each([{ host: 'mt5-2.example.com' }, { port: 8443 }])('sends nothing there: %j', async (moved) => {
     expect(await retry({ name: 'Renamed', groups: [] }).send(LOGIN)).toEqual({ on: 'opened', login: LOGIN });
-    expect(await retry(moved).send(LOGIN)).toEqual({ on: 'foreign' });
+    expect(await retry(moved).send(LOGIN)).toEqual({ on: 'moved' });
   });
 
   it('takes an account there for its own only if it shows the mark', async () => {
-    const looked = (change: object, sighting: Sighting) => retry(change, { sighting }).look(LOGIN);
-    expect(await looked({}, 'unmarked')).toEqual({ on: 'unmarked' });
-    expect(await looked({ port: 8443 }, 'unmarked')).toEqual({ on: 'foreign' });
+    const looked = (change: object, sighting: Sighting) => retry(change, { sighting }).look(LOGIN, 'look');
+    expect(await looked({}, 'unmarked')).toEqual({ on: 'unproven' });
+    expect(await looked({ port: 8443 }, 'unmarked')).toEqual({ on: 'moved' });
     expect(await looked({ port: 8443 }, 'ours')).toEqual({ on: 'ours' });
   });
 
   it('pays nothing there', async () => {
     const life = { at: 'open', login: LOGIN, opened_at: '', recorded: true, deposit: 'sent', published: true } as const;
-    expect(await retry({}).complete(life, true)).toMatchObject({ deposit: 'made' });
-    expect(await retry({ port: 8443 }).complete(life, true)).toMatchObject({ deposit: 'refused' });
+    expect(await retry({}).complete(life, 'pay')).toMatchObject({ deposit: 'made' });
+    expect(await retry({ port: 8443 }).complete(life, 'pay')).toMatchObject({ deposit: 'refused' });
   });
 });
 
-describe('A login of the caller that could not be looked up before the command', () => {
-  it.each<[Sighting, number | undefined, boolean]>([
-    ['silent', LOGIN, true],
-    ['absent', LOGIN, false],
-    ['silent', undefined, false],
-  ])('is noted in the plan: %s, login %s', async (sighting, login, unseen) => {
-    const { plan } = await retry({}, { sighting, body: { login } }).prepare();
-    expect(plan).toMatchObject({ unseen });
+describe('A login of the caller', () => {
+  const prepared = (login: number | undefined, change: object = {}, sighting: Sighting = 'absent') =>
+    retry(change, { sighting, body: { login } }).prepare();
+
+  it.each<[string, number | undefined, object, boolean]>([
+    ['outside of the ranges is not ours without proof', 1, {}, false],
+    ['in the ranges is', LOGIN, {}, true],
+    ['in the ranges of a strict connection is not', LOGIN, { strict: true }, false],
+    ['that the service chooses is', undefined, {}, true],
+    ['that the service chooses on a strict connection is not', undefined, { strict: true }, false],
+  ])('%s', async (_, login, change, exclusive) => {
+    expect((await prepared(login, change)).plan).toMatchObject({ exclusive, login_given: login !== undefined });
   });
 
-  it('may exist for longer: an account without our mark is not ours', async () => {
-    const looked = (sighting: Sighting, unseen: boolean) => retry({}, { sighting, plan: { unseen } }).look(LOGIN);
-    expect(await looked('unmarked', true)).toEqual({ on: 'foreign' });
-    expect(await looked('unmarked', false)).toEqual({ on: 'unmarked' });
-    expect(await looked('ours', true)).toEqual({ on: 'ours' });
+  it('that exists is taken, unless the account is this operation’s', async () => {
+    await expect(prepared(LOGIN, {}, 'unmarked')).rejects.toMatchObject({ kind: 'login_taken' });
+    expect(await prepared(LOGIN, {}, 'ours')).toMatchObject({ login: LOGIN, found: true });
+  });
+});
+
+it.each<[Sighting, string, string, string]>([
+  ['absent', 'absent', 'absent', 'refused'],
+  ['silent', 'silent', 'unproven', 'unconfirmed'],
+  ['unmarked', 'unproven', 'unproven', 'unproven'],
+  ['foreign', 'foreign', 'foreign', 'foreign'],
+])('A login that is %s is %s to a look, %s after "exists" and %s after a refusal', async (sighting, ...facts) => {
+  const { look } = retry({}, { sighting });
+  const learned = await Promise.all((['look', 'prove', 'confirm'] as const).map((step) => look(LOGIN, step)));
+  expect(learned.map(({ on }) => on)).toEqual(facts);
+});
+
+it('An account that is absent although its record exists was deleted', async () => {
+  const record = { operation_id: 'operation-1' } as AccountRecord;
+  expect(await retry({}, { record }).look(LOGIN, 'look')).toEqual({ on: 'deleted' });
+});
+
+it('An error of a command that nobody expects proves nothing', async () => {
+  const failing = retry({}, { failure: new TypeError('unexpected') });
+  expect(await failing.send(LOGIN)).toMatchObject({ on: 'lost' });
+});
+
+it.each<[Proof, string]>([
+  ['unsent', 'not_executed'],
+  ['rights', 'not_executed'],
+  ['content', 'rejected'],
+  ['nothing', 'doubtful'],
+])('A refusal that proves %s is %s', async (proof, on) => {
+  const failure = new PlatformFailure('platform_unavailable', { reason: 'retcode', proof });
+  expect(await retry({}, { failure }).send(LOGIN)).toMatchObject({ on });
+});
+
+describe('A payment', () => {
+  const life = { at: 'open', login: LOGIN, opened_at: '', recorded: true, deposit: 'sent', published: true } as const;
+  const refused = (proof: Proof) => new PlatformFailure('platform_unavailable', { reason: 'retcode', proof });
+
+  it.each<[string, 'pay' | 'repay' | undefined, boolean, PlatformFailure | undefined, string, number]>([
+    ['that is due is made', 'pay', false, undefined, 'made', 1],
+    ['that may have left is only looked for', undefined, false, undefined, 'empty', 0],
+    ['that is repeated is not made into an account that holds money', 'repay', true, undefined, 'made', 0],
+    ['that is repeated is made into an empty account', 'repay', false, undefined, 'made', 1],
+    ['that was refused for its content is refused', 'pay', false, refused('content'), 'refused', 1],
+    ['that was refused for the state of the server is looked for', 'pay', true, refused('nothing'), 'made', 1],
+    ['that was refused for the state of the server may still arrive', 'pay', false, refused('nothing'), 'empty', 1],
+  ])('%s', async (_, pay, holdsFunds, payFailure, outcome, payments) => {
+    const paid: number[] = [];
+    const { complete } = retry({}, { holdsFunds, ...(payFailure && { payFailure }), paid });
+    expect(await complete(life, pay)).toMatchObject({ deposit: outcome });
+    expect(paid).toHaveLength(payments);
   });
 });
 
 it('An answer that names another login than the command says that the server opens accounts elsewhere', async () => {
-  expect(await retry({}, { opened: LOGIN + 1 }).send(LOGIN)).toEqual({ on: 'lost', elsewhere: true });
+  expect(await retry({}, { opened: LOGIN + 1 }).send(LOGIN)).toEqual({ on: 'lost', other: LOGIN + 1 });
 });
 
 it.each<[Partial<Plan>, string[]]>([

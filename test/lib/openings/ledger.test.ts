@@ -141,7 +141,56 @@ describe('A login', () => {
   });
 });
 
+describe('A login that a restored table gives to another holder', () => {
+  const LATER = { operation_id: 'another operation', incarnation: 'other' };
+  it.each([
+    ['another operation', LATER],
+    ['a later life of the same operation', { incarnation: 'later' }],
+  ])('is not released: %s', async (_, changes) => {
+    const login = newLogin();
+    const held = await world.claimed();
+    await write(held, sent(login));
+    const { operationId: operation_id } = held;
+    const reservation = { pk: `tp5#${login}`, operation_id, connection_id: 'tp5-live-1', ...changes };
+    await database.tables.logins.put(reservation, world.signal());
+    await expect(write(held, gone)).rejects.toThrow(LoginReserved);
+    expect(await world.holder(`tp5#${login}`)).toBe(reservation.operation_id);
+    expect(await world.state(held)).toBe('sent');
+  });
+});
+
+it('A login that an operator has found to be somebody else’s stays reserved for nobody, and a retry may go on', async () => {
+  const login = newLogin();
+  const held = await world.claimed(newKey());
+  await write(held, sent(login));
+  await write(held, { at: 'undecided', login });
+  await write(held, { at: 'claimed' });
+  expect(await world.holder(`tp5#${login}`)).toBe('nobody');
+  expect(await world.item(held)).toMatchObject({ lease_until: 0, expires_at: keyExpiry(world.now) });
+  expect(await world.item(held)).not.toHaveProperty('due_at');
+});
+
+it('The login that a server has answered is reserved with the operator’s decision', async () => {
+  const login = newLogin();
+  const held = await world.claimed();
+  await write(held, sent(login));
+  await write(held, { at: 'undecided', login, other: login + 1 });
+  await write(held, open(login + 1));
+  const holders = [await world.holder(`tp5#${login}`), await world.holder(`tp5#${login + 1}`)];
+  expect(holders).toEqual([held.operationId, held.operationId]);
+});
+
 describe('A write', () => {
+  it('under an older version of the same lease changes nothing', async () => {
+    const login = newLogin();
+    const held = await world.claimed();
+    const earlier = { ...held };
+    await write(held, sent(login));
+    await write(held, sent(login, 'many'));
+    await expect(write(earlier, sent(login + 1))).rejects.toThrow(Overtaken);
+    expect(await world.item(held)).toMatchObject({ life: sent(login, 'many') });
+  });
+
   it('that the network repeats late changes nothing that came after it', async () => {
     const login = newLogin();
     const held = await world.claimed();

@@ -33,7 +33,7 @@ it('The settler reports an operation that it cannot acquire, and continues with 
   ]);
 });
 
-it('A deposit stays due while the records cannot be read, since certainly nothing was paid', async () => {
+it('A deposit is tried again while the records cannot be read, since certainly nothing was paid', async () => {
   const life: Life = {
     ...{ at: 'open', login: 500_001, opened_at: new Date().toISOString() },
     ...{ recorded: true, deposit: 'due', published: true },
@@ -56,7 +56,7 @@ it('A deposit stays due while the records cannot be read, since certainly nothin
   const events: { name: EventName; fields: EventFields }[] = [];
   const dependencies = { ledger, directory, now: Date.now } as unknown as AccountDependencies;
   await settleOperations(dependencies, recordingTelemetry(events), Date.now() + 50_000);
-  expect(written).toMatchObject([{ deposit: 'sent' }, { deposit: 'due' }]);
+  expect(written).toMatchObject([{ deposit: 'sent' }, { deposit: 'again' }]);
   expect(rests).toBe(1);
   expect(events).toMatchObject([{ fields: { step: 'records', reason: 'ServiceUnavailable' } }]);
 });

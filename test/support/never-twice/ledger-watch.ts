@@ -176,11 +176,13 @@ function targets(from: Life, to: Life): Life[] {
       for (const keyed of [true, false])
         for (const next of [undefined, login])
           for (const deposit of ['none', 'due'] as const)
-            for (const old of [true, false]) {
-              const target = targetOf(from, fact, { worker, keyed, next: () => next, deposit, now, old });
-              // As the database has it: without members that are undefined.
-              if (target !== undefined) found.set(JSON.stringify(target), JSON.parse(JSON.stringify(target)));
-            }
+            for (const old of [true, false])
+              for (const exclusive of [true, false]) {
+                const context = { worker, keyed, exclusive, own: true, next: () => next, deposit, now, old };
+                const target = targetOf(from, fact, context);
+                // As the database has it: without members that are undefined.
+                if (target !== undefined) found.set(JSON.stringify(target), JSON.parse(JSON.stringify(target)));
+              }
   return [...found.values()];
 }
 
@@ -194,10 +196,14 @@ function targetOf(from: Life, fact: Fact, context: Context): Life | undefined {
 }
 
 function factsOf(on: FactName, login: number | undefined): Fact[] {
+  if (on === 'ready') return [true, false].map((isFound): Fact => ({ on, login, found: isFound }));
+  if (on === 'lost' && login !== undefined) return [{ on }, { on, other: login }];
   if (on !== 'completed') return [{ on, login } as Fact];
   return [true, false].flatMap((recorded) =>
     [true, false].flatMap((published) =>
-      (['made', 'refused', 'unknown', 'kept'] as const).map((deposit): Fact => ({ on, recorded, deposit, published })),
+      (['made', 'refused', 'empty', 'unknown', 'kept'] as const).map(
+        (deposit): Fact => ({ on, recorded, deposit, published }),
+      ),
     ),
   );
 }
