@@ -88,14 +88,14 @@ export class ServiceStack extends Stack {
 
   /** The alarms, the dashboard, and the release that an alarm rolls back. */
   private monitor(
-    { settings, mail, events, webhook }: FunctionContext,
+    { settings, mail, webhook }: FunctionContext,
     functions: readonly DeployedFunction[],
     { api, accessLog }: PublicApi,
   ): Alarms {
     const { configurationSetName } = mail;
     const { stackName } = this;
     const service = { stackName, settings, functions, api, accessLog, configurationSetName };
-    const monitored = { ...service, undelivered: events.undelivered, webhook };
+    const monitored = { ...service, webhook };
     const alarms = new Alarms(this, 'Alarms', monitored);
     new Dashboard(this, 'Dashboard', { ...monitored, alarms });
     if (settings.release === 'canary') {

@@ -164,6 +164,8 @@ export const SettingsSchema = closedObject({
   /** Gets the alarms by mail, once its owner has confirmed. Further receivers subscribe to the topic. */
   alarmEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   spend: v.optional(SpendSchema, {}),
+  /** After so many hours without an accepted registration an alarm is raised; absent: never. CloudWatch looks back a week. */
+  silenceHours: v.optional(count(1, 168)),
   logRetentionDays: v.optional(
     v.pipe(count(1, 3_653), v.picklist(RETENTION_DAYS, `must be one of ${RETENTION_DAYS.join(', ')}`)),
     90,

@@ -46,6 +46,8 @@ const EVENTS = {
   /** An item of the CRM's table breaks its rules and counts as absent. */
   CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
+  /** It did not come through the front, or the front has another secret. */
+  FrontRefused: 'WARN',
   InternalError: 'CRITICAL',
 } as const satisfies Record<string, LogLevel>;
 export type EventName = keyof typeof EVENTS;

@@ -17,8 +17,6 @@ export interface MonitoredService {
   api: HttpApi;
   accessLog: ILogGroup;
   configurationSetName: string;
-  /** The events that a target did not accept. */
-  undelivered: Queue;
   /** Absent: the CRM is not notified. */
   webhook: { undelivered: Queue } | undefined;
 }
@@ -55,6 +53,8 @@ interface Condition {
   fewerThan?: number;
   /** In two of three periods. */
   twice?: true;
+  /** In each of this many periods. */
+  periods?: number;
 }
 
 /** Other alarms, by their names. */
@@ -73,7 +73,8 @@ export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
   const logs = new Map<string, ILogGroup>(service.functions.map((one) => [one.declared.name, one.logGroup]));
   const functions = service.functions.filter(isAnswering);
   // The alarms that others are made of come first.
-  const rows = [...pages(service), ...notices(service), ...functions.flatMap(rollbacks), ...functions.map(routeFails)];
+  const health = functions.flatMap((one) => rollbacks(one, settings));
+  const rows = [...pages(service), ...notices(service), ...health, ...functions.map(routeFails)];
   return rows.map(({ when, ...row }) => {
     if ('anyOf' in when) return { id: '', ...row, when };
     const { event = '', service: name, channel, count: [atLeast, minutes] = [1, 5] } = when;
@@ -107,8 +108,9 @@ const logLines = (group: ILogGroup, pattern: string) =>
   `aws logs tail ${group.logGroupName} --filter-pattern '${pattern}' --since 1h`;
 const eventLines = (group: ILogGroup, event: string) => logLines(group, `{ $.message = "${event}" }`);
 
-/** No alarm can stop this deployment. */
-const ROLL_BACK = 'git checkout GOOD_COMMIT && npm ci && npm run deploy -- -c release=all';
+/** Makes an earlier version of the function live again, within seconds and without a deployment. */
+const rollBack = ({ functionName }: LambdaFunction) =>
+  `aws lambda update-alias --function-name ${functionName} --name live --function-version VERSION`;
 
 /** The function with alarms of this kind. Each kind but `opening` has one. */
 function functionAlarmedFor(kind: 'sending' | 'confirming' | 'settling' | 'notifying'): FunctionName {
@@ -125,7 +127,9 @@ const SETTLER = functionAlarmedFor('settling');
 const NOTIFIER = functionAlarmedFor('notifying');
 
 /** A person acts at once, at night too. At most 15 with every setting, and with those of `routeFails`. */
-function pages({ stackName, functions, api, accessLog, webhook }: MonitoredService): AlarmRow[] {
+function pages(service: MonitoredService): AlarmRow[] {
+  const { stackName, settings, functions, api, accessLog, webhook } = service;
+  const sender = functions.flatMap(({ declared, lambda }) => (declared.name === SENDER ? [lambda.functionName] : []));
   const doctor = `npm run doctor -- --stack ${stackName}`;
   return [
     {
@@ -140,7 +144,7 @@ function pages({ stackName, functions, api, accessLog, webhook }: MonitoredServi
       of: SENDER,
       loss: 'People who register by phone are refused, and emails go out without limits.',
       when: { event: 'LimitUncheckable', service: SENDER },
-      fix: 'npm run setting -- throttle.registrationPerSecond=1 && npm run deploy',
+      fix: `aws lambda put-function-concurrency --function-name ${sender[0]} --reserved-concurrent-executions 1`,
     },
     ...functions.flatMap(({ declared }) =>
       declared.alarms.includes('opening') ? platformPages(stackName, declared) : [],
@@ -151,6 +155,8 @@ function pages({ stackName, functions, api, accessLog, webhook }: MonitoredServi
     {
       when: { event: 'AccountOutcomeUnknown' },
       loss: 'A client may have an account that our records do not show, and only an operator can find out.',
+      // Four functions can log the event; the list has what they left.
+      show: `npm run crm -- operations --open --stack ${stackName}`,
       fix: `npm run crm -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
     },
     ...(webhook === undefined
@@ -171,11 +177,20 @@ function pages({ stackName, functions, api, accessLog, webhook }: MonitoredServi
       show: logLines(accessLog, '{ $.status = "5*" }'),
       fix: doctor,
     },
+    ...silence(settings, accessLog, doctor),
   ];
 }
 
+/** No registration was accepted for hours: nothing that counts errors hears of a page that is down. */
+function silence({ silenceHours, stage }: Settings, accessLog: ILogGroup, fix: string): AlarmRow[] {
+  if (silenceHours === undefined) return [];
+  const when = { metric: eventCount(stage, 'OtpSent', 60, { service: SENDER }), fewerThan: 1, periods: silenceHours };
+  const show = logLines(accessLog, '{ $.route = "POST /public/v1/account/register/request" }');
+  return [{ id: 'Silence', loss: `Nobody has registered for ${silenceHours} hours.`, when, show, fix }];
+}
+
 /** Rings if one of two alarms of the function rings. */
-function routeFails({ declared: { name }, logGroup }: AnsweringFunction): AlarmRow {
+function routeFails({ declared: { name }, lambda, logGroup }: AnsweringFunction): AlarmRow {
   return {
     id: 'RouteFails',
     of: name,
@@ -185,7 +200,7 @@ function routeFails({ declared: { name }, logGroup }: AnsweringFunction): AlarmR
       logGroup,
       '{ ($.message = "InternalError") || ($.record.status = "error") || ($.record.status = "timeout") }',
     ),
-    fix: ROLL_BACK,
+    fix: rollBack(lambda),
   };
 }
 
@@ -223,7 +238,7 @@ function settlerFails(lambda: LambdaFunction, logGroup: ILogGroup): AlarmRow {
       fewerThan: 1,
     },
     show: logLines(logGroup, '{ ($.record.status = "error") || ($.record.status = "timeout") }'),
-    fix: ROLL_BACK,
+    fix: rollBack(lambda),
   };
 }
 
@@ -269,8 +284,8 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
 
 /** A person reads them on the next working day. */
 function notices(service: MonitoredService): AlarmRow[] {
-  const { settings, api, undelivered, configurationSetName, functions, webhook } = service;
-  const { channels, captcha, throttle } = settings;
+  const { settings, api, configurationSetName, functions, webhook } = service;
+  const { channels, captcha, front, throttle } = settings;
   const names = functions.map(({ declared }) => declared.name);
   const confirming = names.filter((name) => name === CONFIRMER);
   return [
@@ -304,16 +319,12 @@ function notices(service: MonitoredService): AlarmRow[] {
       loss: 'Confirmations are not counted by source: a code still has five guesses.',
     })),
     ...(captcha === undefined ? [] : [CAPTCHA_NOTICE]),
+    ...(front === undefined ? [] : [FRONT_NOTICE]),
     ...(webhook === undefined ? [] : CRM_NOTICES),
     {
       id: 'Requests',
       loss: 'Soon callers get 429 from the gateway: the requests come close to the throttle.',
       when: { metric: api.metricCount(MINUTES_5), count: [Math.max(1, throttle.registrationPerSecond * 240), 5] },
-    },
-    {
-      id: 'EventsUndelivered',
-      loss: 'Another system of the broker does not know of accounts or registrations: it did not accept their events.',
-      when: { metric: visibleMessages(undelivered) },
     },
     ...mailNotices(configurationSetName),
     ...spendNotices(settings),
@@ -323,6 +334,11 @@ function notices(service: MonitoredService): AlarmRow[] {
 const CAPTCHA_NOTICE: AlarmRow = {
   when: { event: 'CaptchaUnavailable', service: SENDER, count: [3, 5] },
   loss: 'People who register by phone are refused, and emails go out without a captcha.',
+};
+
+const FRONT_NOTICE: AlarmRow = {
+  when: { event: 'FrontRefused', count: [20, 15] },
+  loss: 'Requests without the secret of the front are refused: the front has another secret, or programs bypass it.',
 };
 
 const CRM_NOTICES: readonly AlarmRow[] = [
@@ -388,8 +404,21 @@ function spendNotices({ channels, spend }: Settings): AlarmRow[] {
 }
 
 /** The health of a function; a new version that harms it is rolled back. */
-function rollbacks({ declared: { name, timeoutSeconds }, lambda }: AnsweringFunction): AlarmRow[] {
+function rollbacks(
+  { declared: { name, timeoutSeconds }, lambda }: AnsweringFunction,
+  { release }: Settings,
+): AlarmRow[] {
   const own = { of: name, rollsBack: name };
+  const nearDeadline: AlarmRow = {
+    ...own,
+    id: 'NearDeadline',
+    loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon time out.`,
+    when: {
+      metric: lambda.metricDuration({ period: Duration.minutes(5), statistic: 'Maximum' }),
+      count: [timeoutSeconds * 1_000 * 0.8, 5],
+      twice: true,
+    },
+  };
   return [
     {
       ...own,
@@ -403,15 +432,6 @@ function rollbacks({ declared: { name, timeoutSeconds }, lambda }: AnsweringFunc
       loss: 'Callers get the bare error of the gateway: the function does not start, or Lambda ends it.',
       when: { metric: lambda.metricErrors(MINUTES_5) },
     },
-    {
-      ...own,
-      id: 'NearDeadline',
-      loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon time out.`,
-      when: {
-        metric: lambda.metricDuration({ period: Duration.minutes(5), statistic: 'Maximum' }),
-        count: [timeoutSeconds * 1_000 * 0.8, 5],
-        twice: true,
-      },
-    },
+    ...(release === 'canary' ? [nearDeadline] : []),
   ];
 }

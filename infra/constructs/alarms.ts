@@ -96,7 +96,13 @@ function severityOf({ fix, rollsBack }: AlarmDefinition): Severity {
   return fix === undefined ? 'notice' : 'page';
 }
 
-function condition({ metric, atLeast, fewerThan, twice }: Exclude<AlarmDefinition['when'], { anyOf: unknown }>) {
+function condition({
+  metric,
+  atLeast,
+  fewerThan,
+  twice,
+  periods = 1,
+}: Exclude<AlarmDefinition['when'], { anyOf: unknown }>) {
   // If an expected event is missing, there is no data.
   const limit =
     fewerThan === undefined
@@ -110,7 +116,7 @@ function condition({ metric, atLeast, fewerThan, twice }: Exclude<AlarmDefinitio
           comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
           treatMissingData: TreatMissingData.BREACHING,
         };
-  return { metric, ...limit, evaluationPeriods: twice ? 3 : 1, datapointsToAlarm: twice ? 2 : 1 };
+  return { metric, ...limit, evaluationPeriods: twice ? 3 : periods, datapointsToAlarm: twice ? 2 : periods };
 }
 
 /** The text of a page: what a person loses, two commands, and the runbook. */

@@ -18,7 +18,7 @@ const AT_ONCE = 5;
  */
 export class CrmWebhook extends Construct {
   readonly queue: Queue;
-  /** The events that the CRM did not accept for a day. */
+  /** The events that the CRM did not accept for a day, or that could not reach the queue. */
   readonly undelivered: Queue;
 
   constructor(scope: Construct, id: string, events: ServiceEvents) {
@@ -33,8 +33,8 @@ export class CrmWebhook extends Construct {
       description: 'Every event of the service, for the CRM.',
       eventPattern: { source: [EVENT_SOURCE] },
     });
-    // For events that cannot reach the queue for a day.
-    rule.addTarget(new SqsQueue(this.queue, { deadLetterQueue: events.undelivered }));
+    // Events that cannot reach the queue for a day go where those go that the CRM does not accept.
+    rule.addTarget(new SqsQueue(this.queue, { deadLetterQueue: this.undelivered }));
   }
 
   /** Makes the function get the events of the queue. */

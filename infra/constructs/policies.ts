@@ -1,4 +1,4 @@
-import { Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, Stack, Validations } from 'aws-cdk-lib';
 import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { type Settings, signingSecretName } from '../settings.ts';
@@ -27,8 +27,8 @@ export interface OperatorsPolicyProps {
 }
 
 /**
- * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all). A
- * deployment needs other rights.
+ * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all), and the
+ * commands of the runbook: logs, an earlier version of a function, fewer calls of it. A deployment needs other rights.
  */
 export class OperatorsPolicy extends Construct {
   constructor(scope: Construct, id: string, { settings, data, topicArns, webhook }: OperatorsPolicyProps) {
@@ -37,7 +37,7 @@ export class OperatorsPolicy extends Construct {
     const arn = (service: string, resource: string, resourceName: string) =>
       stack.formatArn({ service, resource, resourceName });
     const policy = new ManagedPolicy(this, 'Policy', {
-      description: 'To run the commands crm and doctor; for operators.',
+      description: 'To run the commands crm and doctor, and those of the runbook; for operators.',
       statements: [
         ...onTables(data),
         ...documentRights(data, settings).forget,
@@ -56,9 +56,8 @@ export class OperatorsPolicy extends Construct {
           ['GetParameter'],
           arn('ssm', 'parameter', 'cdk-bootstrap/hnb659fds/version'),
         ),
-        new PolicyStatement({ sid: 'ReadAccount', actions: READ_ACCOUNT, resources: ['*'] }),
-        policyStatement('ReadMails', 'ses', ['GetMessageInsights', 'GetSuppressedDestination'], '*'),
-        policyStatement('UnsuppressAddresses', 'ses', ['DeleteSuppressedDestination'], '*'),
+        new PolicyStatement({ sid: 'ReadAccount', actions: OF_THE_ACCOUNT, resources: ['*'] }),
+        ...onCall(stack),
       ],
     });
     acknowledgePlatformSecrets(policy, settings);
@@ -67,6 +66,13 @@ export class OperatorsPolicy extends Construct {
         id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/${stack.stackName}/*]`,
         reason: 'The last part of the ARN is a number that CloudFormation chooses.',
       },
+      ...[
+        ...logNames(stack).map((name) => ['logs', `log-group:${name}`]),
+        ['lambda', `function:${stack.stackName}-*`],
+      ].map(([service, name]) => ({
+        id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${name}]`,
+        reason: 'CloudFormation chooses the rest of the names of functions and logs.',
+      })),
       {
         id: 'AwsSolutions-IAM5[Resource::*]',
         reason:
@@ -103,23 +109,49 @@ function onTables({ tables }: DataStores): PolicyStatement[] {
   ];
 }
 
+/**
+ * The commands of the alarms. CloudFormation begins the names of functions and logs with that of the stack; each by its
+ * ARN would be more than a policy may hold.
+ */
+function onCall(stack: Stack): PolicyStatement[] {
+  const brakes = ['ListVersionsByFunction', 'UpdateAlias', 'PutFunctionConcurrency', 'DeleteFunctionConcurrency'];
+  const arn = (service: string, resource: string, resourceName: string) =>
+    stack.formatArn({ service, resource, resourceName, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
+  return [
+    policyStatement(
+      'ReadLogs',
+      'logs',
+      ['FilterLogEvents'],
+      ...logNames(stack).map((name) => arn('logs', 'log-group', name)),
+    ),
+    policyStatement('BrakeFunctions', 'lambda', brakes, arn('lambda', 'function', `${stack.stackName}-*`)),
+  ];
+}
+
+/** Of the functions, and of the access log. */
+const logNames = ({ stackName }: Stack) => [`${stackName}-*`, `/aws/vendedlogs/${stackName}/*`];
+
 /** To move undelivered events back into the queue: the rights that SQS checks. */
 function redeliver({ queue, undelivered }: CrmWebhook): PolicyStatement[] {
   const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
   return [onQueue(undelivered, 'RedeliverEvents', move), onQueue(queue, 'QueueEvents', ['SendMessage'])];
 }
 
-const READ_ACCOUNT = [
+/** To read; the last takes an address off the suppression list. */
+const OF_THE_ACCOUNT = [
   'acm:DescribeCertificate',
   'cloudwatch:DescribeAlarms',
   'lambda:GetAccountSettings',
   'ses:GetAccount',
   'ses:GetEmailIdentity',
+  'ses:GetMessageInsights',
+  'ses:GetSuppressedDestination',
   'sms-voice:DescribeAccountAttributes',
   'sms-voice:DescribeProtectConfigurations',
   'sms-voice:DescribeSpendLimits',
   'social-messaging:ListLinkedWhatsAppBusinessAccounts',
   'social-messaging:ListWhatsAppMessageTemplates',
+  'ses:DeleteSuppressedDestination',
 ];
 
 function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStores): PolicyStatement[] {

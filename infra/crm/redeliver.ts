@@ -12,7 +12,10 @@ export async function redeliver({ resource, clientOf }: Target, { print }: Termi
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
     const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};
     if (ApproximateNumberOfMessages === '0') return print('The CRM has accepted every event.\n');
-    await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn }));
+    // An event that could not reach the queue has no queue of origin, so the target is named.
+    const name = (await resource('CrmQueue')).split('/').at(-1) ?? '';
+    const DestinationArn = QueueArn?.replace(/[^:]+$/, name);
+    await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn, DestinationArn }));
     print(`${counted(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);
   } finally {
     client.destroy();

@@ -104,7 +104,7 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, Re
       if (problem.type === 'internal_error') {
         telemetry.event('InternalError', { ...fields, ...describeError(problem.options.cause) });
       } else {
-        telemetry.event('RequestRefused', fields);
+        telemetry.event(problem.type === 'front_required' ? 'FrontRefused' : 'RequestRefused', fields);
       }
       request.response = problemResponse(event, problem);
     },

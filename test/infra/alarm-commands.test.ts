@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES } from '../../infra/functions.ts';
 import { alarmsOf } from '../support/alarms.ts';
-import { EVERYTHING, plain, synthesize } from '../support/stack.ts';
+import { EVERYTHING, plain, propertiesOf, resources, synthesize } from '../support/stack.ts';
 
 const full = synthesize(EVERYTHING);
 const pages = alarmsOf(full)
@@ -13,11 +13,9 @@ const pages = alarmsOf(full)
     return { ...alarm, loss, show, fix };
   });
 
-/** The outputs that name log groups, by the logical id of the group. */
-const LOG_GROUPS = Object.fromEntries(
-  Object.entries(full.findOutputs('*'))
-    .filter(([name]) => name.endsWith('LogGroup'))
-    .map(([name, { Value }]) => [plain(Value), name]),
+/** The outputs that name resources, by the value: the log group or the function. */
+const OUTPUTS = Object.fromEntries(
+  Object.entries(full.findOutputs('*')).map(([name, { Value }]) => [String(plain(Value)), name]),
 );
 
 /** Whether a filter pattern of CloudWatch Logs matches a line: comparisons of members with texts, joined by `||`. */
@@ -45,39 +43,53 @@ const OTHER_LINES = {
   timeout: { type: 'platform.report', record: { requestId: 'r-1', status: 'timeout' } },
   success: { type: 'platform.report', record: { requestId: 'r-1', status: 'success' } },
   503: { request_id: 'r-1', status: '503' },
-  204: { request_id: 'r-1', status: '204' },
+  204: { request_id: 'r-1', status: '204', route: 'POST /public/v1/account/register/request' },
 };
+/** Which of the lines an alarm shows, if not those of its event. */
+const SHOWN: Record<string, string[]> = {
+  ServerErrors: ['503'],
+  Silence: ['204'],
+  SettlerFails: ['crash', 'timeout'],
+  RouteFails: ['crash', 'timeout', 'event'],
+};
+const isEvent = (metric: string) => /^[A-Z][a-z]+([A-Z][a-z]+)+$/.test(metric) && !metric.startsWith('Approximate');
 
 describe('The text of an alarm that pages', () => {
   it('names the loss and two commands, within CloudWatch’s maximum length', () => {
     expect(pages.length).toBeGreaterThan(10);
     for (const { name, loss, show, fix, description } of pages) {
       expect(loss, name).toMatch(/^[A-Z].{20,}\.$/);
-      expect(show, name).toMatch(/^aws logs tail /);
-      expect(fix, name).toMatch(/^(npm run|git checkout) /);
+      expect(show, name).toMatch(/^(aws logs tail|npm run crm) /);
+      expect(fix, name).toMatch(/^(npm run (crm|doctor)|aws lambda) /);
       expect(description, name).toMatch(/\nMore: infra\/docs\/runbook\.md, \w+$/);
       expect(description.length, name).toBeLessThan(900);
     }
   });
 
-  it.each(pages)(
+  it('shows what several functions can log by a command that finds it in all of them', () => {
+    const several = pages.filter(({ metric, dimensions }) => metric && isEvent(metric) && !dimensions.service);
+    expect(several.map(({ name, show }) => [name, show])).toEqual([
+      ['AccountOutcomeUnknown', 'npm run crm -- operations --open --stack broker-api-test'],
+    ]);
+  });
+
+  it.each(pages.filter(({ name }) => name !== 'AccountOutcomeUnknown'))(
     '$name shows lines of a log that exists, of the event that it counts',
     ({ name, show, metric, dimensions }) => {
       const [, group = '', pattern = ''] =
         /^aws logs tail (\S+) --filter-pattern '([^']+)' --since 1h$/.exec(show) ?? [];
-      const output = LOG_GROUPS[group];
+      const output = OUTPUTS[group];
       expect(output).toBeDefined();
       const service = FUNCTION_NAMES.find((one) => kebab(output ?? '') === `${one}-log-group`);
-      if (name === 'ServerErrors') expect(output).toBe('AccessLogGroup');
+      if (['ServerErrors', 'Silence'].includes(name)) expect(output).toBe('AccessLogGroup');
       else expect(service).toEqual(dimensions.service ?? expect.any(String));
-      const isCounted = metric === 'AccountOutcomeUnknown' || dimensions.service !== undefined;
+      const isCounted = dimensions.service !== undefined;
       const event = name === 'CrmUndelivered' ? 'CrmNotNotified' : 'InternalError';
       const lines = { ...OTHER_LINES, event: logged(isCounted ? String(metric) : event) };
       const shown = Object.entries(lines)
         .filter(([, line]) => matches(pattern, line))
         .map(([kind]) => kind);
-      const expected = name === 'ServerErrors' ? ['503'] : name === 'SettlerFails' ? ['crash', 'timeout'] : ['event'];
-      expect(shown).toEqual(name.startsWith('RouteFails') ? ['crash', 'timeout', 'event'] : expected);
+      expect(shown).toEqual(SHOWN[name.split('-')[0] ?? ''] ?? ['event']);
     },
   );
 
@@ -86,11 +98,57 @@ describe('The text of an alarm that pages', () => {
   }
 });
 
+/** The right that AWS asks for, by the command. */
+const RIGHTS: Record<string, string> = {
+  'logs tail': 'logs:FilterLogEvents',
+  'lambda list-versions-by-function': 'lambda:ListVersionsByFunction',
+  'lambda update-alias': 'lambda:UpdateAlias',
+  'lambda put-function-concurrency': 'lambda:PutFunctionConcurrency',
+  'lambda delete-function-concurrency': 'lambda:DeleteFunctionConcurrency',
+};
+
+describe('The policy of operators', () => {
+  const [policy = ''] = Object.entries(resources(full, 'AWS::IAM::ManagedPolicy'))
+    .filter(([id]) => id.startsWith('OperatorsPolicy'))
+    .map(([, { Properties }]) => JSON.stringify(plain(Properties.PolicyDocument)));
+
+  it('allows the AWS commands of every page, on each function and log that they name', () => {
+    const commands = pages.flatMap(({ show, fix }) => [show, fix]).filter((command) => command.startsWith('aws '));
+    expect(commands.length).toBeGreaterThan(15);
+    for (const command of commands) {
+      const [, operation = ''] = /^aws (\w+ [\w-]+) /.exec(command) ?? [];
+      expect(policy).toContain(RIGHTS[operation] ?? expect.fail(command));
+    }
+    // CloudFormation begins the names of functions and of their logs with that of the stack.
+    for (const one of propertiesOf(full, 'AWS::Lambda::Function')) expect(one).not.toHaveProperty('FunctionName');
+    const named = propertiesOf(full, 'AWS::Logs::LogGroup').flatMap(({ LogGroupName = [] }) => LogGroupName);
+    expect(named).toEqual([expect.stringContaining('/aws/vendedlogs/broker-api-test/')]);
+    for (const resource of [
+      'log-group:broker-api-test-*',
+      'log-group:/aws/vendedlogs/broker-api-test/*',
+      'function:broker-api-test-*',
+    ])
+      expect(policy).toContain(`:${resource}"`);
+  });
+
+  it('is small enough for AWS', () => {
+    const arn = (_: string, id: string) =>
+      `arn:aws:dynamodb:ap-southeast-1:111122223333:table/broker-api-prod-${id}-0123456789ABC`;
+    expect(policy.replaceAll(/<([^>]+)\.Arn>/g, arn).length).toBeLessThan(6_144);
+  });
+});
+
 describe('The command of an alarm that fixes', () => {
   // `page-commands.test.ts` runs the commands of the runbook.
   const RUNBOOK = readFileSync(new URL('../../infra/docs/runbook.md', import.meta.url), 'utf8');
 
   it.each(pages)('$name is one of the runbook', ({ fix }) => {
-    expect(RUNBOOK).toContain(fix.replace('broker-api-test', '$STACK'));
+    const command = fix.replace('broker-api-test', '$STACK').replace(/<\w+>/, (value) => `$(output ${OUTPUTS[value]})`);
+    expect(anyFunction(RUNBOOK)).toContain(anyFunction(command));
   });
+
+  /** The runbook names one function as an example. */
+  function anyFunction(text: string): string {
+    return text.replaceAll(/\$\(output \w+Function\)/g, 'FUNCTION');
+  }
 });

@@ -165,11 +165,22 @@ function allows(right: AwsCall, call: AwsCall): boolean {
   return right.action === call.action && new RegExp(`^${pattern}$`).test(call.resource);
 }
 
+/** Of the AWS commands in the runbook; alarm-commands.test.ts shows that they are needed. */
+const ON_CALL = [
+  'logs:FilterLogEvents',
+  'lambda:ListVersionsByFunction',
+  'lambda:UpdateAlias',
+  'lambda:PutFunctionConcurrency',
+  'lambda:DeleteFunctionConcurrency',
+];
+
 /** AWS needs no right to read the caller's identity. */
 const FREE = 'sts:GetCallerIdentity';
 
 describe('The policy of operators', () => {
-  it('allows every call of crm and doctor, and nothing that none of them calls', { timeout: 300_000 }, async () => {
+  it('allows every call of crm and doctor, and nothing else but the commands of the runbook', {
+    timeout: 300_000,
+  }, async () => {
     const calls: AwsCall[] = [];
     // With an account in the range, which the ledger is asked about.
     await openDemoAccount();
@@ -182,7 +193,8 @@ describe('The policy of operators', () => {
     const asked = calls.filter(({ action }) => action !== FREE);
     const granted = rights();
     expect(asked.filter((call) => !granted.some((right) => allows(right, call)))).toEqual([]);
-    expect(granted.filter((right) => !asked.some((call) => allows(right, call)))).toEqual([]);
+    const unasked = granted.filter((right) => !asked.some((call) => allows(right, call)));
+    expect(unasked.filter(({ action }) => !ON_CALL.includes(action))).toEqual([]);
   });
 
   it('is tested with every command', async () => {

@@ -42,8 +42,17 @@ describe('The pages of operators', () => {
     expect([...kinds].filter((kind) => !runbook.includes(`\`${kind}\``) && !runbook.includes(`### ${kind}\n`))).toEqual(
       [],
     );
-    for (const { name } of pages)
-      expect(runbook).toMatch(new RegExp(`^### ${name.split('-')[0]}\n\n- \\*\\*Symptom`, 'm'));
+    const pageBody = (name: string) =>
+      runbook
+        .split(`### ${name.split('-')[0]}\n`)[1]
+        ?.trim()
+        .split('\n');
+    for (const { name } of pages) {
+      const parts = pageBody(name)
+        ?.slice(0, 4)
+        .map((line) => /^- \*\*(\w+)\*\*/.exec(line)?.[1]);
+      expect([name, parts]).toEqual([name, ['Lost', 'Show', 'If', 'Else']]);
+    }
   });
 
   it('name every output of the stack, and no other', () => {

@@ -66,6 +66,7 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   'spend.smsUsdPerMonth': 5_001,
   'spend.callUsdPerMonth': 5_002,
   'spend.whatsappMessagesPerDay': 5_003,
+  silenceHours: 5,
   logRetentionDays: 30,
   crmWebhook: 'https://other-crm.acme.example/hook',
 };

@@ -77,6 +77,7 @@ export const EVERYTHING = {
   },
   vpc: true,
   alarmEmail: 'oncall@acme.example',
+  silenceHours: 12,
   crmWebhook: 'https://crm.acme.example/events',
   scanDocuments: true,
 };

@@ -11,6 +11,7 @@ export interface SqsOptions extends Omit<StandInOptions, 'record'> {
 }
 
 const MAX_SECONDS = 43_200;
+const MoveSchema = v.object({ SourceArn: v.string(), DestinationArn: v.string() });
 const PostponeSchema = v.object({
   QueueUrl: v.string(),
   ReceiptHandle: v.string(),
@@ -30,8 +31,9 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
       require(queue.postpone(ReceiptHandle, VisibilityTimeout), 'ReceiptHandleIsInvalid');
       return {};
     }),
-    StartMessageMoveTask: operation(v.object({ SourceArn: v.string() }), ({ SourceArn }) => {
+    StartMessageMoveTask: operation(MoveSchema, ({ SourceArn, DestinationArn }) => {
       require(SourceArn === deadLetters, 'ResourceNotFoundException');
+      require(DestinationArn === queueArn(name), 'ResourceNotFoundException');
       queue.redeliver();
       return { TaskHandle: requestId() };
     }),

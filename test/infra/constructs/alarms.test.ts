@@ -61,8 +61,8 @@ describe('Alarms', () => {
         "notice CrmNotNotified: 3 CrmNotNotified in 15",
         "notice DepositFailed: 1 DepositFailed in 5",
         "notice EventFailed: 3 EventFailed in 15",
-        "notice EventsUndelivered: 1 ApproximateNumberOfMessagesVisible in 5",
         "notice Flood: 100 LimitReached of request-registration in 15",
+        "notice FrontRefused: 20 FrontRefused in 15",
         "notice LimitsUnchecked-confirm-registration: 1 LimitUncheckable of confirm-registration in 5",
         "notice LoginNotOurs: 1 LoginNotOurs in 60",
         "notice MailsBounce: 0.05 Reputation.BounceRate in 60",
@@ -88,9 +88,15 @@ describe('Alarms', () => {
         "page RouteFails-request-registration: any other alarms in 0",
         "page ServerErrors: 10 5xx in 5",
         "page SettlerFails: 1 runs - errors in 15",
+        "page Silence: 1 OtpSent of request-registration in 720 (12 of 12)",
       ]
     `);
     expect(inFull.filter((row) => row.startsWith('page')).length).toBeLessThanOrEqual(15);
+  });
+
+  it('of nearly too slow functions exist only where they roll a new version back', () => {
+    const slow = (of: Template) => alarmsOf(of).filter(({ name }) => name.startsWith('NearDeadline'));
+    expect([slow(template).length, slow(full).length]).toEqual([0, 4]);
   });
 
   it('publish their end on the same topic as their beginning, by email if the settings have an address', () => {
@@ -105,7 +111,7 @@ describe('Alarms', () => {
 
   it('fire without data only if an event must happen', () => {
     for (const { name, missingData, comparison } of all.filter(({ rule }) => rule === undefined)) {
-      const isExpected = name === 'SettlerFails';
+      const isExpected = ['SettlerFails', 'Silence'].includes(name);
       expect([name, missingData]).toEqual([name, isExpected ? 'breaching' : 'notBreaching']);
       expect(comparison).toMatch(isExpected ? /^LessThan/ : /^GreaterThanOrEqual/);
     }

@@ -13,7 +13,7 @@ describe('The command', () => {
   it('shows its help, and that of each command', async () => {
     const { code, out } = await crm(['--help']);
     expect(code).toBe(0);
-    for (const word of ['import', 'export', 'list', 'delete', 'check', '--stack', '--table', '--local'])
+    for (const word of ['import', 'export', 'list', 'delete', '--stack', '--table', '--local'])
       expect(out).toContain(word);
     const ofImport = (await crm(['import', '--help'])).out;
     for (const word of ['<file>', '--dry-run', '--stack']) expect(ofImport).toContain(word);
@@ -48,7 +48,6 @@ describe('The command', () => {
   it.each([
     [['client', 'NOBODY01'], 1, 'There is no client NOBODY01'],
     [['form', 'NOTTHERE'], 1, 'There is no form with this id in the local service.\n'],
-    [['check', 'nothing'], 1, 'There is no connection nothing in the local service.\n'],
     [['operation', 'nothing'], 1, 'No operation nothing is open; 0 operations are.\n'],
     [['restore', 'limits', '--from', 'x'], 1, 'The limits are not restored: their windows start again.\n'],
     [['restore', 'accounts', '--from', 'nothing'], 1, 'There is no such table in this account and region.\n'],
