@@ -21,7 +21,7 @@ export const PARAMETERS: JsonObject = {
     schema: jsonSchema(UserIdSchema),
     example: EXAMPLE_USER_ID,
   },
-  IdempotencyKey: header('Idempotency-Key', IdempotencyKeySchema, 'See *Safe repeats* above.'),
+  IdempotencyKey: header('Idempotency-Key', IdempotencyKeySchema, 'See *Retries* at the beginning of this reference.'),
   CaptchaToken: header('captcha-token', CaptchaTokenSchema),
 };
 

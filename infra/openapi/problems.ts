@@ -146,6 +146,40 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
 };
 
+/** What the caller does about each type, for the table of errors. */
+const REMEDIES: Readonly<Record<ProblemType, string>> = {
+  malformed_json: 'Send one JSON object in UTF-8.',
+  validation_failed: 'Correct the fields of `errors`, and show each sentence at its field.',
+  form_not_found: 'Take the id of a form that the broker has loaded.',
+  referrer_not_found: 'Let the person correct the referral code, or leave it out.',
+  otp_type_unavailable: 'Offer the channels of `available`.',
+  tp5_connection_not_found: 'Take the id of a `tp5` connection from the broker.',
+  tp4_connection_not_found: 'Take the id of a `tp4` connection from the broker.',
+  account_type_not_found: 'Take an account type of this platform version.',
+  account_type_required: 'Send `account_type_id`: it names the deposit of a demo account.',
+  rebate_user_not_found: 'Correct the id, or leave it out.',
+  group_not_found: 'Take a group that the connection offers.',
+  password_rejected: 'Send a longer password of more kinds of characters, or none: the service then makes one.',
+  not_supported_by_connection: 'Leave the fields of `errors` out, or take a connection of another protocol.',
+  code_not_accepted: 'Let the person type again, or ask for another code by a new registration.',
+  captcha_failed: 'Let the person solve the captcha again: a token is valid once.',
+  front_required: 'Call the address of the front.',
+  user_not_found: 'Wait until the CRM has the client, and repeat; or correct the id.',
+  login_taken: 'Send another `login`, or none.',
+  request_in_progress: 'Wait for `Retry-After` seconds, and repeat with the same key.',
+  payload_too_large: 'Send less: smaller or fewer documents.',
+  unsupported_media_type: 'Send `content-type: application/json`.',
+  idempotency_key_reused: 'Send a new key with a new body.',
+  too_many_requests: 'Wait for `Retry-After` seconds. Do not repeat before.',
+  internal_error: 'Repeat with the same key, later each time. If it lasts, name `request_id` to the broker.',
+  otp_delivery_failed: 'Offer another channel, or repeat.',
+  platform_refused: 'Name `request_id` to the broker: an operator must act. Then repeat with the same key.',
+  platform_unavailable: 'Wait for `Retry-After` seconds, and repeat with the same key.',
+  login_range_exhausted: 'Name it to the broker, who adds a range. Then repeat with the same key.',
+  account_limit_reached: 'Name it to the broker, who extends the license. Then repeat with the same key.',
+  account_outcome_unknown: 'Repeat with the same key and body; after 409 name `operation_id` to the broker.',
+};
+
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
 /** The statuses that a problem of this type is answered with. */
@@ -182,13 +216,13 @@ const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
 export function problemTable(): string {
   const rows = PROBLEM_TYPES.flatMap((type) => problemStatuses(type).map((status) => ({ type, status })));
   return table(
-    ['status', 'type', 'operations', 'when'],
+    ['status', 'type', 'operations', 'when', 'what to do'],
     rows
       .sort((a, b) => a.status - b.status)
       .map(({ type, status }) => {
         const { operations } = PROBLEM_NOTES[type];
         const by = operations.length === EVERY.length ? 'all' : operations.map((one) => SHORT_NAMES[one]).join(', ');
-        return [String(status), `\`${type}\``, by, meaning(type, status)];
+        return [String(status), `\`${type}\``, by, meaning(type, status), REMEDIES[type]];
       }),
   );
 }
