@@ -1,15 +1,21 @@
 /**
  * AWS's list prices in US dollars, us-east-1, on demand, without the free tier and without data leaving AWS. As of
- * 2026-11-22; current prices are on the pricing page of each service.
+ * 2026-11-22; current prices are on the pricing page of each service. Functions run on arm64.
  */
 export const PRICES = {
   gatewayRequest: 1 / 1e6,
   lambdaRequest: 0.2 / 1e6,
-  lambdaGbSecond: 0.0000166667,
+  lambdaGbSecond: 0.0000133334,
   /** Of 1 kB, and of 4 kB strongly consistent. */
   databaseWrite: 0.625 / 1e6,
   databaseRead: 0.125 / 1e6,
   mail: 0.1 / 1_000,
+  /** A published event, of at most 64 kB. */
+  event: 1 / 1e6,
+  /** A trace. X-Ray samples the first request of each second, and 5 % of the others. */
+  trace: 5 / 1e6,
+  /** A metric that was counted in the month. */
+  metricMonth: 0.3,
   logGb: 0.5,
   secretMonth: 0.4,
   /** For each metric of an alarm. */

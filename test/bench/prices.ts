@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
 import type { Change } from '../../infra/local/dynamo.ts';
 import { eventFor } from '../support/gateway-events.ts';
 import { EVERYTHING, propertiesOf, resources, SENDER, synthesize } from '../support/stack.ts';
@@ -11,6 +12,13 @@ const TIMES = 10_000;
 /** The answer time of an AWS service within its region, in milliseconds. */
 const ANSWER_MS = 4;
 const MEMORY_GB = { 'request-registration': 1_769 / 1_024, 'create-tp5-account': 1 } as const;
+/**
+ * The metrics that a month with email alone counts: codes sent, refused and in doubt, confirmations with their seconds,
+ * accounts, refused requests, limits and notified events, each by its function, by all, and some by channel.
+ */
+const COUNTED_METRICS = 34;
+/** From this load on, times are those of the machine's other work. */
+const MAX_LOAD = 1;
 /** Log lines and metrics of a request, in bytes, as CloudWatch takes them in. */
 const LOGGED_BYTES = 2_500;
 
@@ -24,15 +32,23 @@ export const prices: Benchmark = {
 };
 
 async function run({ quick, progress }: BenchmarkRun): Promise<Figure[]> {
+  const [load = 0] = loadavg();
+  if (load > MAX_LOAD * availableParallelism())
+    throw new Error(
+      `The machine is busy (load ${load.toFixed(1)}): its times would be printed as prices. Try again later.`,
+    );
   const figures: Figure[] = [];
   for (const name of ['request-registration', 'create-tp5-account'] as const) {
     progress(name);
-    const { reads, writes, mails, ms } = await observe(name, quick ? 3 : 20);
+    const { reads, writes, mails, events, ms } = await observe(name, quick ? 3 : 20);
     const costs = {
       'API Gateway': PRICES.gatewayRequest,
       Lambda: PRICES.lambdaRequest + (ms / 1_000) * MEMORY_GB[name] * PRICES.lambdaGbSecond,
       DynamoDB: reads * PRICES.databaseRead + writes * PRICES.databaseWrite,
       SES: mails * PRICES.mail,
+      EventBridge: events * PRICES.event,
+      // As if every request were sampled: a small broker has less than one a second.
+      'X-Ray': PRICES.trace,
       CloudWatch: (LOGGED_BYTES / 1e9) * PRICES.logGb,
     };
     const what = name === 'request-registration' ? 'registrations by email' : 'tp5 accounts';
@@ -56,7 +72,7 @@ async function observe(name: keyof typeof MEMORY_GB, requests: number) {
   const environment = await stage.start(name, eventFor(name), delayed.environment);
   const { calls } = service.database;
   const { ses } = service.standIns;
-  const [earlierCalls, earlierMails] = [calls.length, ses.requests];
+  const [earlierCalls, earlierMails, earlierEvents] = [calls.length, ses.requests, service.bus.list().length];
   let writes = 0;
   service.database.onWritten((changes) => {
     writes += sum(changes.map(writeUnits)) * (changes.length > 1 ? 2 : 1);
@@ -65,7 +81,12 @@ async function observe(name: keyof typeof MEMORY_GB, requests: number) {
     const { ms } = await environment.call(Array.from({ length: requests }, () => eventFor(name)));
     const reads = calls.slice(earlierCalls).filter(({ operation }) => /^(Batch)?Get|^Query/.test(operation)).length;
     const mails = ses.requests - earlierMails;
-    return { reads: reads / requests, writes: writes / requests, mails: mails / requests, ms: quantile(ms, 0.5) };
+    const perRequest = (count: number) => count / requests;
+    const events = service.bus.list().length - earlierEvents;
+    return {
+      ...{ reads: perRequest(reads), writes: perRequest(writes), mails: perRequest(mails), events: perRequest(events) },
+      ms: quantile(ms, 0.5),
+    };
   } finally {
     service.database.onWritten(() => {});
     await environment.end();
@@ -73,9 +94,14 @@ async function observe(name: keyof typeof MEMORY_GB, requests: number) {
   }
 }
 
-/** Each kB of an item is a unit; in a transaction it is two. */
+/**
+ * Each kB of an item is a unit; in a transaction it is two. An item that is due is in the index too, at another place
+ * after each change: the old entry is deleted, and a new one is put.
+ */
 function writeUnits({ before, after }: Change): number {
-  return Math.ceil(JSON.stringify(after ?? before).length / 1_024);
+  const isDue = (item: object | undefined) => item !== undefined && 'due_at' in item;
+  const kilobytes = Math.ceil(JSON.stringify(after ?? before).length / 1_024);
+  return kilobytes * (1 + Number(isDue(before)) + Number(isDue(after)));
 }
 
 function settings(): Record<string, unknown> {
@@ -90,6 +116,7 @@ function monthly(context: Record<string, unknown>): number {
   const count = (type: string) => Object.keys(resources(template, type)).length;
   return (
     sum(propertiesOf(template, 'AWS::CloudWatch::Alarm').map(metricsOf)) * PRICES.alarmMetricMonth +
+    COUNTED_METRICS * PRICES.metricMonth +
     count('AWS::CloudWatch::CompositeAlarm') * PRICES.compositeAlarmMonth +
     count('AWS::CloudWatch::Dashboard') * PRICES.dashboardMonth +
     count('AWS::SecretsManager::Secret') * PRICES.secretMonth +
