@@ -64,7 +64,7 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
       return { statements: [onDueIndex(data.tables.Registrations, sid)] };
     case 'crmIndexes': {
       const { Crm } = data.tables;
-      return { statements: [onCrmIndexes(Crm, 'Query', ...indexes)], variables: { crmTable: Crm.tableName } };
+      return { statements: [onCrmIndexes(Crm, sid, indexes)], variables: { crmTable: Crm.tableName } };
     }
     case 'clients':
       return { statements: writeClients(data.tables.Crm), variables: { crmTable: data.tables.Crm.tableName } };
@@ -155,13 +155,9 @@ export function onDueIndex({ tableArn }: Table, sid: string): PolicyStatement {
 }
 
 /** To find CRM records by these indexes. */
-export function onCrmIndexes(
-  { tableArn }: Table,
-  action: 'Query' | 'Scan',
-  ...indexes: readonly CrmIndex[]
-): PolicyStatement {
+function onCrmIndexes({ tableArn }: Table, sid: string, indexes: readonly CrmIndex[]): PolicyStatement {
   const arns = indexes.map((index) => `${tableArn}/index/${index}`);
-  return policyStatement(`${action}CrmIndexes`, 'dynamodb', [action], ...arns);
+  return policyStatement(sid, 'dynamodb', ['Query'], ...arns);
 }
 
 /** To read the secret of this name, with any random suffix. */
