@@ -9,11 +9,15 @@ import { within } from './deadline.ts';
  * the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  // A request for a registration ends with one of the first three, unless an earlier one with its key has.
+  // A request for a registration ends with one of the first four, unless an earlier one with its key has.
   OtpSent: 'INFO',
   OtpOutcomeUnknown: 'ERROR',
+  /** An owner's notice was refused. The request is answered as if it had been sent. */
+  OwnerNoticeRefused: 'ERROR',
   /** It was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
+  /** A provider refused the recipient of a message. */
+  RecipientRefused: 'WARN',
   OtpDeliveryFailed: 'ERROR',
   RegistrationConfirmed: 'INFO',
   LimitReached: 'WARN',
@@ -48,6 +52,8 @@ const EVENTS = {
   RequestRefused: 'INFO',
   /** It did not come through the front, or the front has another secret. */
   FrontRefused: 'WARN',
+  /** A provider or a trading server refused or failed, and the request was answered with 502, 503 or 504. */
+  DependencyFailed: 'WARN',
   InternalError: 'CRITICAL',
 } as const satisfies Record<string, LogLevel>;
 export type EventName = keyof typeof EVENTS;

@@ -172,8 +172,8 @@ function pages(service: MonitoredService): AlarmRow[] {
         ]),
     {
       id: 'ServerErrors',
-      loss: 'Callers of any route get 5xx.',
-      when: { metric: api.metricServerError(MINUTES_5), count: [10, 5] },
+      loss: 'Callers of any route get 5xx by a failure of ours: an internal error, a crash, a timeout, or the gateway.',
+      when: { metric: ownFailures(settings.stage, api), count: [10, 5] },
       show: logLines(accessLog, '{ $.status = "5*" }'),
       fix: doctor,
     },
@@ -187,6 +187,19 @@ function silence({ silenceHours, stage }: Settings, accessLog: ILogGroup, fix: s
   const when = { metric: eventCount(stage, 'OtpSent', 60, { service: SENDER }), fewerThan: 1, periods: silenceHours };
   const show = logLines(accessLog, '{ $.route = "POST /public/v1/account/register/request" }');
   return [{ id: 'Silence', loss: `Nobody has registered for ${silenceHours} hours.`, when, show, fix }];
+}
+
+/** Answers of 5xx without those that a provider or a trading server caused, which have alarms of their own. */
+function ownFailures(stage: string, api: HttpApi): MathExpression {
+  const usingMetrics = {
+    all: api.metricServerError(MINUTES_5),
+    dependencies: eventCount(stage, 'DependencyFailed', 5),
+  };
+  return new MathExpression({
+    expression: 'FILL(all, 0) - FILL(dependencies, 0)',
+    usingMetrics,
+    period: Duration.minutes(5),
+  });
 }
 
 /** Rings if one of two alarms of the function rings. */
@@ -256,6 +269,14 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
     id: 'CodesInDoubt',
     when: { event: 'OtpOutcomeUnknown', count: [3, 15] },
     loss: 'People may wait for a one-time password that was never sent.',
+  },
+  {
+    when: { event: 'OwnerNoticeRefused', count: [3, 15] },
+    loss: 'Clients who register again get no notice: its template or provider refuses it, and the answers hide that.',
+  },
+  {
+    when: { event: 'RecipientRefused', count: [50, 15] },
+    loss: 'Many people get no one-time password: the provider refuses their addresses or numbers. It may be an attack.',
   },
   { when: { event: 'AccountNotRecorded' }, loss: 'A client has an account that our records do not show.' },
   {

@@ -78,7 +78,7 @@ export function documentRights(
   const keep = on('KeepDocuments', scanned ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging']);
   return {
     // If registrations can be confirmed, a document gets a tag, and disappears after a day.
-    store: [on('StoreDocuments', ['PutObject', ...(confirmation ? ['PutObjectTagging'] : [])])],
+    store: [on('StoreDocuments', ['PutObject', 'DeleteObject', ...(confirmation ? ['PutObjectTagging'] : [])])],
     keep: [keep],
     read: [read],
     // The scan of a document may end after its registration was confirmed: then the delivery keeps it.

@@ -1,7 +1,7 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { limitCounters } from '../../lib/limits/counters.ts';
+import { limitCounters } from '../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';

@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-sesv2';
 import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
 import { type Counter, waitMs } from '../../lib/limits/counter.ts';
-import { limitCounters } from '../../lib/limits/counters.ts';
+import { limitCounters } from '../../lib/limits/limits.ts';
 import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
@@ -107,10 +107,16 @@ async function describeRegistration({ record, codeExpiresAt, guesses }: Found, m
 
 const NO_EVENTS = 'unknown; SES reports it with Virtual Deliverability Manager, some minutes after the email';
 
+const OUTCOMES = {
+  sent: 'accepted by the provider',
+  unknown: 'may have been sent',
+  refused: 'refused by the provider',
+} as const;
+
 function describeMessage({ delivery }: StoredRegistration): string {
   if (delivery === undefined) return 'unknown, the request did not end';
   const what = delivery.kind === 'code' ? 'the code' : "the owner's notice without a code: the address is a client's";
-  return `${what}, ${delivery.outcome === 'sent' ? 'accepted by the provider' : 'may have been sent'}`;
+  return `${what}, ${OUTCOMES[delivery.outcome]}`;
 }
 
 function describeCode(expiresAt: number): string {

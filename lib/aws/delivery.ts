@@ -38,12 +38,12 @@ export type Failures = Readonly<
 
 /** Names that every AWS service uses. */
 const COMMON: Failures = {
-  Throttling: 'retryable',
-  ThrottlingException: 'retryable',
-  ThrottledException: 'retryable',
-  ThrottledRequestException: 'retryable',
-  TooManyRequestsException: 'retryable',
-  RequestLimitExceeded: 'retryable',
+  Throttling: 'throttled',
+  ThrottlingException: 'throttled',
+  ThrottledException: 'throttled',
+  ThrottledRequestException: 'throttled',
+  TooManyRequestsException: 'throttled',
+  RequestLimitExceeded: 'throttled',
   ServiceUnavailable: 'retryable',
   ServiceUnavailableException: 'retryable',
   // The SDK renews credentials and corrects the clock by itself.
@@ -136,7 +136,8 @@ function isConnectFailure(error: Record<string, unknown>, code: string | undefin
 }
 
 function kindByStatus(status: number): DeliveryFailureKind {
-  if (status === 429 || status === 503) return 'retryable';
+  if (status === 429) return 'throttled';
+  if (status === 503) return 'retryable';
   return status >= 400 && status < 500 ? 'misconfigured' : 'unknown_outcome';
 }
 

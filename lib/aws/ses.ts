@@ -54,7 +54,7 @@ function utf8(Data: string) {
 }
 
 /** The rate limit ends in a second, the daily quota after hours. */
-const throttlingKind = ({ message }: ServiceAnswer) => (/daily/i.test(message) ? 'over_budget' : 'retryable');
+const throttlingKind = ({ message }: ServiceAnswer) => (/daily/i.test(message) ? 'over_budget' : 'throttled');
 
 const FAILURES: Failures = {
   Throttling: throttlingKind,

@@ -25,7 +25,7 @@ export function snsPublisher(config: SNSClientConfig = {}): Publish {
 
 const FAILURES: Failures = {
   OptedOutException: 'opted_out',
-  KMSThrottlingException: 'retryable',
+  KMSThrottlingException: 'throttled',
   // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`; other parameters are ours.
   InvalidParameterException: ({ message }) => (/PhoneNumber/.test(message) ? 'refused_recipient' : 'misconfigured'),
 };

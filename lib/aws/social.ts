@@ -56,4 +56,9 @@ function template(message: Message, { codeTemplate, noticeTemplate }: WhatsAppSe
 }
 
 /** `DependencyException` (Meta failed, or did not answer in time) is a 5xx and so an unknown outcome. */
-const FAILURES: Failures = { LimitExceededException: 'over_budget' };
+const FAILURES: Failures = {
+  LimitExceededException: 'over_budget',
+  // Meta refused the template, its language or its parameters.
+  InvalidParametersException: 'refused_message',
+  ValidationException: 'refused_message',
+};

@@ -13,7 +13,7 @@ const SITEVERIFY = {
 export type CaptchaOutcome =
   | { kind: 'passed' }
   | { kind: 'refused' }
-  /** The provider could not be asked, or refused our secret key; `reason` is a word for the log. */
+  /** The provider could not be asked, or refused our set-up; `reason` is a word for the log. */
   | { kind: 'unavailable'; reason: string };
 
 /** Asks the provider about a token, which it accepts once. Never throws. */
@@ -39,8 +39,18 @@ const AnswerSchema = v.object({
 });
 type Answer = v.InferOutput<typeof AnswerSchema>;
 
-/** Refusals that are not about the token. No caller can cause them. */
-const NOT_ABOUT_THE_TOKEN = new Set(['missing-input-secret', 'invalid-input-secret', 'internal-error']);
+/** Failures of the provider and of our set-up: a key that is wrong, or that belongs to another site. */
+const NOT_ABOUT_THE_TOKEN = new Set([
+  'internal-error',
+  'invalid-input-secret',
+  'invalid-parsed-secret',
+  'invalid-sitekey',
+  'missing-input-secret',
+  'not-using-dummy-passcode',
+  'sitekey-secret-mismatch',
+]);
+/** Hosts that say nothing: tokens of apps have none, and hCaptcha withholds it for privacy. */
+const NO_HOST = ['', 'not-provided'];
 /** Statuses of a provider that is busy. */
 const TRY_LATER = new Set([408, 425, 429]);
 
@@ -78,9 +88,11 @@ function judge(settings: CaptchaSettings, status: number, text: string): Captcha
   return fault === undefined ? { kind: 'refused' } : { kind: 'unavailable', reason: fault };
 }
 
-/** A valid token counts only from a page of the broker, and with a score that is high enough. */
+/** A valid token counts only if its host, if it has one, is a page of the broker, and if its score is high enough. */
 function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { hostname, score }: Answer): CaptchaOutcome {
-  if (hostnames !== undefined && !hostnames.includes(hostname?.toLowerCase() ?? '')) return { kind: 'refused' };
+  const host = hostname?.toLowerCase() ?? '';
+  const isForeign = hostnames !== undefined && !NO_HOST.includes(host) && !hostnames.includes(host);
+  if (isForeign) return { kind: 'refused' };
   if (typeof score !== 'number') return { kind: 'passed' };
   // Every token of a score-based key is valid: without a limit the captcha would protect nothing.
   if (minScore === undefined) return { kind: 'unavailable', reason: 'score_without_limit' };

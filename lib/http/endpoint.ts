@@ -4,7 +4,7 @@ import type { Context } from 'aws-lambda';
 import * as v from 'valibot';
 import { STOP_BEFORE_END_MS, within } from '../deadline.ts';
 import { Problem } from '../problem.ts';
-import { describeError, type Telemetry } from '../telemetry.ts';
+import { describeError, type EventName, type Telemetry } from '../telemetry.ts';
 import { refuseLargeBody } from './json-body.ts';
 import { type BodySchema, type Event, parseRequest, type Request, type RequestRules } from './request.ts';
 import { type Answer, problemResponse, type Response, successResponse } from './response.ts';
@@ -104,11 +104,17 @@ function respondWithProblem(telemetry: Telemetry): middy.MiddlewareObj<Event, Re
       if (problem.type === 'internal_error') {
         telemetry.event('InternalError', { ...fields, ...describeError(problem.options.cause) });
       } else {
-        telemetry.event(problem.type === 'front_required' ? 'FrontRefused' : 'RequestRefused', fields);
+        telemetry.event(refusalEvent(problem), fields);
       }
       request.response = problemResponse(event, problem);
     },
   };
+}
+
+/** The event of an answer that is no internal error. */
+function refusalEvent({ type, status }: Problem): EventName {
+  if (type === 'front_required') return 'FrontRefused';
+  return status >= 500 ? 'DependencyFailed' : 'RequestRefused';
 }
 
 /** Middy's refusal of a media type has a status. All other errors are internal. */

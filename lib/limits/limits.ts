@@ -1,10 +1,22 @@
+import { isIPv6 } from 'node:net';
 import type { Item, Table } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
+import { keyedHash } from '../secrets/keyed-hash.ts';
 import type { Pepper } from '../secrets/pepper.ts';
 import type { Limits } from '../validators/deployment.ts';
+import { foldedEmail } from '../validators/email.ts';
 import type { Recipient } from '../validators/registration.ts';
-import { type Count, type Counted, type Counter, count, release, waitMs } from './counter.ts';
-import { limitCounters } from './counters.ts';
+import {
+  type Count,
+  type Counted,
+  type Counter,
+  type CounterKind,
+  count,
+  release,
+  type Window,
+  waitMs,
+} from './counter.ts';
+import { countedDomain } from './mail-domains.ts';
 
 /** The decision of the limits. `unchecked`: the database did not answer. A refused request may be counted in part. */
 export type LimitDecision = { counted: readonly Counted[] } & (
@@ -36,8 +48,13 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
         return new Map((await table.getMany(keys, signal)).map((item) => [item.pk, item]));
       };
       const reading = read().catch(() => undefined);
-      const early = (one: Counter) => async () => (await reading)?.get(one.pk);
-      const counting = countInTurn(source, (one) => count({ table, now, signal }, one, undefined, early(one)));
+      const early = async ({ pk }: Counter) => (await reading)?.get(pk);
+      const counting = countInTurn(source, async (one, isFirst) =>
+        // The first one is written while the read is under way. By then the read of the next one is there.
+        isFirst
+          ? count({ table, now, signal }, one, undefined, () => early(one))
+          : count({ table, now, signal }, one, await early(one)),
+      );
       const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, counting]);
       const look = (all: readonly Counter[]): Count[] =>
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
@@ -45,11 +62,10 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       return {
         /** The decision for the source; also reached after too many wrong ids. */
         source: decide([...counted, ...look(wrong)]),
-        /** Counts the message for its recipient, if there is room everywhere. Of simultaneous requests one passes. */
-        async countRecipient(until: AbortSignal): Promise<LimitDecision> {
-          const room = decide(look([...recipient, ...shared]));
-          return room.kind === 'reached' ? room : await countAll(recipient, until, seen);
-        },
+        /** Whether there was room for the message everywhere, as it was read. Nothing is counted. */
+        room: decide(look([...recipient, ...shared])),
+        /** Counts the message for its recipient. Of simultaneous requests one passes. */
+        countRecipient: (until: AbortSignal) => countAll(recipient, until, seen),
         /** Counts the message for its phone prefix, country and channel, or for its mail domain. */
         countShared: (until: AbortSignal) => countAll(shared, until, seen),
         /** Counts an unknown form id or referral code. */
@@ -72,10 +88,13 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
 }
 
 /** Counts for the source, then for its network: a source that has used up its limit changes no other counter. */
-async function countInTurn(counters: readonly Counter[], countOne: (one: Counter) => Promise<Count>): Promise<Count[]> {
+async function countInTurn(
+  counters: readonly Counter[],
+  countOne: (one: Counter, isFirst: boolean) => Promise<Count>,
+): Promise<Count[]> {
   const counts: Count[] = [];
   for (const one of counters) {
-    const counted = await countOne(one);
+    const counted = await countOne(one, counts.length === 0);
     counts.push(counted);
     if (counted.waitMs !== undefined && counted.waitMs > 0) break;
   }
@@ -94,4 +113,95 @@ function decide(counts: readonly Count[]): LimitDecision {
   return longestMs > 0
     ? { kind: 'reached', retryAfterSeconds: Math.ceil(longestMs / 1_000), counted }
     : { kind, counted };
+}
+
+/** The counters of a deployment's limits. A disabled limit has none. */
+export function limitCounters(limits: Limits) {
+  const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
+  const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
+  const windows = {
+    source: enabledWindows({ ten_minutes: limits.sourcePer10Minutes, hour: limits.sourcePerHour }),
+    network: enabledWindows({ hour: limits.networkSourcesPerHour }),
+    wrong: enabledWindows({ ten_minutes: limits.wrongIdsPer10Minutes }),
+    recipient: enabledWindows({ hour: limits.recipientPerHour, day: isCountedToday ? 1e9 : limits.recipientPerDay }),
+    prefix: enabledWindows({ hour: limits.prefixPerHour }),
+    country: enabledWindows({ hour: limits.countryPerHour }),
+    channel: enabledWindows({ day: limits.channelPerDay }),
+    domain: enabledWindows({ hour: limits.mailDomainPerHour }),
+    replay: enabledWindows({ hour: limits.replaysPerHour }),
+    confirmation: enabledWindows({ ten_minutes: limits.confirmationsPer10Minutes }),
+    confirmation_network: enabledWindows({ hour: limits.confirmationNetworkSourcesPerHour }),
+  } satisfies Record<CounterKind, Counter['windows']>;
+  /** Named by a keyed hash: the table holds no address. When the pepper is rotated, all counts start again. */
+  function counter(pepper: Pepper, kind: CounterKind, value: string, more: Partial<Counter> = {}): Counter[] {
+    if (windows[kind].length === 0) return [];
+    const name = keyedHash(pepper.current.hashKey, `${kind}\n${value}`);
+    return [{ kind, pk: `${kind}#${name}`, windows: windows[kind], ...more }];
+  }
+
+  /** The counters of an address and of its network. */
+  function sourceCounters(
+    pepper: Pepper,
+    { name, network }: CountedSource,
+    own: CounterKind,
+    shared: CounterKind,
+  ): Counter[] {
+    return [
+      ...counter(pepper, own, name),
+      ...(network ? counter(pepper, shared, network.name, { member: network.member }) : []),
+    ];
+  }
+
+  return {
+    /** The counters of a person who registers, and of that person's wrong ids. */
+    source(pepper: Pepper, address: string): Record<'source' | 'wrong', Counter[]> {
+      const counted = countedSource(address);
+      return {
+        source: sourceCounters(pepper, counted, 'source', 'network'),
+        wrong: counter(pepper, 'wrong', counted.name),
+      };
+    },
+    confirmation: (pepper: Pepper, address: string) =>
+      sourceCounters(pepper, countedSource(address), 'confirmation', 'confirmation_network'),
+    replay: (pepper: Pepper, key: readonly string[]) => counter(pepper, 'replay', JSON.stringify(key)),
+    /** The counters of a message's recipient, and those that recipients share. */
+    async message(pepper: Pepper, to: Recipient): Promise<Record<'recipient' | 'shared', Counter[]>> {
+      const address = to.channel === 'email' ? foldedEmail(to.key) : to.key;
+      const recipient = counter(pepper, 'recipient', `${to.channel}\n${address}`, { pauses });
+      if (to.channel === 'email') {
+        const domain = await countedDomain(address.slice(address.lastIndexOf('@') + 1));
+        return { recipient, shared: domain === undefined ? [] : counter(pepper, 'domain', domain) };
+      }
+      const country = counter(pepper, 'country', `${to.channel}\n${to.country}`);
+      const prefix = counter(pepper, 'prefix', to.key.slice(0, -4));
+      return { recipient, shared: [...prefix, ...country, ...counter(pepper, 'channel', to.channel)] };
+    },
+  };
+}
+
+function enabledWindows(max: Partial<Record<Window, number | 'none'>>): Counter['windows'] {
+  return Object.entries(max).filter((one): one is [Window, number] => one[1] !== 'none');
+}
+
+/** A source as the limits count it, and its network, if it has one. */
+interface CountedSource {
+  name: string;
+  network?: { name: string; member: string };
+}
+
+/**
+ * The source that the limits count: an IPv4 address, also in IPv6 notation, or the /64 of an IPv6 address, the smallest
+ * network of a provider's customer. A customer may have the whole /48 (`network`), with 65,536 of them.
+ * @param address without a port
+ */
+export function countedSource(address: string): CountedSource {
+  const plain = address.trim().replace(/%.*$/, '');
+  if (!isIPv6(plain)) return { name: plain };
+  // A URL writes all of it in hexadecimal; every group then gets its four digits.
+  const digits = (half: string) => half.replace(/\w+/g, (group) => group.padStart(4, '0')).replaceAll(':', '');
+  const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::').map(digits);
+  const hex = head + tail.padStart(32 - head.length, '0');
+  if (hex.startsWith('ffff'.padStart(24, '0'))) return { name: Buffer.from(hex.slice(24), 'hex').join('.') };
+  const network = { name: `${hex.slice(0, 12)}/48`, member: hex.slice(12, 16) };
+  return { name: `${hex.slice(0, 16)}/64`, network };
 }

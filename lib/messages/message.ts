@@ -28,6 +28,10 @@ export interface OtpChannel {
  */
 export type DeliveryFailureKind =
   | 'retryable'
+  /** Too many messages at once: it may be sent again after a moment. */
+  | 'throttled'
+  /** This message was refused, such as a template that is missing. Another one for the same recipient may pass. */
+  | 'refused_message'
   | 'refused_recipient'
   | 'opted_out'
   | 'blocked_country'

@@ -125,10 +125,18 @@ async function exchange(
   }
 }
 
-const BUSY: readonly number[] = [408, 425, 429];
+/** Statuses with one meaning for every message. Other refusals may be about this message alone. */
+const KINDS: Readonly<Record<number, DeliveryFailureKind>> = {
+  401: 'misconfigured',
+  403: 'misconfigured',
+  404: 'misconfigured',
+  405: 'misconfigured',
+  408: 'retryable',
+  422: 'refused_recipient',
+  425: 'retryable',
+  429: 'throttled',
+};
 
 function kindByStatus(status: number): DeliveryFailureKind {
-  if (status === 422) return 'refused_recipient';
-  if (BUSY.includes(status)) return 'retryable';
-  return status >= 400 && status < 500 ? 'misconfigured' : 'unknown_outcome';
+  return KINDS[status] ?? (status >= 400 && status < 500 ? 'refused_message' : 'unknown_outcome');
 }

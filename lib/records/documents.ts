@@ -55,8 +55,7 @@ export function s3Documents(
     },
 
     /**
-     * Stores documents that passed `inspect`, under the registration's id. If the registration fails later, they expire
-     * like all others.
+     * Stores documents that passed `inspect`, under the registration's id.
      * @throws AwsFailure
      */
     async store(
@@ -68,9 +67,20 @@ export function s3Documents(
       const store = await objects();
       return await awaitAll(
         documents.map((document, place) => {
-          const key = `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`;
-          return put(store, { key, tag }, document, signal);
+          return put(store, { key: documentKey(registrationId, place), tag }, document, signal);
         }),
+      );
+    },
+
+    /**
+     * Removes the documents of a registration that sent no message.
+     * @param count their number; some may not be stored
+     * @throws AwsFailure
+     */
+    async remove(registrationId: string, count: number, signal: AbortSignal): Promise<void> {
+      const store = await objects();
+      await awaitAll(
+        Array.from({ length: count }, (_, place) => store.delete(documentKey(registrationId, place), signal)),
       );
     },
 
@@ -106,6 +116,10 @@ export function s3Documents(
       );
     },
   };
+}
+
+function documentKey(registrationId: string, place: number): string {
+  return `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`;
 }
 
 /** Removes the tag of pending documents, and no other tag. */

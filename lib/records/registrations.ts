@@ -30,7 +30,8 @@ export interface PendingRegistration extends Omit<v.InferOutput<typeof Confirmed
 export interface Delivery {
   /** `owner_notice`: the address is a client's, and no code was sent. */
   kind: 'code' | 'owner_notice';
-  outcome: 'sent' | 'unknown';
+  /** `refused`: certainly nothing was sent, which only a notice may hide. */
+  outcome: 'sent' | 'unknown' | 'refused';
   message_id?: string | undefined;
   /** ISO 8601, UTC. */
   sent_at: string;

@@ -10,7 +10,7 @@ import { isSameSeal, passwordDigest, passwordSalt, sealGuess } from '../secrets/
 import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
-import { refuseReached } from './work.ts';
+import { refuseReached } from './registration.ts';
 
 /** The dependencies of a confirmation; tests pass fakes. */
 export interface ConfirmationDependencies {

@@ -1,25 +1,90 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { RegistrationConfig } from '../config.ts';
 import { awaitAll } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
-import type { Admission } from '../limits/limits.ts';
+import type { Counted, CounterKind } from '../limits/counter.ts';
+import { type Admission, countedSource, type LimitDecision, type RegistrationLimits } from '../limits/limits.ts';
+import { DeliveryFailure, type DeliveryFailureKind, type Message, type OtpChannel } from '../messages/message.ts';
 import { invalid, Problem, type ProblemType } from '../problem.ts';
+import type { Documents } from '../records/documents.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import { type KeyClaim, LeaseLost } from '../records/registration-keys.ts';
+import { type HeldKey, type KeyClaim, LeaseLost, type RegistrationKeys } from '../records/registration-keys.ts';
+import type { Delivery, PendingRegistration, Registrations } from '../records/registrations.ts';
+import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
 import type { Pepper } from '../secrets/pepper.ts';
-import type { Telemetry } from '../telemetry.ts';
+import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
+import type { Channel } from '../validators/otp-types.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';
 import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
-import { keepAndSend } from './message.ts';
-import {
-  type AdmittedWork,
-  finish,
-  passCounted,
-  passLimit,
-  type RegistrationDependencies,
-  refuseReached,
-  undo,
-  type Work,
-} from './work.ts';
+
+/** The dependencies of a registration; tests pass fakes. */
+export interface RegistrationDependencies {
+  /** Of the deployment. */
+  settings: RegistrationConfig;
+  directory: RegistrationDirectory;
+  keys: RegistrationKeys;
+  registrations: Registrations;
+  documents: Pick<Documents, 'inspect' | 'store' | 'remove'>;
+  limits: RegistrationLimits;
+  channel(name: Channel): Promise<OtpChannel>;
+  /** The secret keys that codes are sealed with, and that name the counters of the limits. */
+  pepper(signal: AbortSignal): Promise<Pepper>;
+  /** @returns its PHC string */
+  hashPassword(password: string, salt: Buffer): Promise<string>;
+  /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
+  matchesPassword(hash: string | undefined, password: string): Promise<boolean>;
+  makeCode(): string;
+  now(): number;
+}
+
+/** What a request asked outside of the service, or guessed. */
+type Asked = 'guess' | 'captcha' | 'recipient';
+
+/**
+ * The counts that a refused request keeps, by what it asked. It gives back all others, because it sent nothing. A request
+ * that fails by our fault or a provider's (throttled, misconfigured, down) gives back all.
+ */
+const KEPT_COUNTS: Readonly<Record<Asked, readonly CounterKind[]>> = {
+  /** A form id or a referral code that does not exist. */
+  guess: ['wrong', 'network'],
+  /** The captcha's provider, whatever it answered. */
+  captcha: ['source', 'network'],
+  /** The message's provider, which refused the recipient. */
+  recipient: ['source', 'network'],
+};
+
+/** One request, while it is worked on. */
+interface Work {
+  readonly dependencies: RegistrationDependencies;
+  readonly request: Request<RegistrationRequest>;
+  readonly telemetry: Telemetry;
+  readonly signal: AbortSignal;
+  /** Its id, if it is registered. */
+  readonly registrationId: string;
+  readonly asked: Asked[];
+  /** The counts, claims and writes of the request. They are undone if certainly nothing was sent. */
+  readonly done: {
+    readonly counted: Counted[];
+    /** Its `Idempotency-Key`. */
+    key?: HeldKey;
+    /** The number of documents. Like the registration recorded before the write: a failed write may have succeeded. */
+    documents?: number;
+    registration?: PendingRegistration;
+  };
+}
+
+/** The CRM records that a registration names. */
+type Records = Awaited<ReturnType<RegistrationDirectory['readRegistrationRecords']>>;
+
+/** A request whose key is claimed, whose source is counted, and whose records are read. */
+interface AdmittedWork extends Work {
+  readonly pepper: Pepper;
+  readonly claim: KeyClaim | undefined;
+  readonly admission: Admission;
+  readonly records: Records;
+}
 
 /**
  * Keeps a pending registration and sends its one-time password (specification, 4.1). Neither the answer nor the calls
@@ -32,16 +97,18 @@ export async function requestRegistration(
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const work: Work = { dependencies, request, telemetry, signal, done: { counted: [] } };
+  const done = { counted: [] };
+  const work: Work = { dependencies, request, telemetry, signal, registrationId: randomUUID(), asked: [], done };
   try {
-    const { claim, records, ...admitted } = await begin(work);
+    const admitted = await admit(work);
+    const { claim } = admitted;
     if (claim === undefined || claim.kind === 'fresh') {
-      await register({ ...work, ...admitted }, records);
+      await register(admitted);
       return { body: undefined };
     }
-    await checkReplay({ ...work, ...admitted }, claim);
+    await checkReplay(admitted, claim);
   } catch (error) {
-    await undo(work, error instanceof LeaseLost);
+    await undo(work, error);
     if (error instanceof LeaseLost) throw new Problem('request_in_progress', { retryAfterSeconds: 1 });
     throw error;
   }
@@ -50,25 +117,55 @@ export async function requestRegistration(
   return { body: undefined, replayed: true };
 }
 
-/** The CRM records that a registration names. */
-type Records = Awaited<ReturnType<RegistrationDirectory['readRegistrationRecords']>>;
+/**
+ * The steps of a new registration, in this order. The comments say what a step asks outside of the service.
+ * @throws if certainly nothing was sent
+ */
+async function register(work: AdmittedWork): Promise<void> {
+  try {
+    passLimit(work, work.admission.source);
+    // The captcha's provider.
+    await checkCaptcha(work);
+    // Nothing. A wrong id is a guess.
+    const fields = await checkFields(work);
+    refuseReached(work.admission.room, work.request.body.recipient.channel, work.telemetry);
+    // Nothing: the recipient is counted while the password is hashed.
+    const prepared = await prepare(work, fields);
+    const message = await keep(work, fields, prepared);
+    // The message's provider.
+    const delivery = await deliver(work, prepared.channel, message);
+    await note(work, delivery);
+  } catch (error) {
+    const { channel } = work.request.body.recipient;
+    const type = error instanceof Problem ? error.type : 'internal_error';
+    work.telemetry.event('RegistrationRefused', { channel, type });
+    throw error;
+  }
+}
 
 /** Claims the key, counts the source and reads the form, in parallel. */
-async function begin(work: Work) {
-  const { dependencies, request, signal } = work;
+async function admit(work: Work): Promise<AdmittedWork> {
+  const { dependencies, request, telemetry, signal } = work;
   const { form_id: formId, referrer_id: referralCode } = request.body;
   const [begun, records] = await awaitAll([
     claimAndCount(work),
     // In parallel with the pepper too, which a cold start reads first.
-    dependencies.directory.readRegistrationRecords({ formId, referralCode }, work.telemetry, signal),
+    dependencies.directory.readRegistrationRecords({ formId, referralCode }, telemetry, signal),
   ]);
-  return { ...begun, records };
+  return { ...work, ...begun, records };
 }
 
 async function claimAndCount(work: Work) {
   const pepper = await work.dependencies.pepper(work.signal);
   const [claim, admission] = await awaitAll([claimKey(work, pepper), countSource(work, pepper)]);
   return { pepper, claim, admission };
+}
+
+async function countSource({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Admission> {
+  const { source, body } = request;
+  const admission = await dependencies.limits.admit({ source, recipient: body.recipient }, pepper, signal);
+  done.counted.push(...admission.source.counted);
+  return admission;
 }
 
 async function claimKey({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<KeyClaim | undefined> {
@@ -86,16 +183,11 @@ async function claimKey({ dependencies, request, signal, done }: Work, pepper: P
   return claim;
 }
 
-/** The key with its scope. */
-function scopedKey({ idempotencyKey, source, caller = source }: Request<RegistrationRequest>): string[] | undefined {
-  return idempotencyKey === undefined ? undefined : ['registration', caller, idempotencyKey];
-}
-
-async function countSource({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Admission> {
-  const asked = { source: request.source, recipient: request.body.recipient };
-  const admission = await dependencies.limits.admit(asked, pepper, signal);
-  done.counted.push(...admission.source.counted);
-  return admission;
+/** The key with its scope. A caller without a name is its source as the limits count it. */
+function scopedKey({ idempotencyKey, source, caller }: Request<RegistrationRequest>): string[] | undefined {
+  return idempotencyKey === undefined
+    ? undefined
+    : ['registration', caller ?? countedSource(source).name, idempotencyKey];
 }
 
 /**
@@ -122,26 +214,12 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<KeyClaim, { kind: 
   }
 }
 
-/** Registers the person. @throws if certainly nothing was sent */
-async function register(work: AdmittedWork, records: Records): Promise<void> {
-  try {
-    passLimit(work, work.admission.source);
-    await checkCaptcha(work);
-    const custom = await checkFields(work, records);
-    passCounted(work, await work.admission.countRecipient(work.signal));
-    await keepAndSend(work, custom, records.referrerId);
-  } catch (error) {
-    const { channel } = work.request.body.recipient;
-    const type = error instanceof Problem ? error.type : 'internal_error';
-    work.telemetry.event('RegistrationRefused', { channel, type });
-    throw error;
-  }
-}
-
 /** @throws Problem `captcha_failed` */
-async function checkCaptcha({ request, telemetry, signal }: Work): Promise<void> {
-  const outcome = await request.captcha?.(signal);
-  if (outcome === undefined || outcome.kind === 'passed') return;
+async function checkCaptcha({ request, telemetry, signal, asked }: Work): Promise<void> {
+  if (request.captcha === undefined) return;
+  asked.push('captcha');
+  const outcome = await request.captcha(signal);
+  if (outcome.kind === 'passed') return;
   if (outcome.kind === 'refused') throw new Problem('captcha_failed');
   const { channel } = request.body.recipient;
   telemetry.event('CaptchaUnavailable', { channel, reason: outcome.reason });
@@ -149,8 +227,9 @@ async function checkCaptcha({ request, telemetry, signal }: Work): Promise<void>
 }
 
 /** @throws Problem for the request's own errors */
-async function checkFields(work: AdmittedWork, { form, referrerId }: Records): Promise<CheckedCustomFields> {
+async function checkFields(work: AdmittedWork): Promise<CheckedCustomFields> {
   const { dependencies, request } = work;
+  const { form, referrerId } = work.records;
   const { body } = request;
   if (form === undefined) return await refuseWrongId(work, 'form_not_found');
   const custom = await checkCustomFields(form, body.members);
@@ -170,11 +249,244 @@ async function checkFields(work: AdmittedWork, { form, referrerId }: Records): P
   return custom;
 }
 
-/** Ids can be guessed, so each wrong one is counted, and never released. */
+/** Ids can be guessed, so each wrong one is counted. */
 async function refuseWrongId(
-  { admission, request, telemetry, signal }: AdmittedWork,
+  { admission, asked, done, request, telemetry, signal }: AdmittedWork,
   type: ProblemType,
 ): Promise<never> {
-  refuseReached(await admission.countWrongId(signal), request.body.recipient.channel, telemetry);
+  asked.push('guess');
+  const decision = await admission.countWrongId(signal);
+  done.counted.push(...decision.counted);
+  refuseReached(decision, request.body.recipient.channel, telemetry);
   throw new Problem(type);
+}
+
+/** The work before a registration is kept, in parallel. */
+interface Prepared {
+  passwordHash: string;
+  documents: PendingRegistration['documents'];
+  channel: OtpChannel;
+}
+
+/** Hashes the password, while the recipient is counted, documents are stored, and the channel is opened. */
+async function prepare(work: AdmittedWork, { documents: sent }: CheckedCustomFields): Promise<Prepared> {
+  const { dependencies, request, pepper, admission, registrationId, done, signal } = work;
+  const { recipient, password, language } = request.body;
+
+  /** Of simultaneous requests for one recipient only one passes, and stores documents. */
+  async function countAndStore() {
+    passCounted(work, await admission.countRecipient(signal));
+    done.documents = sent.length;
+    return await dependencies.documents.store(registrationId, sent, signal);
+  }
+
+  /** `send` does what cannot be prepared. */
+  async function openChannel() {
+    const channel = await dependencies.channel(recipient.channel);
+    await channel.prepare?.(language).catch(() => {});
+    return channel;
+  }
+
+  const [passwordHash, documents, channel] = await awaitAll([
+    dependencies.hashPassword(password, passwordSalt(pepper.current, recipient.channel, recipient.key)),
+    countAndStore(),
+    openChannel(),
+  ]);
+  return { passwordHash, documents, channel };
+}
+
+/** A message, and whether clients have proven the addresses of the request. */
+interface ChosenMessage {
+  message: Message;
+  taken: Pick<Delivery, 'email_taken' | 'phone_taken'>;
+}
+
+/**
+ * Keeps the registration, marks the key, counts what recipients share, and looks for the client, in parallel: none of
+ * these depends on whose address it is. Simultaneous requests for one recipient have ended before, so they cannot use up
+ * its prefix, country or domain.
+ * @returns the code; or the notice to the owner of the address, who gets no code
+ */
+async function keep(
+  work: AdmittedWork,
+  { fields, consents }: CheckedCustomFields,
+  { passwordHash, documents }: Prepared,
+): Promise<ChosenMessage> {
+  const { dependencies, request, pepper, admission, records, registrationId, done, signal } = work;
+  const { recipient, emailKey, phoneE164 } = request.body;
+  const requestedAt = dependencies.now();
+  const code = dependencies.makeCode();
+  const registration = {
+    ...requestFields(request),
+    registration_id: registrationId,
+    password_hash: passwordHash,
+    referrer_user_id: records.referrerId,
+    custom_fields: JSON.stringify(fields),
+    consents,
+    documents,
+    requested_at: new Date(requestedAt).toISOString(),
+  };
+  const binding = { registrationId, channel: recipient.channel, address: recipient.key };
+  const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
+  done.registration = registration;
+  const [known] = await awaitAll([
+    dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
+    done.key && dependencies.keys.markSent(done.key, registrationId, signal),
+    admission.countShared(signal).then((decision) => passCounted(work, decision)),
+    dependencies.registrations.put(registration, seals, requestedAt, signal),
+  ]);
+  signal.throwIfAborted();
+  const isOwners = recipient.channel === 'email' ? known.email : known.phone;
+  return {
+    message: isOwners ? { kind: 'owner_notice' } : { kind: 'code', code },
+    taken: { email_taken: known.email, phone_taken: known.phone },
+  };
+}
+
+const MAX_USER_AGENT_CHARACTERS = 256;
+
+/** The members of the record that come from the request unchanged. */
+function requestFields({ body, source, userAgent }: Request<RegistrationRequest>) {
+  return {
+    type: body.type,
+    otp_type: body.recipient.channel,
+    address: body.recipient.key,
+    email: body.email,
+    email_key: body.emailKey,
+    name: body.name,
+    phone: body.phoneE164,
+    phone_valid: body.phoneValid,
+    form_id: body.form_id,
+    referrer_id: body.referrer_id,
+    language: body.language,
+    source,
+    user_agent: userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS),
+  };
+}
+
+/** The failures that a caller can cause: the provider was asked, and refused this recipient. */
+const RECIPIENT_REFUSED: readonly DeliveryFailureKind[] = ['refused_recipient', 'opted_out', 'blocked_country'];
+
+/**
+ * The refusals that may be about the notice alone. Its provider may refuse messages without a code, or its template may be
+ * missing: an error for clients alone would reveal them. All other failures strike codes alike.
+ */
+const NOTICE_REFUSED: readonly DeliveryFailureKind[] = ['refused_message', 'refused_recipient', 'opted_out'];
+
+/**
+ * Sends the message. An unknown outcome counts as sent.
+ * @throws Problem `otp_delivery_failed` if certainly nothing was sent
+ */
+async function deliver(work: Work, channel: OtpChannel, { message, taken }: ChosenMessage): Promise<Delivery> {
+  const { dependencies, request, registrationId, asked } = work;
+  const telemetry = work.telemetry.with({ channel: request.body.recipient.channel, registration_id: registrationId });
+  const deliveryOf = (sent: Pick<Delivery, 'outcome' | 'message_id'>) => ({
+    kind: message.kind,
+    ...sent,
+    sent_at: new Date(dependencies.now()).toISOString(),
+    ...taken,
+  });
+  try {
+    const { messageId } = await sendUnthrottled(work, channel, message);
+    telemetry.event('OtpSent', { message_id: messageId });
+    return deliveryOf({ outcome: 'sent', message_id: messageId });
+  } catch (error) {
+    if (!(error instanceof DeliveryFailure) || error.kind === 'unknown_outcome') {
+      telemetry.event('OtpOutcomeUnknown', describeError(error));
+      return deliveryOf({ outcome: 'unknown' });
+    }
+    const { kind, reason } = error;
+    if (message.kind === 'owner_notice' && NOTICE_REFUSED.includes(kind)) {
+      telemetry.event('OwnerNoticeRefused', { kind, reason });
+      return deliveryOf({ outcome: 'refused' });
+    }
+    const isRecipients = RECIPIENT_REFUSED.includes(kind);
+    if (isRecipients) asked.push('recipient');
+    telemetry.event(isRecipients ? 'RecipientRefused' : 'OtpDeliveryFailed', { kind, reason });
+    throw new Problem('otp_delivery_failed', { cause: error });
+  }
+}
+
+/** The longest pauses before a throttled message is sent again, in milliseconds. The last one repeats. */
+const MAX_PAUSES_MS = [200, 400, 800, 1_600];
+
+/** Sends the message, and again after a pause while its provider throttles, which certainly sent nothing. */
+async function sendUnthrottled({ request, registrationId, signal }: Work, channel: OtpChannel, message: Message) {
+  const { recipient, language } = request.body;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await channel.send(recipient.to, message, language, signal, registrationId);
+    } catch (error) {
+      if (!(error instanceof DeliveryFailure) || error.kind !== 'throttled') throw error;
+      // Random, so that messages which were throttled together are not sent again together.
+      const ms = randomInt(MAX_PAUSES_MS[Math.min(attempt, MAX_PAUSES_MS.length - 1)] ?? 0);
+      await setTimeout(ms, undefined, { signal }).catch(() => {});
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** Notes the delivery and ends the key. */
+async function note(work: Work, delivery: Delivery): Promise<void> {
+  const { dependencies, registrationId, telemetry, done } = work;
+  await Promise.all([
+    bestEffort(telemetry, 'delivery', (signal) =>
+      dependencies.registrations.noteDelivery(registrationId, delivery, signal),
+    ),
+    done.key && finish(work, done.key),
+  ]);
+}
+
+/** Ends the work on a key. A failure does not change the answer. */
+async function finish({ dependencies, telemetry }: Work, key: HeldKey): Promise<void> {
+  await bestEffort(telemetry, 'finish', (signal) => dependencies.keys.finish(key, signal));
+}
+
+/**
+ * Undoes a request that certainly sent nothing. A failure does not change its answer.
+ * @param error the reason; absent: a replay
+ */
+async function undo({ dependencies, registrationId, done, asked, telemetry }: Work, error?: unknown): Promise<void> {
+  const { limits, keys, registrations } = dependencies;
+  const { counted, key, documents = 0, registration } = done;
+  const kept = isOwnFailure(error, asked) ? [] : asked.flatMap((one) => KEPT_COUNTS[one]);
+  const released = counted.filter(({ counter }) => !kept.includes(counter.kind));
+  await Promise.all([
+    released.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(released, signal)),
+    registration && bestEffort(telemetry, 'registration', (signal) => registrations.remove(registration, signal)),
+    documents > 0 &&
+      bestEffort(telemetry, 'documents', (signal) => dependencies.documents.remove(registrationId, documents, signal)),
+  ]);
+  // Last: a retry with the same key must not see the counts of this request. A lost key is another worker's.
+  if (key === undefined || error instanceof LeaseLost) return;
+  await bestEffort(telemetry, 'release', (signal) => keys.release(key, signal));
+}
+
+/** Whether we or a provider failed, so that the caller could not do better. */
+function isOwnFailure(error: unknown, asked: readonly Asked[]): boolean {
+  if (error === undefined || error instanceof LeaseLost) return false;
+  return !(error instanceof Problem) || (error.status >= 500 && !asked.includes('recipient'));
+}
+
+/** As `passLimit`, for a decision whose counts are not recorded for `undo` yet. */
+function passCounted(work: Work, decision: LimitDecision): void {
+  work.done.counted.push(...decision.counted);
+  passLimit(work, decision);
+}
+
+/** @throws Problem if a limit is reached; Error if those of a message to a phone could not be checked */
+function passLimit({ request, telemetry }: Work, decision: LimitDecision): void {
+  const { channel } = request.body.recipient;
+  refuseReached(decision, channel, telemetry);
+  if (decision.kind !== 'unchecked') return;
+  telemetry.event('LimitUncheckable', { channel });
+  // Texts and calls cost money: none is sent without its limits. A mail is.
+  if (channel !== 'email') throw new Error('The limits could not be checked.');
+}
+
+/** @throws Problem if a limit is reached */
+export function refuseReached(decision: LimitDecision, channel: Channel, telemetry: Telemetry): void {
+  if (decision.kind !== 'reached') return;
+  telemetry.event('LimitReached', { channel });
+  throw new Problem('too_many_requests', { retryAfterSeconds: decision.retryAfterSeconds });
 }

@@ -19,7 +19,7 @@ const CODE = { kind: 'code', code: '012345' } as const;
 /** The tests that every channel passes: a certain failure is reported as certain, and nothing is sent twice. */
 export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void {
   it.each([
-    ['throttled', 'retryable'],
+    ['throttled', 'throttled'],
     ['refused', 'misconfigured'],
     ['down', 'retryable'],
   ] as const)('says that certainly nothing was sent when its service is %s', async (fault, kind) => {

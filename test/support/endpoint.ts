@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import type * as v from 'valibot';
 import { endpoint, type Handler, type Request } from '../../lib/http/endpoint.ts';
+import type { Problem } from '../../lib/problem.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import { openObject } from '../../lib/validators/primitives.ts';
 import { recordingTelemetry } from './openings.ts';
@@ -22,8 +23,8 @@ export function event(
   } as Parameters<Handler>[0];
 }
 
-/** An endpoint that accepts any object, and records its request. */
-export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000) {
+/** An endpoint that accepts any object, and records its request. @param problem its answer, instead of 204 */
+export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000, problem?: Problem) {
   const requests: Request<unknown>[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
   const telemetry = recordingTelemetry(events);
@@ -33,6 +34,7 @@ export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes 
     telemetry,
     handle: async (request) => {
       requests.push(request);
+      if (problem !== undefined) throw problem;
       return { body: undefined };
     },
   });

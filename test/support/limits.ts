@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import type { Counted, Counter } from '../../lib/limits/counter.ts';
-import { limitCounters } from '../../lib/limits/counters.ts';
-import { type Admission, dynamoLimits, type LimitDecision } from '../../lib/limits/limits.ts';
+import { type Admission, dynamoLimits, type LimitDecision, limitCounters } from '../../lib/limits/limits.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
@@ -85,7 +84,8 @@ export class LimitsWorld {
   async pass(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Passage> {
     const admission = await this.admit(limits, given);
     const passage: Passage = { kind: 'allowed', waits: 0, counted: [] };
-    const steps = [async () => admission.source, admission.countRecipient, admission.countShared];
+    const read = [async () => admission.source, async () => admission.room];
+    const steps = [...read, admission.countRecipient, admission.countShared];
     for (const step of steps) {
       const decision = await step(forever);
       passage.counted = [...passage.counted, ...decision.counted];

@@ -3,14 +3,14 @@ import * as v from 'valibot';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import type { Answer, Request } from '../../lib/http/endpoint.ts';
-import type { Counted } from '../../lib/limits/counter.ts';
-import type { LimitDecision } from '../../lib/limits/limits.ts';
+import type { Counted, CounterKind } from '../../lib/limits/counter.ts';
+import type { LimitDecision, RegistrationLimits } from '../../lib/limits/limits.ts';
 import type { Message, OtpChannel } from '../../lib/messages/message.ts';
 import { Problem, type ProblemType } from '../../lib/problem.ts';
 import type { HeldKey, KeyClaim } from '../../lib/records/registration-keys.ts';
 import type { Delivery, PendingRegistration } from '../../lib/records/registrations.ts';
+import type { RegistrationDependencies } from '../../lib/registration/registration.ts';
 import { requestRegistration } from '../../lib/registration/registration.ts';
-import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import type { Seals } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
@@ -35,7 +35,15 @@ export const HELD_KEY: HeldKey = { pk: 'key#1', lease: 'lease', revision: 0 };
 /** The minimal settings of a deployment. */
 export const DEPLOYED = registrationConfig(functionEnvironment({ senderAddress: 'no-reply@example.com' }));
 
-type CountStep = 'admit' | 'count recipient' | 'count shared' | 'count wrong id' | 'count replay';
+/** The steps that count, each with a counter. */
+const COUNTERS = {
+  admit: 'source',
+  'count recipient': 'recipient',
+  'count shared': 'prefix',
+  'count wrong id': 'wrong',
+  'count replay': 'replay',
+} as const satisfies Record<string, CounterKind>;
+type CountStep = keyof typeof COUNTERS;
 type FakeDecision = { kind: 'allowed' | 'unchecked' } | { kind: 'reached'; retryAfterSeconds: number };
 
 export interface FakeSettings {
@@ -45,7 +53,7 @@ export interface FakeSettings {
   /** Which of the addresses are a client's. */
   known?: { email: boolean; phone: boolean };
   /** The decisions of the limits; all allow by default. */
-  limits?: Partial<Record<CountStep, FakeDecision>>;
+  limits?: Partial<Record<CountStep | 'room', FakeDecision>>;
   claim?: KeyClaim;
   /** Of the registration that an earlier request with the key has kept, while it is kept. */
   keptHash?: string;
@@ -53,6 +61,8 @@ export interface FakeSettings {
   prepare?: OtpChannel['prepare'];
   /** The error of a step. */
   failures?: Readonly<Record<string, unknown>>;
+  /** Limits in a database, instead of those decisions, with the pepper of their counters. */
+  realLimits?: { limits: RegistrationLimits; pepper: Pepper };
   /** Called when a step begins. */
   onStep?: (step: string) => void;
 }
@@ -112,6 +122,7 @@ function fakeRecords(
     documents: {
       inspect: () => step('inspect', settings.wrongDocuments ?? []),
       store: () => step('documents', []),
+      remove: () => step('undo documents', undefined),
     } as Partial<RegistrationDependencies['documents']> as RegistrationDependencies['documents'],
   };
 }
@@ -124,7 +135,7 @@ function fakeSending(
   /** If a limit is not reached, something is counted. */
   const count = (name: CountStep): Promise<LimitDecision> => {
     const decision = settings.limits?.[name] ?? { kind: 'allowed' };
-    const counted = decision.kind === 'reached' ? [] : [{ id: name } as Counted];
+    const counted = decision.kind === 'reached' ? [] : [{ id: name, counter: { kind: COUNTERS[name] } } as Counted];
     return step(name, { ...decision, counted });
   };
 
@@ -139,12 +150,13 @@ function fakeSending(
           return { messageId: 'message-1' };
         },
       }),
-    pepper: () => step('pepper', PEPPER),
-    limits: {
+    pepper: () => step('pepper', settings.realLimits?.pepper ?? PEPPER),
+    limits: settings.realLimits?.limits ?? {
       async admit(counted) {
         asked.counted = counted;
         return {
           source: await count('admit'),
+          room: { kind: 'allowed', ...settings.limits?.room, counted: [] } as LimitDecision,
           countRecipient: () => count('count recipient'),
           countShared: () => count('count shared'),
           countWrongId: () => count('count wrong id'),

@@ -12,8 +12,8 @@ import {
   confirmRegistration,
   publishPending,
 } from '../../lib/registration/confirmation.ts';
+import type { RegistrationDependencies } from '../../lib/registration/registration.ts';
 import { requestRegistration } from '../../lib/registration/registration.ts';
-import type { RegistrationDependencies } from '../../lib/registration/work.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
@@ -231,12 +231,14 @@ export class RegistrationScene {
         signal,
       );
     const put = call((key) => this.passing.add(key));
+    const remove = call((key) => this.passing.delete(key));
     return {
       put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
       tags: notUsed,
       putTags: notUsed,
       link: notUsed,
-      deleteTags: call((key) => this.passing.delete(key)),
+      delete: remove,
+      deleteTags: remove,
     };
   }
 }

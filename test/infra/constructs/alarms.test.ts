@@ -69,7 +69,9 @@ describe('Alarms', () => {
         "notice MailsComplainedOf: 0.001 Reputation.ComplaintRate in 60",
         "notice NotSettled: 3 OperationNotSettled in 15",
         "notice NoticeFailed: 3 NoticeFailed in 15",
+        "notice OwnerNoticeRefused: 3 OwnerNoticeRefused in 15",
         "notice PlatformRefused-settle-operations: 1 PlatformRefused of settle-operations in 5",
+        "notice RecipientRefused: 50 RecipientRefused in 15",
         "notice Requests: 4800 Count in 5",
         "notice Spend-call: 50 VoiceMessageMonthlySpend in 15",
         "notice Spend-sms: 50 SMSMonthToDateSpentUSD in 15",
@@ -86,7 +88,7 @@ describe('Alarms', () => {
         "page RouteFails-create-tp4-account: any other alarms in 0",
         "page RouteFails-create-tp5-account: any other alarms in 0",
         "page RouteFails-request-registration: any other alarms in 0",
-        "page ServerErrors: 10 5xx in 5",
+        "page ServerErrors: 10 FILL(all, 0) - FILL(dependencies, 0) in 5",
         "page SettlerFails: 1 runs - errors in 15",
         "page Silence: 1 OtpSent of request-registration in 720 (12 of 12)",
       ]

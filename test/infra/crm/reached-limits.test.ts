@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { reachedLimits } from '../../../infra/crm/registration.ts';
 import { SettingsSchema } from '../../../infra/settings.ts';
 import type { Counter } from '../../../lib/limits/counter.ts';
-import { limitCounters } from '../../../lib/limits/counters.ts';
+import { limitCounters } from '../../../lib/limits/limits.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { leafNames } from '../../../lib/validators/texts.ts';

@@ -154,7 +154,7 @@ describe('An answer below 500, or 503, is certain', () => {
   it.each([
     [503, queryError('ServiceUnavailable'), 'retryable', 'ServiceUnavailable'],
     [503, 'busy', 'retryable', 'Http503'],
-    [429, queryError('SomethingNew'), 'retryable', 'SomethingNew'],
+    [429, queryError('SomethingNew'), 'throttled', 'SomethingNew'],
     [403, queryError('ExpiredToken'), 'retryable', 'ExpiredToken'],
     [403, queryError('RequestTimeTooSkewed'), 'retryable', 'RequestTimeTooSkewed'],
     [403, queryError('AccessDenied'), 'misconfigured', 'AccessDenied'],

@@ -36,10 +36,10 @@ describe('The channel whatsapp', () => {
     for (const entry of outbox) expect(new Intl.Locale(entry.language ?? '').language).toBe(language);
   });
 
-  it('is misconfigured when the template is not approved', async () => {
+  it('reports a refused message when the template is not approved', async () => {
     const { channel, outbox } = await whatsapp({ ...SETTINGS, codeTemplate: 'forgotten' });
     const failure = await failureOf(channel.send(TO, CODE, 'en', forever));
-    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'InvalidParametersException' });
+    expect(failure).toMatchObject({ kind: 'refused_message', reason: 'InvalidParametersException' });
     expect(outbox).toEqual([]);
   });
 

@@ -120,6 +120,7 @@ class World {
     const { tables } = database;
     const objects = {
       put: () => Promise.reject(new Error('not asked for')),
+      delete: () => Promise.reject(new Error('not asked for')),
       deleteTags: () => Promise.reject(new Error('not asked for')),
       tags: (_: string, signal: AbortSignal) => step('tags', async () => ({ ...this.tags }), signal),
       putTags: (_: string, tags: Readonly<Record<string, string>>, signal: AbortSignal) =>

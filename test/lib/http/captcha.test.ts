@@ -52,7 +52,6 @@ describe('A captcha token', () => {
     [200, { success: false, 'error-codes': ['invalid-input-response'] }],
     [200, { success: false, 'error-codes': ['timeout-or-duplicate'] }],
     [200, { success: false, 'error-codes': ['invalid-or-already-seen-response'] }],
-    [200, { success: false, 'error-codes': ['sitekey-secret-mismatch'] }],
     [400, { success: false, 'error-codes': ['bad-request'] }],
     [403, '<html>blocked by a firewall</html>'],
   ])('is refused if the provider answers %d %j', async (status, answer) => {
@@ -66,7 +65,12 @@ describe('A captcha token', () => {
     [200, 'not JSON', 'answer'],
     [200, { ok: true }, 'answer'],
     [200, { success: false, 'error-codes': ['internal-error'] }, 'internal-error'],
+    [200, { success: false, 'error-codes': ['missing-input-secret'] }, 'missing-input-secret'],
     [200, { success: false, 'error-codes': ['invalid-input-secret'] }, 'invalid-input-secret'],
+    [200, { success: false, 'error-codes': ['invalid-parsed-secret'] }, 'invalid-parsed-secret'],
+    [200, { success: false, 'error-codes': ['invalid-sitekey'] }, 'invalid-sitekey'],
+    [200, { success: false, 'error-codes': ['not-using-dummy-passcode'] }, 'not-using-dummy-passcode'],
+    [200, { success: false, 'error-codes': ['sitekey-secret-mismatch'] }, 'sitekey-secret-mismatch'],
     [302, '', 'Error'],
   ])('cannot be checked if the provider answers %d %j', async (status, answer, reason) => {
     expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
@@ -78,7 +82,10 @@ describe('A captcha token', () => {
     ['www.acme.example', 'passed'],
     ['acme.example.evil.example', 'refused'],
     ['evil.example', 'refused'],
-    [undefined, 'refused'],
+    [undefined, 'passed'],
+    [null, 'passed'],
+    ['', 'passed'],
+    ['not-provided', 'passed'],
   ])('that was solved on %s is %s if the settings list the pages', async (hostname, kind) => {
     expect(await successWith({ hostnames: ['acme.example', 'www.acme.example'] }, { hostname })).toEqual({ kind });
   });

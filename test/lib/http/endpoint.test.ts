@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { endpoint } from '../../../lib/http/endpoint.ts';
+import { Problem } from '../../../lib/problem.ts';
 import { closedObject, openObject, wholeNumber } from '../../../lib/validators/primitives.ts';
 import { answerTo, anything, event } from '../../support/endpoint.ts';
 
@@ -44,6 +45,17 @@ describe('The body of a request', () => {
         fields: { request_id: 'r1', route: 'POST /things', status: 400, type: 'malformed_json' },
       },
     ]);
+  });
+
+  it.each([
+    ['otp_delivery_failed', 'DependencyFailed'],
+    ['platform_unavailable', 'DependencyFailed'],
+    ['too_many_requests', 'RequestRefused'],
+    ['internal_error', 'InternalError'],
+  ] as const)('is counted by whose failure its answer is: %s is %s', async (type, name) => {
+    const { handler, events } = anything(undefined, undefined, new Problem(type));
+    await answerTo(handler, event('{}'));
+    expect(events).toMatchObject([{ name, fields: { type } }]);
   });
 
   it.each([

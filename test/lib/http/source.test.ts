@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFront } from '../../../lib/http/source.ts';
-import { countedSource } from '../../../lib/limits/source.ts';
+import { countedSource } from '../../../lib/limits/limits.ts';
 import type { FrontSettings } from '../../../lib/validators/deployment.ts';
 import { forever } from '../../support/outcomes.ts';
 

@@ -120,13 +120,14 @@ describe('A message that certainly was not sent', () => {
   });
 
   it.each([
-    [400, 'misconfigured'],
+    [400, 'refused_message'],
     [401, 'misconfigured'],
+    [403, 'misconfigured'],
     [404, 'misconfigured'],
     [408, 'retryable'],
     [422, 'refused_recipient'],
-    [429, 'retryable'],
-    [499, 'misconfigured'],
+    [429, 'throttled'],
+    [499, 'refused_message'],
   ])('is one that the provider answers by %i', async (status, kind) => {
     const url = await provider((_, response) => response.writeHead(status).end(`${TO} is refused`));
     const failure = await failureOf(sendTo(url));

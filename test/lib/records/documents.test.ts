@@ -26,6 +26,7 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
       await put(object);
       objects.push(object);
     },
+    delete: notUsed,
     deleteTags: notUsed,
     tags: notUsed,
     putTags: notUsed,
@@ -244,7 +245,14 @@ describe('A stored document', () => {
     let opened = 0;
     const open = async () => {
       opened += 1;
-      return { put: async () => {}, deleteTags: notUsed, tags: notUsed, putTags: notUsed, link: notUsed };
+      return {
+        put: async () => {},
+        delete: notUsed,
+        deleteTags: notUsed,
+        tags: notUsed,
+        putTags: notUsed,
+        link: notUsed,
+      };
     };
     const documents = s3Documents({ documentsBucket: 'documents' }, open);
     expect(await documents.inspect([])).toEqual([]);
@@ -254,6 +262,14 @@ describe('A stored document', () => {
     await documents.store('r-1', [document(FILES.pdf)], forever);
     await documents.store('r-2', [document(FILES.pdf)], forever);
     expect(opened).toBe(1);
+  });
+
+  it('of a registration that sent nothing is removed, also if only some were stored', async () => {
+    const { s3, documents } = await realStore({ confirmation: true });
+    await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
+    await documents.store('r-2', [document(FILES.png)], forever);
+    await documents.remove('r-1', 3, forever);
+    expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-2/1']);
   });
 
   it('is in S3 unchanged', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { deployedChannels } from '../../../lib/registration/channels.ts';
+import { deployedChannels } from '../../../lib/registration/dependencies.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { DEPLOYED } from '../../support/registration-fakes.ts';
 
@@ -27,7 +27,7 @@ describe('The channels of a deployment', () => {
         if (client !== undefined) loaded.add(client);
         return next(url, context);
       } });
-      const { deployedChannels } = await import('./lib/registration/channels.ts');
+      const { deployedChannels } = await import('./lib/registration/dependencies.ts');
       const channel = deployedChannels(${JSON.stringify(CONFIG)});
       const atStart = [...loaded];
       await channel('call');

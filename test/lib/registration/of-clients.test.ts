@@ -10,6 +10,7 @@ import {
   REACHED,
   RECIPIENTS,
   registrationRequest,
+  typeOf,
 } from '../../support/registration-fakes.ts';
 
 describe('A client’s address', () => {
@@ -43,12 +44,37 @@ describe('A client’s address', () => {
     ['a limit of the recipient reached', { limits: { 'count recipient': REACHED } }],
     ['a shared limit reached', { limits: { 'count shared': REACHED } }],
     ['a send that failed', { failures: { send: new DeliveryFailure('retryable', 'Throttling') } }],
+    ['a send without credentials', { failures: { send: new DeliveryFailure('misconfigured', 'AccessDenied') } }],
+    ['a country that is blocked', { failures: { send: new DeliveryFailure('blocked_country', 'Blocked') } }],
     ['an unknown outcome', { failures: { send: new DeliveryFailure('unknown_outcome', 'TimeoutError') } }],
     ['a record that could not be kept', { failures: { record: DOWN } }],
     ['a note that could not be written', { failures: { note: DOWN } }],
   ];
   const everyEnding = endings.flatMap(([ending, settings]) =>
     OTP_TYPES.flatMap((channel) => [{}, KEYED].map((key) => ({ ending, settings, channel, key }))),
+  );
+
+  it('and a stranger’s get the same answer while the provider throttles', async () => {
+    for (const which of [known, stranger]) {
+      const fake = fakeRegistration({
+        known: which,
+        failures: { send: new DeliveryFailure('throttled', 'Throttling') },
+      });
+      expect(typeOf(await fake.run(registrationRequest(), AbortSignal.timeout(100)))).toBe('otp_delivery_failed');
+    }
+  });
+
+  it.each(['refused_message', 'refused_recipient', 'opted_out'] as const)(
+    'is not revealed by a provider that refuses notices alone: %s',
+    async (kind) => {
+      const failures = { send: new DeliveryFailure(kind, 'Http400') };
+      const fake = fakeRegistration({ known, failures });
+      expect(await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED))).toEqual({});
+      expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
+      expect(fake.kept.delivery).toMatchObject({ kind: 'owner_notice', outcome: 'refused' });
+      expect(fake.events).toMatchObject([{ name: 'OwnerNoticeRefused', fields: { channel: 'sms', kind } }]);
+      expect(fake.released).toEqual([]);
+    },
   );
 
   it.each(everyEnding)(

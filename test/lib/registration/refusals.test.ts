@@ -13,7 +13,7 @@ import {
 } from '../../support/registration-fakes.ts';
 
 const PHONES = ['sms', 'call', 'whatsapp'] as const;
-const reached = (...steps: ('admit' | 'count recipient' | 'count shared' | 'count wrong id')[]): FakeSettings => ({
+const reached = (...steps: (keyof NonNullable<FakeSettings['limits']>)[]): FakeSettings => ({
   limits: Object.fromEntries(steps.map((step) => [step, REACHED])),
 });
 
@@ -61,17 +61,18 @@ describe('A request that is refused', () => {
       { recipient: RECIPIENTS.call },
     ],
     ['for its referrer', 'referrer_not_found', `inspect, ${wrongId}`, 'admit', {}, { referrer_id: 'REFANN01' }],
+    ['for a limit that was read as reached', 'too_many_requests', 'inspect, release counts', 'admit', reached('room')],
     [
-      'for its recipient’s limit',
+      'for its recipient’s limit, as one of several at once',
       'too_many_requests',
-      'count recipient, release counts',
+      'hash, count recipient, channel, release counts',
       'admit',
       reached('count recipient'),
     ],
     [
       'for a limit that recipients share',
       'too_many_requests',
-      'lookup, record, release counts, undo record',
+      'lookup, count shared, record, release counts, undo record',
       'admit, count recipient',
       reached('count shared'),
     ],
@@ -175,7 +176,7 @@ describe('The captcha of a request', () => {
   it('stops a request before any work, or is noted as unavailable', async () => {
     const [refused, unchecked] = [fakeRegistration(), fakeRegistration()];
     await refused.run(withCaptcha('refused'));
-    expect(refused.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'release counts', 'release']);
+    expect(refused.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'release']);
     await unchecked.run(withCaptcha('down'));
     const fields = { channel: 'email', reason: 'TimeoutError' };
     expect(unchecked.events).toContainEqual({ name: 'CaptchaUnavailable', fields });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
 import { passwordSalt, sealSecrets } from '../../../lib/secrets/one-time-code.ts';
+import type { EventName } from '../../../lib/telemetry.ts';
+import type { Form } from '../../../lib/validators/form.ts';
 import {
   DOWN,
   FORM,
@@ -15,32 +17,36 @@ import {
 
 describe('The order of work', () => {
   /** Steps that begin when all before them have ended, and each side by side with its own. */
-  const WORK = ['inspect', 'count recipient', 'hash, documents, channel'];
-  const STAGES = ['pepper, form', 'admit', ...WORK, 'count shared, lookup, record', 'send', 'note'];
+  const WORK = ['inspect', 'hash, count recipient, channel', 'documents'];
+  const STAGES = ['pepper, form', 'admit', ...WORK, 'lookup, count shared, record', 'send', 'note'];
   const KEYED_STAGES = [
-    ...['pepper, form', 'claim, admit', ...WORK, 'mark, count shared, lookup, record'],
+    ...['pepper, form', 'claim, admit', ...WORK, 'lookup, mark, count shared, record'],
     ...['send', 'note, finish'],
   ];
 
   it.each([
     ['without a key', STAGES, {}],
     ['with an Idempotency-Key, which adds steps in parallel', KEYED_STAGES, KEYED],
-  ])('is source and form, media types, recipient, work, shared limits, send and note: %s', async (_, stages, key) => {
-    const { log, run, steps } = fakeRegistration();
-    expect(await run(registrationRequest({}, key))).toEqual({});
-    expect(steps()).toEqual(stages.flatMap((stage) => stage.split(', ')));
-    let before = -1;
-    for (const stage of stages) {
-      const began = stage.split(', ').map((step) => log.indexOf(step));
-      const ended = stage.split(', ').map((step) => log.indexOf(`${step} done`));
-      expect(Math.max(...began), stage).toBeLessThan(Math.min(...ended));
-      // Only the first stage continues during the next one.
-      if (stage !== stages[1]) expect(Math.min(...began), stage).toBeGreaterThan(before);
-      before = Math.max(...ended);
-    }
-    expect(log.indexOf('inspect')).toBeGreaterThan(log.indexOf('form done'));
-    expect(log.indexOf('admit')).toBeGreaterThan(log.indexOf('pepper done'));
-  });
+  ])(
+    'is source and form, media types, recipient next to the hash, documents, shared limits, send and note: %s',
+    async (_, stages, key) => {
+      const { log, run, steps } = fakeRegistration();
+      expect(await run(registrationRequest({}, key))).toEqual({});
+      expect(steps()).toEqual(stages.flatMap((stage) => stage.split(', ')));
+      let before = -1;
+      for (const stage of stages) {
+        const began = stage.split(', ').map((step) => log.indexOf(step));
+        const ended = stage.split(', ').map((step) => log.indexOf(`${step} done`));
+        expect(Math.max(...began), stage).toBeLessThan(Math.min(...ended));
+        // The first stage continues during the next one, and the hash while documents are stored.
+        if (stage !== stages[1] && stage !== 'documents') expect(Math.min(...began), stage).toBeGreaterThan(before);
+        before = Math.max(...ended);
+      }
+      expect(log.indexOf('inspect')).toBeGreaterThan(log.indexOf('form done'));
+      expect(log.indexOf('documents')).toBeGreaterThan(log.indexOf('count recipient done'));
+      expect(log.indexOf('admit')).toBeGreaterThan(log.indexOf('pepper done'));
+    },
+  );
 });
 
 describe('The channel', () => {
@@ -98,25 +104,59 @@ describe('A failure before the send', () => {
 });
 
 describe('A send', () => {
-  const certain: DeliveryFailureKind[] = [
-    'retryable',
-    'refused_recipient',
-    'opted_out',
-    'blocked_country',
-    'over_budget',
-    'misconfigured',
-  ];
+  const all = ['admit', 'count recipient', 'count shared'];
 
-  it.each(certain)('that certainly failed (%s) answers otp_delivery_failed and undoes everything', async (kind) => {
-    const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Throttling') } });
+  it.each<[DeliveryFailureKind, EventName, released: string[]]>([
+    ['retryable', 'OtpDeliveryFailed', all],
+    ['over_budget', 'OtpDeliveryFailed', all],
+    ['misconfigured', 'OtpDeliveryFailed', all],
+    ['refused_message', 'OtpDeliveryFailed', all],
+    ['refused_recipient', 'RecipientRefused', all.slice(1)],
+    ['opted_out', 'RecipientRefused', all.slice(1)],
+    ['blocked_country', 'RecipientRefused', all.slice(1)],
+  ])('that certainly failed (%s) answers otp_delivery_failed, and is undone', async (kind, name, released) => {
+    const fake = fakeRegistration({ failures: { send: new DeliveryFailure(kind, 'Refused') } });
     const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED));
     expect(typeOf(answer)).toBe('otp_delivery_failed');
     expect(fake.steps().slice(-4)).toEqual(['send', 'release counts', 'undo record', 'release']);
-    expect(fake.released).toEqual(['admit', 'count recipient', 'count shared']);
+    expect(fake.released).toEqual(released);
     expect(fake.events).toMatchObject([
-      { name: 'OtpDeliveryFailed', fields: { channel: 'sms', kind, reason: 'Throttling' } },
+      { name, fields: { channel: 'sms', kind, reason: 'Refused' } },
       { name: 'RegistrationRefused', fields: { channel: 'sms', type: 'otp_delivery_failed' } },
     ]);
+  });
+
+  const THROTTLED = new DeliveryFailure('throttled', 'Throttling');
+
+  it('that is throttled is tried again, as the same message, until it is sent', async () => {
+    const failures: Record<string, unknown> = { send: THROTTLED };
+    let sends = 0;
+    const onStep = (step: string) => {
+      if (step === 'send') sends += 1;
+      if (sends === 3) delete failures.send;
+    };
+    const fake = fakeRegistration({ failures, onStep });
+    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({});
+    expect([sends, fake.sent.length, fake.kept.delivery?.outcome]).toEqual([3, 1, 'sent']);
+    expect(fake.released).toEqual([]);
+  });
+
+  it('that is throttled until the time is up answers otp_delivery_failed, and is undone', async () => {
+    const fake = fakeRegistration({ failures: { send: THROTTLED } });
+    expect(typeOf(await fake.run(registrationRequest({}, KEYED), AbortSignal.timeout(700)))).toBe(
+      'otp_delivery_failed',
+    );
+    expect(fake.steps().filter((step) => step === 'send').length).toBeGreaterThan(1);
+    expect(fake.steps().slice(-3)).toEqual(['release counts', 'undo record', 'release']);
+    expect(fake.released).toEqual(all);
+  });
+
+  it('that fails removes the documents of the registration', async () => {
+    const form: Form = { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] };
+    const members = { d: [{ id: '1', name: 'a', doc: 'AAAA' }] };
+    const fake = fakeRegistration({ form, failures: { send: new DeliveryFailure('misconfigured', 'Refused') } });
+    await fake.run(registrationRequest({ members }, KEYED));
+    expect(fake.steps().slice(-4)).toEqual(['release counts', 'undo record', 'undo documents', 'release']);
   });
 
   it.each([
