@@ -129,7 +129,7 @@ export const FUNCTIONS = {
       {
         sid: 'KeepRegistrations',
         of: 'Registrations',
-        actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+        actions: ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       },
       { sid: 'CountSends', of: 'Limits', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
       KEEP_OPERATIONS,
@@ -174,7 +174,7 @@ export const FUNCTIONS = {
     uses: [
       PUBLISH_EVENTS,
       { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone'] },
-      { sid: 'ConfirmRegistrations', of: 'Registrations', actions: ['GetItem', 'UpdateItem'] },
+      { sid: 'ConfirmRegistrations', of: 'Registrations', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
       { sid: 'CountGuesses', of: 'Limits', actions: ['GetItem', 'UpdateItem'] },
       { sid: 'KeepDocuments', of: 'confirmedDocuments' },
       READ_PEPPER,
@@ -211,7 +211,7 @@ export const FUNCTIONS = {
       { sid: 'ReceiveEvents', of: 'webhookQueue', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
       { sid: 'PostponeEvents', of: 'webhookQueue', actions: ['ChangeMessageVisibility'] },
       { sid: 'ReadSigningKeys', of: 'webhookKeys' },
-      { sid: 'ReadRegistrations', of: 'Registrations', actions: ['GetItem'] },
+      { sid: 'ReadRegistrations', of: 'Registrations', actions: ['BatchGetItem'] },
       { sid: 'WriteClients', of: 'clients' },
       { sid: 'ReadDocuments', of: 'readableDocuments' },
     ],

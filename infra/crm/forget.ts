@@ -2,6 +2,7 @@ import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { limitCounters } from '../../lib/limits/limits.ts';
+import { deliveryKey } from '../../lib/records/registrations.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
@@ -43,7 +44,7 @@ export async function forget(
   if (!dryRun) {
     // The documents first: the registrations hold their keys.
     await deleteDocuments(target, found.documents);
-    for (const pk of [...found.registrations, ...found.lists]) await registrations.delete({ pk });
+    for (const pk of [...found.registrations, ...found.lists, ...found.deliveries]) await registrations.delete({ pk });
     for (const { pk } of counters) await limits.delete({ pk });
     for (const { pk, members } of found.typed) await registrations.update({ pk }, removal(members));
     for (const { pk, members } of typedClients) await target.table.update(pk, removal(members));
@@ -113,6 +114,8 @@ interface Found {
   /** Keys of items. */
   registrations: string[];
   lists: string[];
+  /** Keys of the notes of their deliveries; some may not exist. */
+  deliveries: string[];
   /** Keys of objects. */
   documents: string[];
   /** Registrations of other recipients, where the address was only typed. */
@@ -122,7 +125,7 @@ interface Found {
 const DocumentsSchema = v.fallback(v.array(v.object({ key: v.string() })), []);
 
 async function findRegistrations(table: TableItems, addresses: readonly Person[]): Promise<Found> {
-  const found: Found = { registrations: [], lists: [], documents: [], typed: [] };
+  const found: Found = { registrations: [], lists: [], deliveries: [], documents: [], typed: [] };
   const wanted = new Set<unknown>(addresses.map(({ address }) => address));
   const lists = new Set(addresses.flatMap(({ address }) => OTP_TYPES.map((channel) => `${channel}#${address}`)));
   for await (const page of table.pages()) {
@@ -131,6 +134,7 @@ async function findRegistrations(table: TableItems, addresses: readonly Person[]
       if (lists.has(pk)) found.lists.push(pk);
       else if (wanted.has(item.address)) {
         found.registrations.push(pk);
+        if (typeof item.registration_id === 'string') found.deliveries.push(deliveryKey(item.registration_id).pk);
         found.documents.push(...v.parse(DocumentsSchema, item.documents).map(({ key }) => key));
       } else {
         const members = typedMembers(item, wanted);

@@ -7,8 +7,22 @@ import { crmKey, parseRecord } from './crm-table.ts';
 
 export type RegistrationDirectory = ReturnType<typeof dynamoRegistrationDirectory>;
 
+/** How long a form is kept, in milliseconds. Every registration needs it, and one item has 3,000 reads a second. */
+const FORM_KEPT_MS = 30_000;
+
 /** The CRM records of a registration. The calls of a method run in parallel. A malformed item counts as absent. */
-export function dynamoRegistrationDirectory(table: Table) {
+export function dynamoRegistrationDirectory(table: Table, now: () => number = Date.now) {
+  // Existing forms alone: ids can be guessed.
+  const forms = new Map<string, { form: Form; until: number }>();
+
+  async function readForm(id: string, telemetry: Telemetry, signal: AbortSignal): Promise<Form | undefined> {
+    const kept = forms.get(id);
+    if (kept !== undefined && kept.until > now()) return kept.form;
+    const form = parseRecord(FormSchema, await table.get({ pk: crmKey.form(id) }, signal), telemetry);
+    if (form !== undefined) forms.set(id, { form, until: now() + FORM_KEPT_MS });
+    return form;
+  }
+
   /** The first of the clients with this value: their look-up says that there is one, `npm run crm -- check` lists all. */
   async function findClient(index: CrmIndex, value: string | undefined, signal: AbortSignal) {
     if (value === undefined) return undefined;
@@ -17,17 +31,17 @@ export function dynamoRegistrationDirectory(table: Table) {
   }
 
   return {
-    /** Reads the records that a registration names. */
+    /** Reads the records that a registration names. A change of a form is seen within 30 seconds. */
     async readRegistrationRecords(
       { formId, referralCode }: { formId: string; referralCode?: string | undefined },
       telemetry: Telemetry,
       signal: AbortSignal,
     ): Promise<{ form: Form | undefined; referrerId: string | undefined }> {
       const [form, referrerId] = await awaitAll([
-        table.get({ pk: crmKey.form(formId) }, signal),
+        readForm(formId, telemetry, signal),
         findClient('referral_code', referralCode, signal),
       ]);
-      return { form: parseRecord(FormSchema, form, telemetry), referrerId };
+      return { form, referrerId };
     },
 
     /**

@@ -113,15 +113,20 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       await awaitAll([table.delete(key, signal), index.remove(registration, signal)]);
     },
 
+    /** In an item of its own: a note would rewrite the fields of the registration, up to 200 kB. */
     async noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal) {
-      const expression = { ...assignments({ delivery }), condition: 'attribute_exists(pk)' };
-      await table.update(registrationKey(registrationId), expression, signal);
+      const expires_at = Math.ceil(now() / 1_000) + DAY_SECONDS;
+      await table.put({ ...deliveryKey(registrationId), delivery, expires_at }, signal);
     },
 
-    async get(registrationId: string, signal: AbortSignal) {
-      const item = await table.get(registrationKey(registrationId), signal);
+    /** Reads a registration and the note of its delivery, in one call. */
+    async get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined> {
+      const keys = [registrationKey(registrationId), deliveryKey(registrationId)];
+      const items = await table.getMany(keys, signal);
+      const [item, note] = keys.map((key) => items.find(({ pk }) => pk === key.pk));
       const isKept = typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
-      return isKept ? parseRegistration(item) : undefined;
+      const registration = isKept ? parseRegistration(item) : undefined;
+      return registration && { ...registration, delivery: note?.delivery as Delivery | undefined };
     },
 
     /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
@@ -154,6 +159,11 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
 
 function registrationKey(registrationId: string): { pk: string } {
   return { pk: `registration#${registrationId}` };
+}
+
+/** The item with the note of a delivery. */
+export function deliveryKey(registrationId: string): { pk: string } {
+  return { pk: `delivery#${registrationId}` };
 }
 
 /** Written by `put`. The members that confirming reads are checked. */

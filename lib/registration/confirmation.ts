@@ -40,11 +40,15 @@ export async function confirmRegistration(
   signal: AbortSignal,
 ): Promise<Answer> {
   const pepper = await dependencies.pepper(signal);
-  const limit = await dependencies.limits.countConfirmation(source, pepper, signal);
+  const place = { otp_type: body.channel, address: body.address };
+  const [limit, listed] = await awaitAll([
+    dependencies.limits.countConfirmation(source, pepper, signal),
+    dependencies.registrations.list(place, signal),
+  ]);
   refuseReached(limit, body.channel, telemetry);
   if (limit.kind === 'unchecked') telemetry.event('LimitUncheckable', { channel: body.channel });
 
-  const registration = await findRegistration(dependencies, body, pepper, signal);
+  const registration = await findRegistration(dependencies, body, listed, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');
   const isFirst = registration.confirmation === undefined;
   const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
@@ -76,15 +80,12 @@ function isOverdue({ confirmation }: StoredRegistration, now: number): boolean {
 async function findRegistration(
   { registrations, hashPassword, now }: ConfirmationDependencies,
   { channel, address, code, password }: ConfirmationRequest,
+  listed: Awaited<ReturnType<Registrations['list']>>,
   pepper: Pepper,
   signal: AbortSignal,
 ): Promise<StoredRegistration | undefined> {
-  const place = { otp_type: channel, address };
   // The address has one salt for each key of the pepper: one, or two while it is rotated.
-  const [listed, ...hashes] = await awaitAll([
-    registrations.list(place, signal),
-    ...pepper.keys.map((key) => hashPassword(password, passwordSalt(key, channel, address))),
-  ]);
+  const hashes = await awaitAll(pepper.keys.map((key) => hashPassword(password, passwordSalt(key, channel, address))));
   const digests = hashes.map(passwordDigest);
   const guesses = listed.flatMap((one) => {
     const binding = { registrationId: one.registration_id, channel, address };
@@ -92,7 +93,7 @@ async function findRegistration(
     const digest = digests[pepper.keys.findIndex(({ version }) => version === one.pepper_version)] ?? '';
     return guess !== undefined && isSameSeal(one.password, digest) ? [{ ...binding, guess, seals: one }] : [];
   });
-  const counted = await registrations.countGuesses(place, guesses, listed, signal);
+  const counted = await registrations.countGuesses({ otp_type: channel, address }, guesses, listed, signal);
   const right = guesses.find((one) => counted.has(one.registrationId) && isSameSeal(one.guess, one.seals.code));
   // It reads even without a match, so that every refusal makes the same calls.
   const registration = await registrations.get(right?.registrationId ?? 'none', signal);

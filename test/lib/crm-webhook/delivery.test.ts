@@ -264,7 +264,7 @@ describe('The client that the CRM answers with', () => {
 
 /** Every call of a delivery, in this order. */
 const STEPS = [
-  ['reading the registration', 'registrations.get 1'],
+  ['reading the registration', 'registrations.getMany 1'],
   ['reading the verdict', 'tags 1'],
   ['reading the tags', 'tags 2'],
   ['keeping the document', 'putTags 1'],

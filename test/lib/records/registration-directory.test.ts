@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Item } from '../../../lib/aws/dynamodb.ts';
+import type { Item, Table } from '../../../lib/aws/dynamodb.ts';
 import { clientItem } from '../../../lib/records/crm-clients.ts';
 import type { Client } from '../../../lib/records/crm-records.ts';
 import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
@@ -41,6 +41,29 @@ describe('The records of a registration', () => {
     const ids = { formId: 'FORM0009', referralCode: 'REFANN02' };
     const records = await directory().readRegistrationRecords(ids, telemetry, signal);
     expect(records).toEqual({ form: undefined, referrerId: 'CLIENT02' });
+  });
+
+  it('hold a form that was read within 30 seconds, and no form that is missing', async () => {
+    let now = 0;
+    const read: string[] = [];
+    const form = { id: 'FORM0001', fields: [] };
+    const items = new Map([['form#FORM0001', { pk: 'form#FORM0001', record: form }]]);
+    const table: Pick<Table, 'get'> = {
+      get: async ({ pk = '' }) => {
+        read.push(pk);
+        return items.get(pk);
+      },
+    };
+    const kept = dynamoRegistrationDirectory(table as Table, () => now);
+    const formOf = async (formId: string) => (await kept.readRegistrationRecords({ formId }, telemetry, signal)).form;
+    for (const at of [0, 29_999, 30_000]) {
+      now = at;
+      expect(await formOf('FORM0001')).toEqual(form);
+    }
+    expect(read).toEqual(['form#FORM0001', 'form#FORM0001']);
+    await formOf('FORM0002');
+    items.set('form#FORM0002', { pk: 'form#FORM0002', record: { ...form, id: 'FORM0002' } });
+    expect(await formOf('FORM0002')).toBeDefined();
   });
 
   it('leave out a form that breaks its rules, and log its key', async () => {

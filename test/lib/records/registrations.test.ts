@@ -13,6 +13,7 @@ import { registrationRecord } from '../../support/registration-record.ts';
 const NOW = 1_800_000_000_000;
 const DAY_MS = 24 * 60 * 60_000;
 const PEPPER = parsePepper(JSON.stringify({ current: '1', '1': 'p'.repeat(32) }));
+const SENT = { kind: 'code', outcome: 'sent', email_taken: false, phone_taken: false } as const;
 
 let database: TestDatabase;
 let registrations: Registrations;
@@ -94,16 +95,21 @@ describe('A pending registration', () => {
   it('that was removed does not come back with the note of its delivery', async () => {
     const record = await keep('gone@example.com');
     await registrations.remove(record, forever);
-    const delivery = {
-      kind: 'code',
-      outcome: 'sent',
-      sent_at: record.requested_at,
-      email_taken: false,
-      phone_taken: false,
-    } as const;
-    await expect(registrations.noteDelivery(record.registration_id, delivery, forever)).rejects.toThrow();
+    await registrations.noteDelivery(record.registration_id, { ...SENT, sent_at: record.requested_at }, forever);
+    expect(await registrations.get(record.registration_id, forever)).toBeUndefined();
     expect(await idsOf('gone@example.com')).toEqual([]);
   });
+});
+
+it('The note of a delivery rewrites nothing of the registration, and is read with it', async () => {
+  const record = await keep('note@example.com');
+  const delivery = { ...SENT, sent_at: record.requested_at };
+  database.calls.length = 0;
+  await registrations.noteDelivery(record.registration_id, delivery, forever);
+  expect(await registrations.get(record.registration_id, forever)).toMatchObject({ ...record, delivery });
+  expect(database.calls.map(({ operation }) => operation)).toEqual(['PutItem', 'BatchGetItem']);
+  const item = await database.tables.registrations.get({ pk: `registration#${record.registration_id}` }, forever);
+  expect(item).not.toHaveProperty('delivery');
 });
 
 describe('The registrations of one address', () => {

@@ -153,7 +153,7 @@ describe('A refusal', () => {
     expect(await world.confirm(given)).toBe('code_not_accepted');
     expect(world.hashes).toBe(1);
     const calls = database.calls.map(({ operation }) => operation);
-    expect(calls).toEqual(['GetItem', 'UpdateItem', 'GetItem']);
+    expect(calls).toEqual(['GetItem', 'UpdateItem', 'BatchGetItem']);
     expect(world.published).toEqual([]);
     expect(world.objectCalls).toBe(0);
   });
@@ -170,7 +170,7 @@ describe('A refusal', () => {
       'too_many_requests',
     );
     expect(world.hashes).toBe(0);
-    expect(database.calls).toEqual([]);
+    expect(database.calls.map(({ operation }) => operation)).toEqual(['GetItem']);
   });
 
   it('does not come because the source could not be counted', async () => {

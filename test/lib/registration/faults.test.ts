@@ -35,7 +35,7 @@ function outcome(answer: Promise<unknown>, steps: ReturnType<typeof faultySteps>
 const REQUEST = [
   ['the secret', 'secret 1'],
   ['claiming the key', 'operations.put 1'],
-  ['reading the form', 'crm.getMany 1'],
+  ['reading the form', 'crm.get 1'],
   ['counting the source', 'limits.update 1'],
   ['reading the limits', 'limits.getMany 1'],
   ['counting the recipient', 'limits.update 2'],
@@ -43,16 +43,17 @@ const REQUEST = [
   ['storing another', 'documents 2'],
   ['marking the key: the message may leave', 'operations.update 1'],
   ['counting the mail domain', 'limits.update 3'],
-  ['looking for a client', 'crm.getMany 2'],
+  ['looking for a client by the email address', 'crm.findKeys 1'],
+  ['looking for a client by the phone number', 'crm.findKeys 2'],
   ['keeping the registration', 'registrations.put 1'],
   ['listing it at its address', 'registrations.update 1'],
   ['the send', 'send 1'],
-  ['noting the delivery', 'registrations.update 2'],
+  ['noting the delivery', 'registrations.put 2'],
   ['ending the key', 'operations.update 2'],
 ] as const;
 
 /** From the mark to the end of the send: the message of a killed function may have left. */
-const LEAVING: readonly string[] = REQUEST.slice(8, 14).map(([what]) => what);
+const LEAVING: readonly string[] = REQUEST.slice(8, 15).map(([what]) => what);
 
 /** A mail is sent without its limits. After the send nothing changes the answer. */
 function answerToRequest(what: string, fault: StepFault): unknown {
@@ -105,8 +106,8 @@ const CONFIRMATION = [
   ['counting the source', 'limits.update 1'],
   ['listing the registrations of the address', 'registrations.get 1'],
   ['counting the guess', 'registrations.update 1'],
-  ['reading the registration', 'registrations.get 2'],
-  ['looking for a client', 'crm.getMany 1'],
+  ['reading the registration', 'registrations.getMany 1'],
+  ['looking for a client', 'crm.findKeys 1'],
   ['keeping a document', 'documents 1'],
   ['keeping another', 'documents 2'],
   ['confirming', 'registrations.update 2'],
