@@ -1,15 +1,23 @@
 import middy from '@middy/core';
 import httpJsonBodyParser from '@middy/http-json-body-parser';
-import type { Context } from 'aws-lambda';
+import type { APIGatewayProxyStructuredResultV2, Context } from 'aws-lambda';
 import * as v from 'valibot';
 import { STOP_BEFORE_END_MS, within } from '../deadline.ts';
 import { Problem } from '../problem.ts';
 import { describeError, type EventName, type Telemetry } from '../telemetry.ts';
 import { refuseLargeBody } from './json-body.ts';
 import { type BodySchema, type Event, parseRequest, type Request, type RequestRules } from './request.ts';
-import { type Answer, problemResponse, type Response, successResponse } from './response.ts';
 
-export type { Answer, Request };
+export type { Request };
+
+type Response = APIGatewayProxyStructuredResultV2;
+
+/** The result of a use case; without a body for 204. */
+export interface Answer<Body = undefined> {
+  body: Body;
+  /** True if an earlier request produced this answer. */
+  replayed?: boolean;
+}
 
 type ParameterSchemas = Readonly<Record<string, v.GenericSchema<unknown, string>>>;
 
@@ -123,4 +131,43 @@ function translateError(error: unknown): Problem {
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   if (status === 415) return new Problem('unsupported_media_type');
   return new Problem('internal_error', { cause: error });
+}
+
+/** @throws Error if the answer does not match its schema; the message holds none of it */
+function successResponse(event: Event, answer: Answer<unknown>, schema: v.GenericSchema | undefined): Response {
+  const headers = {
+    ...standardHeaders(event),
+    ...(answer.replayed === true ? { 'idempotent-replayed': 'true' } : {}),
+  };
+  if (schema === undefined) return { statusCode: 204, headers };
+  const body = v.safeParse(schema, answer.body);
+  if (!body.success) throw new Error('The answer breaks its own rules.');
+  return {
+    statusCode: 200,
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(body.output),
+  };
+}
+
+/** RFC 9457. */
+function problemResponse(event: Event, problem: Problem): Response {
+  const { retryAfterSeconds } = problem.options;
+  return {
+    statusCode: problem.status,
+    headers: {
+      ...standardHeaders(event),
+      ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+      'content-type': 'application/problem+json',
+    },
+    body: JSON.stringify(problem.toDocument(event.requestContext.requestId)),
+  };
+}
+
+function standardHeaders(event: Event): Record<string, string> {
+  return {
+    'cache-control': 'no-store',
+    'x-request-id': event.requestContext.requestId,
+    'x-content-type-options': 'nosniff',
+    'strict-transport-security': 'max-age=63072000',
+  };
 }
