@@ -95,6 +95,7 @@ const COMMANDS: Row[] = [
     unavailable,
   ],
   ['the opening, throttled', { target: 'tp5' }, { kind: 'throttled' }, unavailable],
+  ['the opening, answered with an unknown code', { target: 'tp5' }, code(9_999), unavailable],
   ['the opening, refused', { target: 'tp5' }, refused, platformRefused],
   ['the opening, with a lost answer', { target: 'tp5' }, { ...lost, times: 2 }, opened],
   ['the opening, executed late', { target: 'tp5' }, { kind: 'late', ms: 1_500 }, opened],

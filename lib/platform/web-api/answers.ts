@@ -54,8 +54,9 @@ export const WRONG_PASSWORD = 3006;
 /** Codes about the server's state. Servers answer executed commands with them. */
 const STATE = new Set([4, 5, 6, 10, 11, 12, 15, 1_000]);
 const TOO_FREQUENT = 12;
+const RETRY_AFTER_SECONDS = 10;
 const BUSY_AT_LOGIN = 1_018;
-/** Network, timeout, common error, partial, canceled, duplicate. */
+/** The server itself does not know the outcome: network, timeout, common error, partial, canceled, duplicate. */
 const LOST = new Set([2, 7, 9, 14, 16, 17]);
 /** The failed authentications. */
 const AUTHENTICATION = { from: 1_001, to: 1_034 };
@@ -91,14 +92,18 @@ export function paymentFailure(retcode: number): PlatformFailure {
   return actingFailure(retcode, isContent(retcode) || isIn(PAYMENTS, retcode) || PAYMENT_CODES.has(retcode));
 }
 
-/** Only codes about the command's content or our rights prove that nothing was done. Unknown codes prove nothing. */
+/**
+ * Only codes about the command's content or our rights prove that nothing was done. A code that no list has counts as one
+ * about the server's state.
+ */
 function actingFailure(retcode: number, isAboutContent: boolean): PlatformFailure {
   const { kind, options } = commandFailure(retcode);
   if (isAboutContent) return new PlatformFailure(kind, { ...options, proof: 'content' });
   if (retcode === NO_PERMISSION || isIn(AUTHENTICATION, retcode)) {
     return new PlatformFailure(kind, { ...options, proof: 'rights' });
   }
-  return new PlatformFailure(STATE.has(retcode) ? kind : 'account_outcome_unknown', options);
+  if (LOST.has(retcode)) return new PlatformFailure('account_outcome_unknown', options);
+  return new PlatformFailure('platform_unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options });
 }
 
 /** Whether a code shows that the server has read the body of the command. */
@@ -118,7 +123,7 @@ function isIn({ from, to }: { from: number; to: number }, retcode: number): bool
 export function commandFailure(retcode: number): PlatformFailure {
   const reason = `retcode_${retcode}`;
   if (STATE.has(retcode) || LOST.has(retcode) || retcode === BUSY_AT_LOGIN) {
-    const retryAfterSeconds = retcode === TOO_FREQUENT ? 5 : 10;
+    const retryAfterSeconds = retcode === TOO_FREQUENT ? 5 : RETRY_AFTER_SECONDS;
     return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
   }
   return new PlatformFailure('platform_refused', { reason });

@@ -53,8 +53,8 @@ describe('A deposit', () => {
 
   it.each([
     ['{"retcode":"7 Network"}', 'account_outcome_unknown retcode_7', 'nothing'],
-    ['{"retcode":"4010 ?"}', 'account_outcome_unknown retcode_4010', 'nothing'],
-    ['{"retcode":"10009 Done?"}', 'account_outcome_unknown retcode_10009', 'nothing'],
+    ['{"retcode":"4010 ?"}', 'platform_unavailable retcode_4010', 'nothing'],
+    ['{"retcode":"10009 Done?"}', 'platform_unavailable retcode_10009', 'nothing'],
     ['{"retcode":"3004 ?"}', 'platform_refused retcode_3004', 'content'],
     ['OK', 'account_outcome_unknown malformed_answer', 'nothing'],
     ['{"retcode":"4 Invalid data"}', 'platform_unavailable retcode_4', 'nothing'],
