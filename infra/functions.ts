@@ -192,7 +192,7 @@ export const FUNCTIONS = {
       ...OPENS_ACCOUNTS,
       // It reads no reservation and makes none: only the name reaches it.
       { sid: 'NameLogins', of: 'Logins', actions: [] },
-      { sid: 'SettleOperations', of: 'Operations', actions: ['UpdateItem'] },
+      { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
       { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },
       { sid: 'MarkPublished', of: 'Registrations', actions: ['BatchGetItem', 'UpdateItem'] },

@@ -47,6 +47,8 @@ const EVENTS = {
   PlatformRefused: 'ERROR',
   PlatformUnavailable: 'ERROR',
   OperationNotSettled: 'ERROR',
+  /** A run of the settler begins with operations that are due. */
+  OperationsDue: 'INFO',
   /** An item of the CRM's table breaks its rules and counts as absent. */
   CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
@@ -76,6 +78,8 @@ const FIELDS = {
   login: 'number',
   /** From the message to its confirmation. */
   seconds_to_confirm: 'number',
+  /** How long the oldest operation has been due. */
+  oldest_due_seconds: 'number',
   notice: 'word',
   /** The key of an item of the CRM's table. */
   item: 'word',
@@ -137,6 +141,7 @@ function metric(name: EventName, Timestamp: number, fields: object) {
   const Dimensions = 'channel' in fields ? DIMENSIONS_BY_CHANNEL : DIMENSIONS;
   const Metrics: { Name: string; Unit: string }[] = [{ Name: name, Unit: 'Count' }];
   if ('seconds_to_confirm' in fields) Metrics.push({ Name: 'seconds_to_confirm', Unit: 'Seconds' });
+  if ('oldest_due_seconds' in fields) Metrics.push({ Name: 'oldest_due_seconds', Unit: 'Seconds' });
   return { Timestamp, CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions, Metrics }] };
 }
 

@@ -103,6 +103,17 @@ export function eventCount(
   });
 }
 
+/** How long the oldest due operation has waited for the settler, in seconds. */
+export function oldestDue(stage: string): Metric {
+  return new Metric({
+    namespace: 'BrokerApi',
+    metricName: 'oldest_due_seconds',
+    dimensionsMap: { stage },
+    statistic: 'Maximum',
+    period: Duration.minutes(5),
+  });
+}
+
 /** The log lines of one kind of the last hour. */
 const logLines = (group: ILogGroup, pattern: string) =>
   `aws logs tail ${group.logGroupName} --filter-pattern '${pattern}' --since 1h`;
@@ -328,6 +339,11 @@ function notices(service: MonitoredService): AlarmRow[] {
         when: { event: 'PlatformRefused', service: name },
         loss: 'The settler cannot ask a trading server that refuses our credentials, rights or address.',
       })),
+    {
+      id: 'SettlerBehind',
+      loss: 'Accounts whose callers did not retry wait for their records, deposits and events.',
+      when: { metric: oldestDue(settings.stage), count: [15 * 60, 5] },
+    },
     {
       id: 'Flood',
       when: { event: 'LimitReached', service: SENDER, count: [100, 15] },

@@ -10,7 +10,7 @@ import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import { CONFIRMER, eventCount, type MonitoredService, SENDER } from './alarm-definitions.ts';
+import { CONFIRMER, eventCount, type MonitoredService, oldestDue, SENDER } from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
 import type { DeployedFunction } from './functions.ts';
 
@@ -57,6 +57,7 @@ export class Dashboard extends Construct {
         ...functions.map(({ lambda, declared }) => lambda.metricErrors({ label: `${declared.name} crashes` })),
         ...functions.map(({ lambda, declared }) => lambda.metricThrottles({ label: `${declared.name} throttles` })),
       ]),
+      graph('Settler', [oldestDue(settings.stage).with({ label: 'oldest due operation, seconds' })]),
     );
   }
 }

@@ -4,7 +4,7 @@ import { ConditionFailed, type Item, type Table, type Transact, tryWrite, type W
 import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { assignments } from '../records/assignments.ts';
-import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue, readDueKeys } from '../records/due.ts';
+import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue } from '../records/due.ts';
 import { keyExpiry, keyItem } from '../records/idempotency-keys.ts';
 import type { Life } from './life.ts';
 
@@ -53,6 +53,15 @@ export interface Listed {
   dueAt: number;
 }
 
+/** An operation that the settler may acquire. */
+export interface DueOperation {
+  pk: string;
+  /** Epoch milliseconds. */
+  dueAt: number;
+  /** The connection whose server must be asked; undefined if none must. */
+  connectionId: string | undefined;
+}
+
 /** Another worker has acquired the operation. */
 export class Overtaken extends Error {
   override readonly name = 'Overtaken';
@@ -75,8 +84,8 @@ export interface Ledger {
     leaseMs: number,
     signal: AbortSignal,
   ): Promise<Claim>;
-  /** The keys of the operations that are due, oldest first. The index is eventually consistent. */
-  due(signal: AbortSignal): Promise<string[]>;
+  /** The operations that are due, oldest first. The index is eventually consistent. */
+  due(signal: AbortSignal): Promise<DueOperation[]>;
   /** All operations that have not ended, oldest first; last those that only an operator can end. */
   open(signal: AbortSignal): Promise<Listed[]>;
   /** @returns undefined if another worker holds it, or, for the settler, if it is not due */
@@ -100,8 +109,8 @@ export interface Ledger {
   ): Promise<Map<number, string>>;
 }
 
-/** The settler takes this many of a shard in one run. */
-const MAX_DUE = 100;
+/** The settler reads this many of a shard in one run: more than it can complete. */
+const MAX_DUE = 2_500;
 /** Operators see this many of a shard. */
 const MAX_LISTED = 1_000;
 
@@ -182,7 +191,14 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
     claim: (scope, fingerprint, leaseMs, signal) =>
       claim({ operations, now, leaseMs, signal }, newOperation(scope, now() + leaseMs), fingerprint),
 
-    due: (signal) => readDueKeys(operations, now(), MAX_DUE, signal),
+    async due(signal) {
+      const items = await readDue(operations, now(), MAX_DUE, signal);
+      return items.map((item) => ({
+        pk: String(item.pk),
+        dueAt: Number(item.due_at),
+        connectionId: neededConnection(item),
+      }));
+    },
 
     async open(signal) {
       const items = await readDue(operations, OPERATOR_ONLY, MAX_LISTED, signal);
@@ -393,6 +409,16 @@ function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   if (!result.success) throw new AwsFailure('OperationMalformed');
   return result.output;
 }
+
+/** The connection whose server is needed to go on with an operation. A malformed item is reported when it is acquired. */
+function neededConnection(item: Item): string | undefined {
+  const { output, success } = v.safeParse(StoredSchema, item);
+  if (!success || output.plan === undefined) return undefined;
+  const { life, plan } = output;
+  const asks = life.at === 'open' ? UNSETTLED_DEPOSITS.has(life.deposit) : plan.keyed;
+  return asks ? plan.connection_id : undefined;
+}
+const UNSETTLED_DEPOSITS: ReadonlySet<string> = new Set(['due', 'again', 'sent', 'found']);
 
 export function parseHeld(item: Item): Held {
   const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, fingerprint: _, ...same } = parse(item);

@@ -1,12 +1,15 @@
 import { within } from '../deadline.ts';
+import type { TradingPlatform } from '../platform/platform.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { drive } from './drive.ts';
 import { reportRefusal, type Server, settlerEffects } from './effects.ts';
-import type { Plan } from './ledger.ts';
+import type { DueOperation, Plan } from './ledger.ts';
 
-/** This many operations are worked on at a time. */
-const AT_ONCE = 8;
+/** This many operations are worked on at a time: of one trading server, and of those that need none. */
+const AT_ONCE = { server: 4, none: 16 };
+/** A server that has not answered this many calls in a row is not asked again in the same run. */
+const MAX_UNANSWERED = 2;
 /** An operation is acquired only if at least this much time is left, in milliseconds. */
 const MIN_MS = 10_000;
 /** Kept for the last writes of a run, in milliseconds. */
@@ -18,13 +21,22 @@ interface Run {
   telemetry: Telemetry;
   /** When the function ends, in epoch milliseconds. */
   endsAt: number;
-  /** The servers of this run, by connection; undefined for one that cannot be asked. */
-  servers: Map<string, Promise<Server | undefined>>;
+  /** The servers of this run, by connection. */
+  servers: Map<string, RunServer>;
+}
+
+/** A trading server in one run. */
+interface RunServer {
+  /** Undefined if it cannot be asked. */
+  server: Promise<Server | undefined>;
+  /** Its last calls in a row without an answer. */
+  unanswered: number;
 }
 
 /**
- * Drives every due operation that no worker holds, oldest first, while time is left. It looks up and completes, and
- * never sends a command that opens an account.
+ * Drives every due operation that no worker holds, while time is left. It looks up and completes, and never sends a
+ * command that opens an account. Each connection has a lane of its own, oldest operation first, so that a server that
+ * hangs delays no other, and no record or event.
  * @param endsAt when the function ends, in epoch milliseconds
  * @throws AwsFailure if the due operations cannot be read
  */
@@ -35,15 +47,22 @@ export async function settleOperations(
 ): Promise<void> {
   const { ledger, now } = dependencies;
   const run: Run = { dependencies, telemetry, endsAt, servers: new Map() };
-  const waiting = await ledger.due(within(endsAt - now()));
-  const work = async () => {
-    for (let pk = waiting.shift(); pk !== undefined && now() + MIN_MS < endsAt; pk = waiting.shift()) {
-      await settle(run, pk).catch((error: unknown) => {
+  const due = await ledger.due(within(endsAt - now()));
+  const [oldest] = due;
+  if (oldest === undefined) return;
+  telemetry.event('OperationsDue', { oldest_due_seconds: Math.round((now() - oldest.dueAt) / 1_000) });
+  const work = async (lane: DueOperation[]) => {
+    for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
+      await settle(run, next.pk).catch((error: unknown) => {
         telemetry.event('OperationNotSettled', { step: 'settle', ...describeError(error) });
       });
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  const lanes = Map.groupBy(due, ({ connectionId }) => connectionId);
+  const workers = [...lanes].flatMap(([connectionId, lane]) =>
+    Array.from({ length: connectionId === undefined ? AT_ONCE.none : AT_ONCE.server }, () => work(lane)),
+  );
+  await Promise.all(workers);
 }
 
 async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: string): Promise<void> {
@@ -77,7 +96,7 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
   await drive({ worker: 'settler', ledger, effects, telemetry: scoped, now, platformEndsAt, signal }, held);
 }
 
-/** A connection whose server does not answer is asked once in a run. */
+/** @returns undefined if the server cannot be asked in this run */
 async function findServer(
   { directory, platform: connect }: AccountDependencies,
   servers: Run['servers'],
@@ -88,19 +107,46 @@ async function findServer(
   const ids = { userId: user_id, connectionId: connection_id };
   const { client, connection } = await directory.readAccountRecords(ids, telemetry, signal);
   if (connection === undefined || connection.platform !== version) return undefined;
-  let server = servers.get(connection_id);
-  if (server === undefined) {
+  let known = servers.get(connection_id);
+  if (known === undefined) {
     const open = async () => {
       const platform = await connect(connection, signal);
       await platform.ready(signal);
       return { platform, connection, client };
     };
-    server = open().catch((error: unknown) => {
+    const server = open().catch((error: unknown) => {
       reportRefusal(error, telemetry);
       return undefined;
     });
-    servers.set(connection_id, server);
+    known = { server, unanswered: 0 };
+    servers.set(connection_id, known);
   }
-  const found = await server;
-  return found && { ...found, client };
+  const found = await known.server;
+  if (found === undefined || known.unanswered >= MAX_UNANSWERED) return undefined;
+  return { ...found, platform: countingUnanswered(found.platform, known), client };
+}
+
+/** The same platform, whose unanswered calls are counted. */
+function countingUnanswered(platform: TradingPlatform, counted: RunServer): TradingPlatform {
+  const count = async <T>(call: Promise<T>): Promise<T> => {
+    try {
+      const answer = await call;
+      counted.unanswered = 0;
+      return answer;
+    } catch (error) {
+      counted.unanswered += 1;
+      throw error;
+    }
+  };
+  return {
+    keyed: platform.keyed,
+    fundsWithOpening: platform.fundsWithOpening,
+    ready: (signal) => platform.ready(signal),
+    unsupported: (order) => platform.unsupported(order),
+    open: (order, sendDeadline, signal) => platform.open(order, sendDeadline, signal),
+    look: (mark, signal) => count(platform.look(mark, signal)),
+    fund: (login, amount, sendDeadline, signal) => count(platform.fund(login, amount, sendDeadline, signal)),
+    holdsFunds: (login, signal) => count(platform.holdsFunds(login, signal)),
+    close: () => platform.close(),
+  };
 }

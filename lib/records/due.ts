@@ -20,19 +20,16 @@ export function due(id: string, at: number) {
 export const DUE_ATTRIBUTES = [DUE_INDEX.shard, DUE_INDEX.at];
 
 /**
- * The keys of the items that are due until then (epoch ms), oldest first, at most `most` of each shard. The index is
- * eventually consistent.
+ * The current items that are due until then (epoch ms), oldest first, at most `most` of each shard, without those that
+ * have ended in the meantime. The index is eventually consistent.
  */
-export async function readDueKeys(table: Table, until: number, most: number, signal: AbortSignal): Promise<string[]> {
-  const found = await Promise.all(SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));
-  const at = (item: Item) => Number(item[DUE_INDEX.at]);
-  const sorted = found.flat().toSorted((a, b) => at(a) - at(b));
-  return sorted.map(({ pk }) => String(pk));
-}
-
-/** The current items that are due until then, in the same order, without those that have ended in the meantime. */
 export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
-  const pks = await readDueKeys(table, until, most, signal);
+  const keys = await Promise.all(SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));
+  const at = (item: Item) => Number(item[DUE_INDEX.at]);
+  const pks = keys
+    .flat()
+    .toSorted((a, b) => at(a) - at(b))
+    .map(({ pk }) => String(pk));
   const items = await table.getMany(
     pks.map((pk) => ({ pk })),
     signal,

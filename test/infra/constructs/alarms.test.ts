@@ -73,6 +73,7 @@ describe('Alarms', () => {
         "notice PlatformRefused-settle-operations: 1 PlatformRefused of settle-operations in 5",
         "notice RecipientRefused: 50 RecipientRefused in 15",
         "notice Requests: 4800 Count in 5",
+        "notice SettlerBehind: 900 oldest_due_seconds in 5",
         "notice Spend-call: 50 VoiceMessageMonthlySpend in 15",
         "notice Spend-sms: 50 SMSMonthToDateSpentUSD in 15",
         "notice Spend-whatsapp: 500 OtpSent of request-registration in 1440",

@@ -243,7 +243,8 @@ describe('The list of due operations', () => {
     expect(await world.item(held)).toMatchObject({ due_at: world.now + 60_000, lease_until: 0 });
     expect(await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal())).toBeUndefined();
     world.now += 60_000;
-    expect(await world.ledger.due(world.signal())).toContain(held.pk);
+    const found = (await world.ledger.due(world.signal())).find(({ pk }) => pk === held.pk);
+    expect(found).toEqual({ pk: held.pk, dueAt: world.now, connectionId: 'tp5-live-1' });
     const settled = await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal());
     expect(settled).toMatchObject({ life: sent(login), plan: { user_id: 'CLIENT01' } });
     if (settled === undefined) return;

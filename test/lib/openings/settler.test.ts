@@ -1,11 +1,16 @@
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type AccountDependencies, planTimes } from '../../../lib/openings/dependencies.ts';
-import type { Held } from '../../../lib/openings/ledger.ts';
+import type { DueOperation, Held } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { settleOperations } from '../../../lib/openings/settler.ts';
+import type { Mark, Sighting } from '../../../lib/platform/platform.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
-import { planFor, recordingTelemetry } from '../../support/openings.ts';
+import { ANN, DEMO, planFor, recordingTelemetry } from '../../support/openings.ts';
+
+/** By the clock of `vi`. */
+const sleep = <T>(ms: number, value: T) => new Promise<T>((resolve) => void setTimeout(() => resolve(value), ms));
+const dueNow = (pk: string, connectionId?: string): DueOperation => ({ pk, dueAt: Date.now(), connectionId });
 
 it('All times of an opening end when its caller stops waiting', async () => {
   const now = Date.now();
@@ -17,7 +22,7 @@ it('All times of an opening end when its caller stops waiting', async () => {
 it('The settler reports an operation that it cannot acquire, and continues with the next', async () => {
   const acquired: string[] = [];
   const ledger = {
-    due: async () => ['one', 'two'],
+    due: async () => [dueNow('one'), dueNow('two')],
     async acquire(pk: string) {
       acquired.push(pk);
       if (pk === 'one') throw new AwsFailure('ServiceUnavailable');
@@ -29,6 +34,7 @@ it('The settler reports an operation that it cannot acquire, and continues with 
   await settleOperations(dependencies, recordingTelemetry(events), Date.now() + 50_000);
   expect(acquired).toEqual(['one', 'two']);
   expect(events).toMatchObject([
+    { name: 'OperationsDue' },
     { name: 'OperationNotSettled', fields: { step: 'settle', reason: 'ServiceUnavailable' } },
   ]);
 });
@@ -42,7 +48,7 @@ it('A deposit is tried again while the records cannot be read, since certainly n
   const written: Life[] = [];
   let rests = 0;
   const ledger = {
-    due: async () => ['one'],
+    due: async () => [dueNow('one')],
     acquire: async () => held,
     async write(one: Held, to: Life) {
       written.push(to);
@@ -58,5 +64,129 @@ it('A deposit is tried again while the records cannot be read, since certainly n
   await settleOperations(dependencies, recordingTelemetry(events), Date.now() + 50_000);
   expect(written).toMatchObject([{ deposit: 'sent' }, { deposit: 'again' }]);
   expect(rests).toBe(1);
-  expect(events).toMatchObject([{ fields: { step: 'records', reason: 'ServiceUnavailable' } }]);
+  expect(events).toMatchObject([
+    { name: 'OperationsDue' },
+    { fields: { step: 'records', reason: 'ServiceUnavailable' } },
+  ]);
+});
+
+describe('A run of the settler', () => {
+  /** The time of a deployed run, and of a trip to the database, in milliseconds. */
+  const RUN_MS = 55_000;
+  const TRIP_MS = 20;
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  const SENT: Life = { at: 'sent', login: 500_001, commands: 'many' };
+  const OPEN: Life = {
+    ...{ at: 'open', login: 500_001, opened_at: '2026-11-22T00:00:00.000Z' },
+    ...{ recorded: false, deposit: 'none', published: false },
+  };
+  type Look = (mark: Mark, signal: AbortSignal) => Promise<Sighting>;
+  const silent: Look = (_, signal) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('no answer'))));
+  const healthy: Look = () => sleep(300, 'ours');
+
+  /** Runs the settler over operations, by connection. @returns the ends of each, and the events */
+  async function run(
+    due: { connectionId?: string; life: Life; count: number; dueAt?: number }[],
+    servers: Record<string, Look>,
+  ) {
+    const operations = due.flatMap(({ connectionId, life, count, dueAt = Date.now() }, index) =>
+      Array.from({ length: count }, (_, number) => ({ pk: `${index}-${number}`, connectionId, dueAt, life })),
+    );
+    const ends = new Map<string, Life['at'] | 'rest'>();
+    const looks = new Map<string, number>();
+    const trip = () => sleep(TRIP_MS, undefined);
+    const ledger = {
+      due: () => sleep(TRIP_MS, operations),
+      async acquire(pk: string) {
+        await trip();
+        const found = operations.find((one) => one.pk === pk);
+        return {
+          pk,
+          operationId: pk,
+          life: found?.life,
+          plan: planFor(pk, { connection_id: found?.connectionId ?? 'none' }),
+        };
+      },
+      async write(held: Held, to: Life) {
+        await trip();
+        held.life = to;
+        ends.set(held.pk, to.at);
+      },
+      async rest({ pk }: Held) {
+        await trip();
+        ends.set(pk, 'rest');
+      },
+    };
+    const directory = {
+      readAccountRecords: ({ connectionId }: { connectionId: string }) =>
+        sleep(TRIP_MS, { client: ANN, connection: { ...DEMO, id: connectionId } }),
+    };
+    const platform = async ({ id }: { id: string }) => ({
+      ready: async () => {},
+      look(mark: Mark, signal: AbortSignal) {
+        looks.set(id, (looks.get(id) ?? 0) + 1);
+        return servers[id]?.(mark, signal);
+      },
+    });
+    const events: { name: EventName; fields: EventFields }[] = [];
+    const dependencies = {
+      ...{ ledger, directory, platform, now: Date.now },
+      accounts: { put: trip, read: trip },
+      events: { publish: trip },
+      keys: async () => ({ passwords: 'key' }),
+      passwords: () => ({ master: 'Ma5#word', investor: 'In5#word' }),
+    } as unknown as AccountDependencies;
+    const running = settleOperations(dependencies, recordingTelemetry(events), Date.now() + RUN_MS);
+    await vi.advanceTimersByTimeAsync(RUN_MS);
+    await running;
+    const count = (index: number, end: Life['at'] | 'rest') =>
+      [...ends].filter(([pk, one]) => pk.startsWith(`${index}-`) && one === end).length;
+    return { count, looks, events };
+  }
+
+  it('completes all operations of a healthy server next to those of silent ones', async () => {
+    const silentOnes = ['silent-1', 'silent-2', 'silent-3'];
+    const { count } = await run(
+      [
+        ...silentOnes.map((connectionId) => ({ connectionId, life: SENT, count: 200 })),
+        { connectionId: 'healthy', life: SENT, count: 20 },
+      ],
+      { healthy, ...Object.fromEntries(silentOnes.map((id) => [id, silent])) },
+    );
+    expect(count(3, 'done')).toBe(20);
+  });
+
+  it('asks a server that was silent twice no more, and postpones its operations', async () => {
+    const { count, looks } = await run([{ connectionId: 'silent', life: SENT, count: 200 }], { silent });
+    expect(looks.get('silent')).toBeLessThanOrEqual(4);
+    expect(count(0, 'rest')).toBe(200);
+  });
+
+  it('asks a server again after one lost answer', async () => {
+    let calls = 0;
+    const shaky: Look = (mark, signal) =>
+      ++calls % 3 === 0 ? sleep(300, undefined).then(() => Promise.reject(new Error('lost'))) : healthy(mark, signal);
+    const { count } = await run([{ connectionId: 'shaky', life: SENT, count: 60 }], { shaky });
+    expect([count(0, 'done'), count(0, 'rest')]).toEqual([40, 20]);
+  });
+
+  it('completes 1,000 operations that need no server', async () => {
+    const { count } = await run([{ life: OPEN, count: 1_000 }], {});
+    expect(count(0, 'done')).toBe(1_000);
+  });
+
+  it('measures how long the oldest operation has been due', async () => {
+    const at = Date.now();
+    const { events } = await run(
+      [
+        { life: OPEN, count: 1, dueAt: at - 90_000 },
+        { life: OPEN, count: 1 },
+      ],
+      {},
+    );
+    expect(events[0]).toEqual({ name: 'OperationsDue', fields: { oldest_due_seconds: 90 } });
+  });
 });
