@@ -66,7 +66,10 @@ interface Pending extends Run {
 /** An operator's finding on the server; no login: no account. */
 export interface OperatorFinding {
   operationId: string;
+  /** The operation's account; absent: there is none. */
   login?: number;
+  /** Somebody else's account at the operation's login. */
+  foreign?: number;
 }
 
 /** Everything that was stored, logged, sent or answered, by kind. */
@@ -166,9 +169,9 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     send,
     ask,
     writeClients,
-    /** Edits the ranges of a connection in the CRM. */
-    writeLogins: (id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[]) =>
-      writeRecords({ connections: [{ ...connections[id], logins }] }),
+    /** Edits the ranges of a connection in the CRM. @param strict others open accounts in them too */
+    writeLogins: (id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[], strict = false) =>
+      writeRecords({ connections: [{ ...connections[id], logins, strict }] }),
     /** Calls the settler, as the clock does each minute. */
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     /** Runs the operators' command. */

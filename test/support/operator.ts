@@ -26,15 +26,15 @@ const terminal: Terminal = {
   wait: async () => {},
 };
 
-/** The operators' command in a process of its own: `settle ID --login N`, or `--none`. @returns why it was refused */
-export async function handler({ operationId, login }: OperatorFinding): Promise<string | undefined> {
+/**
+ * The operators' command in a process of its own: `settle ID --login N`, `--foreign N` or `--none`. @returns why it was
+ * refused
+ */
+export async function handler({ operationId, login, foreign }: OperatorFinding): Promise<string | undefined> {
   try {
-    await settleOperation(
-      target,
-      operationId,
-      login === undefined ? { none: true } : { login: String(login) },
-      terminal,
-    );
+    const none = login === undefined && foreign === undefined;
+    const found = login === undefined ? { foreign: String(foreign) } : { login: String(login) };
+    await settleOperation(target, operationId, none ? { none } : found, terminal);
     return undefined;
   } catch (error) {
     if (error instanceof CommandError) return error.message;

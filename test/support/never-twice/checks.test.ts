@@ -43,6 +43,7 @@ function aSight(more: Partial<FinalSight> = {}): FinalSight {
     published: new Set([OPERATION.operation_id]),
     isDepositReported: () => false,
     mayLackDeposit: false,
+    isPaymentRepeated: () => false,
     ...more,
   };
 }
@@ -63,8 +64,10 @@ describe('The check of an answer', () => {
     expect(() => checkAnswer(aSight(), anIntent(), refusal)).toThrow('there is an account');
   });
 
-  it('accepts that a repeated command is refused for its content, while its operation keeps the login', () => {
-    const refusal = problem(400, 'password_rejected');
+  it.each([
+    ['is refused for its content', problem(400, 'password_rejected')],
+    ['proves nothing', problem(503, 'platform_unavailable', { 'retry-after': '5' })],
+  ])('accepts that a command %s, while its operation keeps the login', (_, refusal) => {
     const kept = [{ ...OPERATION, life: { at: 'sent', login: LOGIN, commands: 'many' } as const }];
     checkAnswer(aSight({ operations: kept }), anIntent(), refusal);
     expect(() => checkAnswer(aSight(), anIntent(), refusal)).toThrow('there is an account');
@@ -108,6 +111,7 @@ describe('The check of the end', () => {
     checkEnd(aSight({ accounts: [], operations: [] }), anIntent());
     checkEnd(aSight({ accounts: [], records: [{ login: LOGIN }] }), answered({ isRestored: true }));
     checkEnd(aSight({ accounts: [anAccount({ balance: 0 })] }), answered({ isRestored: true }));
+    checkEnd(aSight({ accounts: [anAccount({ balance: 20_000 })], isPaymentRepeated: () => true }), answered());
   });
 
   it.each<[string, Partial<FinalSight>, string]>([

@@ -124,8 +124,10 @@ export interface FinalSight extends Sight {
   published: ReadonlySet<unknown>;
   /** The operators know that the deposit is missing. */
   isDepositReported(login: number): boolean;
-  /** A paying command may have been lost. */
+  /** A paying command may have been lost, or the account was found, and then nothing is paid. */
   mayLackDeposit: boolean;
+  /** The server itself has repeated a payment. */
+  isPaymentRepeated(login: number): boolean;
 }
 
 const NOTHING_OPENED = new Set([
@@ -136,8 +138,8 @@ const NOTHING_OPENED = new Set([
   '400 group_not_found',
   '409 login_taken',
 ]);
-/** Also the answers to a repeated command whose first one may have been executed: the operation keeps its login. */
-const REFUSED_CONTENT = new Set(['400 password_rejected', '400 group_not_found']);
+/** Also the answers while a command may have been executed: the operation keeps its login. */
+const KEEPS_LOGIN = new Set(['400 password_rejected', '400 group_not_found', '503 platform_unavailable']);
 const OUTCOME_UNKNOWN = '409 account_outcome_unknown';
 const ANSWERS = new Set([
   ...NOTHING_OPENED,
@@ -169,7 +171,7 @@ export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer)
   if (intent.running === 0 && NOTHING_OPENED.has(word)) {
     if (word === '409 login_taken' && current !== undefined && sight.holder(intent.login ?? 0) === current)
       throw wrong('its own login is said to be taken');
-    const keepsLogin = REFUSED_CONTENT.has(word) && sight.operations.some(({ life }) => life?.at === 'sent');
+    const keepsLogin = KEEPS_LOGIN.has(word) && sight.operations.some(({ life }) => life?.at === 'sent');
     // A key that has expired is another request's: the accounts of the earlier ones stay.
     const earlier = sight.operations.filter(({ operation_id }) => operation_id !== current).length;
     if (!keepsLogin && sight.accounts.length > Math.max(intent.answers.length, earlier))
@@ -231,7 +233,7 @@ function checkAccount(sight: FinalSight, intent: Intent, { login, balance }: Sim
   // A restored server has lost the deposit, and a late command may open the account again.
   if (intent.isRestored && balance === 0) return;
   const due = depositOf(intent);
-  if (balance === due) return;
+  if (balance === due || (balance === 2 * due && sight.isPaymentRepeated(login))) return;
   if (balance !== 0) throw wrong(`a balance of ${balance}`);
   if (payments === 0 && !sight.mayLackDeposit) throw wrong('the deposit is missing, and no payment was lost');
   if (!sight.isDepositReported(login) || !operation.life.unpaid)

@@ -1,4 +1,5 @@
-import type { Fault, IncomingCall } from '../../../infra/local/faults.ts';
+import type { Fault, FaultKind, IncomingCall } from '../../../infra/local/faults.ts';
+import type { Life } from '../../../lib/openings/life.ts';
 import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
@@ -30,8 +31,10 @@ const LAST_MS = 20_000;
 const MAX_RETRIES = 25;
 /** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
-/** Return codes that do not say whether the command was executed. */
-const UNDECIDED = [2, 7, 9, 14, 16, 17];
+/** Return codes that prove that nothing was paid: they refuse our rights. */
+const REFUSED_RIGHTS = [1_001, 1_018];
+/** Faults of servers that say that a login exists, or open another one, after they have executed the command. */
+const LIES: ReadonlySet<FaultKind> = new Set(['executed_twice', 'login_ignored']);
 /** The comment of an operation outside of the history. */
 const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
@@ -39,6 +42,8 @@ const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
 /** The time of a function, in milliseconds. It stops working four seconds earlier. */
 const FUNCTION_MS = 8_000;
+
+type Undecided = Life & { at: 'undecided' };
 
 /** How long API Gateway waits for a function, in milliseconds. */
 const GATEWAY_WAITS_MS = 30_000;
@@ -63,6 +68,10 @@ export class History {
   readonly #stopped: Promise<unknown>[] = [];
   #failure: unknown;
   #tries = 0;
+  /** The servers with faults of `LIES`. */
+  readonly #liars = new Set<Target>();
+  /** The logins that a server has paid twice by itself. */
+  readonly #repeated = new Set<number>();
   /** Paying commands whose outcome is not a certain refusal, by login. */
   readonly #payments = new Map<number, number>();
   /** The logins whose right password a fault has called wrong. */
@@ -89,6 +98,8 @@ export class History {
     const { clock } = this.#world;
     this.#count('histories');
     try {
+      // Strangers are in its range.
+      await this.#world.writeLogins('tp5-demo', RANGES['tp5-demo'], true);
       for (const step of steps) await this.#take(step);
       this.#world.clearFaults();
       for (const intent of this.#intents) if (intent.returns) await this.#finish(intent);
@@ -159,6 +170,7 @@ export class History {
   #setFault(target: Target, fault: Fault): void {
     this.#count('faults');
     this.#faulty.add(target);
+    if (LIES.has(fault.kind)) this.#liars.add(target);
     this.#world.faults[target].set(fault);
   }
 
@@ -219,8 +231,9 @@ export class History {
     const isCalledWrong = kind === 'retcode' && code === WRONG_PASSWORD;
     if (name === '/api/user/check_password' && isCalledWrong) this.#contradicted.add(Number(parameters?.Login));
     if (name !== '/api/trade/balance') return;
-    const isRefused = kind === 'throttled' || kind === 'refused' || (kind === 'retcode' && !UNDECIDED.includes(code));
+    const isRefused = kind === 'refused' || (kind === 'retcode' && REFUSED_RIGHTS.includes(code));
     const login = Number(parameters?.Login);
+    if (kind === 'executed_twice') this.#repeated.add(login);
     if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
   }
 
@@ -245,15 +258,15 @@ export class History {
     const editAll = (changes: (comment: string) => { comment?: string; group?: string }) => {
       for (const { login, comment } of accounts) server.edit(login, changes(comment));
     };
-    const writeRange = async (logins: LoginRange) => {
+    const writeRange = async (logins: LoginRange, strict = false) => {
       if (!isKeyed(shape.connection)) return;
       this.#editedRanges.add(shape.connection);
-      await world.writeLogins(shape.connection, logins);
+      await world.writeLogins(shape.connection, logins, strict);
     };
     const edits: Record<Edit, () => unknown> = {
       'client renamed': () => world.writeClients([{ ...client, name: 'Renatina Featherstone' }]),
       'range edited': () => writeRange({ from: 506_000, to: 507_999 }),
-      'range shared': () => writeRange({ from: 500_000, to: 503_999 }),
+      'range shared': () => writeRange({ from: 500_000, to: 503_999 }, true),
       'comment edited': () => editAll(() => ({ comment: 'VIP client' })),
       'comment deleted': () => editAll(() => ({ comment: '' })),
       'comment cut': () => editAll((comment) => ({ comment: comment.slice(0, 31) })),
@@ -294,7 +307,11 @@ export class History {
         published,
         isDepositReported: (login: number) => this.#isLogged(login, '"DepositFailed"'),
         // The payment may be recorded without being sent.
-        mayLackDeposit: intent.disturbed || this.#faulty.has('dynamodb'),
+        mayLackDeposit:
+          intent.disturbed ||
+          this.#faulty.has('dynamodb') ||
+          this.#operations(intent).some(({ operation_id }) => this.#watch.found.has(operation_id)),
+        isPaymentRepeated: (login: number) => this.#repeated.has(login),
       };
       checkEnd(sight, intent);
       this.#count('accounts', sight.accounts.length);
@@ -315,18 +332,32 @@ export class History {
       if (life?.at !== 'undecided') continue;
       const { login: sent = 0 } = life;
       const isContradicted = intent.isContradicted || this.#contradicted.has(sent) || this.#isAmongStrangers(sent);
-      // Nothing shows that the account is not older than the operation.
-      const isUnseen = plan?.unseen === true;
-      if (isKeyed(intent.shape.connection) && !isContradicted && !isUnseen)
+      const isLiar = this.#liars.has(CONNECTIONS[intent.shape.connection].server);
+      if (
+        isKeyed(intent.shape.connection) &&
+        plan?.exclusive === true &&
+        !isContradicted &&
+        !isLiar &&
+        !intent.isRestored
+      )
         throw new Error(`${intent.name}: left to the operators, and nothing contradicts the ledger`);
-      if (this.#accountOf(intent, life.login) === undefined) await this.#world.clock.pass(COMMANDS_END_MS);
-      const login = this.#accountOf(intent, life.login)?.login;
-      const { kind } = await this.#world.operate({ operationId, ...(login === undefined ? {} : { login }) }).outcome;
+      const { kind } = await this.#world.operate({ operationId, ...(await this.#findAccount(intent, life)) }).outcome;
       // A command that the database refuses changes nothing. The operator repeats it later.
       if (kind !== 'answer' && this.#faulty.has('dynamodb')) continue;
       if (kind !== 'answer') throw new Error(`The operators' command ended with ${kind}.`);
       this.#count('decided');
     }
+  }
+
+  /** What an operator finds on the server. */
+  async #findAccount(intent: Intent, { login, other }: Undecided): Promise<{ login?: number; foreign?: number }> {
+    const find = () =>
+      this.#accountOf(intent, login) ?? (other === undefined ? undefined : this.#accountOf(intent, other));
+    if (find() === undefined) await this.#world.clock.pass(COMMANDS_END_MS);
+    const found = find();
+    if (found !== undefined) return { login: found.login };
+    const isForeign = login !== undefined && this.#isStrangers(intent, login);
+    return isForeign ? { foreign: login } : {};
   }
 
   /** The account of an operation that is undecided; the newest, if the protocol cannot name logins. */
@@ -337,8 +368,14 @@ export class History {
     );
   }
 
+  #isStrangers(intent: Intent, login: number): boolean {
+    const isOnGateway = CONNECTIONS[intent.shape.connection].server === 'gw';
+    const isPopulated = isOnGateway ? isIn(OTHER_PROGRAMS, login) : this.#isAmongStrangers(login);
+    return isPopulated || this.#accounts(intent).all.some((one) => one.login === login);
+  }
+
   #isAmongStrangers(login: number): boolean {
-    return login >= STRANGERS.from && login < STRANGERS.from + STRANGERS.count;
+    return isIn(STRANGERS, login);
   }
 
   /** It is repeated until it is answered and complete, as the answers say. */
@@ -409,6 +446,10 @@ export class History {
     const log = this.#world.environments.log.slice(this.#logFrom).join('').split('\n');
     return log.some((line) => line.includes(`"login":${login},`) && line.includes(word));
   }
+}
+
+function isIn({ from, count: size }: { from: number; count: number }, login: number): boolean {
+  return from <= login && login < from + size;
 }
 
 /** Without passwords. */

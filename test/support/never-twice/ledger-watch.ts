@@ -12,7 +12,14 @@ export interface WatchedOperation extends Item {
   revision: number;
   expires_at?: number;
   life?: Life;
-  plan?: { user_id: string; version: string; connection_id: string; keyed: boolean; server?: string; unseen?: boolean };
+  plan?: {
+    user_id: string;
+    version: string;
+    connection_id: string;
+    keyed: boolean;
+    exclusive: boolean;
+    server?: string;
+  };
 }
 
 /**
@@ -32,6 +39,8 @@ export class LedgerWatch {
   readonly holders = new Map<string, string>();
   /** Operations that were deleted: certainly nothing was opened. */
   readonly gone = new Set<string>();
+  /** Operations whose account was found with its deposit missing: they pay nothing. */
+  readonly found = new Set<string>();
   readonly #isExpired: (seconds: number) => boolean;
 
   /** @param isExpired whether a worker's clock may have passed this time, in epoch seconds */
@@ -88,6 +97,7 @@ export class LedgerWatch {
       this.gone.delete(after.operation_id);
     } else if (before !== undefined) this.stored.delete(before.pk);
     const [from, to] = [before?.life, after?.life];
+    if (to?.at === 'open' && to.deposit === 'found') this.found.add(String(after?.operation_id));
     if (before === undefined || before.operation_id !== after?.operation_id) {
       const isEnd = after === undefined && from !== undefined;
       if (isEnd && !isTransition(from, { at: 'gone' })) this.#violation(before, from, { at: 'gone' });
@@ -127,6 +137,8 @@ export class LedgerWatch {
 
   /** A reservation is written with the state that names its login. */
   #checkHolder({ pk, operation_id }: Item): void {
+    // An operator has found somebody else's account there.
+    if (operation_id === 'nobody') return;
     const holder = this.operations.get(String(operation_id));
     if (holder === undefined || this.gone.has(holder.operation_id) || reservationKey(holder) !== pk)
       this.violations.push(`${operation_id}: reserved ${pk} without naming it`);
@@ -174,7 +186,7 @@ function targets(from: Life, to: Life): Life[] {
   for (const fact of FACTS.flatMap((name) => factsOf(name, login)))
     for (const worker of ['request', 'settler', 'operator'] as const)
       for (const keyed of [true, false])
-        for (const next of [undefined, login])
+        for (const next of [undefined, 'login' in from && from.login === login ? undefined : login])
           for (const deposit of ['none', 'due'] as const)
             for (const old of [true, false])
               for (const exclusive of [true, false]) {
