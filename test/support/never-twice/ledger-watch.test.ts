@@ -105,3 +105,8 @@ it('After two commands a login is not new again, but another one may follow', ()
   expect(isTransition(many, { ...SENT, login: 8 })).toBe(true);
   expect(isTransition(many, OPEN)).toBe(true);
 });
+
+it('An operation whose server answers another login goes to the operators, with that login', () => {
+  expect(isTransition(SENT, { at: 'undecided', login: 7, other: 9 })).toBe(true);
+  expect(isTransition({ at: 'claimed' }, { at: 'undecided', login: 7, other: 9 })).toBe(false);
+});

@@ -181,9 +181,10 @@ function followsFrom(from: Life, to: Life): boolean {
 /** The states that follow from any fact, in any context. */
 function targets(from: Life, to: Life): Life[] {
   const login = 'login' in to ? to.login : undefined;
+  const other = 'other' in to ? to.other : undefined;
   const now = 'opened_at' in to ? Date.parse(to.opened_at) : 0;
   const found = new Map<string, Life>();
-  for (const fact of FACTS.flatMap((name) => factsOf(name, login)))
+  for (const fact of FACTS.flatMap((name) => factsOf(name, login, other)))
     for (const worker of ['request', 'settler', 'operator'] as const)
       for (const keyed of [true, false])
         for (const next of [undefined, 'login' in from && from.login === login ? undefined : login])
@@ -207,9 +208,9 @@ function targetOf(from: Life, fact: Fact, context: Context): Life | undefined {
   }
 }
 
-function factsOf(on: FactName, login: number | undefined): Fact[] {
+function factsOf(on: FactName, login: number | undefined, other: number | undefined): Fact[] {
   if (on === 'ready') return [true, false].map((isFound): Fact => ({ on, login, found: isFound }));
-  if (on === 'lost' && login !== undefined) return [{ on }, { on, other: login }];
+  if (on === 'lost' && other !== undefined) return [{ on }, { on, other }];
   if (on !== 'completed') return [{ on, login } as Fact];
   return [true, false].flatMap((recorded) =>
     [true, false].flatMap((published) =>
