@@ -99,7 +99,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   uses: [
     ...OPENS_ACCOUNTS,
     KEEP_OPERATIONS,
-    { sid: 'ReserveLogins', of: 'Logins', actions: ['PutItem', 'DeleteItem'] },
+    { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
   ] as const satisfies readonly Use[],
   size: 'accounts' as const,
   timeoutSeconds: 29,

@@ -32,6 +32,10 @@ const EVENTS = {
   AccountNotRecorded: 'ERROR',
   /** The server has an account at a login of our range that the ledger does not know. */
   LoginNotOurs: 'ERROR',
+  /** The first logins of an operation are reserved by others: the connection's ranges fill. */
+  LoginsScarce: 'WARN',
+  /** The key that made an operation is gone, or another version of the service made it: its passwords are unknown. */
+  OperationUnderivable: 'ERROR',
   DepositFailed: 'ERROR',
   NoticeFailed: 'ERROR',
   /** The client of a new account got no mail: the address was only typed. */
@@ -76,6 +80,8 @@ const FIELDS = {
   user_id: 'word',
   version: 'word',
   login: 'number',
+  /** How many logins of its ranges an operation has tried. */
+  login_tries: 'number',
   /** From the message to its confirmation. */
   seconds_to_confirm: 'number',
   /** How long the oldest operation has been due. */
@@ -142,6 +148,7 @@ function metric(name: EventName, Timestamp: number, fields: object) {
   const Metrics: { Name: string; Unit: string }[] = [{ Name: name, Unit: 'Count' }];
   if ('seconds_to_confirm' in fields) Metrics.push({ Name: 'seconds_to_confirm', Unit: 'Seconds' });
   if ('oldest_due_seconds' in fields) Metrics.push({ Name: 'oldest_due_seconds', Unit: 'Seconds' });
+  if ('login_tries' in fields) Metrics.push({ Name: 'login_tries', Unit: 'Count' });
   return { Timestamp, CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions, Metrics }] };
 }
 

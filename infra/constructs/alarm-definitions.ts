@@ -114,6 +114,18 @@ export function oldestDue(stage: string): Metric {
   });
 }
 
+/** The most logins that an account of the day has tried. */
+export function loginTries(stage: string): Metric {
+  const period = Duration.days(1);
+  return new Metric({
+    namespace: 'BrokerApi',
+    metricName: 'login_tries',
+    dimensionsMap: { stage },
+    statistic: 'Maximum',
+    period,
+  });
+}
+
 /** The log lines of one kind of the last hour. */
 const logLines = (group: ILogGroup, pattern: string) =>
   `aws logs tail ${group.logGroupName} --filter-pattern '${pattern}' --since 1h`;
@@ -291,6 +303,10 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
   },
   { when: { event: 'AccountNotRecorded' }, loss: 'A client has an account that our records do not show.' },
   {
+    when: { event: 'OperationUnderivable' },
+    loss: 'A retry cannot get its account: the key that made its operation is gone.',
+  },
+  {
     when: { event: 'LoginNotOurs', count: [1, 60] },
     loss: 'Another program opens accounts in our login range: if an answer is lost there, an operator must decide.',
   },
@@ -358,6 +374,12 @@ function notices(service: MonitoredService): AlarmRow[] {
     ...(captcha === undefined ? [] : [CAPTCHA_NOTICE]),
     ...(front === undefined ? [] : [FRONT_NOTICE]),
     ...(webhook === undefined ? [] : CRM_NOTICES),
+    {
+      id: 'LoginsScarce',
+      loss: 'The logins of a connection run out, and then no account can be opened there.',
+      // Likely when 90 % of a range are used, or earlier if many accounts are opened each day.
+      when: { metric: loginTries(settings.stage), count: [30, 24 * 60] },
+    },
     {
       id: 'Requests',
       loss: 'Soon callers get 429 from the gateway: the requests come close to the throttle.',

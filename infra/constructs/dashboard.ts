@@ -10,7 +10,7 @@ import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import { CONFIRMER, eventCount, type MonitoredService, oldestDue, SENDER } from './alarm-definitions.ts';
+import { CONFIRMER, eventCount, loginTries, type MonitoredService, oldestDue, SENDER } from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
 import type { DeployedFunction } from './functions.ts';
 
@@ -108,7 +108,8 @@ function accountGraph(functions: readonly DeployedFunction[], stage: string): Gr
       eventCount(stage, event, 5, { service: declared.name }).with({ label: `${event} ${declared.version}` }),
     );
   });
-  return graph('Accounts', metrics);
+  const tries = loginTries(stage).with({ label: 'most logins tried for an account of the day' });
+  return new GraphWidget({ title: 'Accounts', left: metrics, right: [tries], width: 12, height: 6, period: PERIOD });
 }
 
 function graph(title: string, left: IMetric[]): GraphWidget {

@@ -31,8 +31,8 @@ export class DataStores extends Construct {
   readonly documents: Bucket;
   /** The key that codes are sealed with. */
   readonly pepper: Secret;
-  /** The key that generated passwords are derived from. */
-  readonly passwordKey: Secret;
+  /** The keys that operation ids, logins and generated passwords are derived from. */
+  readonly passwordSecret: Secret;
 
   private readonly settings: Settings;
   private readonly removalPolicy: RemovalPolicy;
@@ -54,12 +54,13 @@ export class DataStores extends Construct {
       notRotated:
         'Rotated by hand, with both versions valid: a rotation by schedule would invalidate codes that were just sent.',
     });
-    this.passwordKey = this.secret('PasswordKey', {
+    this.passwordSecret = this.secret('Password', {
       secretName: `${platformSecrets}password-derivation-${stage}-${ownEnding(this)}`,
-      description: 'The key that generated account passwords are derived from.',
-      template: {},
-      key: 'key',
-      notRotated: 'It protects nothing that is kept for long, and with a new key retries would be refused for a day.',
+      description:
+        'The keys that logins and passwords of accounts are derived from: versions by number, and the current one.',
+      template: { current: '1' },
+      key: '1',
+      notRotated: 'Rotated by hand, with the key before: a rotation by schedule could remove a key that retries need.',
     });
   }
 

@@ -79,7 +79,7 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
       return { statements: [readSecrets(sid, pepperSecret)], variables: { pepperSecret } };
     }
     case 'passwordKey': {
-      const passwordSecret = data.passwordKey.secretArn;
+      const passwordSecret = data.passwordSecret.secretArn;
       return { statements: [readSecrets(sid, passwordSecret)], variables: { passwordSecret } };
     }
     case 'platformSecrets':

@@ -11,7 +11,7 @@ import { exportFile, importFile, list, remove } from './records.ts';
 import { redeliver } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
 import { rebuildReservations, restore } from './restore.ts';
-import { putSecret, rotatePepper, rotateSigningKey } from './secrets.ts';
+import { putSecret, rotateKey, rotatePepper } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
 
@@ -99,13 +99,15 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
   secret
     .command('put <name>')
     .description(
-      'stores the secret of a connection, of a setting, or the pepper; asks for it, or reads the standard input',
+      'stores the secret of a connection, of a setting, the pepper, or that of passwords; asks for it, or reads the standard input',
     )
     .action((name) => onTarget((target) => putSecret(target, name, terminal)));
   secret
     .command('rotate <name>')
-    .description('makes or replaces the key that requests to a receiver are signed with, and prints it')
-    .action((name) => onTarget((target) => rotateSigningKey(target, name, terminal)));
+    .description(
+      'makes or replaces the key that requests to a receiver are signed with, and prints it; passwords: the key that logins and passwords of accounts are derived from, in five minutes',
+    )
+    .action((name) => onTarget((target) => rotateKey(target, name, terminal)));
   crm
     .command('pepper')
     .description('the key that codes are sealed with')

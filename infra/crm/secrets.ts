@@ -10,13 +10,13 @@ import {
 import * as v from 'valibot';
 import { FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
-import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { parseKeyVersions } from '../../lib/secrets/key-versions.ts';
 import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
 import { findConnection, readConnections } from './connections.ts';
-import { readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
+import { passwordSecret, readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -34,7 +34,10 @@ async function readSecret(target: Target, name: string, terminal: Terminal): Pro
   const connections = named === undefined ? await readConnections(target) : [named];
   const connection = named ?? connections.find(({ secret }) => secret === name);
   if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
-  const services = serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack);
+  const services = [
+    ...serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack),
+    ...(target.isTable ? [] : [passwordSecret(await target.resource(PASSWORD_SECRET))]),
+  ];
   const service = services.find((one) => one.purpose === name || one.name === name);
   if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
   const names = [...connections.map(({ id }) => id), ...services.map((one) => `${one.name} (${one.purpose})`)];
@@ -73,16 +76,23 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
 const SIGNING_KEY_BYTES = 32;
 
 /**
+ * Makes or replaces the key of a secret.
+ * @param name of the secret, or the setting that names the receiver: `crmWebhook`; `passwords`
+ */
+export function rotateKey(target: Target, name: string, terminal: Terminal): Promise<void> {
+  return name === PASSWORDS ? rotatePasswordKey(target, terminal) : rotateSigningKey(target, name, terminal);
+}
+
+/**
  * Makes the key with which requests to a receiver are signed, or replaces it. Requests are then signed with the new key
  * and with the one before it, so the receiver may change at any time. The key is printed for the receiver.
- * @param name of the secret, or the setting that names the receiver: `crmWebhook`
  */
-export async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
+async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
   const secrets = serviceSecrets(readContext(terminal.cdkJson), undefined, target.stack).filter(({ signs }) => signs);
   const found = secrets.find((one) => one.purpose === name || one.name === name);
   if (found === undefined) {
-    const names = secrets.map(({ purpose }) => purpose).join(', ') || 'none';
-    throw new CommandError(`No request is signed with a secret ${name}. There are: ${names}.`);
+    const names = [...secrets.map(({ purpose }) => purpose), PASSWORDS].join(', ');
+    throw new CommandError(`There is no secret ${name} that is rotated by this command. There are: ${names}.`);
   }
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const before = await store.read(found.name);
@@ -110,34 +120,64 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
   const name = target.pepperSecret;
   if (name === undefined) throw new CommandError('The pepper is found by --stack NAME or --local.');
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
-  const began = await readPepper(store, name);
-  if (began.versions.length === 1) {
-    const next = String(Math.max(...began.versions.map(Number)) + 1);
+  const { current, keys, since } = await renewKey(store, name, ({ versions }) => versions.length > 1, terminal);
+  await waitUntil(since.getTime() + FORGOTTEN_MS, 'no code is sealed with an older one', terminal);
+  await store.write(name, JSON.stringify({ current, [current]: keys[current] }));
+  terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and no other is left.\n`);
+}
+
+/** The secret that logins and passwords of accounts are derived from, as `secret put` and `secret rotate` call it. */
+const PASSWORDS = 'passwords';
+/** In the stack. */
+const PASSWORD_SECRET = 'PasswordSecret';
+
+/**
+ * Replaces the key that logins and passwords of accounts are derived from. The new key is added, then used. The key
+ * before it stays until the next rotation, so a retry under it gets its account. After an interruption the next call
+ * resumes.
+ */
+async function rotatePasswordKey(target: Target, terminal: Terminal): Promise<void> {
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
+  const name = await target.resource(PASSWORD_SECRET);
+  const { current } = await renewKey(store, name, (keys) => keys.current !== newest(keys), terminal);
+  terminal.print(`The password secret is rotated: the key ${current} is used, and the key before it is kept.\n`);
+}
+
+type Store = ReturnType<typeof secretStore>;
+type Keys = Awaited<ReturnType<typeof readKeys>>;
+const newest = ({ versions }: Keys) => String(Math.max(...versions.map(Number)));
+
+/**
+ * Adds a key to a secret with versions, and uses it once all functions know it. Only the key before it is kept.
+ * @param hasBegun whether an interrupted call has added the key
+ */
+async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => boolean, terminal: Terminal) {
+  const began = await readKeys(store, name);
+  if (!hasBegun(began)) {
+    const next = String(Number(newest(began)) + 1);
     await store.write(name, JSON.stringify({ ...began.keys, [next]: randomBytes(32).toString('hex') }));
     terminal.report(`The key ${next} is added.\n`);
   }
-  const added = await readPepper(store, name);
-  const newest = String(Math.max(...added.versions.map(Number)));
-  if (added.current !== newest) {
+  const added = await readKeys(store, name);
+  const next = newest(added);
+  if (added.current !== next) {
     await waitUntil(added.since.getTime() + KNOWN_MS, 'all functions know it', terminal);
-    await store.write(name, JSON.stringify({ ...added.keys, current: newest }));
-    terminal.report(`Codes are sealed with the key ${newest}.\n`);
+    const before = { [added.current]: added.keys[added.current] };
+    await store.write(name, JSON.stringify({ current: next, ...before, [next]: added.keys[next] }));
+    terminal.report(`The key ${next} is used.\n`);
   }
-  const used = await readPepper(store, name);
-  await waitUntil(used.since.getTime() + FORGOTTEN_MS, 'no code is sealed with an older one', terminal);
-  await store.write(name, JSON.stringify({ current: newest, [newest]: used.keys[newest] }));
-  terminal.print(`The pepper is rotated: codes are sealed with the key ${newest}, and no other is left.\n`);
+  return readKeys(store, name);
 }
 
-async function readPepper(store: ReturnType<typeof secretStore>, name: string) {
+async function readKeys(store: Store, name: string) {
   const found = await store.read(name);
   if (found === undefined) throw new CommandError(`There is no secret ${name}.`);
   // @throws KeysMalformed
-  const { version: current } = parsePepper(found.text).current;
+  const [{ version: current }] = parseKeyVersions(found.text);
   const keys = JSON.parse(found.text) as Record<string, string>;
   const versions = Object.keys(keys).filter((key) => key !== 'current');
   if (versions.some((version) => !/^\d+$/.test(version)))
-    throw new CommandError('The keys of the pepper are not named by numbers.');
+    throw new CommandError('The keys of the secret are not named by numbers.');
   return { keys, current, versions, since: found.since };
 }
 

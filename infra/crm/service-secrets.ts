@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseFrontSecret } from '../../lib/http/source.ts';
+import { parseKeyVersions } from '../../lib/secrets/key-versions.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
@@ -27,6 +28,11 @@ const PEPPER: Omit<ServiceSecret, 'name'> = {
   shape: '{"current":"1","1":"64 random characters"}',
   parse: parsePepper,
 };
+/** @param name of the secret that logins and passwords of accounts are derived from */
+export function passwordSecret(name: string): ServiceSecret {
+  return { ...PEPPER, purpose: 'passwords', name, parse: parseKeyVersions };
+}
+
 const TEXT: Omit<ServiceSecret, 'name' | 'purpose'> = {
   shape: 'the key that its provider gave you',
   parse: (text) => {

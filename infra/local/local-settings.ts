@@ -104,7 +104,7 @@ export function makeSecrets(
   const key = () => randomBytes(32).toString('base64');
   const values = new Map([
     [PEPPER_SECRET, JSON.stringify({ current: '1', '1': key() })],
-    [PASSWORD_SECRET, JSON.stringify({ key: key() })],
+    [PASSWORD_SECRET, JSON.stringify({ current: '1', '1': key() })],
     [WEBHOOK_SECRET, JSON.stringify({ current: webhookKey ?? `whsec_${key()}` })],
   ]);
   if (captcha !== undefined) values.set(captcha.secret, key());

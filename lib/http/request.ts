@@ -1,7 +1,7 @@
 import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequestContext } from 'aws-lambda';
 import * as v from 'valibot';
 import { invalid } from '../problem.ts';
-import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
+import { CaptchaTokenSchema, IdempotencyKeySchema, singleHeaderValue } from '../validators/headers.ts';
 import { listViolations, type Violation } from '../validators/primitives.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody } from './json-body.ts';
@@ -66,7 +66,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const caller = callerName(requestContext.authorizer);
 
   const path = v.safeParse(rules.path, pathParameters);
-  const key = v.safeParse(OptionalKeySchema, headers['idempotency-key']?.trim());
+  const key = v.safeParse(OptionalKeySchema, singleHeaderValue(headers['idempotency-key']?.trim()));
   const token = captcha && v.safeParse(CaptchaTokenSchema, headers['captcha-token']?.trim());
   const body = await v.safeParseAsync(rules.body, sentBody);
   const nameless = key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined;

@@ -1,29 +1,17 @@
-import type { KeyObject } from 'node:crypto';
 import { databaseClient, dynamoTable, transactions } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig } from '../config.ts';
 import { within } from '../deadline.ts';
-import { fingerprintKey } from '../http/idempotency.ts';
 import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { once } from '../once.ts';
 import { platformConnections } from '../platform/connections.ts';
-import { derivePasswords, parsePasswordKey } from '../platform/passwords.ts';
-import type { PasswordRole, TradingPlatform } from '../platform/platform.ts';
+import type { TradingPlatform } from '../platform/platform.ts';
 import { type AccountDirectory, dynamoAccountDirectory } from '../records/account-directory.ts';
 import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
 import type { Connection } from '../records/crm-records.ts';
 import { type Events, lazyEvents } from '../records/events.ts';
-import { hashKey } from '../secrets/keyed-hash.ts';
-import type { PlatformVersion } from '../validators/trading-account.ts';
+import { type DerivationKey, parseDerivationKeys } from './derivation.ts';
 import { dynamoLedger, type Ledger } from './ledger.ts';
-
-/** Keys made of the deployment's password secret. */
-export interface AccountKeys {
-  /** Generated passwords are derived from it. */
-  passwords: string;
-  /** For the fingerprints of requests. */
-  fingerprints: KeyObject;
-}
 
 /** The dependencies of an opening; tests pass fakes. */
 export interface AccountDependencies {
@@ -33,8 +21,8 @@ export interface AccountDependencies {
   notices: AccountNotices;
   events: Events;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
-  keys(signal: AbortSignal): Promise<AccountKeys>;
-  passwords(from: { key: string; nonce: string; version: PlatformVersion }): Record<PasswordRole, string>;
+  /** The keys of the secret of derived passwords, the current one first. */
+  keys(signal: AbortSignal): Promise<readonly [DerivationKey, ...DerivationKey[]]>;
   now(): number;
 }
 
@@ -89,12 +77,6 @@ export function accountNotices(settings: NoticeSettings): AccountNotices {
   };
 }
 
-/** @throws Error if the secret is malformed; the message holds none of it */
-export function accountKeys(secret: string): AccountKeys {
-  const key = parsePasswordKey(secret);
-  return { passwords: hashKey(key), fingerprints: fingerprintKey(key) };
-}
-
 /** The production dependencies of the functions that open accounts; created once, at cold start. */
 export function accountDependencies(config: AccountConfig): AccountDependencies {
   const database = databaseClient();
@@ -112,8 +94,7 @@ export function accountDependencies(config: AccountConfig): AccountDependencies 
     notices: accountNotices(config),
     events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
     platform: platformConnections({ readSecret }),
-    keys: parsedSecret(readSecret, config.passwordSecret, accountKeys),
-    passwords: derivePasswords,
+    keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),
     now: Date.now,
   };
 }

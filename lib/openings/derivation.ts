@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { fingerprintKey } from '../http/idempotency.ts';
 import type { PasswordRole } from '../platform/platform.ts';
 import type { LoginRange } from '../records/crm-records.ts';
-import { parseKeyVersions } from '../secrets/key-versions.ts';
+import { type KeyVersion, parseKeyVersions } from '../secrets/key-versions.ts';
 import { keyedHash } from '../secrets/keyed-hash.ts';
 import { CHARACTER_CLASSES, isMixed } from '../validators/passwords.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
@@ -46,11 +46,14 @@ export interface Identity extends Origin {
  * The keys of the secret of derived passwords, the current one first.
  * @throws KeysMalformed; the message holds nothing of the secret
  */
-export function parseDerivationKeys(secret: string): DerivationKey[] {
-  return parseKeyVersions(secret).map(({ text }) => {
-    const operations = createSecretKey(text, 'utf8');
-    return { id: hmac(operations, 'key id').slice(0, 16), operations, fingerprints: fingerprintKey(operations) };
-  });
+export function parseDerivationKeys(secret: string): readonly [DerivationKey, ...DerivationKey[]] {
+  const [current, ...older] = parseKeyVersions(secret);
+  return [derivationKey(current), ...older.map(derivationKey)];
+}
+
+function derivationKey({ text }: KeyVersion): DerivationKey {
+  const operations = createSecretKey(text, 'utf8');
+  return { id: hmac(operations, 'key id').slice(0, 16), operations, fingerprints: fingerprintKey(operations) };
 }
 
 /** The operation of a request under one key of the secret. @param fingerprint of its body, under the same key */

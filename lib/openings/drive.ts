@@ -19,8 +19,8 @@ export interface Effects {
    * @throws Error if certainly nothing was sent
    */
   prepare(): Promise<{ plan: Plan; login?: number | undefined; found: boolean }>;
-  /** The login to choose after this one; undefined if there is none, or if the caller has chosen. */
-  nextLogin(login: number): number | undefined;
+  /** The next login to ask for; undefined if none is left, or if the caller has chosen. */
+  nextLogin(): Promise<number | undefined>;
   /** Why no login is left to ask for. */
   noLoginFailure(): PlatformFailure;
   /** Sends the command, once. */
@@ -86,8 +86,6 @@ class Loop {
   readonly #held: Held;
   readonly #startedAt: Life['at'];
   #failure: unknown;
-  /** The login that a write found reserved. */
-  #reserved: number | undefined;
   #isAnswered = false;
   /** The last command was refused, for its content or for the state of the server. */
   #isRefused = false;
@@ -108,7 +106,7 @@ class Loop {
       if (fact.on === 'opened') this.#isAnswered = true;
       if (fact.on === 'rejected' || fact.on === 'doubtful') this.#isRefused = true;
       const { life } = this.#held;
-      const decision = decide(life, fact, this.#context());
+      const decision = decide(life, fact, this.#context(await this.#nextLogin(fact)));
       const { step } = decision;
       const to = decision.to ?? (this.#needsWrite(step) ? life : undefined);
       if (to !== undefined) {
@@ -129,18 +127,24 @@ class Loop {
     }
   }
 
-  #context(): Context {
-    const { worker, effects, now } = this.#run;
-    const { life, plan } = this.#held;
-    const login = this.#reserved ?? ('login' in life ? life.login : undefined);
+  /** The login to ask for instead of one that is another's. */
+  async #nextLogin({ on }: Fact): Promise<number | undefined> {
+    const { worker, effects } = this.#run;
+    // A login that is not sent at once is not reserved: an account there would later count as ours.
+    const isWanted = worker === 'request' && (on === 'reserved' || on === 'foreign') && this.#hasTime('send');
+    return isWanted ? effects.nextLogin() : undefined;
+  }
+
+  #context(next: number | undefined): Context {
+    const { worker, now } = this.#run;
+    const { plan } = this.#held;
     const at = now();
     return {
       worker,
       keyed: plan?.keyed ?? true,
       exclusive: plan?.exclusive ?? false,
       own: plan?.login_given ?? false,
-      // A login that is not sent at once is not reserved: an account there would later count as ours.
-      next: () => (login === undefined || !this.#hasTime('send') ? undefined : effects.nextLogin(login)),
+      next: () => next,
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
       now: at,
       old: this.#ageMs(at) > DAY_MS,
@@ -226,16 +230,15 @@ class Loop {
       ]);
       if (isOpening) {
         held.life = { ...to, recorded };
-        this.#notice = effects.notify(to.login);
+        // A found account is known to its client since the first request.
+        if (held.found === undefined) this.#notice = effects.notify(to.login);
       }
-      this.#reserved = undefined;
       this.#hasWritten = true;
       return 'written';
     } catch (error) {
       // A login to be given up can belong to another operation only after a table was restored. The settler checks it
       // later.
       if (error instanceof LoginReserved && to.at !== 'gone') {
-        this.#reserved = 'login' in to ? to.login : undefined;
         return 'reserved';
       }
       // The account belongs to the operation, even if another worker holds it now.
@@ -323,7 +326,8 @@ class Loop {
   }
 
   #opened(login: number): End {
-    return { kind: 'opened', login, replayed: this.#startedAt !== 'claimed' && !this.#isAnswered };
+    const isEarlier = this.#startedAt !== 'claimed' || this.#held.found !== undefined;
+    return { kind: 'opened', login, replayed: isEarlier && !this.#isAnswered };
   }
 }
 

@@ -18,15 +18,8 @@ import type { AccountDependencies, Times } from './dependencies.ts';
 import type { Effects, Learned, LookStep, OpenLife, PayStep } from './drive.ts';
 import type { Held, Plan } from './ledger.ts';
 import type { PaymentOutcome } from './life.ts';
-import {
-  buildDetails,
-  buildOrder,
-  chosenLogins,
-  demoDeposit,
-  isExclusive,
-  judgeOrder,
-  type NamedRecords,
-} from './order.ts';
+import type { LoginSearch } from './login-search.ts';
+import { buildDetails, buildOrder, demoDeposit, isExclusive, judgeOrder, type NamedRecords } from './order.ts';
 
 /** The trading server of an operation, and its client; the client is absent if the CRM no longer has it. */
 export interface Server {
@@ -58,12 +51,16 @@ export interface AccountRequest {
   found(): Promise<NamedRecords>;
   /** Resolves after login on the platform. */
   ready: Promise<void>;
+  /** The logins that the operation may ask for; rejects if the reservations cannot be read. */
+  logins: Promise<LoginSearch>;
 }
 
 /** One look-up takes no longer than this, in milliseconds. */
 const LOOK_MS = 7_000;
 /** The answer to an opening is awaited this long, and at most half of the remaining time, in milliseconds. */
 const ANSWER_MS = 7_000;
+/** From this many tries on an event counts. */
+const MANY_TRIES = 3;
 /** Publishing an event may take this long, in milliseconds. */
 const PUBLISH_MS = 2_000;
 
@@ -77,7 +74,7 @@ export function settlerEffects(work: Work): Effects {
     prepare: neverSent,
     send: neverSent,
     // The guards of `life.ts` call it in every state.
-    nextLogin: () => undefined,
+    nextLogin: async () => undefined,
     noLoginFailure: neverSent,
   };
 }
@@ -85,10 +82,12 @@ export function settlerEffects(work: Work): Effects {
 export function requestEffects(work: Work, request: AccountRequest): Effects {
   const { held, times, telemetry, dependencies } = work;
   const { body, version, passwords } = request;
-  let logins = (): Iterable<number> => [];
+  const { nextLogin, noLoginFailure } = loginChoice(work, request);
 
   return {
     ...sharedEffects(work),
+    nextLogin,
+    noLoginFailure,
 
     async prepare() {
       const records = await request.found();
@@ -99,10 +98,9 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const order = buildOrder(body, records.client, held, passwords, deposit);
       judgeOrder(order, connection, platform);
       await request.ready;
-      logins = () => chosenLogins(held.nonce, body.login, connection);
       const own = platform.keyed ? body.login : undefined;
-      const [first] = logins();
-      const login = platform.keyed ? (held.found ?? first) : undefined;
+      const login = platform.keyed ? (held.found ?? (await nextLogin())) : undefined;
+      if (platform.keyed && login === undefined) throw noLoginFailure();
       const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(platform, own)));
       const plan: Plan = {
         ...buildDetails(request, held.operationId),
@@ -119,16 +117,6 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       };
       return { plan, login, found };
     },
-
-    nextLogin(login) {
-      const all = [...logins()];
-      return all[all.indexOf(login) + 1];
-    },
-
-    noLoginFailure: () =>
-      new PlatformFailure(body.login === undefined ? 'login_range_exhausted' : 'login_taken', {
-        reason: 'login_exists',
-      }),
 
     async send(login) {
       const server = await work.server();
@@ -172,6 +160,26 @@ async function sight(work: Work, platform: TradingPlatform, login: number): Prom
 export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
   if (master_password === undefined) return 'master';
   return investor_password === undefined ? 'investor' : undefined;
+}
+
+/** The logins to ask for, one after the other. */
+function loginChoice({ held, telemetry }: Work, { body, logins: searching }: AccountRequest) {
+  let isSearched = true;
+  return {
+    async nextLogin() {
+      const logins = await searching;
+      const { login, tries } = await logins.next(held.operationId);
+      if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
+      isSearched = logins.isComplete;
+      return login;
+    },
+    noLoginFailure() {
+      if (body.login !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
+      // With more time a retry may find a free one.
+      const retry = isSearched ? {} : { retryAfterSeconds: 5 };
+      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken', ...retry });
+    },
+  };
 }
 
 /** The fact that a failed command shows. After an unexpected error the outcome is unknown. */

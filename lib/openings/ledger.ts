@@ -5,7 +5,8 @@ import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { assignments } from '../records/assignments.ts';
 import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue } from '../records/due.ts';
-import { keyExpiry, keyItem } from '../records/idempotency-keys.ts';
+import { keyExpiry } from '../records/idempotency-keys.ts';
+import { DERIVATION, type Identity } from './derivation.ts';
 import type { Life } from './life.ts';
 
 /**
@@ -18,11 +19,7 @@ import type { Life } from './life.ts';
 export type Plan = v.InferOutput<typeof PlanSchema>;
 
 /** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
-export interface Held {
-  readonly pk: string;
-  readonly operationId: string;
-  /** Absent passwords and logins are derived from it. A random UUID, deleted with the operation. */
-  readonly nonce: string;
+export interface Held extends Identity {
   readonly lease: string;
   /** Of the next write, in epoch milliseconds. */
   leaseUntil: number;
@@ -42,9 +39,13 @@ export interface Held {
 export type Claim =
   | { kind: 'held'; held: Held }
   /** Another worker holds it. */
-  | { kind: 'busy'; life: Life; operationId: string; nonce: string; retryAfterSeconds: number }
+  | { kind: 'busy'; life: Life; identity: Identity; retryAfterSeconds: number }
+  /** It ended between two calls: the caller may try again at once. */
+  | { kind: 'ended' }
   /** The key was used with another body. */
-  | { kind: 'reused' };
+  | { kind: 'reused' }
+  /** The secret that made the operation is gone, or another version of the derivation made it. */
+  | { kind: 'underivable'; operationId: string };
 
 /** An operation that has not ended, as operators see it. */
 export interface Listed {
@@ -72,18 +73,19 @@ export class LoginReserved extends Error {
   override readonly name = 'LoginReserved';
 }
 
+export type Identities = readonly [Identity, ...Identity[]];
+
 export interface Ledger {
   /**
-   * @param scope the idempotency key and the scope in which it is unique; undefined for a request without a key
-   * @param fingerprint of the body
+   * @param identities of the request, one for each key of the secret. A new operation gets the first
    * @param leaseMs the maximum time of this worker
    */
-  claim(
-    scope: readonly string[] | undefined,
-    fingerprint: string,
-    leaseMs: number,
-    signal: AbortSignal,
-  ): Promise<Claim>;
+  claim(identities: Identities, leaseMs: number, signal: AbortSignal): Promise<Claim>;
+  /**
+   * Gives an operation that has sent nothing another identity of its request: its reservation was found under it.
+   * @throws Overtaken, AwsFailure
+   */
+  adopt(held: Held, identity: Identity, signal: AbortSignal): Promise<Held>;
   /** The operations that are due, oldest first. The index is eventually consistent. */
   due(signal: AbortSignal): Promise<DueOperation[]>;
   /** All operations that have not ended, oldest first; last those that only an operator can end. */
@@ -164,8 +166,10 @@ const PlanSchema = v.object({
 const StoredSchema = v.object({
   pk: v.string(),
   operation_id: v.string(),
-  nonce: v.string(),
+  // The origin that the passwords and the logins follow from.
   fingerprint: v.string(),
+  secret: v.string(),
+  derivation: v.number(),
   lease: v.string(),
   lease_until: v.number(),
   incarnation: v.string(),
@@ -188,8 +192,18 @@ export interface LedgerTables {
 export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now): Ledger {
   const { operations, logins } = tables;
   return {
-    claim: (scope, fingerprint, leaseMs, signal) =>
-      claim({ operations, now, leaseMs, signal }, newOperation(scope, now() + leaseMs), fingerprint),
+    claim: (identities, leaseMs, signal) => claim({ operations, now, leaseMs, signal }, identities),
+
+    async adopt(held, identity, signal) {
+      const adopted = { ...held, ...identity };
+      const { update, names, values } = assignments({ ...storedIdentity(identity), revision: held.revision + 1 });
+      const condition = 'lease = :lease AND revision <= :revision';
+      const expression = { update, condition, names, values: { ...values, ':lease': held.lease } };
+      await writeUnderVersion(adopted, async () => {
+        await operations.update({ pk: held.pk }, expression, signal);
+      });
+      return adopted;
+    },
 
     async due(signal) {
       const items = await readDue(operations, now(), MAX_DUE, signal);
@@ -236,13 +250,10 @@ interface Call {
   signal: AbortSignal;
 }
 
-function newOperation(scope: readonly string[] | undefined, leaseUntil: number): Held {
-  const operationId = randomUUID();
+function newOperation(identity: Identity, leaseUntil: number): Held {
   const lease = randomUUID();
   return {
-    pk: scope === undefined ? `operation#${operationId}` : keyItem(scope),
-    operationId,
-    nonce: randomUUID(),
+    ...identity,
     lease,
     leaseUntil,
     incarnation: lease,
@@ -255,26 +266,33 @@ function newOperation(scope: readonly string[] | undefined, leaseUntil: number):
   };
 }
 
+function storedIdentity({ operationId: operation_id, fingerprint, secret, derivation }: Identity): Item {
+  return { operation_id, fingerprint, secret, derivation };
+}
+
 /** Puts a new operation, or acquires the one that has the key. */
-async function claim(call: Call, held: Held, fingerprint: string): Promise<Claim> {
-  const { operations, now, signal } = call;
-  const { pk, operationId: operation_id, nonce, lease, leaseUntil: lease_until, incarnation, revision, life } = held;
+async function claim(call: Call, identities: Identities): Promise<Claim> {
+  const { operations, now, leaseMs, signal } = call;
+  const held = newOperation(identities[0], now() + leaseMs);
+  const { pk, lease, leaseUntil: lease_until, incarnation, revision, life } = held;
   const at = now();
-  const seconds = Math.floor(at / 1_000);
+  const known = Object.fromEntries(identities.map(({ fingerprint }, index) => [`:fingerprint${index}`, fingerprint]));
+  const isSame = `fingerprint IN (${Object.keys(known).join(', ')})`;
   const expires_at = keyExpiry(at);
-  const item = { pk, operation_id, nonce, fingerprint, lease, lease_until, incarnation, revision, life, expires_at };
+  const item = { pk, ...storedIdentity(held), lease, lease_until, incarnation, revision, life, expires_at };
   const isFree = {
+    // The same request goes on with its operation even after its key has expired.
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
-      'OR (expires_at <= :seconds AND lease_until <= :now)',
-    values: { ':lease': lease, ':first': 0, ':seconds': seconds, ':now': at },
+      `OR (expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame})`,
+    values: { ':lease': lease, ':first': 0, ':seconds': Math.floor(at / 1_000), ':now': at, ...known },
   };
   const claimed = await tryWrite(operations.put(item, signal, isFree).then(() => held));
   if (claimed !== undefined) return { kind: 'held', held };
-  const isKept = '(attribute_not_exists(expires_at) OR expires_at > :seconds) AND fingerprint = :fingerprint';
-  const taken = await acquire(call, pk, lease, isKept, { ':seconds': seconds, ':fingerprint': fingerprint });
+  const isKnown = `${isSame} AND derivation = :derivation`;
+  const taken = await acquire(call, pk, lease, isKnown, { ...known, ':derivation': DERIVATION });
   if (taken !== undefined) return { kind: 'held', held: taken };
-  return busyClaim(await operations.get({ pk }, signal), fingerprint, now());
+  return busyClaim(await operations.get({ pk }, signal), identities, now());
 }
 
 async function acquire(
@@ -421,17 +439,16 @@ function neededConnection(item: Item): string | undefined {
 const UNSETTLED_DEPOSITS: ReadonlySet<string> = new Set(['due', 'again', 'sent', 'found']);
 
 export function parseHeld(item: Item): Held {
-  const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, fingerprint: _, ...same } = parse(item);
+  const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, ...same } = parse(item);
   return { ...same, operationId, leaseUntil, sentAt, plan: same.plan, since: same.since, found: undefined };
 }
 
-function busyClaim(item: Item | undefined, fingerprint: string, at: number): Claim {
-  // It ended between the calls: the caller may try again at once.
-  if (item === undefined)
-    return { kind: 'busy', life: { at: 'gone' }, operationId: '', nonce: '', retryAfterSeconds: 1 };
-  const stored = parse(item);
-  if (stored.fingerprint !== fingerprint) return { kind: 'reused' };
-  const retryAfterSeconds = Math.min(5, Math.max(1, Math.ceil((stored.lease_until - at) / 1_000)));
-  const { life, operation_id: operationId, nonce } = stored;
-  return { kind: 'busy', life, operationId, nonce, retryAfterSeconds };
+function busyClaim(item: Item | undefined, identities: Identities, at: number): Claim {
+  if (item === undefined) return { kind: 'ended' };
+  const { life, leaseUntil, ...identity } = parseHeld(item);
+  const isDerivable = identity.derivation === DERIVATION && identities.some(({ secret }) => secret === identity.secret);
+  if (!isDerivable) return { kind: 'underivable', operationId: identity.operationId };
+  if (!identities.some(({ fingerprint }) => fingerprint === identity.fingerprint)) return { kind: 'reused' };
+  const retryAfterSeconds = Math.min(5, Math.max(1, Math.ceil((leaseUntil - at) / 1_000)));
+  return { kind: 'busy', life, identity, retryAfterSeconds };
 }

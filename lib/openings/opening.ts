@@ -1,20 +1,32 @@
+import { randomUUID } from 'node:crypto';
 import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { fingerprints } from '../http/idempotency.ts';
+import { Problem } from '../problem.ts';
+import { loginRanges } from '../records/crm-records.ts';
+import { keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
 import { progressProblem, publicAnswer, reusedProblem } from './answer.ts';
-import { type AccountDependencies, type AccountKeys, planTimes, type Times } from './dependencies.ts';
+import { type AccountDependencies, planTimes, type Times } from './dependencies.ts';
+import {
+  type DerivationKey,
+  deriveIdentity,
+  derivePasswords,
+  findSeed,
+  type Identity,
+  loginSequence,
+} from './derivation.ts';
 import { drive } from './drive.ts';
 import { generatedRole, requestEffects, type Server, type Work } from './effects.ts';
-import type { Claim } from './ledger.ts';
+import type { Claim, Held, Identities } from './ledger.ts';
+import { LoginSearch } from './login-search.ts';
 import { findRecords } from './order.ts';
 
 type OpeningRequest = Request<TradingAccountRequest, { user_id: string }>;
+type Keys = Awaited<ReturnType<AccountDependencies['keys']>>;
 type Passwords = Pick<TradingAccountAnswer, 'master_password' | 'investor_password'>;
 
-/** The fingerprint of a request without a key: it cannot be repeated. */
-const NOT_COMPARED = 'none';
 /** The caller of a route without an authorizer. */
 const ANONYMOUS = 'anonymous';
 
@@ -38,8 +50,14 @@ export async function openTradingAccount(
   reads.ready.then(onEnd, onEnd);
   try {
     const keys = await dependencies.keys(times.signal);
-    const claim = await claimOperation(dependencies, version, request, keys, times.signal);
-    return await answer({ dependencies, version, request, telemetry, times, reads, keys, claim });
+    const identities = deriveIdentities(version, request, keys);
+    const begun = { dependencies, version, request, telemetry, times, reads, keys };
+    const logins = searchLogins(begun, identities);
+    // It is awaited after the claim.
+    logins.catch(() => {});
+    const leaseMs = request.endsAt - dependencies.now() + 1_000;
+    const claim = await dependencies.ledger.claim(identities, leaseMs, times.signal);
+    return await answer({ ...begun, logins }, claim);
   } finally {
     // A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call.
     if (isConnecting) times.leavePlatform();
@@ -81,35 +99,58 @@ interface Opening {
   telemetry: Telemetry;
   times: Times;
   reads: ReturnType<typeof startReads>;
-  keys: AccountKeys;
-  claim: Claim;
+  keys: Keys;
+  logins: Promise<LoginSearch>;
 }
 
-function claimOperation(
-  { ledger, now }: AccountDependencies,
+/** What the request follows to under each key of the secret. A request without a key is another one each time. */
+function deriveIdentities(
   version: PlatformVersion,
-  { sentBody, parameters, idempotencyKey, caller = ANONYMOUS, endsAt }: OpeningRequest,
-  { fingerprints: key }: AccountKeys,
-  signal: AbortSignal,
-): Promise<Claim> {
-  const leaseMs = endsAt - now() + 1_000;
-  if (idempotencyKey === undefined) return ledger.claim(undefined, NOT_COMPARED, leaseMs, signal);
-  const [fingerprint = ''] = fingerprints(sentBody, [key]);
-  return ledger.claim([version, caller, parameters.user_id, idempotencyKey], fingerprint, leaseMs, signal);
+  { sentBody, parameters, idempotencyKey, caller = ANONYMOUS }: OpeningRequest,
+  [current, ...older]: Keys,
+): Identities {
+  const identify = (pk: string) => (key: DerivationKey) => {
+    const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
+    return deriveIdentity(key, pk, fingerprint);
+  };
+  if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`)(current)];
+  const identity = identify(keyItem([version, caller, parameters.user_id, idempotencyKey]));
+  return [identity(current), ...older.map(identity)];
 }
 
-async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
-  const { dependencies, version, request, times, reads, claim } = begun;
+/** Reads the first logins of the operation, while it is claimed. */
+async function searchLogins(
+  { dependencies: { ledger, now }, version, request: { body }, times, reads, keys }: Omit<Opening, 'logins'>,
+  identities: Identities,
+): Promise<LoginSearch> {
+  const { connection } = await reads.records;
+  const ranges = connection?.platform === version ? loginRanges(connection) : [];
+  const candidates = identities.map((identity) => {
+    const logins =
+      body.login === undefined ? loginSequence(findSeed(keys, identity) ?? '', ranges) : [body.login].values();
+    return { identity, logins };
+  });
+  const holders = (logins: readonly number[]) => ledger.holders(version, logins, times.signal);
+  return new LoginSearch(ranges.length === 0 ? [] : candidates, holders, () => now() < times.openingEndsAt).start();
+}
+
+async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccountAnswer>> {
+  const { dependencies, version, request, times, reads, logins } = begun;
   const { body, parameters, idempotencyKey, caller = ANONYMOUS } = request;
+  if (claim.kind === 'ended') throw progressProblem(1);
   if (claim.kind === 'reused') throw reusedProblem();
+  if (claim.kind === 'underivable') {
+    begun.telemetry.event('OperationUnderivable', { operation_id: claim.operationId });
+    throw new Problem('internal_error', { cause: new Error('The secret that made the operation is gone.') });
+  }
   if (claim.kind === 'busy') {
     const { life } = claim;
     // Another worker completes the account; its login is known.
     if (life.at !== 'open' && life.at !== 'done') throw progressProblem(claim.retryAfterSeconds);
-    return { body: { login: life.login, ...accountPasswords(begun, claim.nonce) }, replayed: true };
+    return { body: { login: life.login, ...accountPasswords(begun, claim.identity) }, replayed: true };
   }
-  const { held } = claim;
-  const passwords = accountPasswords(begun, held.nonce);
+  const held = claim.held.life.at === 'claimed' ? await adoptFound(begun, claim.held) : claim.held;
+  const passwords = accountPasswords(begun, held);
   const telemetry = begun.telemetry.with({
     operation_id: held.operationId,
     version,
@@ -140,6 +181,7 @@ async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
       return found;
     },
     ready: reads.ready,
+    logins,
   });
   const { ledger, now } = dependencies;
   const { platformEndsAt, signal } = times;
@@ -149,9 +191,21 @@ async function answer(begun: Opening): Promise<Answer<TradingAccountAnswer>> {
   return { body: { login, ...passwords }, replayed };
 }
 
+/** An operation whose ledger was lost goes on with the login that it has reserved, under the key that made it. */
+async function adoptFound({ dependencies, times, logins }: Opening, held: Held): Promise<Held> {
+  // Without the reservations nothing is sent: the effects report why they could not be read.
+  const { found } = (await logins.catch(() => undefined)) ?? {};
+  if (found === undefined) return held;
+  const { identity, login } = found;
+  const isAdopted = identity.operationId === held.operationId;
+  const adopted = isAdopted ? held : await dependencies.ledger.adopt(held, identity, times.signal);
+  adopted.found = login;
+  return adopted;
+}
+
 /** Given passwords, and derived ones if the caller gave none. */
-function accountPasswords({ dependencies, version, request: { body }, keys }: Opening, nonce: string): Passwords {
-  const derived = dependencies.passwords({ key: keys.passwords, nonce, version });
+function accountPasswords({ version, request: { body }, keys }: Opening, identity: Identity): Passwords {
+  const derived = derivePasswords(findSeed(keys, identity) ?? '', version);
   return {
     master_password: body.master_password ?? derived.master,
     investor_password: body.investor_password ?? derived.investor,

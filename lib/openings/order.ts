@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { AccountOrder, TradingPlatform } from '../platform/platform.ts';
 import { invalid, Problem } from '../problem.ts';
 import type { AccountClient, AccountDirectory } from '../records/account-directory.ts';
@@ -60,27 +59,6 @@ function offers({ groups }: Connection, group: string): boolean {
   if (isManagerGroup(group)) return false;
   if (groups === undefined) return true;
   return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
-}
-
-/** After this many logins that are taken, the range counts as used up. */
-const MAX_CHOICES = 16;
-
-/**
- * The logins that an operation asks for, one after the other: the caller's own, or logins of the connection's first
- * range, uniform over it, so that two operations seldom choose the same one.
- */
-export function* chosenLogins(nonce: string, own: number | undefined, connection: Connection): Generator<number> {
-  if (own !== undefined) return yield own;
-  const [range] = loginRanges(connection);
-  if (range === undefined) return;
-  const size = BigInt(range.to - range.from + 1);
-  const chosen = new Set<number>();
-  for (let index = 0; index < MAX_CHOICES; index += 1) {
-    const digest = hash('sha256', `account-login\n${index}\n${nonce}`);
-    const login = range.from + Number(BigInt(`0x${digest}`) % size);
-    if (!chosen.has(login)) yield login;
-    chosen.add(login);
-  }
 }
 
 /**

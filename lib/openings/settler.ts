@@ -2,6 +2,7 @@ import { within } from '../deadline.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
+import { derivePasswords, findSeed } from './derivation.ts';
 import { drive } from './drive.ts';
 import { reportRefusal, type Server, settlerEffects } from './effects.ts';
 import type { DueOperation, Plan } from './ledger.ts';
@@ -88,8 +89,11 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
     async generated() {
       const role = plan.generated;
       if (role === undefined) return undefined;
-      const { passwords: key } = await dependencies.keys(times.platformSignal);
-      return { role, password: dependencies.passwords({ key, nonce: held.nonce, version })[role] };
+      const seed = findSeed(await dependencies.keys(times.platformSignal), held);
+      if (seed !== undefined) return { role, password: derivePasswords(seed, version)[role] };
+      // The account may still show the operation's id.
+      scoped.event('OperationUnderivable');
+      return undefined;
     },
   });
   const { platformEndsAt, signal } = times;

@@ -3,6 +3,17 @@ import { rule } from './primitives.ts';
 
 const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
 
+/** A header that was sent twice with one value, as the gateway joins it: `k,k` or `k, k`. @returns the value */
+export function singleHeaderValue(sent: string | undefined): string | undefined {
+  if (sent === undefined) return undefined;
+  for (const separator of [',', ', ']) {
+    const length = (sent.length - separator.length) / 2;
+    const value = sent.slice(0, length);
+    if (Number.isInteger(length) && length > 0 && sent === value + separator + value) return value;
+  }
+  return sent;
+}
+
 /**
  * The header `Idempotency-Key` of the IETF draft `draft-ietf-httpapi-idempotency-key-header`, without its optional
  * double quotes.

@@ -14,8 +14,7 @@ import type { ManagerRights } from '../../infra/local/platforms/web-api-accounts
 import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
 import { localClient } from '../../infra/local-client.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import { accountKeys } from '../../lib/openings/dependencies.ts';
-import { derivePasswords } from '../../lib/platform/passwords.ts';
+import { derivePasswords, findSeed, type Origin, parseDerivationKeys } from '../../lib/openings/derivation.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import {
@@ -35,7 +34,7 @@ const MANAGER_PASSWORD = 'Man4ger-of-tests';
 const MASTER_CODE = 'master-c0de-of-tests';
 const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
 const SECRETS = new Map([
-  ['platform/password-key', JSON.stringify({ key: PASSWORD_KEY })],
+  ['platform/password-key', JSON.stringify({ current: '1', 1: PASSWORD_KEY })],
   ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
   ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
 ]);
@@ -246,12 +245,11 @@ async function writtenIn(
 
 /** The passwords that the operations have, answered or not. */
 function derivedPasswords(operations: Item[]): string[] {
-  const { passwords: key } = accountKeys(SECRETS.get('platform/password-key') ?? '');
-  return operations.flatMap(({ nonce }) =>
-    (['tp5', 'tp4'] as const).flatMap((version) =>
-      Object.values(derivePasswords({ key, nonce: String(nonce), version })),
-    ),
-  );
+  const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
+  return operations.flatMap((item) => {
+    const seed = findSeed(keys, item as unknown as Origin) ?? '';
+    return (['tp5', 'tp4'] as const).flatMap((version) => Object.values(derivePasswords(seed, version)));
+  });
 }
 
 function passwordsIn({ master_password, investor_password }: Record<string, unknown>): string[] {

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { transactions } from '../../lib/aws/dynamodb.ts';
+import { deriveIdentity, parseDerivationKeys } from '../../lib/openings/derivation.ts';
 import { type Claim, dynamoLedger, type Held, type Ledger, type Plan } from '../../lib/openings/ledger.ts';
 import type { Life } from '../../lib/openings/life.ts';
 import type { AccountClient } from '../../lib/records/account-directory.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
+import { keyItem } from '../../lib/records/idempotency-keys.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
 import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import { LIVE } from './crm-example.ts';
@@ -17,9 +20,15 @@ export const ANN: AccountClient = {
   country: 'GB',
   language: 'de',
 };
-export const RANGE = LIVE.logins as { from: number; to: number };
 export const DEMO: WebApiConnection = { ...LIVE, demo: true };
 export const BODY: TradingAccountRequest = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+
+/** The keys of a secret of derived passwords; the text of each is its name, repeated. */
+export function derivationKeys(...names: string[]) {
+  const texts = Object.fromEntries(names.map((name) => [name, name.repeat(40)]));
+  return parseDerivationKeys(JSON.stringify({ current: names[0], ...texts }));
+}
+export const [DERIVATION_KEY] = derivationKeys('1');
 
 /** A ledger in a test database, with a clock that a test moves. */
 export class LedgerWorld {
@@ -43,12 +52,8 @@ export class LedgerWorld {
   signal = () => AbortSignal.timeout(60_000);
 
   claim(key: string | undefined, fingerprint = 'body', leaseMs = 30_000): Promise<Claim> {
-    return this.ledger.claim(
-      key === undefined ? undefined : ['tp5', 'caller', key],
-      fingerprint,
-      leaseMs,
-      this.signal(),
-    );
+    const pk = key === undefined ? `operation#${randomUUID()}` : keyItem(['tp5', 'caller', key]);
+    return this.ledger.claim([deriveIdentity(DERIVATION_KEY, pk, fingerprint)], leaseMs, this.signal());
   }
 
   /** An operation that was claimed now, with its plan. */

@@ -2,10 +2,10 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { parsedSecret } from '../../../lib/aws/secrets.ts';
 import { accountConfig } from '../../../lib/config.ts';
 import { endpoint } from '../../../lib/http/endpoint.ts';
-import { type AccountDependencies, accountKeys, accountNotices } from '../../../lib/openings/dependencies.ts';
+import { type AccountDependencies, accountNotices } from '../../../lib/openings/dependencies.ts';
+import { parseDerivationKeys } from '../../../lib/openings/derivation.ts';
 import { dynamoLedger } from '../../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../../lib/openings/opening.ts';
-import { derivePasswords } from '../../../lib/platform/passwords.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
 import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
 import { dynamoAccounts } from '../../../lib/records/accounts.ts';
@@ -27,7 +27,7 @@ import { crmItem, instantTable } from './instant.ts';
 const config = accountConfig();
 const [client] = DEMO_RECORDS.clients;
 const [connection] = DEMO_RECORDS.connections;
-const passwordKey = JSON.stringify({ key: Buffer.alloc(32, 1).toString('base64') });
+const passwordKey = JSON.stringify({ current: '1', 1: Buffer.alloc(32, 1).toString('base64') });
 
 const platform: TradingPlatform = {
   keyed: true,
@@ -57,8 +57,7 @@ const dependencies: AccountDependencies = {
   accounts: dynamoAccounts(instantTable()),
   notices: accountNotices(config),
   platform: async () => platform,
-  keys: parsedSecret(async () => passwordKey, 'key', accountKeys),
-  passwords: derivePasswords,
+  keys: parsedSecret(async () => passwordKey, 'key', parseDerivationKeys),
   events: { prepare: () => {}, publish: async () => {} },
   now: Date.now,
 };

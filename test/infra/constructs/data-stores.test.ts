@@ -116,7 +116,7 @@ describe('What is kept', () => {
 
   it.each([
     ['PepperSecret', '{"current":"1"}', '1'],
-    ['PasswordKeySecret', '{}', 'key'],
+    ['PasswordSecret', '{"current":"1"}', '1'],
   ])('as the secret %s is generated, in the form that the functions read', (id, text, key) => {
     const generated = {
       SecretStringTemplate: text,

@@ -96,7 +96,7 @@ describe('Every function', () => {
     });
     const accounts = {
       ...{ ...shared, crmTable: '<CrmTable>', operationsTable: '<OperationsTable>', accountsTable: '<AccountsTable>' },
-      ...{ loginsTable: '<LoginsTable>', passwordSecret: '<PasswordKeySecret>', eventBus: '<EventBus>' },
+      ...{ loginsTable: '<LoginsTable>', passwordSecret: '<PasswordSecret>', eventBus: '<EventBus>' },
       notificationsTopicArn: '<ClientNotificationsTopic>',
     };
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
@@ -166,7 +166,7 @@ describe('The account functions', () => {
     expect(secrets(full)).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/platform/*')] });
     const stage = synthesize({ stage: 'test', platformSecrets: 'platform/test/' });
     expect(secrets(stage)).toMatchObject({ on: [ARN('secretsmanager', 'secret:platform/test/*')] });
-    const name = plain(resources(stage, 'AWS::SecretsManager::Secret').PasswordKeySecret?.Properties.Name);
+    const name = plain(resources(stage, 'AWS::SecretsManager::Secret').PasswordSecret?.Properties.Name);
     expect(JSON.stringify(name)).toContain('platform/test/password-derivation-test-');
   });
 

@@ -119,6 +119,18 @@ describe('npm run crm -- restore', () => {
     expect(await openAccount(key)).toMatchObject({ status: 200, login: first.login });
   });
 
+  it('is not needed for a retry: with every table lost it gets the same account and passwords', async () => {
+    const path = '/public/v1/users/CLIENT01/tp5/accounts';
+    const key = { 'idempotency-key': randomUUID() };
+    const open = async () => (await call(operators.service, path, ORDER, key)).json();
+    const first = await open();
+    const accounts = () => operators.service.platforms.get('tp5-live-1')?.accounts().length;
+    const count = accounts();
+    for (const table of ['accounts', 'logins', 'operations']) await lose(table);
+    expect(await open()).toEqual(first);
+    expect(accounts()).toBe(count);
+  });
+
   it('reserves the logins again that the records of accounts show', async () => {
     const first = await openAccount(randomUUID());
     const [before] = await operators.items('logins');

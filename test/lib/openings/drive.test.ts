@@ -29,6 +29,7 @@ class Scene {
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
   prepared: { plan?: Partial<Plan>; fails?: Error; found?: boolean } = {};
   hasNext = true;
+  #nexts = 0;
   noLogin: PlatformFailureKind = 'login_range_exhausted';
   /** How long each command and look-up takes, in milliseconds. */
   takesMs = 0;
@@ -69,7 +70,10 @@ class Scene {
           found: this.prepared.found === true,
         };
       },
-      nextLogin: (login) => (this.hasNext && login < this.login + 5 ? login + 1 : undefined),
+      nextLogin: async () => {
+        this.#nexts += 1;
+        return this.hasNext && this.#nexts <= 5 ? this.login + this.#nexts : undefined;
+      },
       noLoginFailure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
       send: async (login) => next(`send ${login ?? ''}`, this.sends),
       look: async (login, step) => next(`${step} ${login}`, this.looks),

@@ -55,15 +55,15 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     held: {
       plan: planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
       operationId: 'operation-1',
-      nonce: 'n',
-    } as Held,
+    } as unknown as Held,
     times: planTimes(Date.now(), Date.now() + 20_000),
     telemetry: recordingTelemetry(events),
     server: async () => server,
     generated: async () => ({ role: 'master', password: PASSWORDS.master_password }),
   };
   const found = async () => ({ ...server, accountType: undefined });
-  const request = { body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS, found };
+  const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false };
+  const request = { body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS, found, logins };
   return requestEffects(work, request as unknown as AccountRequest);
 }
 

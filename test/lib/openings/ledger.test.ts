@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
+import { DERIVATION, deriveIdentity } from '../../../lib/openings/derivation.ts';
+import { type Identities, LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
-import { keyExpiry } from '../../../lib/records/idempotency-keys.ts';
+import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
-import { LedgerWorld } from '../../support/openings.ts';
+import { derivationKeys, LedgerWorld } from '../../support/openings.ts';
 
 let database: TestDatabase;
 let world: LedgerWorld;
@@ -44,7 +45,7 @@ describe('An idempotency key', () => {
     const first = await world.claimed(key);
     expect(await world.claim(key)).toMatchObject({
       kind: 'busy',
-      operationId: first.operationId,
+      identity: { operationId: first.operationId, fingerprint: 'body' },
       retryAfterSeconds: 5,
     });
     expect(await world.claim(key, 'another body')).toEqual({ kind: 'reused' });
@@ -76,6 +77,56 @@ describe('An idempotency key', () => {
     });
     expect(await world.claim(unknown, 'a new body')).toEqual({ kind: 'reused' });
     expect(await world.item(other)).not.toHaveProperty('expires_at');
+  });
+
+  it('leads the same request to its operation after it has expired', async () => {
+    const key = newKey();
+    const first = await world.claimed(key);
+    const login = newLogin();
+    await write(first, sent(login));
+    await write(first, done(login));
+    world.now += keyExpiry(0) * 1_000 + 1_000;
+    expect(await world.claim(key)).toMatchObject({ kind: 'held', held: { life: done(login) } });
+  });
+
+  it('leads a retry to its operation after the secret was rotated', async () => {
+    const scope = newKey();
+    const [[before], keys] = [derivationKeys('1'), derivationKeys('2', '1')];
+    const identities = (some: typeof keys): Identities => {
+      const [first, ...older] = some.map((key) => deriveIdentity(key, keyItem([scope]), `body ${key.id}`));
+      return first === undefined ? expect.fail() : [first, ...older];
+    };
+    const old = identities([before])[0];
+    const claim = (some: typeof keys) => world.ledger.claim(identities(some), 30_000, world.signal());
+    expect(await claim([before])).toMatchObject({ kind: 'held', held: old });
+    expect(await claim(keys)).toMatchObject({ kind: 'busy', identity: old });
+    world.now += 30_001;
+    expect(await claim(keys)).toMatchObject({ kind: 'held', held: old });
+    // A new key is never invited: whether the body is the same one can no longer be known.
+    world.now += 30_001;
+    expect(await claim(derivationKeys('3', '2'))).toEqual({ kind: 'underivable', operationId: old.operationId });
+  });
+
+  it('of another version of the derivation is not acquired', async () => {
+    const key = newKey();
+    const held = await world.claimed(key);
+    const item = await world.item(held);
+    await database.tables.operations.put({ ...item, derivation: DERIVATION + 1 }, world.signal());
+    world.now += 30_001;
+    expect(await world.claim(key)).toEqual({ kind: 'underivable', operationId: held.operationId });
+  });
+
+  it('goes on with the identity of which a reservation was found', async () => {
+    const key = newKey();
+    const held = await world.claimed(key);
+    const [other] = derivationKeys('9');
+    const identity = deriveIdentity(other, held.pk, 'another fingerprint');
+    const adopted = await world.ledger.adopt(held, identity, world.signal());
+    const login = newLogin();
+    await write(adopted, sent(login));
+    expect(await world.item(held)).toMatchObject({ operation_id: identity.operationId, secret: other.id });
+    expect(await world.holder(`tp5#${login}`)).toBe(identity.operationId);
+    await expect(world.ledger.adopt(held, identity, world.signal())).rejects.toThrow(Overtaken);
   });
 
   it('is free at once after the state gone', async () => {

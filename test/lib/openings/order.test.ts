@@ -1,17 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import {
-  buildDetails,
-  buildOrder,
-  chosenLogins,
-  demoDeposit,
-  findRecords,
-  judgeOrder,
-} from '../../../lib/openings/order.ts';
+import { buildDetails, buildOrder, demoDeposit, findRecords, judgeOrder } from '../../../lib/openings/order.ts';
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
 import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
-import { ANN, BODY, DEMO, RANGE } from '../../support/openings.ts';
+import { ANN, BODY, DEMO } from '../../support/openings.ts';
 
 const OPERATION = { operationId: 'the-operation' };
 const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };
@@ -79,53 +72,6 @@ describe('A connection accepts', () => {
     expect(() => judgeOrder(ORDER, LIVE, { unsupported: () => errors })).toThrow(
       expect.objectContaining({ type: 'not_supported_by_connection', options: { errors } }),
     );
-  });
-});
-
-describe('The logins that an operation tries', () => {
-  const range = RANGE;
-  const candidates = (nonce: string, of = range) => [...chosenLogins(nonce, undefined, { ...LIVE, logins: of })];
-
-  it('are the caller’s own, or of the first range, or none if the protocol cannot name one', () => {
-    const connection = { ...LIVE, logins: [{ from: 1, to: 9_999 }, RANGE] };
-    expect([...chosenLogins('a nonce', 77, connection)]).toEqual([77]);
-    for (const login of chosenLogins('a nonce', undefined, connection)) expect(login).toBeLessThan(10_000);
-    expect([...chosenLogins('a nonce', undefined, PLUG_IN)]).toEqual([]);
-  });
-
-  it('are a few of the range, always the same ones, and others for another operation', () => {
-    const logins = candidates('a nonce');
-    expect(logins).toEqual(candidates('a nonce'));
-    expect(logins.length).toBeGreaterThan(10);
-    expect(logins.length).toBeLessThanOrEqual(16);
-    for (const login of logins) expect(login).toSatisfy((one: number) => one >= range.from && one <= range.to);
-    expect(candidates('another nonce')).not.toEqual(logins);
-  });
-
-  it('are never tried twice, however small the range is', () => {
-    const logins = candidates('a nonce', { from: 1, to: 8 });
-    expect(new Set(logins).size).toBe(logins.length);
-  });
-
-  it('are uniform over the range, so that its ends are as likely as its middle', () => {
-    const counts = Array.from({ length: 10 }, () => 0);
-    const nonces = Array.from({ length: 5_000 }, (_, index) => `nonce-${index}`);
-    for (const nonce of nonces) {
-      const [first = 0] = candidates(nonce);
-      const tenth = Math.floor((first - range.from) / 10_000);
-      counts[tenth] = (counts[tenth] ?? 0) + 1;
-    }
-    // Chi-squared of nine degrees of freedom: beyond 33.7 once in ten thousand times.
-    const chiSquared = counts.reduce((sum, count) => sum + (count - 500) ** 2 / 500, 0);
-    expect(chiSquared).toBeLessThan(33.7);
-  });
-
-  it('are exact if the platform allows more than 32 bits', () => {
-    const wide = { from: 2 ** 40, to: Number.MAX_SAFE_INTEGER };
-    for (const login of candidates('a nonce', wide)) {
-      expect(Number.isSafeInteger(login)).toBe(true);
-      expect(login).toBeGreaterThanOrEqual(wide.from);
-    }
   });
 });
 

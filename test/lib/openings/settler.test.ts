@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type AccountDependencies, planTimes } from '../../../lib/openings/dependencies.ts';
+import { deriveIdentity } from '../../../lib/openings/derivation.ts';
 import type { DueOperation, Held } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { settleOperations } from '../../../lib/openings/settler.ts';
 import type { Mark, Sighting } from '../../../lib/platform/platform.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
-import { ANN, DEMO, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { ANN, DEMO, DERIVATION_KEY, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 /** By the clock of `vi`. */
 const sleep = <T>(ms: number, value: T) => new Promise<T>((resolve) => void setTimeout(() => resolve(value), ms));
@@ -104,7 +105,7 @@ describe('A run of the settler', () => {
         await trip();
         const found = operations.find((one) => one.pk === pk);
         return {
-          pk,
+          ...deriveIdentity(DERIVATION_KEY, pk, 'body'),
           operationId: pk,
           life: found?.life,
           plan: planFor(pk, { connection_id: found?.connectionId ?? 'none' }),
@@ -136,8 +137,7 @@ describe('A run of the settler', () => {
       ...{ ledger, directory, platform, now: Date.now },
       accounts: { put: trip, read: trip },
       events: { publish: trip },
-      keys: async () => ({ passwords: 'key' }),
-      passwords: () => ({ master: 'Ma5#word', investor: 'In5#word' }),
+      keys: async () => [DERIVATION_KEY],
     } as unknown as AccountDependencies;
     const running = settleOperations(dependencies, recordingTelemetry(events), Date.now() + RUN_MS);
     await vi.advanceTimersByTimeAsync(RUN_MS);

@@ -22,6 +22,18 @@ describe('An Idempotency-Key', () => {
     expect(fake.asked.fingerprints).toHaveLength(1);
   });
 
+  it('has the same caller for every address of one /64', async () => {
+    const scopes = await Promise.all(
+      ['2001:db8::1', '2001:db8::ffff'].map(async (source) => {
+        const fake = fakeRegistration();
+        await fake.run({ ...registrationRequest({}, KEYED), source });
+        return fake.asked.scope;
+      }),
+    );
+    expect(scopes[0]).toEqual(['registration', '20010db800000000/64', 'key-1']);
+    expect(scopes[1]).toEqual(scopes[0]);
+  });
+
   it('is marked before the send with its registration', async () => {
     const fake = fakeRegistration();
     await fake.run(registrationRequest({}, KEYED));

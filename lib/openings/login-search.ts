@@ -1,0 +1,110 @@
+import type { Identity } from './derivation.ts';
+
+/** A possible identity of an operation, with the logins that it may ask for. */
+export interface LoginCandidates {
+  identity: Identity;
+  logins: Iterator<number, unknown>;
+}
+
+interface Sequence extends LoginCandidates {
+  /** Those that nobody had reserved when they were read. */
+  free: number[];
+  /** The logins that were returned, or that others had reserved before the first free one. */
+  tries: number;
+  isRead: boolean;
+}
+
+/** Logins of each sequence in the first call: it is read for every account, and one of them is nearly always free. */
+const FIRST_LOGINS = 20;
+/** The logins of one call; the most that `BatchGetItem` takes. */
+const MAX_LOGINS = 100;
+/** After the first two calls this many are made at once. */
+const AT_ONCE = 4;
+
+/**
+ * Finds the first free logins of an operation, and a login that it has reserved already, which proves that a command
+ * may have left. Until it is claimed, an operation has a possible identity for each key of the secret.
+ */
+export class LoginSearch {
+  readonly #sequences: Sequence[];
+  readonly #holders: (logins: readonly number[]) => Promise<ReadonlyMap<number, string>>;
+  readonly #mayRead: () => boolean;
+  #calls = 0;
+  /** The login that the operation has reserved, and its identity. */
+  found: { identity: Identity; login: number } | undefined;
+
+  /**
+   * @param holders the operations that hold these logins
+   * @param mayRead whether there is time to read more
+   */
+  constructor(
+    candidates: readonly LoginCandidates[],
+    holders: (logins: readonly number[]) => Promise<ReadonlyMap<number, string>>,
+    mayRead: () => boolean,
+  ) {
+    this.#sequences = candidates.map((one) => ({ ...one, free: [], tries: 0, isRead: false }));
+    this.#holders = holders;
+    this.#mayRead = mayRead;
+  }
+
+  /** Reads until each possible identity has a free login, or until a reserved one is found. */
+  async start(): Promise<this> {
+    while (this.found === undefined && this.#wanting().length > 0 && this.#mayRead()) await this.#read(this.#wanting());
+    return this;
+  }
+
+  /** The next free login of an operation, if there is one, and the number of logins that were tried. */
+  async next(operationId: string): Promise<{ login: number | undefined; tries: number }> {
+    const sequence = this.#sequences.find(({ identity }) => identity.operationId === operationId);
+    if (sequence === undefined) return { login: undefined, tries: 0 };
+    while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#read([sequence]);
+    const login = sequence.free.shift();
+    if (login !== undefined) sequence.tries += 1;
+    return { login, tries: sequence.tries };
+  }
+
+  /** Whether all logins of all ranges were read: only an operator can help. */
+  get isComplete(): boolean {
+    return this.#sequences.every(({ isRead }) => isRead);
+  }
+
+  #wanting(): Sequence[] {
+    return this.#sequences.filter(({ free, isRead }) => free.length === 0 && !isRead);
+  }
+
+  /** Reads the next logins of some sequences. */
+  async #read(sequences: readonly Sequence[]): Promise<void> {
+    const calls = this.#calls < 2 ? 1 : AT_ONCE;
+    const most = this.#calls === 0 ? FIRST_LOGINS : Math.floor((MAX_LOGINS * calls) / sequences.length);
+    this.#calls += calls;
+    const drawn = sequences.map((sequence) => ({ sequence, logins: draw(sequence, most) }));
+    const all = [...new Set(drawn.flatMap(({ logins }) => logins))];
+    const batches = Array.from({ length: Math.ceil(all.length / MAX_LOGINS) }, (_, index) =>
+      this.#holders(all.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
+    );
+    const holders = new Map((await Promise.all(batches)).flatMap((one) => [...one]));
+    for (const { sequence, logins } of drawn) this.#sort(sequence, logins, holders);
+  }
+
+  #sort(sequence: Sequence, logins: readonly number[], holders: ReadonlyMap<number, string>): void {
+    for (const login of logins) {
+      const holder = holders.get(login);
+      if (holder === sequence.identity.operationId) this.found ??= { identity: sequence.identity, login };
+      if (holder === undefined) sequence.free.push(login);
+      else if (sequence.free.length === 0) sequence.tries += 1;
+    }
+  }
+}
+
+function draw(sequence: Sequence, most: number): number[] {
+  const logins: number[] = [];
+  while (logins.length < most) {
+    const { value, done } = sequence.logins.next();
+    if (done === true) {
+      sequence.isRead = true;
+      break;
+    }
+    logins.push(value);
+  }
+  return logins;
+}

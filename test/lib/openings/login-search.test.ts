@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { deriveIdentity, findSeed, loginSequence } from '../../../lib/openings/derivation.ts';
+import { LoginSearch } from '../../../lib/openings/login-search.ts';
+import { derivationKeys } from '../../support/openings.ts';
+
+const RANGE = { from: 1, to: 1_000 };
+
+/** The operations of one request under some keys, and the reservations of a ledger. */
+class Scene {
+  readonly holders = new Map<number, string>();
+  readonly identities;
+  readonly #keys;
+  calls = 0;
+  mayRead = () => true;
+
+  constructor(...keys: string[]) {
+    this.#keys = derivationKeys(...(keys.length === 0 ? ['1'] : keys));
+    this.identities = this.#keys.map((key) => deriveIdentity(key, 'key#a', '1.a'));
+  }
+
+  /** The sequence of the operation under the n-th key. */
+  sequence(place = 0, ranges = [RANGE]): number[] {
+    const identity = this.identities[place];
+    return [...loginSequence((identity && findSeed(this.#keys, identity)) ?? '', ranges)];
+  }
+
+  id(place = 0): string {
+    return this.identities[place]?.operationId ?? '';
+  }
+
+  reserve(...logins: number[]): void {
+    for (const login of logins) this.holders.set(login, 'another');
+  }
+
+  search(ranges = [RANGE]): Promise<LoginSearch> {
+    const candidates = this.identities.map((identity, place) => ({
+      identity,
+      logins: this.sequence(place, ranges).values(),
+    }));
+    const holders = async (logins: readonly number[]) => {
+      this.calls += 1;
+      expect(logins.length).toBeLessThanOrEqual(100);
+      return new Map([...this.holders].filter(([login]) => logins.includes(login)));
+    };
+    return new LoginSearch(candidates, holders, () => this.mayRead()).start();
+  }
+}
+
+describe('The search for a login', () => {
+  it('takes the free logins of the sequence in turn, with one call', async () => {
+    const scene = new Scene();
+    const [first = 0, second, third = 0, fourth] = scene.sequence();
+    scene.reserve(first, third);
+    const search = await scene.search();
+    expect(await search.next(scene.id())).toEqual({ login: second, tries: 2 });
+    expect(await search.next(scene.id())).toMatchObject({ login: fourth });
+    expect(scene.calls).toBe(1);
+    expect(search.isComplete).toBe(false);
+  });
+
+  it('finds the last free login of all ranges, and none when they are full', async () => {
+    const scene = new Scene();
+    const ranges = [RANGE, { from: 5_000, to: 5_999 }];
+    const sequence = scene.sequence(0, ranges);
+    const last = sequence.at(-1) ?? 0;
+    scene.reserve(...sequence.slice(0, -1));
+    const search = await scene.search(ranges);
+    expect(await search.next(scene.id())).toEqual({ login: last, tries: 2_000 });
+    expect(await search.next(scene.id())).toMatchObject({ login: undefined });
+    expect(search.isComplete).toBe(true);
+  });
+
+  it('needs at most ten calls of the database for an account at 99 % used, six of them for the rest', async () => {
+    const calls: number[] = [];
+    for (let sample = 0; sample < 200; sample += 1) {
+      const scene = new Scene(`sample ${sample}`);
+      const range = { from: 1, to: 10_000 };
+      // Every hundredth login is free.
+      scene.reserve(...Array.from({ length: 10_000 }, (_, index) => index + 1).filter((login) => login % 100 !== 0));
+      await scene.search([range]);
+      calls.push(scene.calls);
+    }
+    const mean = calls.reduce((sum, one) => sum + one, 0) / calls.length;
+    expect(mean).toBeLessThan(4);
+  });
+
+  it('finds a login that the operation has reserved, before and after a free one', async () => {
+    for (const place of [0, 15]) {
+      const scene = new Scene();
+      const login = scene.sequence()[place] ?? 0;
+      scene.holders.set(login, scene.id());
+      expect((await scene.search()).found).toEqual({ login, identity: scene.identities[0] });
+    }
+  });
+
+  it('finds a login that the operation has reserved under the key before', async () => {
+    const scene = new Scene('2', '1');
+    const [first = 0, second = 0] = scene.sequence(1);
+    scene.reserve(first);
+    scene.holders.set(second, scene.id(1));
+    const search = await scene.search();
+    expect(search.found).toEqual({ login: second, identity: scene.identities[1] });
+    expect(scene.calls).toBe(1);
+  });
+
+  it('goes on with the sequence of the key that made the operation', async () => {
+    const scene = new Scene('2', '1');
+    const search = await scene.search();
+    expect(await search.next(scene.id(1))).toEqual({ login: scene.sequence(1)[0], tries: 1 });
+  });
+
+  it('ends without a result when there is no time, and says that it is not complete', async () => {
+    const scene = new Scene();
+    scene.reserve(...scene.sequence());
+    scene.mayRead = () => scene.calls < 2;
+    const search = await scene.search();
+    expect(await search.next(scene.id())).toMatchObject({ login: undefined });
+    expect([search.isComplete, search.found, scene.calls]).toEqual([false, undefined, 2]);
+  });
+
+  it('has nothing for an operation without ranges', async () => {
+    const scene = new Scene();
+    expect(await (await scene.search([])).next(scene.id())).toMatchObject({ login: undefined });
+  });
+});
