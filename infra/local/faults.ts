@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const COMMON_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
+/** `refused` is an error of the set-up; `refused_recipient` concerns the address of the message alone. */
+const SENDER_KINDS = [...COMMON_KINDS, 'refused_recipient'] as const;
 /** The kinds of fault of an embedded service, if it has more than the common ones (`PUT /_local/faults/{target}`). */
 const SERVICE_KINDS = {
   /**
@@ -12,7 +14,11 @@ const SERVICE_KINDS = {
   /** `garbage`: the CRM's answer is malformed. */
   crm: [...COMMON_KINDS, 'reply_lost', 'garbage'],
   /** `reply_lost`: the message is sent, and not answered. */
-  provider: [...COMMON_KINDS, 'reply_lost'],
+  provider: [...SENDER_KINDS, 'reply_lost'],
+  ses: SENDER_KINDS,
+  sns: SENDER_KINDS,
+  voice: SENDER_KINDS,
+  whatsapp: SENDER_KINDS,
 } as const;
 export const PLATFORM_FAULT_KINDS = [
   ...COMMON_KINDS,

@@ -59,8 +59,12 @@ const throttlingKind = ({ message }: ServiceAnswer) => (/daily/i.test(message) ?
 const FAILURES: Failures = {
   Throttling: throttlingKind,
   ThrottlingException: throttlingKind,
-  // `Email address is not verified` means an identity of this deployment, or an account that is still in the sandbox.
-  MessageRejected: ({ message }) => (/not verified/i.test(message) ? 'misconfigured' : 'refused_recipient'),
+  // Most of its texts are about this account: it is paused, in the sandbox, or lacks an identity (`Email address is not
+  // verified`), or about the content. `Address blacklisted` and the suppression list are about the recipient.
+  MessageRejected: ({ message }) =>
+    /blacklist|suppress|\brecipient\b/i.test(message) && !/not verified|paused/i.test(message)
+      ? 'refused_recipient'
+      : 'misconfigured',
   // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.
   InvalidParameterValue: ({ message }) =>
     /address|domain|user name/i.test(message) ? 'refused_recipient' : 'misconfigured',

@@ -55,10 +55,14 @@ function template(message: Message, { codeTemplate, noticeTemplate }: WhatsAppSe
   };
 }
 
+/** Meta's codes for a recipient who cannot get a message: not on WhatsApp, not in the list of a test number, oneself. */
+const REFUSED_RECIPIENT = /\b1310(?:21|26|30)\b/;
+
 /** `DependencyException` (Meta failed, or did not answer in time) is a 5xx and so an unknown outcome. */
 const FAILURES: Failures = {
   LimitExceededException: 'over_budget',
-  // Meta refused the template, its language or its parameters.
-  InvalidParametersException: 'refused_message',
+  // Otherwise Meta refused the template, its language or its parameters.
+  InvalidParametersException: ({ message }) =>
+    REFUSED_RECIPIENT.test(message) ? 'refused_recipient' : 'refused_message',
   ValidationException: 'refused_message',
 };

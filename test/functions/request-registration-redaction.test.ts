@@ -48,6 +48,7 @@ interface Try {
 
 const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' };
 const KINDS = ['throttled', 'refused', 'down'] as const;
+const SENDER_KINDS = [...KINDS, 'refused_recipient'] as const;
 const REPEATING_PERSON = 900;
 
 const EVERYONE: readonly Try[] = [
@@ -60,7 +61,7 @@ const EVERYONE: readonly Try[] = [
 ];
 const SERVICES_FAIL: readonly Try[] = [
   ...Object.entries(PROVIDERS).flatMap(([otp_type, target]) =>
-    KINDS.map((kind): Try => {
+    SENDER_KINDS.map((kind): Try => {
       // A throttled message is sent again.
       const expected = kind === 'throttled' ? 204 : 502;
       return { expected, more: { otp_type }, fault: [target, { kind, times: 1 }] };

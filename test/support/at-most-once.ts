@@ -21,6 +21,7 @@ export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void
   it.each([
     ['throttled', 'throttled'],
     ['refused', 'misconfigured'],
+    ['refused_recipient', 'refused_recipient'],
     ['down', 'retryable'],
   ] as const)('says that certainly nothing was sent when its service is %s', async (fault, kind) => {
     const { channel, faults, outbox } = await open();

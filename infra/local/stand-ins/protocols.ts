@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { type Answer, type Call, json, requestId, type Service, ServiceError } from './stand-in.ts';
 
-type Faults = Pick<Service, 'throttled' | 'refused'>;
+type Faults = Pick<Service, 'throttled' | 'refused' | 'refused_recipient'>;
 
 /** A service with JSON 1.0 or 1.1: a header names the operation, `__type` the error. */
 interface JsonService extends Faults {

@@ -112,7 +112,10 @@ export async function startProvider({
   }
 
   const error = ({ status }: ServiceError) => ({ status, headers: {}, body: '' });
-  return serve({ answer, error, throttled: failure(429), refused: failure(422) }, { faults });
+  return serve(
+    { answer, error, throttled: failure(429), refused: failure(401), refused_recipient: failure(422) },
+    { faults },
+  );
 }
 
 function failure(status: number): ServiceError {

@@ -59,6 +59,7 @@ export function startSes({ verified, configurationSets = [], record, ...options 
     },
     throttled: new ServiceError('Throttling', 'Maximum sending rate exceeded.'),
     refused: notVerified(verified[0] ?? ''),
+    refused_recipient: new ServiceError('MessageRejected', 'Address blacklisted.'),
   });
 
   const isV2 = ({ path }: Call) => path.startsWith('/v2/');

@@ -41,6 +41,7 @@ export function startSns({ topics = [], optedOut = [], record, ...options }: Sns
       needs: (form, action) => [{ action, resource: form.get('TopicArn') ?? form.get('PhoneNumber') ?? '' }],
       throttled: new ServiceError('Throttled', 'Rate exceeded', 429),
       refused: new ServiceError('AuthorizationError', 'User is not authorized to perform: SNS:Publish', 403),
+      refused_recipient: invalid('PhoneNumber Reason: it is not valid to publish to'),
     }),
     options,
   );

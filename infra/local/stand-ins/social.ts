@@ -94,6 +94,10 @@ export function startSocial({ record, ...options }: SocialOptions): Promise<Stan
       },
       throttled: new ServiceError('ThrottledRequestException', undefined, 429),
       refused: new ServiceError('AccessDeniedException', undefined, 403),
+      refused_recipient: new ServiceError(
+        'InvalidParametersException',
+        '(#131026) Receiver is incapable of receiving this message',
+      ),
     },
     options,
   );

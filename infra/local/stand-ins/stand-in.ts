@@ -67,6 +67,8 @@ export interface Service {
   /** The errors of the faults. */
   throttled: ServiceError;
   refused: ServiceError;
+  /** Only of those that send messages. */
+  refused_recipient?: ServiceError;
   /** Absent: requests are not signed. */
   signed?: Signed;
 }
@@ -115,6 +117,8 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
       down.check();
       await faults.onCall({ name, fault });
       if (fault?.kind === 'throttled' || fault?.kind === 'refused') throw service[fault.kind];
+      if (fault?.kind === 'refused_recipient' && service.refused_recipient !== undefined)
+        throw service.refused_recipient;
       // On a connection that was kept from before.
       if (fault?.kind === 'down') return 'down';
       if (fault?.kind === 'slow') await faults.pause(fault.ms ?? 1_000, closing.signal);

@@ -93,6 +93,7 @@ export function startVoice({ record, ...options }: VoiceOptions): Promise<StandI
       },
       throttled: new ServiceError('ThrottlingException', 'Rate exceeded'),
       refused: new ServiceError('AccessDeniedException', 'Access denied'),
+      refused_recipient: invalid('INVALID_PARAMETER', 'DestinationPhoneNumber'),
     }),
     options,
   );

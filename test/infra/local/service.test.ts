@@ -75,21 +75,31 @@ describe('the local service', () => {
       >;
       const services = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs', 'crm'];
       expect(Object.keys(faults)).toEqual([...services, ...DEMO_RECORDS.connections.map(({ id }) => id)]);
-      expect(faults.ses).toMatchObject({ kinds: ['throttled', 'refused', 'down', 'slow'], waiting: [] });
+      expect(faults.ses).toMatchObject({
+        kinds: ['throttled', 'refused', 'down', 'slow', 'refused_recipient'],
+        waiting: [],
+      });
       expect(faults['tp5-live-1']?.kinds).toEqual(
         expect.arrayContaining(['reply_lost', 'session_dropped', 'retcode', 'silence', 'garbage']),
       );
     });
 
     it('happen once by default, after the given number of good calls, and are gone then', async () => {
-      expect(await put(service, '/_local/faults/ses', { kind: 'throttled', after: 1 })).toMatchObject({
+      expect(await put(service, '/_local/faults/ses', { kind: 'refused', after: 1 })).toMatchObject({
         status: 200,
-        body: { waiting: [{ kind: 'throttled', times: 1, after: 1 }] },
+        body: { waiting: [{ kind: 'refused', times: 1, after: 1 }] },
       });
       const statuses = [];
       for (const n of [1, 2, 3]) statuses.push((await register(service, { email: `after${n}@example.com` })).status);
       expect(statuses).toEqual([204, 502, 204]);
       expect((await get(service, '/_local/faults/ses')).json()).toMatchObject({ waiting: [] });
+    });
+
+    it('of a throttled sender only delay a registration, whose code is sent once', async () => {
+      await put(service, '/_local/faults/ses', { kind: 'throttled', times: 1 });
+      const email = 'throttled@example.com';
+      expect((await register(service, { email })).status).toBe(204);
+      expect(service.outbox.list().filter(({ to }) => to === email)).toHaveLength(1);
     });
 
     it('are cleared by `times: 0`, for one target, or all at once', async () => {
