@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const COMMON_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
 /** `refused` is an error of the set-up; `refused_recipient` concerns the address of the message alone. */
-const SENDER_KINDS = [...COMMON_KINDS, 'refused_recipient'] as const;
+const SENDER_KINDS = ['refused', 'refused_recipient', 'throttled', 'down', 'slow'] as const;
 /** The kinds of fault of an embedded service, if it has more than the common ones (`PUT /_local/faults/{target}`). */
 const SERVICE_KINDS = {
   /**

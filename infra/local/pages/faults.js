@@ -27,6 +27,7 @@ const SERVICES = {
 const MEANINGS = {
   throttled: 'It answers that there are too many calls.',
   refused: 'It answers that the call is not permitted.',
+  refused_recipient: 'It refuses this recipient alone.',
   down: 'No connection can be made.',
   slow: 'It waits, then works as usual.',
   reply_lost: 'It executes the call; the reply never arrives.',

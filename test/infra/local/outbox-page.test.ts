@@ -179,7 +179,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
 
     it('makes the next call fail by a switch, which goes off when the fault is used up', async () => {
       await toggle('ses').click();
-      await page().getByText('throttled, once').waitFor();
+      await page().getByText('refused, once').waitFor();
       expect(await registerPerson()).toBe(502);
       await expect.poll(() => toggle('ses').isChecked()).toBe(false);
       expect(await registerPerson()).toBe(204);

@@ -76,7 +76,7 @@ describe('the local service', () => {
       const services = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs', 'crm'];
       expect(Object.keys(faults)).toEqual([...services, ...DEMO_RECORDS.connections.map(({ id }) => id)]);
       expect(faults.ses).toMatchObject({
-        kinds: ['throttled', 'refused', 'down', 'slow', 'refused_recipient'],
+        kinds: ['refused', 'refused_recipient', 'throttled', 'down', 'slow'],
         waiting: [],
       });
       expect(faults['tp5-live-1']?.kinds).toEqual(
