@@ -9,15 +9,15 @@ const config = webhookConfig();
 const dependencies = webhookDependencies(config);
 const log = telemetry('notify-crm', config.stage);
 
-/** Posts the events of the queue to the CRM. Those that it returns are delivered again. */
+/** Posts the events of the queues to the CRM. Those that it returns are delivered again. */
 export async function handler(
   { Records }: SQSEvent,
   context: { getRemainingTimeInMillis(): number },
 ): Promise<SQSBatchResponse> {
   const signal = within(context.getRemainingTimeInMillis() - STOP_BEFORE_END_MS);
   const batchItemFailures: SQSBatchResponse['batchItemFailures'] = [];
-  for (const { messageId, body, receiptHandle, attributes } of Records) {
-    const event = { body, receiptHandle, deliveries: Number(attributes.ApproximateReceiveCount) };
+  for (const { messageId, body, eventSourceARN: queueArn, receiptHandle, attributes } of Records) {
+    const event = { body, queueArn, receiptHandle, deliveries: Number(attributes.ApproximateReceiveCount) };
     if (!(await notifyCrm(dependencies, event, log, signal))) batchItemFailures.push({ itemIdentifier: messageId });
   }
   return { batchItemFailures };

@@ -24,7 +24,7 @@ type ResourceName =
   | 'messages'
   | 'notifications'
   | 'events'
-  | 'webhookQueue';
+  | 'webhookQueues';
 
 /** The use of one resource. */
 export interface Use {
@@ -53,7 +53,7 @@ interface Declaration {
   };
   /** The schedule on which it runs, without any caller. */
   everyMinutes?: number;
-  /** True: it gets the events of the bus from a queue. */
+  /** True: it gets the events of the bus from queues. */
   queued?: true;
   /** The platform version, if it opens accounts. */
   version?: PlatformVersion;
@@ -208,8 +208,8 @@ export const FUNCTIONS = {
     setting: 'crmWebhook',
     settings: ['deployment', 'documents', 'crm'],
     uses: [
-      { sid: 'ReceiveEvents', of: 'webhookQueue', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
-      { sid: 'PostponeEvents', of: 'webhookQueue', actions: ['ChangeMessageVisibility'] },
+      { sid: 'ReceiveEvents', of: 'webhookQueues', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
+      { sid: 'PostponeEvents', of: 'webhookQueues', actions: ['ChangeMessageVisibility'] },
       { sid: 'ReadSigningKeys', of: 'webhookKeys' },
       { sid: 'ReadRegistrations', of: 'Registrations', actions: ['BatchGetItem'] },
       { sid: 'WriteClients', of: 'clients' },

@@ -157,6 +157,8 @@ export const SettingsSchema = closedObject({
   platformSecrets: v.optional(
     text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
   ),
+  /** How many events of each kind, registrations and accounts, are posted to the CRM at once. Lambda allows 2 to 1,000. */
+  crmWebhookAtOnce: v.optional(count(2, 1_000), 5),
   /** The records that the broker's CRM writes into the table; absent: none. */
   crmWriter: v.optional(v.picklist(['clients', 'all'], 'must be clients or all')),
   /** False: the account has the role already by which AWS measures calls, from another stack or the console. */

@@ -64,7 +64,10 @@ export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
   const { crmWebhook = '', ...config } = read(environment, {
     settings: ['deployment', 'documents', 'crm'],
-    resources: ['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret', 'webhookQueue'],
+    resources: [
+      ...(['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret'] as const),
+      ...(['webhookQueue', 'webhookAccountsQueue'] as const),
+    ],
     contradictions: ({ crmWebhook }) => (crmWebhook === undefined ? ['crmWebhook: is required'] : []),
   });
   return { ...config, crmWebhook };

@@ -18,8 +18,10 @@ export interface MonitoredService {
   accessLog: ILogGroup;
   configurationSetName: string;
   /** Absent: the CRM is not notified. */
-  webhook: { undelivered: Queue } | undefined;
+  webhook: { queues: CrmQueues; undelivered: Queue } | undefined;
 }
+
+type CrmQueues = Readonly<Record<'registrations' | 'accounts', Queue>>;
 
 /** A function with callers, who notice its failures. */
 type AnsweringFunction = DeployedFunction & { declared: RouteFunction };
@@ -373,7 +375,7 @@ function notices(service: MonitoredService): AlarmRow[] {
     })),
     ...(captcha === undefined ? [] : [CAPTCHA_NOTICE]),
     ...(front === undefined ? [] : [FRONT_NOTICE]),
-    ...(webhook === undefined ? [] : CRM_NOTICES),
+    ...(webhook === undefined ? [] : [...CRM_NOTICES, ...waitingNotices(webhook.queues)]),
     {
       id: 'LoginsScarce',
       loss: 'The logins of a connection run out, and then no account can be opened there.',
@@ -410,6 +412,27 @@ const CRM_NOTICES: readonly AlarmRow[] = [
     loss: 'A new client cannot open accounts: the CRM named an id that is another client’s, or that cannot be read.',
   },
 ];
+
+/** The oldest event that the CRM has not accepted yet. */
+function waitingNotices(queues: CrmQueues): AlarmRow[] {
+  const LOSSES = {
+    registrations: 'New clients cannot open accounts: the events of their registrations wait for the CRM.',
+    accounts: 'The CRM does not know of new accounts: their events wait.',
+  } as const;
+  return (['registrations', 'accounts'] as const).map((of) => ({
+    id: 'CrmEventsWait',
+    of,
+    when: { metric: oldestMessage(queues[of]), count: [WAIT_SECONDS, 1] },
+    loss: LOSSES[of],
+  }));
+}
+
+/** How old the oldest event for the CRM becomes before a notice. */
+const WAIT_SECONDS = 300;
+
+function oldestMessage(queue: Queue): IMetric {
+  return queue.metricApproximateAgeOfOldestMessage({ period: Duration.minutes(1), statistic: 'Maximum' });
+}
 
 /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */
 function mailNotices(configurationSet: string): AlarmRow[] {

@@ -5,49 +5,67 @@ import { type Alias, EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-
 import type { CfnQueue, Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
+import type { Settings } from '../settings.ts';
 import { eventQueue, type ServiceEvents } from './event-bus.ts';
 
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;
-/** The number of parallel events. It spares the CRM and the account's concurrency. */
-const AT_ONCE = 5;
+
+export interface CrmWebhookProps {
+  events: ServiceEvents;
+  settings: Settings;
+}
 
 /**
- * Posts every event of the bus to the CRM. A rule puts it into a queue. Its function retries for a day; then the event
- * goes to a dead-letter queue. Lambda's own queue would retry twice, and drop it after six hours.
+ * Posts every event of the bus to the CRM. A rule puts it into the queue of its kind. Their function retries for a day;
+ * then the event goes to a dead-letter queue. Lambda's own queue would retry twice, and drop it after six hours.
  */
 export class CrmWebhook extends Construct {
-  readonly queue: Queue;
-  /** The events that the CRM did not accept for a day, or that could not reach the queue. */
+  /** One for each kind of event: no client waits to be made behind the events of many accounts. */
+  readonly queues: Readonly<Record<'registrations' | 'accounts', Queue>>;
+  /** The events that the CRM did not accept for a day, or that could not reach their queue. */
   readonly undelivered: Queue;
+  readonly #atOnce: number;
 
-  constructor(scope: Construct, id: string, events: ServiceEvents) {
+  constructor(scope: Construct, id: string, { events, settings }: CrmWebhookProps) {
     super(scope, id);
+    this.#atOnce = settings.crmWebhookAtOnce;
     this.undelivered = this.makeQueue('CrmUndelivered', {});
-    this.queue = this.makeQueue('Crm', {
+    this.queues = {
+      registrations: this.fedQueue('Crm', 'RegistrationConfirmed', events),
+      accounts: this.fedQueue('CrmAccounts', 'AccountOpened', events),
+    };
+  }
+
+  /** Makes the function get the events of the queues. */
+  deliverTo(notifier: Construct & { live: Alias }): void {
+    for (const [kind, queue] of Object.entries(this.queues)) {
+      const mapping = new EventSourceMapping(this, `${kind}Source`, {
+        // The library's types disagree about optional members.
+        target: notifier.live as IFunction,
+        eventSourceArn: queue.queueArn,
+        batchSize: 1,
+        maxConcurrency: this.#atOnce,
+        reportBatchItemFailures: true,
+      });
+      mapping.node.addDependency(notifier);
+    }
+  }
+
+  /** A queue with the events of one kind. */
+  private fedQueue(name: string, event: string, { bus }: ServiceEvents): Queue {
+    const queue = this.makeQueue(name, {
       visibilityTimeout: Duration.seconds(VISIBILITY_SECONDS),
       deadLetterQueue: { queue: this.undelivered, maxReceiveCount: REDELIVERY.deliveries },
     });
-    const rule = new Rule(this, 'Rule', {
-      eventBus: events.bus,
-      description: 'Every event of the service, for the CRM.',
-      eventPattern: { source: [EVENT_SOURCE] },
+    const rule = new Rule(this, `${name}Rule`, {
+      eventBus: bus,
+      description: `Every event ${event} of the service, for the CRM.`,
+      eventPattern: { source: [EVENT_SOURCE], detailType: [event] },
     });
     // Events that cannot reach the queue for a day go where those go that the CRM does not accept.
-    rule.addTarget(new SqsQueue(this.queue, { deadLetterQueue: this.undelivered }));
-  }
-
-  /** Makes the function get the events of the queue. */
-  deliverTo(notifier: Construct & { live: Alias }): void {
-    const mapping = new EventSourceMapping(this, 'Source', {
-      // The library's types disagree about optional members.
-      target: notifier.live as IFunction,
-      eventSourceArn: this.queue.queueArn,
-      batchSize: 1,
-      maxConcurrency: AT_ONCE,
-      reportBatchItemFailures: true,
-    });
-    mapping.node.addDependency(notifier);
+    rule.addTarget(new SqsQueue(queue, { deadLetterQueue: this.undelivered }));
+    return queue;
   }
 
   private makeQueue(name: string, more: QueueProps): Queue {

@@ -7,7 +7,7 @@ import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
 import { acknowledgeDocuments, documentRights } from './documents.ts';
 import { policyStatement } from './policy-statement.ts';
-import { acknowledgePlatformSecrets, CLIENT_KEYS, onDueIndex, onQueue, onTable, secretArn } from './rights.ts';
+import { acknowledgePlatformSecrets, CLIENT_KEYS, onDueIndex, onQueues, onTable, secretArn } from './rights.ts';
 import { output } from './stack-names.ts';
 
 export interface OperatorsPolicyProps {
@@ -124,10 +124,13 @@ function onCall(stack: Stack): PolicyStatement[] {
 /** Of the functions, and of the access log. */
 const logNames = ({ stackName }: Stack) => [`${stackName}-*`, `/aws/vendedlogs/${stackName}/*`];
 
-/** To move undelivered events back into the queue: the rights that SQS checks. */
-function redeliver({ queue, undelivered }: CrmWebhook): PolicyStatement[] {
+/** To move undelivered events into the queue of accounts: the rights that SQS checks. */
+function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
   const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
-  return [onQueue(undelivered, 'RedeliverEvents', move), onQueue(queue, 'QueueEvents', ['SendMessage'])];
+  return [
+    onQueues([undelivered], 'RedeliverEvents', move),
+    onQueues([queues.accounts], 'QueueEvents', ['SendMessage']),
+  ];
 }
 
 /**

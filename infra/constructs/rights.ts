@@ -33,7 +33,7 @@ export interface StackResources {
   mail: MailSender;
   notifications: Topic;
   events: ServiceEvents;
-  /** The queue of events for the CRM. Absent: the CRM is not notified. */
+  /** The queues of events for the CRM. Absent: the CRM is not notified. */
   webhook: CrmWebhook | undefined;
   /** The country rules that calls obey. Absent: all countries are served. */
   protectConfiguration: string | undefined;
@@ -114,13 +114,14 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
     }
     case 'events':
       return { statements: [events.right], variables: { eventBus: events.bus.eventBusName } };
-    case 'webhookQueue':
-      return webhook === undefined
-        ? { statements: [] }
-        : {
-            statements: [onQueue(webhook.queue, sid, [...actions])],
-            variables: { webhookQueue: webhook.queue.queueUrl },
-          };
+    case 'webhookQueues': {
+      if (webhook === undefined) return { statements: [] };
+      const { registrations, accounts } = webhook.queues;
+      return {
+        statements: [onQueues([registrations, accounts], sid, [...actions])],
+        variables: { webhookQueue: registrations.queueUrl, webhookAccountsQueue: accounts.queueUrl },
+      };
+    }
     default:
       return {
         statements: actions.length === 0 ? [] : [onTable(data.tables[of], sid, [...actions])],
@@ -144,9 +145,9 @@ function writeClients(table: Table): PolicyStatement[] {
   return [write];
 }
 
-/** The actions on one queue, without `sqs:`. */
-export function onQueue({ queueArn }: Queue, sid: string, actions: string[]): PolicyStatement {
-  return policyStatement(sid, 'sqs', actions, queueArn);
+/** The actions on queues, without `sqs:`. */
+export function onQueues(queues: readonly Queue[], sid: string, actions: string[]): PolicyStatement {
+  return policyStatement(sid, 'sqs', actions, ...queues.map(({ queueArn }) => queueArn));
 }
 
 /** To find the due items of a table. */

@@ -12,8 +12,9 @@ export async function redeliver({ resource, clientOf }: Target, { print }: Termi
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
     const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};
     if (ApproximateNumberOfMessages === '0') return print('The CRM has accepted every event.\n');
-    // An event that could not reach the queue has no queue of origin, so the target is named.
-    const name = (await resource('CrmQueue')).split('/').at(-1) ?? '';
+    // An event that could not reach its queue has no queue of origin, so the target is named. New registrations do not
+    // wait behind those of the past in the queue of accounts.
+    const name = (await resource('CrmAccountsQueue')).split('/').at(-1) ?? '';
     const DestinationArn = QueueArn?.replace(/[^:]+$/, name);
     await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn, DestinationArn }));
     print(`${counted(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);

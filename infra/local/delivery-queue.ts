@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import { REDELIVERY } from '../../lib/validators/deployment.ts';
 import type { BusEvent } from './outbox.ts';
+import { queueArn } from './rights/arn.ts';
 
 type Consumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
@@ -17,16 +18,19 @@ interface Message {
 
 /** As the stack has them. */
 const VISIBILITY_MS = 90_000;
+/** Of each kind of event. */
 const AT_ONCE = 5;
 
 /**
- * The queue between the bus and the function that notifies the CRM, its dead-letter queue, and Lambda that reads it.
+ * The queues between the bus and the function that notifies the CRM, one for each kind of event, their dead-letter queue,
+ * and Lambda that reads them.
  */
 export class DeliveryQueue {
   #messages: Message[] = [];
   #timer: NodeJS.Timeout | undefined;
   #consume: ((message: Message) => Promise<boolean>) | undefined;
-  readonly #working = new Set<Promise<void>>();
+  /** With the kind of the event. */
+  readonly #working = new Map<Promise<void>, string>();
 
   /** From now on this function works on the messages. */
   consume(consumer: Consumer, contextOf: () => Context): void {
@@ -78,7 +82,7 @@ export class DeliveryQueue {
 
   /** Ends when nothing is worked on. */
   async settled(): Promise<void> {
-    while (this.#working.size > 0) await Promise.all(this.#working);
+    while (this.#working.size > 0) await Promise.all(this.#working.keys());
   }
 
   close(): void {
@@ -91,12 +95,14 @@ export class DeliveryQueue {
     if (consume === undefined) return;
     const waiting = this.#messages.filter(({ state }) => state === 'waiting');
     const due = waiting.filter(({ visibleAt }) => visibleAt <= Date.now());
-    for (const message of due.slice(0, AT_ONCE - this.#working.size)) {
+    for (const message of due) {
+      const kind = message.event['detail-type'];
+      if ([...this.#working.values()].filter((one) => one === kind).length >= AT_ONCE) continue;
       const work = this.#deliver(message, consume).finally(() => {
         this.#working.delete(work);
         this.#work();
       });
-      this.#working.add(work);
+      this.#working.set(work, kind);
     }
     clearTimeout(this.#timer);
     const next = Math.min(...waiting.filter(({ visibleAt }) => visibleAt > Date.now()).map((one) => one.visibleAt));
@@ -129,7 +135,7 @@ function sqsRecord({ event, receiptHandle, deliveries }: Message): SQSEvent['Rec
     messageAttributes: {},
     md5OfBody: '',
     eventSource: 'aws:sqs',
-    eventSourceARN: 'arn:aws:sqs:eu-west-1:000000000000:crm',
+    eventSourceARN: queueArn(event['detail-type'] === 'AccountOpened' ? 'crm-accounts' : 'crm'),
     awsRegion: 'eu-west-1',
   };
 }

@@ -56,7 +56,9 @@ export const RESOURCES = {
   NOTIFICATIONS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
   EVENT_BUS: 'events',
   WEBHOOK_QUEUE: 'crm',
-  /** For operators. */
+  WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
+  /** For operators, as the template names them. */
+  CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
 };
 /** The country rules of the stack, which has them if it does not serve every country. */

@@ -1,8 +1,8 @@
 import { ChangeMessageVisibilityCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
 import { AwsFailure } from './failure.ts';
 
-/** A queue, for the function that works on its messages. @param QueueUrl the queue's address */
-export function queue(QueueUrl: string, config: SQSClientConfig = {}) {
+/** The queues of events, for the function that works on their messages. @param urls the queues' addresses */
+export function eventQueues(urls: readonly string[], config: SQSClientConfig = {}) {
   const client = new SQSClient({
     maxAttempts: 3,
     // It warns on the console if the two differ.
@@ -11,10 +11,23 @@ export function queue(QueueUrl: string, config: SQSClientConfig = {}) {
     ...config,
   });
   return {
-    /** Makes a message visible again after this many seconds. @throws AwsFailure; then the queue's default applies */
-    async postpone(ReceiptHandle: string, VisibilityTimeout: number, abortSignal: AbortSignal): Promise<void> {
+    /**
+     * Makes a message visible again after this many seconds.
+     * @param queueArn of the queue that the message is in @throws AwsFailure; then the queue's default applies
+     */
+    async postpone(
+      { queueArn, receiptHandle: ReceiptHandle }: { queueArn: string; receiptHandle: string },
+      VisibilityTimeout: number,
+      abortSignal: AbortSignal,
+    ): Promise<void> {
+      const QueueUrl = urls.find((url) => queueName(url) === queueName(queueArn));
       const command = new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout });
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
   };
+}
+
+/** @param queue its ARN, or its address; the stand-in's is its name alone */
+function queueName(queue: string): string {
+  return queue.slice(Math.max(queue.lastIndexOf('/'), queue.lastIndexOf(':')) + 1);
 }

@@ -16,14 +16,19 @@ export interface WebhookDependencies {
   documents: Pick<Documents, 'keep' | 'link'>;
   clients: CrmClients;
   post: Post;
-  /** Makes a message of the queue visible again after this many seconds. */
-  postpone(receiptHandle: string, seconds: number, signal: AbortSignal): Promise<void>;
+  /** Makes a message of a queue visible again after this many seconds. */
+  postpone(
+    message: Pick<QueuedEvent, 'queueArn' | 'receiptHandle'>,
+    seconds: number,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
-/** A message of the queue. */
+/** A message of a queue of events. */
 export interface QueuedEvent {
   /** The event as the bus has it, JSON. */
   body: string;
+  queueArn: string;
   receiptHandle: string;
   /** How often it was delivered, this time included. */
   deliveries: number;
@@ -39,7 +44,7 @@ const POSTPONE_MS = 2_000;
  */
 export async function notifyCrm(
   dependencies: WebhookDependencies,
-  { body, receiptHandle, deliveries }: QueuedEvent,
+  { body, deliveries, ...message }: QueuedEvent,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -59,7 +64,7 @@ export async function notifyCrm(
     scoped.event('CrmNotNotified', describeError(error));
     // If this fails too, the queue delivers the message after its own timeout. The time of this delivery may be over.
     const postponing = within(POSTPONE_MS);
-    await dependencies.postpone(receiptHandle, secondsUntilNext(deliveries), postponing).catch(() => {});
+    await dependencies.postpone(message, secondsUntilNext(deliveries), postponing).catch(() => {});
     return false;
   }
 }

@@ -10,13 +10,14 @@ import { signedPost } from './post.ts';
 
 /** The production dependencies of a notification; created once, at cold start. */
 export function webhookDependencies(config: ReturnType<typeof webhookConfig>): WebhookDependencies {
-  const { crmTable, webhookQueue } = config;
+  const { crmTable, webhookQueue, webhookAccountsQueue } = config;
   const database = databaseClient();
   return {
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(config),
     clients: dynamoCrmClients(dynamoTable(database, crmTable)),
     post: signedPost(config.crmWebhook, parsedSecret(secretReader(), config.webhookSecret, parseSigningSecret)),
-    postpone: async (...call) => (await import('../aws/sqs.ts')).queue(webhookQueue).postpone(...call),
+    postpone: async (...call) =>
+      (await import('../aws/sqs.ts')).eventQueues([webhookQueue, webhookAccountsQueue]).postpone(...call),
   };
 }

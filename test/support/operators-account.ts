@@ -42,6 +42,7 @@ export const RESOURCES: Readonly<Record<string, string>> = {
   PepperSecret: arn('secretsmanager', `secret:${PEPPER}-AbCdEf`),
   'DocumentsBucket.Arn': 'arn:aws:s3:::documents',
   'CrmQueue.Arn': arn('sqs', 'crm'),
+  'CrmAccountsQueue.Arn': arn('sqs', 'crm-accounts'),
   'CrmUndeliveredQueue.Arn': arn('sqs', 'crm-undelivered'),
   ...Object.fromEntries(
     ['Crm', 'Accounts', 'Operations', 'Registrations', 'Limits', 'Logins'].map((name) => [
@@ -164,7 +165,7 @@ function neededFor({ action, resource, input }: Call): AwsCall[] {
     const moving = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
     return [
       ...moving.map((one) => ({ action: `sqs:${one}`, resource })),
-      { action: 'sqs:SendMessage', resource: resource.replace(/-undelivered$/, '') },
+      { action: 'sqs:SendMessage', resource: arn('sqs', String(input.DestinationArn).split(':').at(-1) ?? '') },
     ];
   }
   if (writes === undefined) return [{ action, resource }];

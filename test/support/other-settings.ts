@@ -14,6 +14,7 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   jwtScope: [TOKENS, 'other'],
   confirmation: [{ scanDocuments: undefined }, false],
   confirmedDays: 31,
+  crmWebhookAtOnce: 50,
   crmWriter: 'all',
   machineClients: [{ callerRoles: undefined }, 'other'],
   callerRoles: 'other-role',

@@ -5,7 +5,10 @@ import { jsonService, operation } from './protocols.ts';
 import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
 
 export interface SqsOptions extends Omit<StandInOptions, 'record'> {
-  /** The queue of the CRM's events, and its name; that of its dead-letter queue ends with `-undelivered`. */
+  /**
+   * The queues of the CRM's events, and the name of that of registrations. The other ones are named `-accounts` and
+   * `-undelivered`.
+   */
   queue: DeliveryQueue;
   name: string;
 }
@@ -27,13 +30,13 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
 
   const operations = {
     ChangeMessageVisibility: operation(PostponeSchema, ({ QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
-      require(queueArn(QueueUrl) === queueArn(name), 'QueueDoesNotExist');
+      require(['', '-accounts'].some((end) => queueArn(QueueUrl) === queueArn(name + end)), 'QueueDoesNotExist');
       require(queue.postpone(ReceiptHandle, VisibilityTimeout), 'ReceiptHandleIsInvalid');
       return {};
     }),
     StartMessageMoveTask: operation(MoveSchema, ({ SourceArn, DestinationArn }) => {
       require(SourceArn === deadLetters, 'ResourceNotFoundException');
-      require(DestinationArn === queueArn(name), 'ResourceNotFoundException');
+      require(DestinationArn === queueArn(`${name}-accounts`), 'ResourceNotFoundException');
       queue.redeliver();
       return { TaskHandle: requestId() };
     }),

@@ -57,6 +57,8 @@ describe('Alarms', () => {
         "notice CodesNotSent-call: 5 OtpDeliveryFailed of request-registration in 15",
         "notice CodesNotSent-sms: 5 OtpDeliveryFailed of request-registration in 15",
         "notice CodesNotSent-whatsapp: 5 OtpDeliveryFailed of request-registration in 15",
+        "notice CrmEventsWait-accounts: 300 ApproximateAgeOfOldestMessage in 1",
+        "notice CrmEventsWait-registrations: 300 ApproximateAgeOfOldestMessage in 1",
         "notice CrmItemMalformed: 1 CrmItemMalformed in 60",
         "notice CrmNotNotified: 3 CrmNotNotified in 15",
         "notice DepositFailed: 1 DepositFailed in 5",

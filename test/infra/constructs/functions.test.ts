@@ -108,7 +108,7 @@ describe('Every function', () => {
     });
     expect(webhookConfig(variables('NotifyCrm'))).toEqual({
       ...{ stage: 'full', ...registrations, crmWebhook: EVERYTHING.crmWebhook, scanDocuments: true },
-      ...{ webhookSecret: 'full/crm-webhook', webhookQueue: '<CrmQueue>' },
+      ...{ webhookSecret: 'full/crm-webhook', webhookQueue: '<CrmQueue>', webhookAccountsQueue: '<CrmAccountsQueue>' },
     });
   });
 

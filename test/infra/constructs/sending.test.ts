@@ -115,7 +115,7 @@ describe('Events', () => {
 });
 
 describe('The webhook', () => {
-  const { CrmQueue, CrmUndeliveredQueue } = resources(notified, 'AWS::SQS::Queue');
+  const { CrmQueue, CrmAccountsQueue, CrmUndeliveredQueue } = resources(notified, 'AWS::SQS::Queue');
 
   it('exists only with the setting', () => {
     expect(functions(template)).not.toHaveProperty('NotifyCrm');
@@ -124,31 +124,36 @@ describe('The webhook', () => {
     notified.resourceCountIs('AWS::GuardDuty::MalwareProtectionPlan', 0);
   });
 
-  it('gets every event from a queue; if that is unreachable, the queue of undelivered events gets them', () => {
-    expect(propertiesOf(notified, 'AWS::Events::Rule')).toEqual([
-      {
-        Description: expect.any(String),
-        State: 'ENABLED',
-        Tags: expect.any(Array),
-        EventBusName: '<EventBus>',
-        // A detail-type or a detail here would keep events from the CRM.
-        EventPattern: { source: ['broker.api'] },
-        Targets: [{ Id: 'Target0', Arn: '<CrmQueue.Arn>', DeadLetterConfig: { Arn: '<CrmUndeliveredQueue.Arn>' } }],
-      },
-    ]);
+  it('gets each kind of event from its queue; if that is unreachable, the queue of undelivered events gets it', () => {
+    const rules = [
+      ['AccountOpened', '<CrmAccountsQueue.Arn>'],
+      ['RegistrationConfirmed', '<CrmQueue.Arn>'],
+    ].map(([type, Arn]) => ({
+      Description: expect.stringContaining(` ${type} `),
+      State: 'ENABLED',
+      Tags: expect.any(Array),
+      EventBusName: '<EventBus>',
+      // A detail here would keep events from the CRM.
+      EventPattern: { source: ['broker.api'], 'detail-type': [type] },
+      Targets: [{ Id: 'Target0', Arn, DeadLetterConfig: { Arn: '<CrmUndeliveredQueue.Arn>' } }],
+    }));
+    const found = propertiesOf(notified, 'AWS::Events::Rule').map((rule) => [JSON.stringify(rule.EventPattern), rule]);
+    expect(found.sort().map(([, rule]) => rule)).toEqual(rules);
   });
 
   it('processes them one by one, a few in parallel, and retries until the dead-letter queue gets them', () => {
-    notified.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
-      EventSourceArn: { 'Fn::GetAtt': ['CrmQueue', 'Arn'] },
-      BatchSize: 1,
-      ScalingConfig: { MaximumConcurrency: 5 },
-      FunctionResponseTypes: ['ReportBatchItemFailures'],
-    });
-    expect(plain(CrmQueue?.Properties)).toMatchObject({
-      RedrivePolicy: { deadLetterTargetArn: '<CrmUndeliveredQueue.Arn>', maxReceiveCount: REDELIVERY.deliveries },
-      SqsManagedSseEnabled: true,
-    });
+    for (const [name, queue] of Object.entries({ CrmQueue, CrmAccountsQueue })) {
+      notified.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
+        EventSourceArn: { 'Fn::GetAtt': [name, 'Arn'] },
+        BatchSize: 1,
+        ScalingConfig: { MaximumConcurrency: 5 },
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+      });
+      expect(plain(queue?.Properties)).toMatchObject({
+        RedrivePolicy: { deadLetterTargetArn: '<CrmUndeliveredQueue.Arn>', maxReceiveCount: REDELIVERY.deliveries },
+        SqsManagedSseEnabled: true,
+      });
+    }
     expect(CrmUndeliveredQueue?.Properties).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
   });
 
@@ -159,13 +164,14 @@ describe('The webhook', () => {
     expect(MessageRetentionPeriod).toBeGreaterThan(2 * day.reduce((sum, seconds) => sum + seconds, 0));
   });
 
-  it('knows the CRM, the secret of its stage and the queue', () => {
+  it('knows the CRM, the secret of its stage and the queues', () => {
     expect(environmentOf(notified, 'NotifyCrm')).toEqual({
       WEBHOOK_SECRET: 'prod/crm-webhook',
       CRM_TABLE: '<CrmTable>',
       REGISTRATIONS_TABLE: '<RegistrationsTable>',
       DOCUMENTS_BUCKET: '<DocumentsBucket>',
       WEBHOOK_QUEUE: '<CrmQueue>',
+      WEBHOOK_ACCOUNTS_QUEUE: '<CrmAccountsQueue>',
     });
   });
 

@@ -99,7 +99,7 @@ class World {
     deliveries = 1,
     body = this.event,
   } = {}): Promise<boolean> {
-    const queued = { body, receiptHandle: 'handle', deliveries };
+    const queued = { body, queueArn: 'arn:aws:sqs:eu-west-1:1:crm', receiptHandle: 'handle', deliveries };
     return notifyCrm(this.#dependencies(step, scanned), queued, this.#telemetry, signal);
   }
 
