@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect } from 'vitest';
-import { parseRequest, type Request } from '../../lib/http/request.ts';
+import { parseRequest, type Request } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';

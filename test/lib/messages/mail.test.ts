@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contrastingInk, rgbChannels } from '../../../lib/messages/color.ts';
 import { otpMail } from '../../../lib/messages/email.ts';
+import { contrastingInk, rgbChannels } from '../../../lib/messages/mail.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
