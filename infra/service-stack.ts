@@ -13,7 +13,7 @@ import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { createFunction, type DeployedFunction, type FunctionContext } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
-import { CrmWriter, OperatorsPolicy, RegistrationReader } from './constructs/policies.ts';
+import { CrmWriter, KeyRotationPolicy, OperatorsPolicy, RegistrationReader } from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
 import { output } from './constructs/stack-names.ts';
 import { constructName, functionsOf, hasRoute } from './functions.ts';
@@ -39,6 +39,7 @@ export class ServiceStack extends Stack {
       ...context,
       topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
     });
+    new KeyRotationPolicy(this, 'KeyRotation', context.data);
     if (given.confirmation) new RegistrationReader(this, 'Reader', context);
     addDocumentScan(this, context.data.documents, given);
     if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);

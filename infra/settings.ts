@@ -91,6 +91,12 @@ const publicAddress = v.optional(
   ),
 );
 
+/**
+ * The prefix of the service's own keys: the pepper, and the key that passwords are derived from. Operators can neither
+ * read nor replace a secret with such a name.
+ */
+export const KEY_SECRETS = 'broker-api-keys/';
+
 export const SettingsSchema = closedObject({
   ...deploymentEntries,
   provider: v.optional(
@@ -155,7 +161,10 @@ export const SettingsSchema = closedObject({
    * `platform/` on the stage prod, `<stage>/platform/` on the others, so that stages are separate.
    */
   platformSecrets: v.optional(
-    text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
+    v.pipe(
+      text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
+      v.check((prefix) => !prefix.startsWith(KEY_SECRETS), `must not begin as ${KEY_SECRETS}, the keys of the service`),
+    ),
   ),
   /** How many events of each kind, registrations and accounts, are posted to the CRM at once. Lambda allows 2 to 1,000. */
   crmWebhookAtOnce: v.optional(count(2, 1_000), 5),

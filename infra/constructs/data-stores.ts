@@ -18,7 +18,7 @@ import {
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
-import type { Settings } from '../settings.ts';
+import { KEY_SECRETS, type Settings } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { ownEnding } from './stack-names.ts';
 
@@ -46,8 +46,8 @@ export class DataStores extends Construct {
     this.tables = Object.fromEntries(tables) as Record<TableName, Table>;
     this.documents = this.bucket();
 
-    const { platformSecrets, stage } = settings;
     this.pepper = this.secret('Pepper', {
+      purpose: 'pepper',
       description: 'The keys that one-time passwords are sealed with: versions by number, and the current one.',
       template: { current: '1' },
       key: '1',
@@ -55,7 +55,7 @@ export class DataStores extends Construct {
         'Rotated by hand, with both versions valid: a rotation by schedule would invalidate codes that were just sent.',
     });
     this.passwordSecret = this.secret('Password', {
-      secretName: `${platformSecrets}password-derivation-${stage}-${ownEnding(this)}`,
+      purpose: 'passwords',
       description:
         'The keys that logins and passwords of accounts are derived from: versions by number, and the current one.',
       template: { current: '1' },
@@ -118,9 +118,9 @@ export class DataStores extends Construct {
   }
 
   /** A changed template generates the value again: earlier codes and passwords become invalid. */
-  private secret(name: string, { secretName, description, template, key, notRotated }: MadeSecret): Secret {
+  private secret(name: string, { purpose, description, template, key, notRotated }: MadeSecret): Secret {
     const made = new Secret(this, name, {
-      ...(secretName === undefined ? {} : { secretName }),
+      secretName: `${KEY_SECRETS}${this.settings.stage}/${purpose}-${ownEnding(this)}`,
       description,
       generateSecretString: {
         ...RANDOM,
@@ -136,7 +136,8 @@ export class DataStores extends Construct {
 }
 
 interface MadeSecret {
-  secretName?: string;
+  /** In its name. */
+  purpose: string;
   description: string;
   /** The secret is this object, with a random text under `key`. */
   template: object;

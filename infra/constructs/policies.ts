@@ -1,7 +1,7 @@
 import { ArnFormat, Stack, Validations } from 'aws-cdk-lib';
-import { ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { type Settings, signingSecretName } from '../settings.ts';
+import { KEY_SECRETS, type Settings, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
@@ -33,14 +33,9 @@ export class OperatorsPolicy extends Construct {
       statements: [
         ...onTables(data),
         ...documentRights(data, settings).forget,
-        ...secretStatements(stack, settings, data),
+        ...secretStatements(stack, settings),
         ...(webhook === undefined ? [] : redeliver(webhook)),
-        policyStatement(
-          'ReadStack',
-          'cloudformation',
-          ['DescribeStacks', 'DescribeStackResource'],
-          arn('cloudformation', 'stack', `${stack.stackName}/*`),
-        ),
+        readStack(stack),
         policyStatement('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
         policyStatement(
           'ReadBootstrap',
@@ -53,11 +48,8 @@ export class OperatorsPolicy extends Construct {
       ],
     });
     acknowledgePlatformSecrets(policy, settings);
+    acknowledgeStack(policy);
     Validations.of(policy).acknowledge(
-      {
-        id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:stack/${stack.stackName}/*]`,
-        reason: 'The last part of the ARN is a number that CloudFormation chooses.',
-      },
       ...[
         ...logNames(stack).map((name) => ['logs', `log-group:${name}`]),
         ['lambda', `function:${stack.stackName}-*`],
@@ -97,7 +89,6 @@ function onTables({ tables }: DataStores): PolicyStatement[] {
     onTable(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
     onTable(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
     onTable(tables.Registrations, 'ForgetRegistrations', forget),
-    onTable(tables.Limits, 'ForgetCounters', ['BatchGetItem', 'DeleteItem']),
     policyStatement('ReadRestoredTables', 'dynamodb', ['Scan'], ...restored),
   ];
 }
@@ -155,7 +146,7 @@ const OF_THE_ACCOUNT = [
   'ses:DeleteSuppressedDestination',
 ];
 
-function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStores): PolicyStatement[] {
+function secretStatements(stack: Stack, settings: Settings): PolicyStatement[] {
   const named = [
     settings.captcha?.secret,
     settings.front?.secret,
@@ -167,15 +158,50 @@ function secretStatements(stack: Stack, settings: Settings, { pepper }: DataStor
     ...named.map((name) => secretArn(stack, `${name}-??????`)),
   ];
   return [
-    policyStatement(
-      'WriteSecrets',
-      'secretsmanager',
-      ['GetSecretValue', 'PutSecretValue'],
-      pepper.secretArn,
-      ...created,
-    ),
+    policyStatement('WriteSecrets', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...created),
     policyStatement('CreateSecrets', 'secretsmanager', ['CreateSecret'], ...created),
+    // Also where another policy, or a setting that names such a secret, would allow it.
+    new PolicyStatement({
+      sid: 'DenyKeys',
+      effect: Effect.DENY,
+      actions: ['secretsmanager:*'],
+      resources: [secretArn(stack, `${KEY_SECRETS}*`)],
+    }),
   ];
+}
+
+/** To find the outputs and resources of the stack. */
+function readStack(stack: Stack): PolicyStatement {
+  const arn = stack.formatArn({ service: 'cloudformation', resource: 'stack', resourceName: `${stack.stackName}/*` });
+  return policyStatement('ReadStack', 'cloudformation', ['DescribeStacks', 'DescribeStackResource'], arn);
+}
+
+function acknowledgeStack(policy: ManagedPolicy): void {
+  const stack = `stack/${Stack.of(policy).stackName}/*`;
+  Validations.of(policy).acknowledge({
+    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:${stack}]`,
+    reason: 'The last part of the ARN is a number that CloudFormation chooses.',
+  });
+}
+
+/**
+ * The rights to rotate the pepper and the key of derived passwords. A role of its own needs them: the operators' policy
+ * denies both, whatever else is attached.
+ */
+export class KeyRotationPolicy extends Construct {
+  constructor(scope: Construct, id: string, { pepper, passwordSecret }: DataStores) {
+    super(scope, id);
+    const keys = [pepper.secretArn, passwordSecret.secretArn];
+    const policy = new ManagedPolicy(this, 'Policy', {
+      description: 'To rotate the keys of the service; for a role that is not an operator.',
+      statements: [
+        policyStatement('RotateKeys', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...keys),
+        readStack(Stack.of(this)),
+      ],
+    });
+    acknowledgeStack(policy);
+    output(this, 'KeyRotationPolicy', 'Lets a role rotate the keys of the service.', policy.managedPolicyArn);
+  }
 }
 
 const ACTIONS = [

@@ -1,4 +1,5 @@
 import { AwsFailure } from '../../lib/aws/failure.ts';
+import { KEY_SECRETS } from '../settings.ts';
 import { CrmFileError } from './record-errors.ts';
 
 /** The command's environment on this machine: input and output, settings, host names and time. */
@@ -69,6 +70,9 @@ export function counted(count: number, noun: string): string {
 
 /** How a person gets the rights of these commands. */
 export const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';
+/** The operators' policy denies the keys of the service. */
+const KEY_ROTATION_POLICY =
+  'use a role that has the policy of the output KeyRotationPolicy, and not that of the operators';
 
 /** The message and exit code of a failure. */
 export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
@@ -87,8 +91,10 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
     return { message: `AWS cannot be reached from here (${error.message}).`, exitCode: 1 };
   }
   const right = missingRight(error);
-  if (right !== undefined)
-    return { message: `These AWS credentials lack the right ${right}: ${OPERATORS_POLICY}.`, exitCode: 1 };
+  if (right !== undefined) {
+    const fix = right.includes(`:secret:${KEY_SECRETS}`) ? KEY_ROTATION_POLICY : OPERATORS_POLICY;
+    return { message: `These AWS credentials lack the right ${right}: ${fix}.`, exitCode: 1 };
+  }
   const sentence =
     SERVICE_ERRORS[error.name] ?? (/region is missing/i.test(error.message) ? SERVICE_ERRORS.NoRegion : undefined);
   return { message: sentence ?? `${error.name}: ${error.message}`, exitCode: 1 };

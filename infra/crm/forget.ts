@@ -1,9 +1,7 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { limitCounters } from '../../lib/limits/limits.ts';
 import { deliveryKey } from '../../lib/records/registrations.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { logicalId } from '../tables.ts';
@@ -11,7 +9,7 @@ import { removeRecords } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import { type TableItems, tableItems } from './crm-table.ts';
-import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
+import { findClientIds, type Person, parsePerson } from './person.ts';
 import type { Target } from './target.ts';
 
 /** `client`: the id of a client, instead of an address. */
@@ -24,7 +22,7 @@ interface Forgotten {
 }
 
 /**
- * Deletes the data about a person: registrations, documents, counters and the client's record. An address that somebody
+ * Deletes the data about a person: registrations, documents and the client's record. An address that somebody
  * else only typed is removed there, and nothing more: whoever typed it may be a stranger.
  */
 export async function forget(
@@ -35,26 +33,19 @@ export async function forget(
 ): Promise<void> {
   if ((typed === undefined) === (client === undefined)) throw wrong('Name an address, or --client ID.');
   const { addresses, clientId } = await findPerson(target, { typed, client }, terminal);
-  const open = async (name: 'Registrations' | 'Limits') =>
-    tableItems(await target.resource(logicalId(name)), ['pk'], target.clientOf('DYNAMODB'));
-  const [registrations, limits] = [await open('Registrations'), await open('Limits')];
+  const table = await target.resource(logicalId('Registrations'));
+  const registrations = tableItems(table, ['pk'], target.clientOf('DYNAMODB'));
   const found = await findRegistrations(registrations, addresses);
-  const counters = await limits.get((await recipientKeys(target, addresses)).map((pk) => ({ pk })));
   const typedClients = await findTyped(target, addresses);
   if (!dryRun) {
     // The documents first: the registrations hold their keys.
     await deleteDocuments(target, found.documents);
     for (const pk of [...found.registrations, ...found.lists, ...found.deliveries]) await registrations.delete({ pk });
-    for (const { pk } of counters) await limits.delete({ pk });
     for (const { pk, members } of found.typed) await registrations.update({ pk }, removal(members));
     for (const { pk, members } of typedClients) await target.table.update(pk, removal(members));
   }
-  const things = [
-    counted(found.registrations.length, 'registration'),
-    counted(found.documents.length, 'document'),
-    counted(counters.length, 'counter'),
-  ];
-  terminal.print(`${things.join(', ')} ${dryRun ? 'would be deleted' : 'deleted'}.\n`);
+  const things = `${counted(found.registrations.length, 'registration')}, ${counted(found.documents.length, 'document')}`;
+  terminal.print(`${things} ${dryRun ? 'would be deleted' : 'deleted'}.\n`);
   const others = `${counted(found.typed.length, 'other registration')} and ${counted(typedClients.length, 'client record')}`;
   terminal.print(`An address that was only typed ${dryRun ? 'would be' : 'is'} removed from ${others}.\n`);
   if (clientId === undefined) terminal.print('No client has proven this address.\n');
@@ -64,7 +55,7 @@ export async function forget(
 
 const NOT_TOUCHED =
   'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
-  '(35 days), the suppression list of SES, and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
+  '(35 days), the suppression list of SES, counters of limits (under keyed names, at most 24 hours), and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
 
 /**
  * A client is forgotten with all addresses that no other client has proven.
@@ -191,12 +182,4 @@ async function deleteDocuments(target: Target, keys: readonly string[]): Promise
   const Bucket = await target.resource('DocumentsBucket');
   for (const Key of keys) await s3.send(new DeleteObjectCommand({ Bucket, Key }));
   s3.destroy();
-}
-
-async function recipientKeys(target: Target, addresses: readonly Person[]): Promise<string[]> {
-  const pepper = await readPepper(target);
-  const counters = limitCounters(DEFAULT_LIMITS);
-  const recipients = addresses.flatMap(listRecipients);
-  const all = await Promise.all(recipients.map((recipient) => counters.message(pepper, recipient)));
-  return all.flatMap(({ recipient }) => recipient.map(({ pk }) => pk));
 }

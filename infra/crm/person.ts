@@ -1,6 +1,4 @@
 import * as v from 'valibot';
-import { secretReader } from '../../lib/aws/secrets.ts';
-import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readPhone } from '../../lib/validators/phone.ts';
@@ -39,9 +37,4 @@ export function listRecipients({ address: key, isEmail, country }: Person): Reci
 export async function findClientIds({ table }: Target, { address, isEmail }: Person): Promise<string[]> {
   const keys = await table.find(isEmail ? 'proven_email' : 'proven_phone', address);
   return keys.map((key) => key.slice(itemKey('clients', '').length));
-}
-
-/** The key that names the counters of limits: their table holds no address. */
-export async function readPepper({ clientOf, pepperSecret = '' }: Target): Promise<Pepper> {
-  return parsePepper(await secretReader(clientOf('SECRETS_MANAGER'))(pepperSecret, AbortSignal.timeout(10_000)));
 }

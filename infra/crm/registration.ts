@@ -5,18 +5,16 @@ import {
   SESv2Client,
   type SESv2ClientConfig,
 } from '@aws-sdk/client-sesv2';
-import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
-import { type Counter, waitMs } from '../../lib/limits/counter.ts';
-import { limitCounters } from '../../lib/limits/limits.ts';
-import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
+import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
+import { dynamoRegistrations, type Registrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readSettings } from '../settings.ts';
-import { logicalId, type TableName } from '../tables.ts';
+import { logicalId } from '../tables.ts';
 import { counted, orAbsent, type Terminal, wrong } from './command.ts';
-import { findClientIds, listRecipients, type Person, parsePerson, readPepper } from './person.ts';
+import { findClientIds, listRecipients, type Person, parsePerson } from './person.ts';
 import { readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
@@ -26,8 +24,8 @@ const callSignal = () => AbortSignal.timeout(CALL_MS);
 const MAX_TRACKED = 5;
 
 /**
- * Shows why a person gets no code: the request and its message, whether SES suppresses the address, which limit holds
- * the next request, and whether the registration is confirmed. It reads by key: a registration by phone is found by its
+ * Shows why a person gets no code: the request and its message, whether SES suppresses the address, which limit of the
+ * address holds the next message, and whether the registration is confirmed. It reads by key: a registration by phone is found by its
  * number.
  */
 export async function showRegistrations(
@@ -38,10 +36,11 @@ export async function showRegistrations(
 ): Promise<void> {
   const person = await parsePerson(typed);
   if (unsuppress && !person.isEmail) throw wrong('--unsuppress removes an email address from the list of SES.');
-  const tables = await openTables(target);
+  const database = databaseClient(target.clientOf('DYNAMODB'));
   const mail = mailAccount(target.clientOf('SESV2'));
   try {
-    const found = await findRegistrations(tables.registrations, person);
+    const table = dynamoTable(database, await target.resource(logicalId('Registrations')));
+    const found = await findRegistrations(dynamoRegistrations(table), person);
     terminal.print(`${counted(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
     for (const [index, one] of found.entries())
       terminal.print(`\n${await describeRegistration(one, index < MAX_TRACKED ? mail : undefined)}`);
@@ -52,20 +51,12 @@ export async function showRegistrations(
       const spellings = [typed, person.address, ...found.flatMap(({ record }) => record.email ?? [])];
       await showSuppression(mail, new Set(spellings.map(asciiEmail)), unsuppress, terminal);
     }
-    await showLimits(target, tables.limits, person, found[0]?.record.source, terminal);
+    showLimits(target, person, found, terminal);
   } finally {
     mail.close();
-    tables.close();
+    database.destroy();
   }
 }
-
-async function openTables({ resource, clientOf }: Target) {
-  const client = databaseClient(clientOf('DYNAMODB'));
-  const open = async (name: TableName) => dynamoTable(client, await resource(logicalId(name)));
-  const [registrations, limits] = [dynamoRegistrations(await open('Registrations')), await open('Limits')];
-  return { registrations, limits, close: () => client.destroy() };
-}
-type Tables = Awaited<ReturnType<typeof openTables>>;
 
 interface Found {
   record: StoredRegistration;
@@ -75,7 +66,7 @@ interface Found {
 }
 
 /** Those of each channel that has such an address, the newest first. */
-async function findRegistrations(registrations: Tables['registrations'], person: Person): Promise<Found[]> {
+async function findRegistrations(registrations: Registrations, person: Person): Promise<Found[]> {
   const found: Found[] = [];
   for (const { channel } of listRecipients(person)) {
     const indexed = await registrations.list({ otp_type: channel, address: person.address }, callSignal());
@@ -142,41 +133,20 @@ async function showSuppression(
   }
 }
 
-async function showLimits(
-  target: Target,
-  limits: Tables['limits'],
-  person: Person,
-  source: string | undefined,
-  { print, cdkJson }: Terminal,
-): Promise<void> {
+/** The counters themselves have names that only the functions can derive; the registrations show what they count. */
+function showLimits(target: Target, person: Person, found: readonly Found[], { print, cdkJson }: Terminal): void {
   // The limits of a stack are those of `cdk.json`; the local service has the defaults.
   const local = { limits: DEFAULT_LIMITS, channels: OTP_TYPES };
   const deployed = target.stack === undefined ? local : readSettings(readContext(cdkJson));
-  const pepper = await readPepper(target);
-  const counters = limitCounters(deployed.limits);
-  const now = Date.now();
-  const show = async (title: string, of: readonly Counter[]) => {
-    const items =
-      of.length === 0
-        ? []
-        : await limits.getMany(
-            of.map(({ pk }) => ({ pk })),
-            callSignal(),
-          );
-    print(`${title}: ${describeLimits(reachedLimits(of, items, now))}\n`);
-  };
-  const recipients = listRecipients(person).filter(({ channel }) => deployed.channels.includes(channel));
-  for (const recipient of recipients) {
-    const { recipient: own, shared } = await counters.message(pepper, recipient);
-    await show(`Next message by ${recipient.channel}`, [...own, ...shared]);
+  for (const { channel } of listRecipients(person).filter((one) => deployed.channels.includes(one.channel))) {
+    const sent = found.filter(({ record }) => record.otp_type === channel);
+    const times = sent.map(({ record }) => Date.parse(record.requested_at));
+    print(`Next message by ${channel}: ${describeLimits(reachedLimits(deployed.limits, times, Date.now()))}\n`);
   }
-  if (source === undefined) return;
-  const own = counters.source(pepper, source);
-  await show('Next request from the same source', [...own.source, ...own.wrong]);
 }
 
 function describeLimits(reached: ReturnType<typeof reachedLimits>): string {
-  if (reached.length === 0) return 'no limit holds it.';
+  if (reached.length === 0) return 'no limit of its recipient holds it.';
   const limits = reached.map(({ setting, until }) => `${setting} until ${new Date(until).toISOString()}`);
   return `held by ${limits.join(', ')}.`;
 }
@@ -230,35 +200,36 @@ function mailAccount(config: SESv2ClientConfig) {
   };
 }
 
-/** The settings of limits, by the kind of counter and its window. A pause has no window. */
-const SETTINGS: Readonly<Record<string, string>> = {
-  'recipient pause': 'limits.resendSeconds',
-  'recipient hour': 'limits.recipientPerHour',
-  'recipient day': 'limits.recipientPerDay',
-  'source ten_minutes': 'limits.sourcePer10Minutes',
-  'source hour': 'limits.sourcePerHour',
-  'network hour': 'limits.networkSourcesPerHour',
-  'wrong ten_minutes': 'limits.wrongIdsPer10Minutes',
-  'prefix hour': 'limits.prefixPerHour',
-  'country hour': 'limits.countryPerHour',
-  'channel day': 'limits.channelPerDay',
-  'domain hour': 'limits.mailDomainPerHour',
-};
+const HOUR_MS = 60 * 60_000;
 
 /**
- * The limits that hold the next request, each with its setting and its end (epoch ms), the longest first.
- * @param items of the counters, as the table has them
+ * The limits of a recipient that hold the next message, each with its setting and its end (epoch ms), the longest first.
+ * @param times of the requests by the recipient's channel in the last 25 hours, epoch ms
  */
-export function reachedLimits(counters: readonly Counter[], items: readonly Item[], now: number) {
-  const reached = counters.flatMap((counter) => {
-    const { pk, windows } = counter;
-    const kind = pk.split('#', 1)[0];
-    const { paused_until, ...counts } = items.find((item) => item.pk === pk) ?? {};
-    const pause = { name: 'pause', waitMs: waitMs({ ...counter, windows: [] }, { paused_until }, now) };
-    const full = windows.map((one) => ({ name: one[0], waitMs: waitMs({ ...counter, windows: [one] }, counts, now) }));
-    return [pause, ...full]
-      .filter((one) => one.waitMs > 0)
-      .map((one) => ({ setting: SETTINGS[`${kind} ${one.name}`] ?? `${kind} ${one.name}`, until: now + one.waitMs }));
-  });
-  return reached.sort((a, b) => b.until - a.until);
+export function reachedLimits(
+  { resendSeconds, recipientPerHour, recipientPerDay }: Limits,
+  times: readonly number[],
+  now: number,
+) {
+  const ordered = times.toSorted((a, b) => a - b);
+  const hour = lastWindow(ordered, HOUR_MS);
+  const day = lastWindow(ordered, 24 * HOUR_MS);
+  const pauses = resendSeconds === 'none' ? [] : resendSeconds;
+  const pause = pauses[Math.min(day.count, pauses.length) - 1] ?? 0;
+  const isFull = (count: number, max: number | 'none') => max !== 'none' && count >= max;
+  return [
+    { setting: 'limits.resendSeconds', until: (ordered.at(-1) ?? 0) + pause * 1_000 },
+    ...(isFull(hour.count, recipientPerHour) ? [{ setting: 'limits.recipientPerHour', until: hour.end }] : []),
+    ...(isFull(day.count, recipientPerDay) ? [{ setting: 'limits.recipientPerDay', until: day.end }] : []),
+  ]
+    .filter(({ until }) => until > now)
+    .sort((a, b) => b.until - a.until);
+}
+
+/** The last window of this length: each starts with the first time after the one before. */
+function lastWindow(ordered: readonly number[], length: number): { end: number; count: number } {
+  let last = { end: 0, count: 0 };
+  for (const time of ordered)
+    last = time < last.end ? { ...last, count: last.count + 1 } : { end: time + length, count: 1 };
+  return last;
 }

@@ -30,16 +30,17 @@ export async function putSecret(target: Target, name: string, terminal: Terminal
 }
 
 async function readSecret(target: Target, name: string, terminal: Terminal): Promise<{ secret: string; text: string }> {
-  const named = await findConnection(target, name);
-  const connections = named === undefined ? await readConnections(target) : [named];
-  const connection = named ?? connections.find(({ secret }) => secret === name);
-  if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
+  // First: whoever may replace the keys of the service reads no records.
   const services = [
     ...serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack),
     ...(target.isTable ? [] : [passwordSecret(await target.resource(PASSWORD_SECRET))]),
   ];
   const service = services.find((one) => one.purpose === name || one.name === name);
   if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
+  const named = await findConnection(target, name);
+  const connections = named === undefined ? await readConnections(target) : [named];
+  const connection = named ?? connections.find(({ secret }) => secret === name);
+  if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
   const names = [...connections.map(({ id }) => id), ...services.map((one) => `${one.name} (${one.purpose})`)];
   throw new CommandError(
     `No connection and no setting uses a secret ${name}; nothing was stored. There are: ${names.join(', ') || 'none'}.`,

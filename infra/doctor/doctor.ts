@@ -74,7 +74,7 @@ async function examineAws(look: Look, name?: string): Promise<CheckResult[]> {
   const found = await aws.stack(stack).catch(() => 'refused' as const);
   const results = await examine(await awsChecks(settings, stack, found !== undefined), aws);
   if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
-  const secrets = serviceSecrets(readContext(look.cdkJson), found.outputs.PepperSecretArn, stack);
+  const secrets = serviceSecrets(readContext(look.cdkJson), undefined, stack);
   const more = [...tableChecks, ...secretChecks(secrets)];
   return [...results, ...(await examineServers(look, { stack }, more))];
 }

@@ -60,8 +60,7 @@ export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerPro
 /** The question that fails without the secret. */
 function secretQuestion(purpose: string): Question {
   if (purpose === 'crmWebhook') return 'client';
-  if (purpose === 'provider') return 'code';
-  return purpose === 'pepper' ? 'deployed' : 'register';
+  return purpose === 'provider' ? 'code' : 'register';
 }
 
 const MAY_SHARE = 'look whether they are one person; two may share an address';

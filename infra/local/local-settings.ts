@@ -8,13 +8,12 @@ import { ALL_COUNTRIES, deploymentEntries, SETTINGS_FILE } from '../../lib/valid
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
-import { SettingsError, settingsFile, signingSecretName } from '../settings.ts';
+import { KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
 import { runningFunction } from './rights/policy.ts';
-import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 
-const PEPPER_SECRET = 'local/pepper';
-const PASSWORD_SECRET = `${PLATFORM_SECRETS}password-derivation`;
+const PEPPER_SECRET = `${KEY_SECRETS}local/pepper`;
+const PASSWORD_SECRET = `${KEY_SECRETS}local/passwords`;
 const WEBHOOK_SECRET = signingSecretName('local', 'crmWebhook');
 /** The secret that messages to the broker's own provider are signed with. */
 const PROVIDER_SECRET = signingSecretName('local', 'provider');

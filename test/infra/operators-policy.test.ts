@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import { allowing, parseRights, type Right, type Statement } from '../../infra/local/rights/policy.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { openAccount, register, suppress } from '../support/local-service.ts';
 import { crm, Operators, type Person, unknownOperation } from '../support/operators.ts';
@@ -35,7 +36,6 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['secret put front', { input: `{"current":"${'k'.repeat(32)}"}` }],
   ['secret rotate crmWebhook'],
   ['redeliver'],
-  ['pepper rotate', { waits: async () => {} }],
   ['operations --open'],
   ['operation OPERATION'],
   ['operation ENDED'],
@@ -138,32 +138,23 @@ const DOCUMENT = {
   d0cUpl: [{ id: '1', name: 'passport.pdf', doc: Buffer.from('%PDF-1.4\n').toString('base64') }],
 };
 
-interface Statement {
-  Action: string | string[];
-  Resource: string | string[];
-}
-
-/** Each right of the policy: one action on one resource, with placeholders. */
-function rights(): AwsCall[] {
+/** Each right of a managed policy: one action on one resource. */
+function rightsOf(policyId: 'OperatorsPolicy' | 'KeyRotationPolicy'): Right[] {
   const policies = Object.entries(resources(synthesize(SETTINGS), 'AWS::IAM::ManagedPolicy'));
-  const [, policy] = policies.find(([id]) => id.startsWith('OperatorsPolicy')) ?? [];
+  const [, policy] = policies.find(([id]) => id.startsWith(policyId)) ?? [];
   const { Statement } = plain(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
-  return Statement.flatMap(({ Action, Resource }) =>
-    [Action].flat().flatMap((action) => [Resource].flat().map((resource) => ({ action, resource: named(resource) }))),
-  );
+  const statements = Statement.map((one) => ({ ...one, Resource: [one.Resource ?? []].flat().map(named) }));
+  return parseRights('ann', statements);
 }
 
 function named(resource: string): string {
   return resource.replaceAll(/<([^>]+)>/g, (_, name: string) => RESOURCES[name] ?? `<${name}>`);
 }
 
-function allows(right: AwsCall, call: AwsCall): boolean {
-  const pattern = right.resource
-    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  return right.action === call.action && new RegExp(`^${pattern}$`).test(call.resource);
-}
+/** The commands that need the other policy. */
+const ROTATIONS = ['pepper rotate', 'secret rotate passwords'];
+
+const rotate = (command: string) => run(command, { waits: async () => {} });
 
 /** Of the AWS commands in the runbook; alarm-commands.test.ts shows that they are needed. */
 const ON_CALL = [
@@ -191,17 +182,35 @@ describe('The policy of operators', () => {
       calls.push(...made);
     }
     const asked = calls.filter(({ action }) => action !== FREE);
-    const granted = rights();
-    expect(asked.filter((call) => !granted.some((right) => allows(right, call)))).toEqual([]);
-    const unasked = granted.filter((right) => !asked.some((call) => allows(right, call)));
-    expect(unasked.filter(({ action }) => !ON_CALL.includes(action))).toEqual([]);
+    const granted = rightsOf('OperatorsPolicy');
+    expect(asked.filter((call) => allowing(granted, call).length === 0)).toEqual([]);
+    const unused = granted.filter((right) => !asked.some((call) => right.concerns(call)));
+    expect(unused.filter(({ id, denies }) => !denies && !ON_CALL.some((action) => id.includes(` ${action} `)))).toEqual(
+      [],
+    );
+  });
+
+  it('denies the keys of the service, whatever another policy allows', async () => {
+    const both = [...rightsOf('OperatorsPolicy'), ...rightsOf('KeyRotationPolicy')];
+    const made = [];
+    for (const command of ROTATIONS) made.push(...(await rotate(command)).calls);
+    const secrets = made.filter(({ action }) => action.startsWith('secretsmanager:'));
+    for (const call of secrets) expect(allowing(rightsOf('KeyRotationPolicy'), call)).not.toEqual([]);
+    const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecret', 'DeleteSecret', 'PutResourcePolicy'];
+    const tries = ['PepperSecret', 'PasswordSecret'].flatMap((name) =>
+      actions.map((one) => ({ action: `secretsmanager:${one}`, resource: RESOURCES[name] ?? '' })),
+    );
+    expect([...secrets, ...tries].filter((call) => allowing(both, call).length > 0)).toEqual([]);
   });
 
   it('is tested with every command', async () => {
     const { out } = await crm(['--help']);
     const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
     const names = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
-    const proven = new Set(['help', ...COMMANDS.map(([command]) => command.split(' ')[0])]);
+    const proven = new Set([
+      'help',
+      ...[...COMMANDS.map(([command]) => command), ...ROTATIONS].map((one) => one.split(' ')[0]),
+    ]);
     expect(names.length).toBeGreaterThan(8);
     expect(names.filter((name) => !proven.has(name))).toEqual([]);
   });
@@ -221,6 +230,40 @@ describe('The policy of operators', () => {
         `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names\\.$`,
         'm',
       ),
+    );
+    expect(result.code).toBe(1);
+  });
+});
+
+describe('The policy of key rotation', () => {
+  it('allows to rotate and to replace both keys, and nothing else', async () => {
+    const input = `{"current":"1","1":"${'k'.repeat(64)}"}`;
+    const calls: AwsCall[] = [];
+    for (const command of [...ROTATIONS, 'secret put pepper', 'secret put passwords']) {
+      const { result, calls: made } = await run(command, { waits: async () => {}, input });
+      expect(result.code).toBe(0);
+      calls.push(...made);
+    }
+    const asked = calls.filter(({ action }) => action !== FREE);
+    const granted = rightsOf('KeyRotationPolicy');
+    expect(asked.filter((call) => allowing(granted, call).length === 0)).toEqual([]);
+    const expected = [
+      ...['PasswordSecret', 'PepperSecret'].flatMap((key) =>
+        ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${RESOURCES[key]}`),
+      ),
+      ...['DescribeStacks', 'DescribeStackResource'].map(
+        (action) => `ReadStack cloudformation:${action} arn:aws:cloudformation:eu-west-1:111122223333:stack/${STACK}/*`,
+      ),
+    ];
+    expect(granted.map(({ id }) => id.replace(/^ann /, '')).sort()).toEqual(expected.sort());
+  });
+
+  it.each(ROTATIONS)('is named, without that of operators, if the right is missing: %s', async (command) => {
+    account.denied.add('secretsmanager:GetSecretValue');
+    const { result } = await rotate(command);
+    account.denied.clear();
+    expect(result.reported).toMatch(
+      /has the policy of the output KeyRotationPolicy, and not that of the operators\.$/m,
     );
     expect(result.code).toBe(1);
   });

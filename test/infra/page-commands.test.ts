@@ -96,6 +96,12 @@ describe('The operators’ command, called as the pages say', () => {
     return operators.fileOf({ ...file, connections });
   }
 
+  const STORED: Record<string, string> = {
+    'tp5-live-1': 'platform/tp5-live-1',
+    CONNECTION_ID: 'platform/tp5-live-1',
+    passwords: 'broker-api-keys/local/passwords',
+  };
+
   it('works, from the first import to the last erasure', async () => {
     const records = await crmFile();
     const cdkJson = cdkJsonOf({});
@@ -120,10 +126,9 @@ describe('The operators’ command, called as the pages say', () => {
         // The client of a person who walked the guide.
         CLIENT09: 'CLIENT01',
       };
-      const name = args[2] ?? '';
-      const input = ['tp5-live-1', 'CONNECTION_ID'].includes(name)
-        ? await operators.stored('platform/tp5-live-1')
-        : '{"current":"0123456789abcdef"}';
+      // A secret that the next commands need keeps its value.
+      const kept = STORED[args[2] ?? ''];
+      const input = kept === undefined ? '{"current":"0123456789abcdef"}' : await operators.stored(kept);
       const { code, reported } = await crm(
         args.map((arg) => words[arg] ?? arg),
         { input: input ?? '', waits: async () => {}, cdkJson },

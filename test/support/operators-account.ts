@@ -30,7 +30,8 @@ export const SETTINGS = {
   stage: 'test',
   platformSecrets: 'platform/',
 };
-const PEPPER = 'local/pepper';
+const PEPPER = 'broker-api-keys/local/pepper';
+const PASSWORDS = 'broker-api-keys/local/passwords';
 
 /** The names of the template's resources in the account. */
 export const RESOURCES: Readonly<Record<string, string>> = {
@@ -40,6 +41,7 @@ export const RESOURCES: Readonly<Record<string, string>> = {
   AlarmTopic: arn('sns', 'alarms'),
   NoticeTopic: arn('sns', 'notices'),
   PepperSecret: arn('secretsmanager', `secret:${PEPPER}-AbCdEf`),
+  PasswordSecret: arn('secretsmanager', `secret:${PASSWORDS}-AbCdEf`),
   'DocumentsBucket.Arn': 'arn:aws:s3:::documents',
   'CrmQueue.Arn': arn('sqs', 'crm'),
   'CrmAccountsQueue.Arn': arn('sqs', 'crm-accounts'),
@@ -310,11 +312,12 @@ function xmlResult(action: string, input: Record<string, unknown>, outputs: Outp
       return `<Stacks><member><StackName>${STACK}</StackName>${state}<Outputs>${members.join('')}</Outputs></member></Stacks>`;
     }
     case 'cloudformation:DescribeStackResource': {
-      const table = String(input.LogicalResourceId)
+      const name = String(input.LogicalResourceId)
         .replace(/(Table|Bucket|Queue)$/, '')
         .replace(/\B[A-Z]/g, '-$&')
         .toLowerCase();
-      return `<StackResourceDetail><PhysicalResourceId>${table}</PhysicalResourceId></StackResourceDetail>`;
+      const id = name === 'password-secret' ? PASSWORDS : name;
+      return `<StackResourceDetail><PhysicalResourceId>${id}</PhysicalResourceId></StackResourceDetail>`;
     }
     default:
       throw new Error(`The account of the tests has no answer to ${action}.`);

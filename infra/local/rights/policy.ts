@@ -25,17 +25,21 @@ export interface Statement {
 export interface Right {
   /** Such as `request-registration ReadCrm dynamodb:BatchGetItem arn:…:table/crm`. */
   readonly id: string;
-  allows(need: Need): boolean;
+  /** True: an explicit denial, which no allowed action overrides. */
+  readonly denies: boolean;
+  concerns(need: Need): boolean;
 }
 
 /**
  * The rights of a policy, each separately, so that a call shows which of them it needs.
- * @throws Error at a statement that is more than allowed actions, resources, and the conditions below
+ * @throws Error at a statement that is more than allowed or denied actions, resources, and the conditions below
  */
 export function parseRights(principal: string, statements: readonly Statement[]): Right[] {
   return statements.flatMap((statement) => {
     const { Sid = 'Trace', Effect, Action } = statement;
-    if (Effect !== 'Allow') throw new Error(`${principal} ${Sid}: the effect ${Effect} is not evaluated here.`);
+    if (Effect !== 'Allow' && Effect !== 'Deny')
+      throw new Error(`${principal} ${Sid}: ${Effect} is not evaluated here.`);
+    const denies = Effect === 'Deny';
     const conditions = parseConditions(statement);
     const suffix = conditions.map(({ key, values }) => ` if ${key} is ${values.join(' or ')}`).join('');
     return [Action].flat().flatMap((action) => {
@@ -43,7 +47,8 @@ export function parseRights(principal: string, statements: readonly Statement[])
       const isAction = like(action.toLowerCase());
       return parseScopes(statement).map(({ text, matches }) => ({
         id: `${principal} ${Sid} ${action} ${text}${suffix}`,
-        allows: ({ action: wanted, resource, context = {} }: Need) =>
+        denies,
+        concerns: ({ action: wanted, resource, context = {} }: Need) =>
           isAction(wanted.toLowerCase()) &&
           matches(resource) &&
           conditions.every(({ key, values, matching }) => values.some((one) => matching(one, context[key] ?? ''))),
@@ -52,9 +57,10 @@ export function parseRights(principal: string, statements: readonly Statement[])
   });
 }
 
-/** The rights that allow it; none: it is denied. */
+/** The rights that allow it; none: it is denied, as a whole if one right denies it. */
 export function allowing(rights: readonly Right[], need: Need): Right[] {
-  return rights.filter((right) => right.allows(need));
+  const concerned = rights.filter((right) => right.concerns(need));
+  return concerned.some(({ denies }) => denies) ? [] : concerned;
 }
 
 /** The resources of a statement: each by itself, or all others than some. */

@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { all, resources, synthesize } from '../../support/stack.ts';
+import { all, plain, resources, synthesize } from '../../support/stack.ts';
 
 const template = synthesize();
 
@@ -128,6 +128,11 @@ describe('What is kept', () => {
       DeletionPolicy: 'RetainExceptOnCreate',
       Properties: { GenerateSecretString: generated },
     });
+  });
+
+  it.each(['PepperSecret', 'PasswordSecret'])('has the secret %s under the prefix of keys', (id) => {
+    const name = plain(resources(synthesize({ stage: 'test' }), 'AWS::SecretsManager::Secret')[id]?.Properties.Name);
+    expect(JSON.stringify(name)).toMatch(/broker-api-keys\/test\/(pepper|passwords)-/);
   });
 
   it('goes with a stage that may vanish', () => {

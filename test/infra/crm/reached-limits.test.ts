@@ -1,69 +1,49 @@
 import { describe, expect, it } from 'vitest';
 import { reachedLimits } from '../../../infra/crm/registration.ts';
-import { SettingsSchema } from '../../../infra/settings.ts';
-import type { Counter } from '../../../lib/limits/counter.ts';
-import { limitCounters } from '../../../lib/limits/limits.ts';
-import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
-import { leafNames } from '../../../lib/validators/texts.ts';
 
 const NOW = 1_800_000_000_000;
 const MINUTE = 60_000;
-const pepper = parsePepper(JSON.stringify({ current: '1', 1: 'p'.repeat(32) }));
-const counters = limitCounters(DEFAULT_LIMITS);
-const { recipient } = await counters.message(pepper, {
-  channel: 'email',
-  key: 'ann@example.com',
-  to: 'ann@example.com',
-});
-const [own] = recipient as [Counter];
-const item = (values: object) => [{ pk: own.pk, ...values }];
+const HOUR = 60 * MINUTE;
+/** Requests so many minutes ago. */
+const ago = (...minutes: number[]) => minutes.map((one) => NOW - one * MINUTE);
+const spread = (count: number, of: number) => Array.from({ length: count }, (_, n) => of - n * 15);
 
-describe('The limits that hold the next request', () => {
-  it.each<[says: string, items: Record<string, unknown>[], expected: [setting: string, minutes: number][]]>([
-    ['none where nothing was counted', [], []],
-    ['none below the limit', item({ n_hour: 4, from_hour: NOW - MINUTE }), []],
-    ['the pause until its end', item({ paused_until: NOW + 2 * MINUTE }), [['limits.resendSeconds', 2]]],
+describe('The limits that hold the next message', () => {
+  it.each<[says: string, times: number[], expected: [setting: string, end: number][]]>([
+    ['none where nothing was requested', [], []],
+    ['none below the limits, after the pause', ago(60, 16), []],
+    ['the first pause, of a minute', ago(0.5), [['limits.resendSeconds', NOW + MINUTE / 2]]],
+    ['the pause of the day\u2019s count, in any order', ago(1, 90, 80), [['limits.resendSeconds', NOW + 4 * MINUTE]]],
+    ['the last pause, again', ago(...spread(6, 200), 1), [['limits.resendSeconds', NOW + 14 * MINUTE]]],
     [
-      'a full window until its end',
-      item({ n_hour: 5, from_hour: NOW - 20 * MINUTE }),
-      [['limits.recipientPerHour', 40]],
+      'an hour with five messages until its end',
+      ago(50, 48, 45, 40, 30),
+      [['limits.recipientPerHour', NOW + 10 * MINUTE]],
     ],
-    ['no full window that is over', item({ n_hour: 5, from_hour: NOW - 61 * MINUTE }), []],
-    [
-      'all of them, the longest first',
-      item({ paused_until: NOW + MINUTE, n_hour: 5, from_hour: NOW, n_day: 10, from_day: NOW }),
-      [
-        ['limits.recipientPerDay', 24 * 60],
-        ['limits.recipientPerHour', 60],
-        ['limits.resendSeconds', 1],
-      ],
-    ],
-  ])('are %s', (_, items, expected) => {
-    expect(reachedLimits(recipient, items, NOW)).toEqual(
-      expected.map(([setting, minutes]) => ({ setting, until: NOW + minutes * MINUTE })),
-    );
+    ['no hour that is over', ago(65, 62, 58, 50, 40), []],
+    ['a day with ten messages until its end', ago(...spread(10, 300)), [['limits.recipientPerDay', NOW + 19 * HOUR]]],
+    ['no day that is over', ago(1_450, ...spread(8, 300), 16), []],
+  ])('are %s', (_, times, expected) => {
+    expect(reachedLimits(DEFAULT_LIMITS, times, NOW).map(({ setting, until }) => [setting, until])).toEqual(expected);
   });
 
-  it('are each named by an existing setting', async () => {
-    const phone = { channel: 'sms', key: '+447400123456', to: '+447400123456', country: 'GB' } as const;
-    const company = { channel: 'email', key: 'ann@acme.example', to: 'ann@acme.example' } as const;
-    const messages = [await counters.message(pepper, phone), await counters.message(pepper, company)];
-    const all = [
-      ...messages.flatMap(({ recipient, shared }) => [...recipient, ...shared]),
-      ...Object.values(counters.source(pepper, '2001:db8::1')).flat(),
-    ];
-    const full = all.map(({ pk, windows }) => ({
-      pk,
-      ...Object.fromEntries(
-        windows.flatMap(([name, max]) => [
-          [`n_${name}`, max],
-          [`from_${name}`, NOW],
-        ]),
-      ),
-    }));
-    const names = reachedLimits(all, full, NOW).map(({ setting }) => setting);
-    expect(new Set(names).size).toBe(10);
-    expect(names.filter((name) => !leafNames(SettingsSchema).includes(name))).toEqual([]);
+  it('are all of them, the longest first', () => {
+    const times = ago(...spread(6, 300), 4, 3, 2, 1, 0);
+    expect(reachedLimits(DEFAULT_LIMITS, times, NOW).map(({ setting }) => setting)).toEqual([
+      'limits.recipientPerDay',
+      'limits.recipientPerHour',
+      'limits.resendSeconds',
+    ]);
+  });
+
+  it('are none of those that are disabled', () => {
+    const limits = {
+      ...DEFAULT_LIMITS,
+      resendSeconds: 'none',
+      recipientPerHour: 'none',
+      recipientPerDay: 'none',
+    } as const;
+    expect(reachedLimits(limits, ago(...Array(20).fill(1)), NOW)).toEqual([]);
   });
 });

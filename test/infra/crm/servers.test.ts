@@ -40,9 +40,13 @@ describe('npm run crm -- secret put', () => {
     expect(code).toBe(1);
     expect(reported).toContain('uses a secret platform/tp5-live-l; nothing was stored. There are: tp4-demo-1, ');
     expect(reported).toContain(', tp5-live-1, ');
-    for (const one of ['local/pepper (pepper)', 'front/proxy (front.secret)', 'broker/captcha (captcha.secret)'])
+    for (const one of [
+      'broker-api-keys/local/pepper (pepper)',
+      'front/proxy (front.secret)',
+      'broker/captcha (captcha.secret)',
+    ])
       expect(reported).toContain(one);
-    expect(reported).toContain('platform/password-derivation (passwords)');
+    expect(reported).toContain('broker-api-keys/local/passwords (passwords)');
     expect(await operators.stored('platform/tp5-live-l')).toBeUndefined();
   });
 
@@ -51,7 +55,7 @@ describe('npm run crm -- secret put', () => {
     ['tp4-gw-1', 'S3cr3t-Value', 'The secret of tp4-gw-1 must be {"master": "…"}'],
     ['broker/captcha', '', 'The secret broker/captcha must be the key that its provider gave you'],
     ['front/proxy', '{"current":"S3cr3t"}', 'The secret front/proxy must be {"current":"32 random characters"'],
-    ['pepper', '{"current":"1","1":"S3cr3t"}', 'The secret local/pepper must be {"current":"1"'],
+    ['pepper', '{"current":"1","1":"S3cr3t"}', 'The secret broker-api-keys/local/pepper must be {"current":"1"'],
   ])('refuses a malformed secret without quoting it: %s', async (name, input, sentence) => {
     const stored = () => Promise.all([`platform/${name}`, name, `local/${name}`].map((one) => operators.stored(one)));
     const before = await stored();
@@ -114,7 +118,8 @@ describe('npm run crm -- secret rotate', () => {
 });
 
 describe('npm run crm -- pepper rotate', () => {
-  const pepper = async () => JSON.parse((await operators.stored('local/pepper')) ?? '') as Record<string, string>;
+  const pepper = async () =>
+    JSON.parse((await operators.stored('broker-api-keys/local/pepper')) ?? '') as Record<string, string>;
   const rotate = (waits: Person['waits'] = async () => {}) =>
     crm(['pepper', 'rotate', '--local', operators.service.url], { waits });
 

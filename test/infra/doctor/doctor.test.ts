@@ -228,18 +228,14 @@ describe('The doctor', () => {
 });
 
 it('The service’s own secrets are checked for their shape', async () => {
-  const secrets = serviceSecrets({ 'front.header': 'cf-connecting-ip', 'front.secret': 'front/x' }, 'arn:pepper');
+  const secrets = serviceSecrets({ 'front.header': 'cf-connecting-ip', 'front.secret': 'front/x' });
   const found = (texts: Record<string, string>) =>
     examine(secretChecks(secrets), { ...HEALTHY, secret: async (name: string) => texts[name] });
   const key = 'k'.repeat(64);
-  expect(
-    await found({ 'arn:pepper': `{"current":"1","1":"${key}"}`, 'front/x': `{"current":"${key}"}` }),
-  ).toMatchObject([
-    { subject: 'secret pepper', state: 'works' },
+  expect(await found({ 'front/x': `{"current":"${key}"}` })).toMatchObject([
     { subject: 'secret front.secret', state: 'works' },
   ]);
-  expect(await found({ 'arn:pepper': '{}', 'front/x': '{"current":"short"}' })).toMatchObject([
-    { state: 'missing', fix: expect.stringContaining('secret put arn:pepper --stack broker-api-prod') },
+  expect(await found({ 'front/x': '{"current":"short"}' })).toMatchObject([
     { state: 'missing', fix: expect.stringContaining('secret put front/x --stack broker-api-prod') },
   ]);
 });

@@ -89,6 +89,6 @@ describe('the embedded services', () => {
       client.destroy();
     }
     const read = secretReader(localClient(stranger, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'));
-    await expect(read('local/pepper', forever)).rejects.toThrow();
+    await expect(read('broker-api-keys/local/pepper', forever)).rejects.toThrow();
   });
 });

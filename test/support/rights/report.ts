@@ -71,5 +71,5 @@ export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsRe
 /** Whether the policy allows the call, and without the right does not. */
 function isNeeded(right: Right, all: readonly Right[], { need }: ObservedCall): boolean {
   const others = all.filter((one) => one !== right);
-  return right.allows(need) && allowing(others, need).length === 0;
+  return right.concerns(need) && allowing(others, need).length === 0;
 }

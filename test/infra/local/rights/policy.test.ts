@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Need, parseRights, type Statement } from '../../../../infra/local/rights/policy.ts';
+import { allowing, type Need, parseRights, type Statement } from '../../../../infra/local/rights/policy.ts';
 
 const TABLE = 'arn:aws:dynamodb:eu-west-1:000000000000:table/crm';
 
@@ -8,7 +8,7 @@ function allows(statement: Partial<Statement>, need: Partial<Need>): boolean {
   const rights = parseRights('a-function', [
     'Resource' in read || 'NotResource' in read ? read : { ...read, Resource: TABLE },
   ]);
-  return rights.some((right) => right.allows({ action: 'dynamodb:GetItem', resource: TABLE, ...need }));
+  return allowing(rights, { action: 'dynamodb:GetItem', resource: TABLE, ...need }).length > 0;
 }
 
 describe('A policy', () => {
@@ -55,8 +55,28 @@ describe('A policy', () => {
     ]);
   });
 
+  it('denies what one statement denies, whatever others allow, and in any order', () => {
+    const read = { Sid: 'Read', Effect: 'Allow', Action: 'dynamodb:*', Resource: '*' };
+    const deny = { Sid: 'Deny', Effect: 'Deny', Action: 'dynamodb:Get*', Resource: `${TABLE}/*` };
+    for (const statements of [
+      [read, deny],
+      [deny, read],
+    ]) {
+      const rights = parseRights('ann', statements);
+      const allowed = (action: string, resource: string) => allowing(rights, { action, resource }).map(({ id }) => id);
+      expect(allowed('dynamodb:GetItem', `${TABLE}/index/due`)).toEqual([]);
+      expect(allowed('dynamodb:GetItem', TABLE)).toEqual(['ann Read dynamodb:* *']);
+      expect(allowed('dynamodb:PutItem', `${TABLE}/index/due`)).toEqual(['ann Read dynamodb:* *']);
+    }
+  });
+
+  it('that only denies allows nothing', () => {
+    expect(allows({ Effect: 'Deny' }, {})).toBe(false);
+    expect(allows({ Effect: 'Deny', Resource: `${TABLE}2` }, {})).toBe(false);
+  });
+
   it.each([
-    ['a denial', { Effect: 'Deny' }],
+    ['another effect', { Effect: 'Audit' }],
     ['another condition', { Condition: { StringLike: { 'ses:FromAddress': '*' } } }],
   ])('with an unsupported element is an error, not a right: %s', (_, statement) => {
     expect(() => allows(statement, {})).toThrow('is not evaluated here');
