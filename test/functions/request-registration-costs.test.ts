@@ -39,7 +39,7 @@ describe('A source that makes us ask a provider', () => {
   it('with numbers that it refuses does so five times in ten minutes, and leaves no document', async () => {
     const doc = { id: 'passport', name: 'passport.png', doc: FILES.png.toString('base64') };
     const more = { otp_type: 'sms', form_id: 'FORM0001', k3J9xQ: 'none', d0cUpl: [doc, doc] };
-    world.service.faults('provider').set({ kind: 'refused', times: 5 });
+    world.service.faults('provider').set({ kind: 'refused_recipient', times: 5 });
     expect(await answersTo(more, solved)).toEqual([502, 502, 502, 502, 502, 429, 429]);
     expect([...world.service.standIns.s3.objects.keys()]).toEqual([]);
   });
@@ -51,7 +51,7 @@ it('A provider that refuses messages without a code does not reveal who is a cli
   const [stranger, client] = [world.stranger(), world.client()];
   const answer = await answerTo(stranger);
   expect(await world.record('sms', stranger)).toMatchObject({ delivery: { kind: 'code', outcome: 'sent' } });
-  world.service.faults('provider').set({ kind: 'refused', times: 1 });
+  world.service.faults('provider').set({ kind: 'refused_recipient', times: 1 });
   expect(await answerTo(client)).toEqual(answer);
   expect(await world.record('sms', client)).toMatchObject({ delivery: { kind: 'owner_notice', outcome: 'refused' } });
 });

@@ -30,7 +30,7 @@ describe('The configuration of a function', () => {
         registrationsTable: 'registrations',
         limitsTable: 'limits',
         documentsBucket: 'documents',
-        pepperSecret: 'local/pepper',
+        pepperSecret: 'broker-api-keys/local/pepper',
         providerSecret: 'local/provider',
       },
     );

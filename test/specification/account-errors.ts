@@ -65,7 +65,8 @@ function ofVersion(operation: Version): ErrorCase[] {
       retryAfter: true,
     }),
     error(operation, '503 platform_unavailable', 'a platform that is asked too often', {
-      fault: platformFault('throttled'),
+      // The look-up that follows is answered: the account is absent.
+      fault: [connection_id, { kind: 'throttled', times: 1 }],
       retryAfter: true,
     }),
     error(operation, '502 platform_refused', 'a platform that refuses us', { fault: platformFault('refused') }),

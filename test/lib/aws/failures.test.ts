@@ -34,7 +34,7 @@ function errorOf(service: Service, code: string, text: string): [type: string, b
     const __type = `com.amazonaws.pinpointsmsvoicev2#${code}`;
     return ['application/x-amz-json-1.0', JSON.stringify({ __type, Message: 'text', ...reason })];
   }
-  if (service === 'WhatsApp') return ['application/json', JSON.stringify({ __type: code, message: 'text' })];
+  if (service === 'WhatsApp') return ['application/json', JSON.stringify({ __type: code, message: text || 'text' })];
   return ['text/xml', xml];
 }
 
