@@ -45,6 +45,15 @@ describe('The settler publishes', () => {
     expect(kinds.sort()).toEqual(['email', 'popup']);
   });
 
+  it('nothing for an operation whose account the server does not have', async () => {
+    service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1 });
+    expect((await openAccount(service, 'tp5', LIVE)).status).toBe(503);
+    const before = published().length;
+    await makeDue('operations');
+    await service.tick();
+    expect(published()).toHaveLength(before);
+  });
+
   it('a confirmed registration whose event was refused, once', async () => {
     const person = { email: 'told.later@example.com', password: 'correct horse' };
     expect((await register(service, { ...person, repeat_password: person.password })).status).toBe(204);
