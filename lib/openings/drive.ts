@@ -263,7 +263,7 @@ class Loop {
 
   /** Logs what operators must know. */
   #report(to: Life, fact: Learned): void {
-    const { telemetry, effects } = this.#run;
+    const { telemetry, effects, worker } = this.#run;
     const { life, plan } = this.#held;
     const { reason } = describeError(fact.failure);
     if (to.at === 'open' && life.at !== 'open') telemetry.event('AccountOpened', { login: to.login });
@@ -275,7 +275,9 @@ class Loop {
     const isIntruder = fact.on === 'foreign' || (fact.on === 'unproven' && to.at === 'undecided');
     if (isIntruder && life.at === 'sent' && life.login !== undefined && plan?.login_given !== true)
       telemetry.event('LoginNotOurs', { login: life.login });
-    if (to.at === 'gone' && (fact.on === 'foreign' || fact.on === 'reserved')) this.#failure = effects.noLoginFailure();
+    const isTaken = to.at === 'gone' && (fact.on === 'foreign' || fact.on === 'reserved');
+    // The settler has no caller to answer, and cannot choose logins.
+    if (isTaken && worker === 'request') this.#failure = effects.noLoginFailure();
   }
 
   #hasTime(step: Step): boolean {

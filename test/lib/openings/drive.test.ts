@@ -255,7 +255,7 @@ describe('An opening', () => {
     ['of the settler finds nothing, and sends nothing', 'look 0 absent', 'unknown', 'sent', { later: 'settler' }],
     ['of the settler finds the account', 'look 0 unproven', 'opened replayed', 'done', { later: 'settler' }],
     [
-      ...(["of the settler finds another's account", 'look 0 foreign', 'failed login_range_exhausted'] as const),
+      ...(["of the settler finds another's account", 'look 0 foreign', 'failed'] as const),
       ...(['gone', { later: 'settler', hasNext: false }] as const),
     ],
     ['of the settler, whose server is away', 'look 0 unclear', 'unknown', 'sent', { later: 'settler' }],
