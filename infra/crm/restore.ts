@@ -72,7 +72,7 @@ function reopen(item: Item): Item {
     return { ...item, ...now, life: { ...life, deposit: isPaid ? life.deposit : 'found' }, lease_until: 0 };
   }
   if (life.at === 'sent' && plan?.keyed === true)
-    return { ...item, ...now, life: { ...life, commands: 'many' }, lease_until: 0 };
+    return { ...item, ...now, life: { ...life, commands: 'found' }, lease_until: 0 };
   if (life.at !== 'claimed' && life.at !== 'sent') return item;
   const { [EXPIRY_ATTRIBUTE]: _, ...kept } = item;
   const undecided = { at: 'undecided', ...(life.login === undefined ? {} : { login: life.login }) };

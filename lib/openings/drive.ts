@@ -182,7 +182,7 @@ class Loop {
     if (step === 'prepare') return this.#prepare();
     if (step === 'send') {
       // The first repeat is sent at once. Later ones wait, so a server with malformed answers is not overloaded.
-      if (life.at === 'sent' && life.commands === 'many') {
+      if (life.at === 'sent' && life.commands !== 'one') {
         this.#repeats += 1;
         if (this.#repeats > 1) await wait(PAUSE_MS);
       }

@@ -119,7 +119,11 @@ const MAX_LISTED = 1_000;
 const login = v.pipe(v.number(), v.integer(), v.minValue(1));
 const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
   v.object({ at: v.literal('claimed') }),
-  v.object({ at: v.literal('sent'), login: v.optional(login), commands: v.picklist(['one', 'many', 'taken']) }),
+  v.object({
+    at: v.literal('sent'),
+    login: v.optional(login),
+    commands: v.picklist(['one', 'many', 'found', 'taken']),
+  }),
   v.object({
     at: v.literal('open'),
     login,

@@ -10,9 +10,10 @@
  */
 
 /**
- * The deposit of a new demo account. `due`: nothing was paid. `again`: a payment was certainly refused. `sent`: a
- * payment may have left. `found`: the account was found, so an earlier payment may have left. `failed`: reported to the
- * operators, never paid again.
+ * The deposit of a new demo account. `due`: nothing was paid. `again`: the same, but the balance is read first: a payment
+ * was refused, or the answer to the command was lost. `sent`: a payment may have left. `found`: the account was found
+ * after "exists" or by its reservation, so an earlier payment may have left. `failed`: reported to the operators, never
+ * paid again.
  */
 type Deposit = 'none' | 'due' | 'again' | 'sent' | 'found' | 'made' | 'failed';
 
@@ -21,10 +22,10 @@ export type Life =
   | { at: 'claimed' }
   /**
    * The account may exist, at this login only (absent: the protocol cannot name a login). `one`: only one command can
-   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown. `taken`: the
-   * only command was answered that the login exists.
+   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown. `found`: the
+   * same, and the ledger may have been lost since. `taken`: the only command was answered that the login exists.
    */
-  | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'taken' }
+  | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'found' | 'taken' }
   /** The account is open; its record, deposit or event may be missing. `opened_at`: ISO 8601, UTC. */
   | { at: 'open'; login: number; opened_at: string; recorded: boolean; deposit: Deposit; published: boolean }
   /** Nothing is missing, except money that an operator must pay. */
@@ -160,23 +161,28 @@ const gone = (): Life => ({ at: 'gone' });
 const claimed = (): Life => ({ at: 'claimed' });
 const sent = (_: Life, __: Context, fact: Fact): Life => ({
   at: 'sent',
-  commands: fact.on === 'ready' && fact.found === true ? 'many' : 'one',
+  commands: fact.on === 'ready' && fact.found === true ? 'found' : 'one',
   ...(fact.on === 'ready' && fact.login !== undefined ? { login: fact.login } : {}),
 });
 const sentNext = (_: Life, { next }: Context): Life => ({ at: 'sent', login: next(), commands: 'one' });
-const many = (life: Of<'sent'>): Life => ({ ...life, commands: 'many' });
+const many = (life: Of<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
 const loginTaken = (life: Of<'sent'>): Life => ({ ...life, commands: 'taken' });
 const undecided = ({ login }: Of<'sent'>, _: Context, fact: Fact): Life => ({
   at: 'undecided',
   ...(login === undefined ? {} : { login }),
   ...(fact.on === 'lost' && fact.other !== undefined ? { other: fact.other } : {}),
 });
-const open = (life: Of<'sent' | 'undecided'>, { deposit, now }: Context, fact: Fact): Life => ({
+/** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
+function firstDeposit(life: Of<'sent' | 'undecided'>, { deposit }: Context, { on }: Fact): Deposit {
+  if (deposit === 'none' || on === 'opened') return deposit;
+  return life.at === 'sent' && (life.commands === 'one' || life.commands === 'many') ? 'again' : 'found';
+}
+const open = (life: Of<'sent' | 'undecided'>, context: Context, fact: Fact): Life => ({
   at: 'open',
   login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),
-  opened_at: new Date(now).toISOString(),
+  opened_at: new Date(context.now).toISOString(),
   recorded: false,
-  deposit: deposit === 'due' && fact.on !== 'opened' ? 'found' : deposit,
+  deposit: firstDeposit(life, context, fact),
   published: false,
 });
 const paying = (life: Open): Life => ({ ...life, deposit: 'sent' });

@@ -131,6 +131,11 @@ export const MISTAKES: readonly Mistake[] = [
     step: 'stop',
   }),
   first('An account that was found is paid.', 'sent', { on: ['ours'], to: due, step: 'resume' }),
+  first('An account that was found by its reservation is paid if it is empty.', 'sent', {
+    on: ['ours'],
+    to: (life: Life) => ({ ...open(life), deposit: 'again' }) as Life,
+    step: 'resume',
+  }),
   first('A deposit is paid before that is written.', 'open', {
     on: ['resume'],
     if: (life: Life) => life.at === 'open' && life.deposit === 'sent',

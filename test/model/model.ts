@@ -101,6 +101,10 @@ export const LIMITS: readonly Limit[] = [
     ...{ ...KEYED, name: 'two ledgers that pay at the same time', workers: 2, double: true, funded: true },
     ...{ breaks: 'one deposit', ends: 'two deposits' },
   },
+  {
+    ...{ ...KEYED, name: 'all tables lost while a payment is on its way, and the answer to the repeated command lost' },
+    ...{ funded: true, loses: 'all', losesWhilePaying: true, breaks: 'one deposit', ends: 'two deposits' },
+  },
 ];
 /** Not explored: what the model has no part for. */
 const OUTSIDE: readonly Pick<Limit, 'breaks' | 'name' | 'ends'>[] = [

@@ -45,6 +45,8 @@ export interface Scenario {
   answers?: boolean;
   /** Once: the operations are set back, the reservations are lost, or both. */
   loses?: 'operations' | 'reservations' | 'all';
+  /** A payment may be on its way while all tables are lost. */
+  losesWhilePaying?: boolean;
   /** A key expires early: a worker's clock is ahead. */
   expires?: boolean;
   /** Two deployments with the same secret have a ledger each. */
@@ -665,9 +667,12 @@ export class Steps {
 
   /** The ledger is lost in part or whole, once; or a key expires early. Workers that hold an operation are overtaken. */
   #lose(): void {
-    const { loses, expires } = this.#scenario;
+    const { loses, losesWhilePaying, expires, funded } = this.#scenario;
+    const { payments, workers } = this.#world;
     const [ledger] = this.#world.ledgers;
     if (ledger === undefined) return;
+    const isPaid = payments > 0 || workers.some((worker) => worker?.step === 'pay' || worker?.step === 'repay');
+    const isPaying = loses === 'all' && losesWhilePaying !== true && isPaid;
     const first = (next: World) => next.ledgers[0] as Ledger;
     const overtake = (next: World) => {
       next.workers = next.workers.map((worker) => worker && { ...worker, stale: true });
@@ -679,11 +684,12 @@ export class Steps {
           first(next).operations[request] = { id, life: { at: 'gone' } };
         });
       }
-      if (loses === undefined || this.#world.lost || life.at === 'gone') continue;
+      if (loses === undefined || isPaying || this.#world.lost || life.at === 'gone') continue;
       const states: Life[] = [{ at: 'gone' }];
       if (loses === 'operations' && life.at !== 'claimed') states.push({ at: 'claimed' });
       if (loses === 'operations' && (life.at === 'open' || life.at === 'done'))
-        states.push({ at: 'sent', login: life.login, commands: 'one' });
+        // With a deposit, `crm restore` sets it back.
+        states.push({ at: 'sent', login: life.login, commands: funded === true ? 'found' : 'one' });
       for (const state of loses === 'reservations' ? [life] : states) {
         this.#add(`the ledger is lost: ${loses}, ${id} is ${show(state)}`, (next) => {
           next.lost = true;

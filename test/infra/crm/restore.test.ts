@@ -83,10 +83,10 @@ describe('npm run crm -- restore', () => {
 
   const PLAN = { version: 'tp5', connection_id: 'tp5-demo-1', keyed: true, deposit: 100, deposit_with_opening: false };
   const open = { at: 'open', login: 500_001, recorded: false, published: false };
-  const MANY = { at: 'sent', login: 500_001, commands: 'many' };
+  const FOUND = { at: 'sent', login: 500_001, commands: 'found' };
   it.each([
     ['that had sent nothing, as far as is known', { at: 'claimed' }, { at: 'undecided' }],
-    ['that had sent a command', { at: 'sent', login: 500_001, commands: 'one' }, MANY],
+    ['that had sent a command', { at: 'sent', login: 500_001, commands: 'one' }, FOUND],
     ['whose money was not sent', { ...open, deposit: 'due' }, { ...open, deposit: 'found' }],
     ['whose money may have arrived', { ...open, deposit: 'sent' }, { ...open, deposit: 'found' }],
     ['whose money was refused', { ...open, deposit: 'again' }, { ...open, deposit: 'found' }],

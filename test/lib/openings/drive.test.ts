@@ -500,10 +500,20 @@ describe('A deposit', () => {
     expect(scene.calls.filter((call) => call.endsWith('pay'))).toEqual(['pay', 'repay']);
   });
 
-  it('of an account that was found empty is reported at once and never paid', async () => {
+  it('is paid after a lost answer, but only into an empty account', async () => {
     const scene = new Scene();
-    Object.assign(scene, { prepared: { plan: funded }, completed: completed('empty'), sends: [lost] });
+    Object.assign(scene, { prepared: { plan: funded }, completed: completed('made'), sends: [lost] });
     scene.looks = [{ on: 'ours' }];
+    await scene.run(await world.claimed());
+    expect(scene.calls.filter((call) => call.endsWith('pay'))).toEqual(['repay']);
+  });
+
+  it.each<[string, Partial<Scene>]>([
+    ['by its reservation', { prepared: { plan: funded, found: true } }],
+    ['after "exists"', { prepared: { plan: funded }, sends: [{ on: 'exists' }] }],
+  ])('of an empty account that was found %s is reported at once and never paid', async (_, found) => {
+    const scene = new Scene();
+    Object.assign(scene, { completed: completed('empty'), looks: [{ on: 'ours' }] }, found);
     const held = await world.claimed();
     await scene.run(held);
     expect(scene.calls.filter((call) => call.endsWith('pay'))).toEqual([]);
