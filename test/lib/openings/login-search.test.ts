@@ -20,8 +20,12 @@ class Scene {
 
   /** The sequence of the operation under the n-th key. */
   sequence(place = 0, ranges = [RANGE]): number[] {
+    return [...this.#sequence(place, ranges)];
+  }
+
+  #sequence(place: number, ranges: (typeof RANGE)[]): Generator<number> {
     const identity = this.identities[place];
-    return [...loginSequence((identity && findSeed(this.#keys, identity)) ?? '', ranges)];
+    return loginSequence((identity && findSeed(this.#keys, identity)) ?? '', ranges);
   }
 
   id(place = 0): string {
@@ -35,12 +39,17 @@ class Scene {
   search(ranges = [RANGE]): Promise<LoginSearch> {
     const candidates = this.identities.map((identity, place) => ({
       identity,
-      logins: this.sequence(place, ranges).values(),
+      logins: this.#sequence(place, ranges),
     }));
     const holders = async (logins: readonly number[]) => {
       this.calls += 1;
       expect(logins.length).toBeLessThanOrEqual(100);
-      return new Map([...this.holders].filter(([login]) => logins.includes(login)));
+      return new Map(
+        logins.flatMap((login) => {
+          const holder = this.holders.get(login);
+          return holder === undefined ? [] : [[login, holder] as const];
+        }),
+      );
     };
     return new LoginSearch(candidates, holders, () => this.mayRead()).start();
   }
@@ -70,18 +79,21 @@ describe('The search for a login', () => {
     expect(search.isComplete).toBe(true);
   });
 
-  it('needs at most ten calls of the database for an account at 99 % used, six of them for the rest', async () => {
+  it('leaves an account at 99 % used at most ten calls of the database, five of them for its states and its record', async () => {
+    const range = { from: 1, to: 10_000 };
+    // Every hundredth login is free.
+    const used = Array.from({ length: 10_000 }, (_, index) => index + 1).filter((login) => login % 100 !== 0);
     const calls: number[] = [];
     for (let sample = 0; sample < 200; sample += 1) {
       const scene = new Scene(`sample ${sample}`);
-      const range = { from: 1, to: 10_000 };
-      // Every hundredth login is free.
-      scene.reserve(...Array.from({ length: 10_000 }, (_, index) => index + 1).filter((login) => login % 100 !== 0));
+      scene.reserve(...used);
       await scene.search([range]);
       calls.push(scene.calls);
     }
     const mean = calls.reduce((sum, one) => sum + one, 0) / calls.length;
-    expect(mean).toBeLessThan(4);
+    expect(mean).toBeLessThan(3);
+    // 98 of 100; the others need three calls more.
+    expect(calls.filter((one) => one > 5).length).toBeLessThanOrEqual(4);
   });
 
   it('finds a login that the operation has reserved, before and after a free one', async () => {

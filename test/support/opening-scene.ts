@@ -1,0 +1,90 @@
+import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { TABLES } from '../../infra/local/database.ts';
+import { transactions } from '../../lib/aws/dynamodb.ts';
+import { type AccountDependencies, accountNotices } from '../../lib/openings/dependencies.ts';
+import { dynamoLedger } from '../../lib/openings/ledger.ts';
+import { openTradingAccount } from '../../lib/openings/opening.ts';
+import { PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';
+import { Problem } from '../../lib/problem.ts';
+import { dynamoAccounts } from '../../lib/records/accounts.ts';
+import type { WebApiConnection } from '../../lib/records/crm-records.ts';
+import type { EventFields, EventName } from '../../lib/telemetry.ts';
+import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
+import { LIVE } from './crm-example.ts';
+import type { TestDatabase } from './database.ts';
+import { ANN, BODY, derivationKeys, recordingTelemetry } from './openings.ts';
+
+const MAX_BATCH_WRITE = 25;
+
+/** Openings with the real ledger in a test database, on a trading server in memory that refuses a login that exists. */
+export class OpeningScene {
+  /** The logins of the server's accounts. */
+  readonly accounts = new Set<number>();
+  readonly events: { name: EventName; fields: EventFields }[] = [];
+  connection: WebApiConnection = LIVE;
+  readonly #client: TestDatabase['client'];
+  readonly #dependencies: AccountDependencies;
+
+  constructor({ client, tables }: TestDatabase, changes: Partial<AccountDependencies> = {}) {
+    this.#client = client;
+    const platform: TradingPlatform = {
+      keyed: true,
+      fundsWithOpening: false,
+      ready: async () => {},
+      unsupported: () => [],
+      open: async ({ login = 0 }) => {
+        if (this.accounts.has(login)) throw new PlatformFailure('login_taken', { reason: 'login_exists' });
+        this.accounts.add(login);
+        return { login };
+      },
+      look: async () => 'absent',
+      fund: async () => {},
+      holdsFunds: async () => true,
+      close: async () => {},
+    };
+    this.#dependencies = {
+      directory: {
+        readAccountRecords: async () => ({
+          ...{ client: ANN, connection: this.connection, accountType: undefined, rebateUser: undefined },
+        }),
+      },
+      ledger: dynamoLedger({
+        operations: tables.operations,
+        logins: tables.logins,
+        names: { operations: 'operations', logins: 'logins' },
+        transact: transactions(client),
+      }),
+      accounts: dynamoAccounts(tables.accounts),
+      notices: accountNotices({} as Parameters<typeof accountNotices>[0]),
+      events: { prepare: () => {}, publish: async () => {} },
+      platform: async () => platform,
+      keys: async () => derivationKeys('1'),
+      now: Date.now,
+      ...changes,
+    };
+  }
+
+  /** Accounts of earlier requests, at the logins 1 to `count`. */
+  async reserve(count: number): Promise<void> {
+    const logins = Array.from({ length: count }, (_, index) => index + 1);
+    for (const login of logins) this.accounts.add(login);
+    const put = (login: number) => ({ PutRequest: { Item: { pk: `tp5#${login}`, operation_id: 'earlier' } } });
+    for (let at = 0; at < count; at += MAX_BATCH_WRITE) {
+      const RequestItems = { [TABLES.logins]: logins.slice(at, at + MAX_BATCH_WRITE).map(put) };
+      await this.#client.send(new BatchWriteCommand({ RequestItems }));
+    }
+  }
+
+  /** @returns the login, or the type of the error */
+  async open(idempotencyKey: string, body: TradingAccountRequest = BODY): Promise<number | string> {
+    const request = { body, sentBody: { ...body }, parameters: { user_id: ANN.id }, idempotencyKey };
+    const rest = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + 60_000 };
+    try {
+      const telemetry = recordingTelemetry(this.events);
+      return (await openTradingAccount(this.#dependencies, 'tp5', { ...request, ...rest }, telemetry)).body.login;
+    } catch (error) {
+      if (error instanceof Problem) return error.type;
+      throw error;
+    }
+  }
+}
