@@ -107,6 +107,8 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   alarms: ['opening'] as const,
 });
 
+const OPENS_TP4_ACCOUNTS = opensAccounts('tp4');
+
 /**
  * Every function, by its file in `functions/`: the one place that declares it. The stack, the bundler, the local service
  * with its identities, OpenAPI, the alarms, the dashboard and the tests read it.
@@ -153,7 +155,9 @@ export const FUNCTIONS = {
     },
   },
   'create-tp4-account': {
-    ...opensAccounts('tp4'),
+    ...OPENS_TP4_ACCOUNTS,
+    // A plug-in opens no second account for an operation that has a record.
+    uses: [...OPENS_TP4_ACCOUNTS.uses, { sid: 'FindAccounts', of: 'Accounts', actions: ['Query'] }],
     route: {
       operation: 'createTp4Account',
       path: '/public/v1/users/{user_id}/tp4/accounts',

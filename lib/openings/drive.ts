@@ -14,11 +14,8 @@ export type PayStep = Step & ('pay' | 'repay');
 
 /** The effects of the loop outside the ledger; tests pass fakes. Only `prepare` throws. */
 export interface Effects {
-  /**
-   * Judges the order; @returns its plan and the login to ask for. `found`: an earlier command may have left with it.
-   * @throws Error if certainly nothing was sent
-   */
-  prepare(): Promise<{ plan: Plan; login?: number | undefined; found: boolean }>;
+  /** Judges the order; @returns its plan, and what is known. @throws Error if certainly nothing was sent */
+  prepare(): Promise<{ plan: Plan; fact: Fact & { on: 'ready' | 'recorded' } }>;
   /** The next login to ask for; undefined if none is left, or if the caller has chosen. */
   nextLogin(): Promise<number | undefined>;
   /** Why no login is left to ask for. */
@@ -202,9 +199,9 @@ class Loop {
 
   async #prepare(): Promise<Learned> {
     try {
-      const { plan, login, found } = await this.#run.effects.prepare();
+      const { plan, fact } = await this.#run.effects.prepare();
       this.#held.plan = plan;
-      return { on: 'ready', login, found };
+      return fact;
     } catch (failure) {
       return { on: 'not_executed', failure };
     }
@@ -229,7 +226,7 @@ class Loop {
         recordsNow && effects.record(to),
       ]);
       if (isOpening) {
-        held.life = { ...to, recorded };
+        held.life = { ...to, recorded: to.recorded || recorded === true };
         // A found account is known to its client since the first request.
         if (held.found === undefined) this.#notice = effects.notify(to.login);
       }
@@ -242,7 +239,7 @@ class Loop {
         return 'reserved';
       }
       // The account belongs to the operation, even if another worker holds it now.
-      if (isOpening && !recordsNow) await effects.record(to);
+      if (isOpening && !recordsNow && !to.recorded) await effects.record(to);
       return this.#unwritten(to, error, isBeforeCommand);
     }
   }

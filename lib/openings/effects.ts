@@ -97,13 +97,18 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const deposit = demoDeposit(records);
       const order = buildOrder(body, records.client, held, passwords, deposit);
       judgeOrder(order, connection, platform);
-      await request.ready;
+      const details = buildDetails(request, held.operationId);
+      const [record] = await Promise.all([
+        // A protocol that cannot name the login would open a second account.
+        platform.keyed ? undefined : dependencies.accounts.find(details, times.signal),
+        request.ready,
+      ]);
       const own = platform.keyed ? body.login : undefined;
       const login = platform.keyed ? (held.found ?? (await nextLogin())) : undefined;
       if (platform.keyed && login === undefined) throw noLoginFailure();
       const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(platform, own)));
       const plan: Plan = {
-        ...buildDetails(request, held.operationId),
+        ...details,
         send_email: body.send_email,
         send_pop_up: body.send_pop_up,
         language: body.language,
@@ -115,7 +120,9 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
         generated: generatedRole(body),
         server: address(connection),
       };
-      return { plan, login, found };
+      if (record === undefined) return { plan, fact: { on: 'ready', login, found } };
+      held.found = record.login;
+      return { plan, fact: { on: 'recorded', login: record.login, opened_at: record.opened_at } };
     },
 
     async send(login) {

@@ -29,7 +29,7 @@ export interface Held extends Identity {
   life: Life;
   /** Present in the state `sent` and later. */
   plan: Plan | undefined;
-  /** The login that is reserved for the operation, if its state does not show it: a command may have left. */
+  /** The login that a reservation or a record binds to the operation, if its state does not show it. */
   found: number | undefined;
   /** When a request first and last wrote the state `sent`, which is before a command, in epoch milliseconds. */
   since: number | undefined;

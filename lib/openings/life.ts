@@ -46,6 +46,8 @@ export type Fact =
    * reservation or account was found at it, so a command may have left.
    */
   | { on: 'ready'; login?: number | undefined; found?: boolean }
+  /** The record of the operation's account was found. `opened_at`: ISO 8601, UTC. */
+  | { on: 'recorded'; login: number; opened_at: string }
   /** Another operation holds the login. */
   | { on: 'reserved' }
   /** A command was answered with this login. */
@@ -122,6 +124,8 @@ export interface Context {
 }
 
 type Of<S extends State> = Extract<Life, { at: S }>;
+/** The states before it is known that the account is open. */
+type Unopened = 'claimed' | 'sent' | 'undecided';
 interface Transition<S extends State = State> {
   readonly on: readonly FactName[];
   readonly if?: (life: Of<S>, context: Context, fact: Fact) => boolean;
@@ -173,15 +177,15 @@ const undecided = ({ login }: Of<'sent'>, _: Context, fact: Fact): Life => ({
   ...(fact.on === 'lost' && fact.other !== undefined ? { other: fact.other } : {}),
 });
 /** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
-function firstDeposit(life: Of<'sent' | 'undecided'>, { deposit }: Context, { on }: Fact): Deposit {
+function firstDeposit(life: Of<Unopened>, { deposit }: Context, { on }: Fact): Deposit {
   if (deposit === 'none' || on === 'opened') return deposit;
   return life.at === 'sent' && (life.commands === 'one' || life.commands === 'many') ? 'again' : 'found';
 }
-const open = (life: Of<'sent' | 'undecided'>, context: Context, fact: Fact): Life => ({
+const open = (life: Of<Unopened>, context: Context, fact: Fact): Life => ({
   at: 'open',
-  login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),
-  opened_at: new Date(context.now).toISOString(),
-  recorded: false,
+  login: ('login' in fact ? fact.login : 'login' in life ? life.login : undefined) ?? 0,
+  opened_at: fact.on === 'recorded' ? fact.opened_at : new Date(context.now).toISOString(),
+  recorded: fact.on === 'recorded',
   deposit: firstDeposit(life, context, fact),
   published: false,
 });
@@ -211,6 +215,8 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
     { on: ['resume'], step: 'prepare' },
     { on: ['ready'], if: isFound, to: sent, step: 'look' },
     { on: ['ready'], to: sent, step: 'send' },
+    // The ledger was lost, or the key has expired.
+    { on: ['recorded'], to: open, step: 'resume' },
     { on: ['reserved'], if: hasNext, to: sentNext, step: 'send' },
     { on: ['reserved', 'not_executed'], to: gone, step: 'stop' },
   ],

@@ -22,14 +22,23 @@ export function dynamoAccounts(table: Table) {
       // `put` wrote it, so its shape is known.
       return (await table.get(accountKey(account), signal)) as AccountRecord | undefined;
     },
+    /** The record of the account that an operation has opened; undefined if there is none. */
+    async find({ user_id, operation_id, ...connection }: AccountDetails, signal: AbortSignal) {
+      const records = (await table.query(user_id, connectionPrefix(connection), signal)) as unknown as AccountRecord[];
+      return records.find((record) => record.operation_id === operation_id);
+    },
   };
 }
 
 /** Where an account is. */
 type AccountPlace = Pick<AccountRecord, 'user_id' | 'version' | 'connection_id' | 'login'>;
 
-function accountKey({ user_id, version, connection_id, login }: AccountPlace) {
-  return { pk: user_id, sk: `${version}#${connection_id}#${login}` };
+function accountKey({ user_id, login, ...connection }: AccountPlace) {
+  return { pk: user_id, sk: `${connectionPrefix(connection)}${login}` };
+}
+
+function connectionPrefix({ version, connection_id }: Pick<AccountPlace, 'version' | 'connection_id'>): string {
+  return `${version}#${connection_id}#`;
 }
 
 /** The accounts of a client that were opened here, the oldest first. */

@@ -203,6 +203,37 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
     }));
 });
 
+describe.concurrent('A ledger that is lost', () => {
+  /** A retry gets the same login and passwords, and the account is recorded once. */
+  async function checkSame(one: Request, lose: () => Promise<void>): Promise<void> {
+    const { body } = await one.ask();
+    await lose();
+    expect(await one.ask()).toMatchObject({ status: 200, body });
+    expect(await one.checkOpened()).toBe(body.login);
+  }
+
+  it.each<[string, ConnectionId, ('operations' | 'logins' | 'accounts')[]]>([
+    ['whole', 'tp5-live', ['operations', 'logins', 'accounts']],
+    ['whole, on a gateway', 'gw-live', ['operations', 'logins', 'accounts']],
+    ['without its reservations', 'tp5-live', ['operations', 'accounts']],
+    ['but for the record, on a plug-in', 'reg-live', ['operations', 'logins']],
+  ])('%s, opens no second account', (_, on, tables) =>
+    request(on, {}, (one) => checkSame(one, () => one.world.lose(...tables))),
+  );
+
+  it('for another one, next to the same trading servers, opens no second account', () =>
+    request('tp5-live', {}, (one) =>
+      pool.use(async (other) => {
+        await other.writeClients([one.client]);
+        await other.shareServers(one.world);
+        const { body } = await one.ask();
+        expect(await other.ask(one.call)).toMatchObject({ status: 200, body });
+        expect(one.accounts()).toMatchObject([{ login: body.login }]);
+        await other.shareServers(other);
+      }),
+    ));
+});
+
 /** `npm run never-twice` runs any number of them, and CI some hundreds. */
 const RUNS = 1;
 

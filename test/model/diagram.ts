@@ -22,6 +22,7 @@ const CONTEXT: Context = {
 function sampleFact(on: FactName): Fact {
   if (on === 'completed') return { on, recorded: true, deposit: 'made', published: true };
   if (on === 'opened' || on === 'operator_found') return { on, login: 1 };
+  if (on === 'recorded') return { on, login: 1, opened_at: '' };
   return { on } as Fact;
 }
 

@@ -56,6 +56,7 @@ export const SMALL: readonly Scenario[] = [
   { ...KEYED, name: 'a deposit, and operations that are set back', funded: true, loses: 'operations' },
   { ...KEYED, name: 'a deposit, and all tables lost', funded: true, loses: 'all' },
   { ...PLUG_IN, name: 'web-registration' },
+  { ...PLUG_IN, name: 'web-registration, keys that expire early', expires: true },
   { ...PLUG_IN, name: 'web-registration with an answer of another account', rival: true, otherLogin: true },
 ];
 

@@ -521,6 +521,9 @@ export class Steps {
   #prepare(worker: Worker, learn: Learn): void {
     const { keyed, own, shows } = this.#scenario;
     learn({ on: 'not_executed' }, 'refuses the order');
+    const recorded = this.#ledger(worker).records.indexOf(worker.id);
+    if (!keyed && recorded > 0)
+      return void learn({ on: 'recorded', login: recorded, opened_at: '' }, `finds the record of ${recorded}`);
     if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
     const reservation = this.#mistake.ignoresReservation ? -1 : this.#ledger(worker).reservations.indexOf(worker.id);
     const found = reservation > 0;

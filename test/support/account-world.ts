@@ -1,4 +1,4 @@
-import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
@@ -168,6 +168,11 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     send,
     ask,
     writeClients,
+    /** Connects this service to the trading servers of another one. */
+    async shareServers(other: { connections: typeof connections }): Promise<void> {
+      await writeRecords({ connections: Object.values(other.connections) });
+    },
+    connections,
     /** Edits the ranges of a connection in the CRM. @param strict others open accounts in them too */
     writeLogins: (id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[], strict = false) =>
       writeRecords({ connections: [{ ...connections[id], logins, strict }] }),
@@ -182,6 +187,15 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
     items: (table: keyof typeof TABLES) => scanItems(reader, TABLES[table]),
+    /** Deletes all items of some tables. */
+    async lose(...tables: (keyof typeof TABLES)[]): Promise<void> {
+      for (const TableName of tables.map((table) => TABLES[table])) {
+        for (const item of await scanItems(reader, TableName)) {
+          const Key = 'sk' in item ? { pk: item.pk, sk: item.sk } : { pk: item.pk };
+          await reader.send(new DeleteCommand({ TableName, Key }));
+        }
+      }
+    },
     /** The operations whose accounts were published. */
     published: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
     written,

@@ -27,7 +27,7 @@ class Scene {
   sends: Learned[];
   looks: Learned[] = [{ on: 'absent' }];
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
-  prepared: { plan?: Partial<Plan>; fails?: Error; found?: boolean } = {};
+  prepared: { plan?: Partial<Plan>; fails?: Error; found?: boolean; openedAt?: string } = {};
   hasNext = true;
   #nexts = 0;
   noLogin: PlatformFailureKind = 'login_range_exhausted';
@@ -63,11 +63,13 @@ class Scene {
     };
     return {
       prepare: async () => {
-        if (this.prepared.fails !== undefined) throw this.prepared.fails;
+        const { plan, fails, found = false, openedAt } = this.prepared;
+        if (fails !== undefined) throw fails;
+        const { login } = this;
+        const ready = { on: 'ready' as const, login: plan?.keyed === false ? undefined : login, found };
         return {
-          plan: planFor(operationId, this.prepared.plan),
-          login: this.prepared.plan?.keyed === false ? undefined : this.login,
-          found: this.prepared.found === true,
+          plan: planFor(operationId, plan),
+          fact: openedAt === undefined ? ready : { on: 'recorded', login, opened_at: openedAt },
         };
       },
       nextLogin: async () => {
@@ -355,6 +357,17 @@ it('A last write that fails keeps a retry waiting until the end of the command, 
   const held = await world.claimed();
   expect((await scene.run(held)).kind).toBe('opened');
   expect((await world.item(held))?.lease_until).toBe(world.now + 9_000);
+});
+
+it('An operation of a plug-in whose account has a record is not sent', async () => {
+  const scene = new Scene();
+  scene.prepared = { plan: { keyed: false, exclusive: false }, openedAt: '2026-11-21T10:00:00.000Z' };
+  const held = await world.claimed();
+  expect((await scene.run(held)).kind).toBe('opened');
+  expect(scene.calls.filter((call) => call.startsWith('send') || call === 'record')).toEqual([]);
+  expect(await world.item(held)).toMatchObject({
+    life: { at: 'done', login: scene.login, opened_at: '2026-11-21T10:00:00.000Z' },
+  });
 });
 
 it('The account of a plug-in is recorded although another worker has acquired the operation', async () => {

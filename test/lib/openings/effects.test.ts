@@ -103,7 +103,7 @@ describe('A login of the caller', () => {
 
   it('that exists is taken, unless the account is this operation’s', async () => {
     await expect(prepared(LOGIN, {}, 'unmarked')).rejects.toMatchObject({ kind: 'login_taken' });
-    expect(await prepared(LOGIN, {}, 'ours')).toMatchObject({ login: LOGIN, found: true });
+    expect(await prepared(LOGIN, {}, 'ours')).toMatchObject({ fact: { login: LOGIN, found: true } });
   });
 });
 

@@ -31,4 +31,12 @@ describe('The record of an account', () => {
     const items = await database.tables.accounts.query('CLIENT01', 'tp4#tp4-live-1#700123', forever);
     expect(items).toEqual([{ pk: 'CLIENT01', sk: 'tp4#tp4-live-1#700123', ...RECORD }]);
   });
+
+  it('is found by the operation that opened it', async () => {
+    await accounts.put(RECORD, forever);
+    await accounts.put({ ...RECORD, login: 700_124, operation_id: 'operation-2' }, forever);
+    expect(await accounts.find(RECORD, forever)).toMatchObject({ login: 700_123 });
+    expect(await accounts.find({ ...RECORD, operation_id: 'operation-3' }, forever)).toBeUndefined();
+    expect(await accounts.find({ ...RECORD, connection_id: 'tp4-live-2' }, forever)).toBeUndefined();
+  });
 });
