@@ -9,6 +9,7 @@ type ResourceName =
   | 'clients'
   | 'crmIndexes'
   | 'dueOperations'
+  | 'reservations'
   | 'dueRegistrations'
   | 'newDocuments'
   | 'confirmedDocuments'
@@ -100,6 +101,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
     ...OPENS_ACCOUNTS,
     KEEP_OPERATIONS,
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
+    { sid: 'FindReservations', of: 'reservations' },
   ] as const satisfies readonly Use[],
   size: 'accounts' as const,
   timeoutSeconds: 29,

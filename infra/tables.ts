@@ -1,4 +1,4 @@
-import { CRM_INDEXES } from '../lib/validators/deployment.ts';
+import { CRM_INDEXES, RESERVATION_INDEX } from '../lib/validators/deployment.ts';
 
 /** A table of the stack. Its id in the template is `<Name>Table`; its key is `pk`, or `pk` and `sk`. */
 interface StackTable {
@@ -21,7 +21,7 @@ const TABLES = {
   /** Opened accounts. */
   Accounts: { sortKey: true, recoveryDays: 35 },
   /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
-  Logins: { recoveryDays: 35 },
+  Logins: { recoveryDays: 35, indexes: [RESERVATION_INDEX] },
   /** Operations: 24 hours after they ended. */
   Operations: { expires: true, due: true, recoveryDays: 35 },
   /** Pending registrations: 24 hours. Confirmed ones: the setting `confirmedDays`. */

@@ -66,7 +66,8 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
   [
     /^lib\/openings\/ledger\.ts$/,
-    'lib/openings/ node:crypto valibot lib/records/ lib/aws/dynamodb.ts lib/aws/failure.ts',
+    `lib/openings/ node:crypto valibot lib/records/ lib/aws/dynamodb.ts lib/aws/failure.ts
+      lib/validators/deployment.ts`,
   ],
   [/^lib\/openings\//, `${USE_CASE} lib/openings/`],
   [/^lib\/registration\//, `${USE_CASE} lib/registration/`],

@@ -8,6 +8,7 @@ import {
   type CallSettings,
   type CrmIndex,
   DUE_INDEX,
+  RESERVATION_INDEX,
   variableName,
   type WhatsAppSettings,
 } from '../../lib/validators/deployment.ts';
@@ -54,14 +55,21 @@ interface Granted {
   variables?: Record<string, string | undefined>;
 }
 
+/** The indexes that functions query, besides those of CRM records. */
+const INDEXES = {
+  dueOperations: { table: 'Operations', name: DUE_INDEX.name },
+  dueRegistrations: { table: 'Registrations', name: DUE_INDEX.name },
+  reservations: { table: 'Logins', name: RESERVATION_INDEX },
+} as const;
+
 function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackResources): Granted {
   const { stack, settings, data, mail, events, webhook } = context;
   const documentsBucket = data.documents.bucketName;
   switch (of) {
     case 'dueOperations':
-      return { statements: [onDueIndex(data.tables.Operations, sid)] };
     case 'dueRegistrations':
-      return { statements: [onDueIndex(data.tables.Registrations, sid)] };
+    case 'reservations':
+      return { statements: [onIndex(data.tables[INDEXES[of].table], sid, INDEXES[of].name)] };
     case 'crmIndexes': {
       const { Crm } = data.tables;
       return { statements: [onCrmIndexes(Crm, sid, indexes)], variables: { crmTable: Crm.tableName } };
@@ -151,8 +159,12 @@ export function onQueues(queues: readonly Queue[], sid: string, actions: string[
 }
 
 /** To find the due items of a table. */
-export function onDueIndex({ tableArn }: Table, sid: string): PolicyStatement {
-  return policyStatement(sid, 'dynamodb', ['Query'], `${tableArn}/index/${DUE_INDEX.name}`);
+export function onDueIndex(table: Table, sid: string): PolicyStatement {
+  return onIndex(table, sid, DUE_INDEX.name);
+}
+
+function onIndex({ tableArn }: Table, sid: string, index: string): PolicyStatement {
+  return policyStatement(sid, 'dynamodb', ['Query'], `${tableArn}/index/${index}`);
 }
 
 /** To find CRM records by these indexes. */

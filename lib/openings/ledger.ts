@@ -6,6 +6,7 @@ import type { AccountDetails } from '../records/accounts.ts';
 import { assignments } from '../records/assignments.ts';
 import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue } from '../records/due.ts';
 import { keyExpiry } from '../records/idempotency-keys.ts';
+import { RESERVATION_INDEX } from '../validators/deployment.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
 import type { Life } from './life.ts';
 
@@ -109,10 +110,14 @@ export interface Ledger {
     logins: readonly number[],
     signal: AbortSignal,
   ): Promise<Map<number, string>>;
+  /** The logins that an operation holds, wherever they are in its sequence. The index is eventually consistent. */
+  reserved(version: AccountDetails['version'], operationId: string, signal: AbortSignal): Promise<number[]>;
 }
 
 /** The settler reads this many of a shard in one run: more than it can complete. */
 const MAX_DUE = 2_500;
+/** An operation holds one login. After a table was restored it may hold another. */
+const MAX_RESERVED = 10;
 /** Operators see this many of a shard. */
 const MAX_LISTED = 1_000;
 
@@ -243,6 +248,12 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
         signal,
       );
       return new Map(items.map(({ pk, operation_id }) => [Number(String(pk).split('#')[1]), String(operation_id)]));
+    },
+
+    async reserved(version, operationId, signal) {
+      const keys = await logins.findKeys(RESERVATION_INDEX, operationId, MAX_RESERVED, signal);
+      const names = keys.map((key) => key.split('#'));
+      return names.filter(([of]) => of === version).map(([, login]) => Number(login));
     },
   };
 }

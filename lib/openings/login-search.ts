@@ -6,6 +6,14 @@ export interface LoginCandidates {
   logins: Iterator<number, unknown>;
 }
 
+/** The reservations of a ledger. */
+export interface Reservations {
+  /** The operations that hold these logins, by login. */
+  holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
+  /** The logins that an operation holds. */
+  reserved(operationId: string): Promise<readonly number[]>;
+}
+
 interface Sequence extends LoginCandidates {
   /** Those that nobody had reserved when they were read. */
   free: number[];
@@ -23,34 +31,42 @@ const AT_ONCE = 3;
 
 /**
  * Finds the first free logins of an operation, and a login that it has reserved already, which proves that a command
- * may have left. Until it is claimed, an operation has a possible identity for each key of the secret.
+ * may have left, also behind a free login: others may have released theirs since. Until it is claimed, an operation has a possible identity for each key of the secret.
  */
 export class LoginSearch {
   readonly #sequences: Sequence[];
-  readonly #holders: (logins: readonly number[]) => Promise<ReadonlyMap<number, string>>;
+  readonly #reservations: Reservations;
   readonly #mayRead: () => boolean;
   #calls = 0;
   /** The login that the operation has reserved, and its identity. */
   found: { identity: Identity; login: number } | undefined;
 
   /**
-   * @param holders the operations that hold these logins
    * @param mayRead whether there is time to read more
    */
-  constructor(
-    candidates: readonly LoginCandidates[],
-    holders: (logins: readonly number[]) => Promise<ReadonlyMap<number, string>>,
-    mayRead: () => boolean,
-  ) {
+  constructor(candidates: readonly LoginCandidates[], reservations: Reservations, mayRead: () => boolean) {
     this.#sequences = candidates.map((one) => ({ ...one, free: [], tries: 0, isRead: false }));
-    this.#holders = holders;
+    this.#reservations = reservations;
     this.#mayRead = mayRead;
   }
 
   /** Reads until each possible identity has a free login, or until a reserved one is found. */
   async start(): Promise<this> {
+    // At the same time as the first logins.
+    const known = this.#findReserved();
+    // It is awaited below.
+    known.catch(() => {});
     while (this.found === undefined && this.#wanting().length > 0 && this.#mayRead()) await this.#read(this.#wanting());
+    await known;
     return this;
+  }
+
+  async #findReserved(): Promise<void> {
+    const find = async ({ identity }: Sequence) => {
+      const [login] = await this.#reservations.reserved(identity.operationId);
+      if (login !== undefined) this.found ??= { identity, login };
+    };
+    await Promise.all(this.#sequences.map(find));
   }
 
   /** The next free login of an operation, if there is one, and the number of logins that were tried. */
@@ -80,7 +96,7 @@ export class LoginSearch {
     const drawn = sequences.map((sequence) => ({ sequence, logins: draw(sequence, most) }));
     const all = [...new Set(drawn.flatMap(({ logins }) => logins))];
     const batches = Array.from({ length: Math.ceil(all.length / MAX_LOGINS) }, (_, index) =>
-      this.#holders(all.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
+      this.#reservations.holders(all.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
     );
     const holders = new Map((await Promise.all(batches)).flatMap((one) => [...one]));
     for (const { sequence, logins } of drawn) this.#sort(sequence, logins, holders);

@@ -20,7 +20,7 @@ import {
 import { drive } from './drive.ts';
 import { generatedRole, requestEffects, type Server, type Work } from './effects.ts';
 import type { Claim, Held, Identities } from './ledger.ts';
-import { LoginSearch } from './login-search.ts';
+import { LoginSearch, type Reservations } from './login-search.ts';
 import { findRecords } from './order.ts';
 
 type OpeningRequest = Request<TradingAccountRequest, { user_id: string }>;
@@ -130,8 +130,15 @@ async function searchLogins(
       body.login === undefined ? loginSequence(findSeed(keys, identity) ?? '', ranges) : [body.login].values();
     return { identity, logins };
   });
-  const holders = (logins: readonly number[]) => ledger.holders(version, logins, times.signal);
-  return new LoginSearch(ranges.length === 0 ? [] : candidates, holders, () => now() < times.openingEndsAt).start();
+  const reservations: Reservations = {
+    holders: (logins) => ledger.holders(version, logins, times.signal),
+    reserved: (operationId) => ledger.reserved(version, operationId, times.signal),
+  };
+  return new LoginSearch(
+    ranges.length === 0 ? [] : candidates,
+    reservations,
+    () => now() < times.openingEndsAt,
+  ).start();
 }
 
 async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccountAnswer>> {

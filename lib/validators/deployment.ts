@@ -306,6 +306,9 @@ export type CrmIndex = (typeof CRM_INDEXES)[number];
 /** The index over the operations that have not ended, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
+/** The index of the reservations of logins: each operation's, by its id. */
+export const RESERVATION_INDEX = 'operation_id';
+
 /** The environment variable that names a resource: `crmTable` is in `CRM_TABLE`. */
 export function variableName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();

@@ -33,7 +33,7 @@ async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
 describe('The settler publishes', () => {
   it('an account that could not be recorded, and sends its notices', async () => {
     // From the write that follows the answer of the server.
-    service.faults('dynamodb').set({ kind: 'refused', after: 4, times: 99 });
+    service.faults('dynamodb').set({ kind: 'refused', after: 5, times: 99 });
     service.outbox.clear();
     const { status, body } = await openAccount(service, 'tp5', { ...LIVE, send_email: true, send_pop_up: true });
     service.faults('dynamodb').clear();

@@ -4,7 +4,7 @@ import { transactions } from '../../lib/aws/dynamodb.ts';
 import { type AccountDependencies, accountNotices } from '../../lib/openings/dependencies.ts';
 import { dynamoLedger } from '../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../lib/openings/opening.ts';
-import { PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';
+import { PlatformFailure, type Sighting, type TradingPlatform } from '../../lib/platform/platform.ts';
 import { Problem } from '../../lib/problem.ts';
 import { dynamoAccounts } from '../../lib/records/accounts.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
@@ -22,6 +22,8 @@ export class OpeningScene {
   readonly accounts = new Set<number>();
   readonly events: { name: EventName; fields: EventFields }[] = [];
   connection: WebApiConnection = LIVE;
+  /** What the server says about a login. */
+  sighting: Sighting = 'absent';
   readonly #client: TestDatabase['client'];
   readonly #dependencies: AccountDependencies;
 
@@ -37,7 +39,7 @@ export class OpeningScene {
         this.accounts.add(login);
         return { login };
       },
-      look: async () => 'absent',
+      look: async () => this.sighting,
       fund: async () => {},
       holdsFunds: async () => true,
       close: async () => {},

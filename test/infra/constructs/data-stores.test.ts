@@ -47,6 +47,12 @@ describe('What is kept', () => {
     ]);
   });
 
+  it('of logins is found by the operation that reserved one', () => {
+    expect(tables(template).LoginsTable?.Properties.GlobalSecondaryIndexes).toMatchObject([
+      { IndexName: 'operation_id', KeySchema: [{ AttributeName: 'operation_id' }, { AttributeName: 'pk' }] },
+    ]);
+  });
+
   it('of clients is found by what they have proven, and only there', () => {
     const indexes = ['proven_email', 'proven_phone', 'referral_code', 'kind'];
     expect(tables(template).CrmTable?.Properties.GlobalSecondaryIndexes).toEqual(

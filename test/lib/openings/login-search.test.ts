@@ -41,6 +41,8 @@ class Scene {
       identity,
       logins: this.#sequence(place, ranges),
     }));
+    const reserved = async (operationId: string) =>
+      [...this.holders].filter(([, holder]) => holder === operationId).map(([login]) => login);
     const holders = async (logins: readonly number[]) => {
       this.calls += 1;
       expect(logins.length).toBeLessThanOrEqual(100);
@@ -51,7 +53,7 @@ class Scene {
         }),
       );
     };
-    return new LoginSearch(candidates, holders, () => this.mayRead()).start();
+    return new LoginSearch(candidates, { holders, reserved }, () => this.mayRead()).start();
   }
 }
 
@@ -96,8 +98,8 @@ describe('The search for a login', () => {
     expect(calls.filter((one) => one > 5).length).toBeLessThanOrEqual(4);
   });
 
-  it('finds a login that the operation has reserved, before and after a free one', async () => {
-    for (const place of [0, 15]) {
+  it('finds a login that the operation has reserved, before and behind free ones', async () => {
+    for (const place of [0, 15, 900]) {
       const scene = new Scene();
       const login = scene.sequence()[place] ?? 0;
       scene.holders.set(login, scene.id());

@@ -1,6 +1,8 @@
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
+import { TABLES } from '../../../infra/local/database.ts';
 import { LIVE } from '../../support/crm-example.ts';
-import { testDatabase } from '../../support/database.ts';
+import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 
 const SIZE = 1_000;
@@ -32,5 +34,24 @@ describe('A login range', () => {
     expect(scene.accounts.size).toBe(SIZE);
     expect(new Set(answers.filter((one) => typeof one === 'number')).size).toBe(SIZE - USED);
     expect(answers.filter((one) => typeof one === 'string')).toEqual(Array(OPENERS).fill('login_range_exhausted'));
+  });
+});
+
+describe('A request whose operation was lost', () => {
+  it('gets its account at a login behind those that others have released since', async () => {
+    const database = await testDatabase();
+    const scene = new OpeningScene(database);
+    const remove = (TableName: string, pk: string) =>
+      database.client.send(new DeleteCommand({ TableName, Key: { pk } }));
+    scene.connection = { ...LIVE, logins: { from: 1, to: SIZE } };
+    await scene.reserve(SIZE - 1);
+    expect(await scene.open('lost')).toBe(SIZE);
+    const [operation] = await scanItems(database.client, TABLES.operations);
+    await remove(TABLES.operations, String(operation?.pk));
+    await Promise.all(Array.from({ length: SIZE - 1 }, (_, index) => remove(TABLES.logins, `tp5#${index + 1}`)));
+    for (let login = 1; login < SIZE; login += 1) scene.accounts.delete(login);
+    scene.sighting = 'ours';
+    expect(await scene.open('lost')).toBe(SIZE);
+    expect(scene.accounts.size).toBe(1);
   });
 });
