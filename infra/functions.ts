@@ -4,7 +4,7 @@ import type { Settings } from './settings.ts';
 import type { TableName } from './tables.ts';
 
 /** A resource that a function uses (`infra/constructs/rights.ts`). Its name reaches the function as a variable. */
-type ResourceName =
+export type ResourceName =
   | TableName
   | 'clients'
   | 'crmIndexes'

@@ -8,7 +8,7 @@ import { countryRules } from './constructs/country-rules.ts';
 import { CrmWebhook } from './constructs/crm-webhook.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
-import { addDocumentScan } from './constructs/documents.ts';
+import { protectDocuments } from './constructs/documents.ts';
 import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { createFunction, type DeployedFunction, type FunctionContext } from './constructs/functions.ts';
@@ -41,7 +41,7 @@ export class ServiceStack extends Stack {
     });
     new KeyRotationPolicy(this, 'KeyRotation', context.data);
     if (given.confirmation) new RegistrationReader(this, 'Reader', context);
-    addDocumentScan(this, context.data.documents, given);
+    protectDocuments(this, context.data.documents, functions, given);
     if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);
 
     output(

@@ -75,6 +75,10 @@ const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545
 const CIDR = /^(10\.\d+|172\.(1[6-9]|2\d|3[01])|192\.168)\.\d+\.\d+\/(1[6-9]|2[0-4])$/;
 const CIDR_MUST = 'must be a private network from /16 to /24, such as 10.70.0.0/20';
 
+/** A wildcard needs a name before it. */
+const DOCUMENT_ROLE = /^arn:aws[\w-]*:iam::\d{12}:(role|user)\/[\w+=.@-][\w+=.@/*-]{0,511}$/;
+const DOCUMENT_ROLE_MUST = 'must be ARNs of roles, such as arn:aws:iam::123456789012:role/crm-reader';
+
 /** Web pages that may call the service from a browser. */
 export const allowedOrigins = v.optional(list(text(ORIGIN, 'must be origins such as https://www.acme.example')), []);
 
@@ -168,6 +172,11 @@ export const SettingsSchema = closedObject({
   ),
   /** How many events of each kind, registrations and accounts, are posted to the CRM at once. Lambda allows 2 to 1,000. */
   crmWebhookAtOnce: v.optional(count(2, 1_000), 5),
+  /**
+   * The roles that may read and delete documents next to the functions: that of the CRM, and those of named people. A
+   * `*` stands for the ending that AWS chooses.
+   */
+  documentRoles: v.optional(list(text(DOCUMENT_ROLE, DOCUMENT_ROLE_MUST)), []),
   /** The records that the broker's CRM writes into the table; absent: none. */
   crmWriter: v.optional(v.picklist(['clients', 'all'], 'must be clients or all')),
   /** False: the account has the role already by which AWS measures calls, from another stack or the console. */

@@ -1,4 +1,4 @@
-import { CRM_INDEXES, RESERVATION_INDEX } from '../lib/validators/deployment.ts';
+import { CONFIRMED_INDEX, CRM_INDEXES, RESERVATION_INDEX } from '../lib/validators/deployment.ts';
 
 /** A table of the stack. Its id in the template is `<Name>Table`; its key is `pk`, or `pk` and `sk`. */
 interface StackTable {
@@ -10,6 +10,8 @@ interface StackTable {
   due?: true;
   /** Items with one of these attributes are found by it, in an index of the same name. */
   indexes?: readonly string[];
+  /** Items with this attribute are found by it with all their attributes, in an index of the same name. */
+  copies?: string;
   /** How many days back the table can be restored. AWS goes no further than 35; counters are not worth restoring. */
   recoveryDays: 35 | 1;
 }
@@ -25,7 +27,7 @@ const TABLES = {
   /** Operations: 24 hours after they ended. */
   Operations: { expires: true, due: true, recoveryDays: 35 },
   /** Pending registrations: 24 hours. Confirmed ones: the setting `confirmedDays`. */
-  Registrations: { expires: true, due: true, recoveryDays: 35 },
+  Registrations: { expires: true, due: true, copies: CONFIRMED_INDEX, recoveryDays: 35 },
   /** The counters of the limits: 24 hours. */
   Limits: { expires: true, recoveryDays: 1 },
 } as const satisfies Record<string, StackTable>;

@@ -65,7 +65,7 @@ export class DataStores extends Construct {
   }
 
   private table(name: TableName): Table {
-    const { expires, due, indexes = [], recoveryDays } = stackTable(name);
+    const { expires, due, indexes = [], copies, recoveryDays } = stackTable(name);
     const [partitionKey = '', sortKey] = keyAttributes(name);
     const made = new Table(this, name, {
       partitionKey: { name: partitionKey, type: AttributeType.STRING },
@@ -85,6 +85,13 @@ export class DataStores extends Construct {
         partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
         sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
         projectionType: ProjectionType.KEYS_ONLY,
+      });
+    }
+    if (copies !== undefined) {
+      made.addGlobalSecondaryIndex({
+        indexName: copies,
+        partitionKey: { name: copies, type: AttributeType.STRING },
+        projectionType: ProjectionType.ALL,
       });
     }
     for (const attribute of indexes) {

@@ -1,10 +1,12 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
-import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AnyPrincipal, Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct, type IConstruct } from 'constructs';
-import { CLEAN_VERDICT, DOCUMENTS_FOLDER, SCAN_TAG } from '../../lib/validators/deployment.ts';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../../lib/validators/deployment.ts';
+import type { ResourceName } from '../functions.ts';
 import type { Settings } from '../settings.ts';
+import type { DeployedFunction } from './functions.ts';
 import { policyStatement } from './policy-statement.ts';
 
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
@@ -15,12 +17,15 @@ const VALIDATION_OBJECT = 'malware-protection-resource-validation-object';
 
 /** Amazon GuardDuty scans every new document for malware, and leaves its verdict in a tag of the object. */
 class DocumentScan extends Construct {
+  readonly role: Role;
+
   constructor(scope: Construct, id: string, bucket: Bucket) {
     super(scope, id);
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal(SCANNER),
       description: 'The rights that GuardDuty needs to scan documents (Malware Protection for S3).',
     });
+    this.role = role;
     const statements = this.rights(bucket);
     for (const statement of statements) role.addToPolicy(statement);
     const plan = new CfnMalwareProtectionPlan(this, 'Plan', {
@@ -66,7 +71,10 @@ class DocumentScan extends Construct {
   }
 }
 
-/** The rights on the documents of registrations. If documents are scanned, nobody reads one before its verdict. */
+/**
+ * The rights on the documents of registrations. Nobody reads one before its registration is confirmed, or, if documents
+ * are scanned, before its verdict.
+ */
 export function documentRights(
   { documents }: { documents: Bucket },
   { scanDocuments: scanned, confirmation }: Settings,
@@ -74,6 +82,8 @@ export function documentRights(
   const on = (sid: string, actions: string[]) =>
     policyStatement(sid, 's3', actions, documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`));
   const read = on('ReadDocuments', ['GetObject']);
+  const { Key, Value } = PENDING_DOCUMENT;
+  if (confirmation) read.addCondition('StringNotEquals', { [`s3:ExistingObjectTag/${Key}`]: Value });
   if (scanned) read.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });
   const keep = on('KeepDocuments', scanned ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging']);
   return {
@@ -87,9 +97,37 @@ export function documentRights(
   };
 }
 
-/** The scan of documents, if the settings ask for it. */
-export function addDocumentScan(scope: Construct, bucket: Bucket, { scanDocuments }: Settings): void {
-  if (scanDocuments) new DocumentScan(scope, 'Scan', bucket);
+/** The scan of documents, if the settings ask for it, and the end of everybody else's rights on them. */
+export function protectDocuments(
+  scope: Construct,
+  bucket: Bucket,
+  functions: readonly DeployedFunction[],
+  { scanDocuments, documentRoles }: Settings,
+): void {
+  const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => DOCUMENT_USES.has(of)));
+  const roles = users.map(({ role }) => role);
+  if (scanDocuments) roles.push(new DocumentScan(scope, 'Scan', bucket).role);
+  refuseOthers(bucket, [...roles.map(({ roleArn }) => roleArn), ...documentRoles]);
+}
+
+/** The uses of documents in `infra/functions.ts`. */
+const DOCUMENT_USES: ReadonlySet<ResourceName> = new Set(['newDocuments', 'confirmedDocuments', 'readableDocuments']);
+
+/**
+ * Refuses the objects to everybody but these roles, whatever rights others have, administrators included. The policy of
+ * the bucket itself stays theirs: CloudFormation can change it. Lifecycle rules are not bound by it.
+ */
+function refuseOthers(bucket: Bucket, principals: readonly string[]): void {
+  bucket.addToResourcePolicy(
+    new PolicyStatement({
+      sid: 'RefuseOthers',
+      effect: Effect.DENY,
+      principals: [new AnyPrincipal()],
+      actions: ['GetObject*', 'PutObject*', 'DeleteObject*', 'ListBucket*'].map((action) => `s3:${action}`),
+      resources: [bucket.bucketArn, bucket.arnForObjects('*')],
+      conditions: { ArnNotLike: { 'aws:PrincipalArn': principals } },
+    }),
+  );
 }
 
 export function acknowledgeDocuments(holder: IConstruct): void {

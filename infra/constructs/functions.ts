@@ -42,6 +42,7 @@ export interface FunctionContext extends StackResources {
 export interface DeployedFunction {
   declared: DeclaredFunction;
   lambda: LambdaFunction;
+  role: Role;
   live: Alias;
   logGroup: LogGroup;
 }
@@ -70,8 +71,8 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   acknowledgePlatformSecrets(made, settings);
   if (declared.everyMinutes !== undefined) schedule(made, declared.everyMinutes, declared.description);
   if (declared.queued) context.webhook?.deliverTo(made);
-  const { lambda, live, logGroup } = made;
-  return { declared, lambda, live, logGroup };
+  const { lambda, role, live, logGroup } = made;
+  return { declared, lambda, role, live, logGroup };
 }
 
 /**
@@ -112,6 +113,7 @@ export interface ServiceFunctionProps {
 /** A function, with the settings that all of them have, and a role of its own that holds each right by name. */
 export class ServiceFunction extends Construct {
   readonly lambda: LambdaFunction;
+  readonly role: Role;
   /** The version that callers get: the gateway calls it, and a release moves it. */
   readonly live: Alias;
   readonly logGroup: LogGroup;
@@ -120,6 +122,7 @@ export class ServiceFunction extends Construct {
     super(scope, id);
     this.logGroup = new LogGroup(this, 'Log', { retention: props.logRetention, removalPolicy: props.removalPolicy });
     const { network } = props;
+    this.role = this.createRole(props);
     this.lambda = new NodejsFunction(this, 'Function', {
       description: props.declared.description,
       runtime: Runtime.NODEJS_24_X,
@@ -130,7 +133,7 @@ export class ServiceFunction extends Construct {
       timeout: Duration.seconds(props.declared.timeoutSeconds),
       environment: props.variables,
       ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
-      role: this.role(props),
+      role: this.role,
       tracing: Tracing.ACTIVE,
       logGroup: this.logGroup,
       loggingFormat: LoggingFormat.JSON,
@@ -154,7 +157,7 @@ export class ServiceFunction extends Construct {
     });
   }
 
-  private role({ declared: { name }, rights, network }: ServiceFunctionProps): Role {
+  private createRole({ declared: { name }, rights, network }: ServiceFunctionProps): Role {
     const role = new Role(this, 'Role', {
       assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
       description: `What ${name} may do.`,

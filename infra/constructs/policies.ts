@@ -1,6 +1,7 @@
 import { ArnFormat, Stack, Validations } from 'aws-cdk-lib';
 import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
+import { CONFIRMED_INDEX } from '../../lib/validators/deployment.ts';
 import { KEY_SECRETS, type Settings, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
@@ -237,7 +238,12 @@ export class RegistrationReader extends Construct {
     const policy = new ManagedPolicy(this, 'Policy', {
       description: 'To read confirmed registrations and their documents; for the CRM.',
       statements: [
-        onTable(data.tables.Registrations, 'ReadRegistrations', ['GetItem']),
+        policyStatement(
+          'ReadRegistrations',
+          'dynamodb',
+          ['Query'],
+          `${data.tables.Registrations.tableArn}/index/${CONFIRMED_INDEX}`,
+        ),
         ...documentRights(data, settings).read,
       ],
     });

@@ -74,6 +74,10 @@ export const OPERATORS_POLICY = 'attach the policy that the output OperatorsPoli
 const KEY_ROTATION_POLICY =
   'use a role that has the policy of the output KeyRotationPolicy, and not that of the operators';
 
+/** S3 says so if the policy of the bucket refuses a caller. */
+const BY_THE_BUCKET = /explicit deny in a resource-based policy/;
+const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy';
+
 /** The message and exit code of a failure. */
 export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
@@ -92,7 +96,8 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   }
   const right = missingRight(error);
   if (right !== undefined) {
-    const fix = right.includes(`:secret:${KEY_SECRETS}`) ? KEY_ROTATION_POLICY : OPERATORS_POLICY;
+    const isKey = right.includes(`:secret:${KEY_SECRETS}`);
+    const fix = BY_THE_BUCKET.test(error.message) ? DOCUMENT_ROLES : isKey ? KEY_ROTATION_POLICY : OPERATORS_POLICY;
     return { message: `These AWS credentials lack the right ${right}: ${fix}.`, exitCode: 1 };
   }
   const sentence =

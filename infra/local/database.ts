@@ -97,19 +97,21 @@ async function createTables(endpoint: string): Promise<void> {
 
 const { name: IndexName, shard, at } = DUE_INDEX;
 const key = (KeyType: 'HASH' | 'RANGE', AttributeName: string): KeySchemaElement => ({ AttributeName, KeyType });
-const indexDefinition = (IndexName: string, KeySchema: KeySchemaElement[]) => ({
-  IndexName,
-  KeySchema,
-  Projection: { ProjectionType: 'KEYS_ONLY' as const },
-});
+const indexDefinition = (
+  IndexName: string,
+  KeySchema: KeySchemaElement[],
+  ProjectionType: 'KEYS_ONLY' | 'ALL' = 'KEYS_ONLY',
+) => ({ IndexName, KeySchema, Projection: { ProjectionType } });
 
 function tableInput(name: TableName) {
-  const { due: isDue, indexes = [] } = stackTable(name);
+  const { due: isDue, indexes = [], copies } = stackTable(name);
   const [partition = '', sort] = keyAttributes(name);
-  const texts = [partition, ...(sort === undefined ? [] : [sort]), ...(isDue ? [shard] : []), ...indexes];
+  const copied = copies === undefined ? [] : [copies];
+  const texts = [partition, ...(sort === undefined ? [] : [sort]), ...(isDue ? [shard] : []), ...indexes, ...copied];
   const GlobalSecondaryIndexes = [
     ...(isDue ? [indexDefinition(IndexName, [key('HASH', shard), key('RANGE', at)])] : []),
     ...indexes.map((index) => indexDefinition(index, [key('HASH', index), key('RANGE', partition)])),
+    ...copied.map((index) => indexDefinition(index, [key('HASH', index)], 'ALL')),
   ];
   return {
     TableName: localName(name),

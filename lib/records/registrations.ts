@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
-import { CONFIRMED_DAYS } from '../validators/deployment.ts';
+import { CONFIRMED_DAYS, CONFIRMED_INDEX } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import { assignments } from './assignments.ts';
 import type { StoredDocument } from './documents.ts';
@@ -75,7 +75,8 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
   async function writeConfirmation(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
     const me = randomUUID();
     const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
-    const written = { confirmation, confirmed_by: me, expires_at, ...due(id, now() + PUBLISHING_MS) };
+    const published = due(id, now() + PUBLISHING_MS);
+    const written = { confirmation, confirmed_by: me, [CONFIRMED_INDEX]: id, expires_at, ...published };
     const expression = {
       ...assignments(written),
       // It may be our own write, which the SDK repeated after a lost answer.

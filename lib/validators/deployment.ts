@@ -309,6 +309,12 @@ export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as co
 /** The index of the reservations of logins: each operation's, by its id. */
 export const RESERVATION_INDEX = 'operation_id';
 
+/**
+ * The index over the confirmed registrations, by their ids, with all their attributes. The CRM reads it, and so no
+ * registration that is not confirmed.
+ */
+export const CONFIRMED_INDEX = 'confirmed_id';
+
 /** The environment variable that names a resource: `crmTable` is in `CRM_TABLE`. */
 export function variableName(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();

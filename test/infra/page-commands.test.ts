@@ -162,7 +162,7 @@ describe('The operators’ command, called as the pages say', () => {
 });
 
 /** Services that the AWS CLI names differently, and commands of its own. */
-const CLIENTS: Record<string, string> = { events: 'eventbridge', secretsmanager: 'secrets-manager' };
+const CLIENTS: Record<string, string> = { events: 'eventbridge', s3api: 's3', secretsmanager: 'secrets-manager' };
 const OF_THE_CLI = ['cloudformation deploy', 'configure export-credentials', 'dynamodb wait', 's3 rb', 'logs tail'];
 const GLOBAL = ['query', 'output', 'region'];
 /** Services of which the project has no client. */

@@ -223,6 +223,9 @@ describe('Faulty settings', () => {
       { crmWebhook },
       'crmWebhook: must be a public https address',
     ]),
+    ...['crm-reader', 'arn:aws:iam::123456789012:role/*', 'arn:aws:s3:::documents', 'arn:aws:iam::*:role/crm'].map(
+      (documentRoles): [Record<string, unknown>, string] => [{ documentRoles }, 'documentRoles: must be ARNs of roles'],
+    ),
     [{ scanDocuments: true, confirmation: true }, 'crmWebhook: is required where scanDocuments is given'],
     [{ confirmedDays: 7, confirmation: 'false' }, 'confirmation: is required where confirmedDays is given'],
     [

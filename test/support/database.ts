@@ -9,10 +9,11 @@ export interface TestDatabase extends Database {
   readonly tables: Record<keyof DatabaseTables, Table>;
 }
 
-/** All items of a table, by key. */
-export async function scanItems(client: TestDatabase['client'], TableName: string): Promise<Item[]> {
+/** All items of a table, or of one of its indexes, by key. */
+export async function scanItems(client: TestDatabase['client'], TableName: string, IndexName?: string) {
   const items: Item[] = [];
-  for await (const page of paginateScan({ client }, { TableName })) items.push(...(page.Items ?? []));
+  for await (const page of paginateScan({ client }, { TableName, ...(IndexName && { IndexName }) }))
+    items.push(...(page.Items ?? []));
   return items.sort((a, b) => (String(a.pk) < String(b.pk) ? -1 : 1));
 }
 

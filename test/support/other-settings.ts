@@ -16,6 +16,7 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   confirmedDays: 31,
   crmWebhookAtOnce: 50,
   crmWriter: 'all',
+  documentRoles: 'arn:aws:iam::123456789012:role/other-reader',
   machineClients: [{ callerRoles: undefined }, 'other'],
   callerRoles: 'other-role',
   channels: 'email',

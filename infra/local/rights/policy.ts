@@ -41,7 +41,11 @@ export function parseRights(principal: string, statements: readonly Statement[])
       throw new Error(`${principal} ${Sid}: ${Effect} is not evaluated here.`);
     const denies = Effect === 'Deny';
     const conditions = parseConditions(statement);
-    const suffix = conditions.map(({ key, values }) => ` if ${key} is ${values.join(' or ')}`).join('');
+    const suffix = conditions
+      .map(
+        ({ key, values, operator }) => ` if ${key} ${NEGATED.test(operator) ? 'is not' : 'is'} ${values.join(' or ')}`,
+      )
+      .join('');
     return [Action].flat().flatMap((action) => {
       // IAM compares actions in any case.
       const isAction = like(action.toLowerCase());
@@ -51,7 +55,7 @@ export function parseRights(principal: string, statements: readonly Statement[])
         concerns: ({ action: wanted, resource, context = {} }: Need) =>
           isAction(wanted.toLowerCase()) &&
           matches(resource) &&
-          conditions.every(({ key, values, matching }) => values.some((one) => matching(one, context[key] ?? ''))),
+          conditions.every(({ key, values, matches: holds }) => holds(values, context[key] ?? '')),
       }));
     });
   });
@@ -81,17 +85,20 @@ function like(pattern: string): (text: string) => boolean {
   return (text) => expression.test(text);
 }
 
-/** The conditions that are evaluated. A call has one value of each key here. */
-const OPERATORS: Readonly<Record<string, (wanted: string, value: string) => boolean>> = {
-  StringEquals: (wanted, value) => wanted === value,
-  'ForAllValues:StringLike': (pattern, value) => like(pattern)(value),
+/** The conditions that are evaluated. A call has one value of each key here, an empty one if it has none. */
+const OPERATORS: Readonly<Record<string, (wanted: readonly string[], value: string) => boolean>> = {
+  StringEquals: (wanted, value) => wanted.includes(value),
+  StringNotEquals: (wanted, value) => !wanted.includes(value),
+  'ForAllValues:StringLike': (patterns, value) => patterns.some((pattern) => like(pattern)(value)),
 };
+
+const NEGATED = /Not/;
 
 function parseConditions({ Sid, Condition = {} }: Statement) {
   return Object.entries(Condition).flatMap(([operator, keys]) => {
-    const matching = OPERATORS[operator];
-    if (matching === undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
-    return Object.entries(keys).map(([key, values]) => ({ key, values: [values].flat(), matching }));
+    const matches = OPERATORS[operator];
+    if (matches === undefined) throw new Error(`${Sid}: the condition ${operator} is not evaluated here.`);
+    return Object.entries(keys).map(([key, values]) => ({ key, values: [values].flat(), operator, matches }));
   });
 }
 

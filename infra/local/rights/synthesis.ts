@@ -52,6 +52,25 @@ interface PolicyResource {
   Properties: { Roles: { Ref: string }[]; PolicyDocument: { Statement: unknown[] } };
 }
 
+interface BucketPolicy {
+  Properties: { PolicyDocument: { Statement: BucketStatement[] } };
+}
+interface BucketStatement {
+  Sid?: string;
+  Effect: string;
+  Action: unknown;
+  Resource: unknown;
+  Condition?: { ArnNotLike?: { 'aws:PrincipalArn': unknown } };
+}
+
+/** The statements of a bucket's policy that refuse this role, because they do not name it. */
+function refusals(statements: readonly BucketStatement[], role: string) {
+  const arn = JSON.stringify({ 'Fn::GetAtt': [role, 'Arn'] });
+  return statements
+    .filter(({ Condition }) => Condition?.ArnNotLike && !JSON.stringify(Condition.ArnNotLike).includes(arn))
+    .map(({ Sid, Effect, Action, Resource }) => ({ Sid, Effect, Action, Resource }));
+}
+
 /** The rights of each function in the stack of these settings. */
 export function synthesizeRights(settings: Record<string, unknown>): StackRights {
   const template = synthesizeAlone({ builtinCloudFormationValidation: false }, settings, (stack) =>
@@ -59,6 +78,7 @@ export function synthesizeRights(settings: Record<string, unknown>): StackRights
   );
   const resources = Object.entries(template.toJSON().Resources as Record<string, { Type: string }>);
   const lambdas = Object.entries(template.findResources('AWS::Lambda::Function') as Record<string, FunctionResource>);
+  const buckets = Object.values(template.findResources('AWS::S3::BucketPolicy') as Record<string, BucketPolicy>);
   const policies = Object.values(template.findResources('AWS::IAM::Policy') as Record<string, PolicyResource>);
   const functions: Record<string, FunctionRights> = {};
   for (const declared of ALL_FUNCTIONS) {
@@ -68,7 +88,8 @@ export function synthesizeRights(settings: Record<string, unknown>): StackRights
     const [role] = Role['Fn::GetAtt'];
     const own = policies.filter(({ Properties }) => Properties.Roles.some(({ Ref }) => Ref === role));
     const statements = own.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
-    functions[declared.name] = { variables: Environment.Variables, statements };
+    const refused = buckets.flatMap(({ Properties }) => refusals(Properties.PolicyDocument.Statement, role));
+    functions[declared.name] = { variables: Environment.Variables, statements: [...statements, ...refused] };
   }
   return { types: Object.fromEntries(resources.map(([id, { Type }]) => [id, Type])), functions };
 }

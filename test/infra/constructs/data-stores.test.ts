@@ -1,8 +1,18 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { all, plain, resources, synthesize } from '../../support/stack.ts';
+import type { Statement } from '../../../infra/local/rights/policy.ts';
+import { all, plain, propertiesOf, resources, synthesize } from '../../support/stack.ts';
 
 const template = synthesize();
+
+const CRM_ROLE = 'arn:aws:iam::123456789012:role/crm-reader';
+const CONFIRMED = {
+  confirmation: true,
+  crmWebhook: 'https://crm.acme.example/events',
+  scanDocuments: true,
+  documentRoles: CRM_ROLE,
+};
+const USERS = ['RequestRegistrationRole', 'ConfirmRegistrationRole', 'NotifyCrmRole'];
 
 const STATEFUL = [
   'AWS::ApiGatewayV2::Api',
@@ -51,6 +61,16 @@ describe('What is kept', () => {
     expect(tables(template).LoginsTable?.Properties.GlobalSecondaryIndexes).toMatchObject([
       { IndexName: 'operation_id', KeySchema: [{ AttributeName: 'operation_id' }, { AttributeName: 'pk' }] },
     ]);
+  });
+
+  it('of registrations shows the confirmed ones to the CRM in an index of their own', () => {
+    const confirmed = {
+      IndexName: 'confirmed_id',
+      KeySchema: [{ AttributeName: 'confirmed_id', KeyType: 'HASH' }],
+      Projection: { ProjectionType: 'ALL' },
+    };
+    const indexes = tables(template).RegistrationsTable?.Properties.GlobalSecondaryIndexes;
+    expect(indexes).toEqual([expect.objectContaining({ IndexName: 'due' }), confirmed]);
   });
 
   it('of clients is found by what they have proven, and only there', () => {
@@ -108,6 +128,25 @@ describe('What is kept', () => {
         ]),
       },
     });
+  });
+
+  it.each([
+    ['are not scanned', {}, ['RequestRegistrationRole']],
+    ['are confirmed, posted and scanned', CONFIRMED, [...USERS, 'ScanRole', CRM_ROLE]],
+  ])('refuses documents to all but their functions and the named roles, if they %s', (_, settings, allowed) => {
+    const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');
+    const { Statement } = plain(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
+    const refused = Statement.find(({ Sid }) => Sid === 'RefuseOthers');
+    expect(refused).toEqual({
+      Sid: 'RefuseOthers',
+      Effect: 'Deny',
+      Principal: { AWS: '*' },
+      Action: ['s3:DeleteObject*', 's3:GetObject*', 's3:ListBucket*', 's3:PutObject*'],
+      Resource: ['<DocumentsBucket.Arn>', '<DocumentsBucket.Arn>/*'],
+      Condition: { ArnNotLike: { 'aws:PrincipalArn': expect.anything() } },
+    });
+    const named = [refused?.Condition?.ArnNotLike?.['aws:PrincipalArn'] ?? []].flat();
+    expect(named.map((arn) => arn.replace(/^<(\w+Role)\w{8}\.Arn>$/, '$1'))).toEqual(allowed);
   });
 
   it('of documents is kept with a registration that is confirmed, and gone within two days else', () => {

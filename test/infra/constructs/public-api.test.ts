@@ -48,15 +48,9 @@ describe('The API', () => {
     expect(withTokens.findOutputs('OpenAccountsPolicy')).toEqual({});
   });
 
-  it('has a route to confirm registrations only with the setting, open and throttled separately, and lets the CRM read them', () => {
+  it('has a route to confirm registrations only with the setting, open and throttled separately, and without it no policy to read them', () => {
     const route = { RouteKey: 'POST /public/v1/account/register/confirm', AuthorizationType: 'NONE' };
     full.hasResourceProperties('AWS::ApiGatewayV2::Route', route);
-    expect(policy(full, 'Reader')).toMatchObject({
-      Statement: [
-        { Action: 'dynamodb:GetItem', Resource: '<RegistrationsTable.Arn>' },
-        { Action: 's3:GetObject', Resource: '<DocumentsBucket.Arn>/registrations/*' },
-      ],
-    });
     expect(policy(template, 'Reader')).toBeUndefined();
   });
 

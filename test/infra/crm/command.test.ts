@@ -77,6 +77,16 @@ describe('The command', () => {
     expect(explain(Object.assign(new Error('no'), { name })).message).toContain(sentence);
   });
 
+  it('explains a refusal by the policy of the bucket', () => {
+    const message =
+      'User: arn:aws:sts::1:assumed-role/ann/ann is not authorized to perform: s3:DeleteObject on resource: ' +
+      '"arn:aws:s3:::documents/registrations/1/1" with an explicit deny in a resource-based policy';
+    expect(explain(Object.assign(new Error(message), { name: 'AccessDenied' })).message).toBe(
+      'These AWS credentials lack the right s3:DeleteObject on arn:aws:s3:::documents/registrations/1/1: ' +
+        'name their role in the setting documentRoles, and deploy.',
+    );
+  });
+
   const ROOT = new URL('../../..', import.meta.url);
   it('ends as a process with its exit code, also if its reader stops, as with `head`', async () => {
     const run = (...args: string[]) =>

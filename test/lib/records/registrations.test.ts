@@ -6,7 +6,8 @@ import {
 } from '../../../lib/records/registrations.ts';
 import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import { parsePepper } from '../../../lib/secrets/pepper.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { CONFIRMED_INDEX } from '../../../lib/validators/deployment.ts';
+import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
 
@@ -110,6 +111,22 @@ it('The note of a delivery rewrites nothing of the registration, and is read wit
   expect(database.calls.map(({ operation }) => operation)).toEqual(['PutItem', 'BatchGetItem']);
   const item = await database.tables.registrations.get({ pk: `registration#${record.registration_id}` }, forever);
   expect(item).not.toHaveProperty('delivery');
+});
+
+it('The index of confirmed registrations has all members of each, and no registration that is not confirmed', async () => {
+  const record = await keep('reader@example.com');
+  const pending = await keep('reader@example.com');
+  const confirmation = {
+    confirmed_at: new Date(now).toISOString(),
+    email_taken: false,
+    phone_taken: false,
+    published: true,
+  };
+  await registrations.confirm(record, confirmation, forever);
+  const indexed = await scanItems(database.client, 'registrations', CONFIRMED_INDEX);
+  expect(indexed).toEqual([await database.tables.registrations.get({ pk: indexed[0]?.pk as string }, forever)]);
+  expect(indexed).toMatchObject([{ ...record, confirmation, confirmed_id: record.registration_id }]);
+  expect(await registrations.get(pending.registration_id, forever)).toMatchObject(pending);
 });
 
 describe('The registrations of one address', () => {

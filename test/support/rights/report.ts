@@ -49,12 +49,14 @@ export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsRe
   const checked = deployments
     .flatMap((one) => Object.entries(one))
     .flatMap(([name, all]) =>
-      all.map((right): CheckedRight => {
-        const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;
-        const neededBy = need && `${need.action} on ${need.resource}`;
-        const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
-        return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
-      }),
+      all
+        .filter(({ denies }) => !denies)
+        .map((right): CheckedRight => {
+          const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;
+          const neededBy = need && `${need.action} on ${need.resource}`;
+          const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
+          return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
+        }),
     );
   const rights = [...new Map(checked.map((one) => [one.right, one])).values()];
   const denied = calls.filter(({ caller, by }) => by.length === 0 && caller in functions);

@@ -43,6 +43,9 @@ describe('A policy', () => {
     expect(allows(sender, { context: { 'ses:FromAddress': 'no-reply@acme.example' } })).toBe(true);
     expect(allows(sender, { context: { 'ses:FromAddress': 'ceo@acme.example' } })).toBe(false);
     expect(allows(sender, {})).toBe(false);
+    const confirmed = { Condition: { StringNotEquals: { 's3:ExistingObjectTag/registration': 'pending' } } };
+    expect(allows(confirmed, { context: { 's3:ExistingObjectTag/registration': 'pending' } })).toBe(false);
+    expect(allows(confirmed, {})).toBe(true);
   });
 
   it('is a right for each action on each resource', () => {
