@@ -1,7 +1,8 @@
-import { databaseClient, dynamoTable } from '../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, scanPages } from '../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../lib/config.ts';
 import { within } from '../lib/deadline.ts';
 import { accountDependencies } from '../lib/openings/dependencies.ts';
+import { reportLogins } from '../lib/openings/login-gauge.ts';
 import { settleOperations } from '../lib/openings/settler.ts';
 import { dynamoRegistrations } from '../lib/records/registrations.ts';
 import { publishPending } from '../lib/registration/confirmation.ts';
@@ -9,17 +10,21 @@ import { telemetry } from '../lib/telemetry.ts';
 
 const config = settlementConfig();
 const dependencies = accountDependencies(config);
-const registrations = dynamoRegistrations(dynamoTable(databaseClient(), config.registrationsTable));
+const database = databaseClient();
+const registrations = dynamoRegistrations(dynamoTable(database, config.registrationsTable));
+const reservations = (signal: AbortSignal) => scanPages(database, config.loginsTable, signal);
 const log = telemetry('settle-operations', config.stage);
 /** For registrations, in milliseconds; the rest of the time is for accounts. */
 const PUBLISHING_MS = 10_000;
 
 /**
- * Each minute: publishes confirmed registrations that were not published, and completes the operations that no client
- * retries.
+ * Each minute: publishes confirmed registrations that were not published, completes the operations that no client
+ * retries, and in the first run of a day counts the logins. @param event.time of the schedule, ISO 8601
  */
-export async function handler(_event: unknown, context: { getRemainingTimeInMillis(): number }): Promise<void> {
+export async function handler(event: { time: string }, context: { getRemainingTimeInMillis(): number }): Promise<void> {
   const endsAt = Date.now() + context.getRemainingTimeInMillis();
+  const counting = reportLogins({ ...dependencies, reservations }, log, event.time, endsAt);
   await publishPending({ events: dependencies.events, registrations }, log, within(PUBLISHING_MS));
   await settleOperations(dependencies, log, endsAt);
+  await counting;
 }

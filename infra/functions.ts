@@ -196,8 +196,7 @@ export const FUNCTIONS = {
     settings: ['deployment', 'mail'],
     uses: [
       ...OPENS_ACCOUNTS,
-      // It reads no reservation and makes none: only the name reaches it.
-      { sid: 'NameLogins', of: 'Logins', actions: [] },
+      { sid: 'CountLogins', of: 'Logins', actions: ['Scan'] },
       { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
       { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },

@@ -53,6 +53,8 @@ const EVENTS = {
   OperationNotSettled: 'ERROR',
   /** A run of the settler begins with operations that are due. */
   OperationsDue: 'INFO',
+  /** Once a day, for each connection: how many logins of its ranges are used. */
+  LoginsCounted: 'INFO',
   /** An item of the CRM's table breaks its rules and counts as absent. */
   CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
@@ -86,6 +88,11 @@ const FIELDS = {
   seconds_to_confirm: 'number',
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',
+  /** Of a connection's ranges. */
+  logins_used: 'number',
+  logins_free: 'number',
+  /** Until no login is free, at the pace of the last 30 days. */
+  login_days_left: 'number',
   notice: 'word',
   /** The key of an item of the CRM's table. */
   item: 'word',
@@ -142,13 +149,21 @@ export function telemetry(service: string, stage: string): Telemetry {
 const DIMENSIONS = [['service', 'stage'], ['stage']];
 const DIMENSIONS_BY_CHANNEL = [...DIMENSIONS, ['service', 'stage', 'channel']];
 
+/** The fields that are metrics of their own, with their units. */
+const MEASURED = {
+  seconds_to_confirm: 'Seconds',
+  oldest_due_seconds: 'Seconds',
+  login_tries: 'Count',
+  logins_used: 'Count',
+  logins_free: 'Count',
+  login_days_left: 'None',
+};
+
 /** The metrics of a log line, in CloudWatch's embedded metric format. The first has the name of the event. */
 function metric(name: EventName, Timestamp: number, fields: object) {
   const Dimensions = 'channel' in fields ? DIMENSIONS_BY_CHANNEL : DIMENSIONS;
-  const Metrics: { Name: string; Unit: string }[] = [{ Name: name, Unit: 'Count' }];
-  if ('seconds_to_confirm' in fields) Metrics.push({ Name: 'seconds_to_confirm', Unit: 'Seconds' });
-  if ('oldest_due_seconds' in fields) Metrics.push({ Name: 'oldest_due_seconds', Unit: 'Seconds' });
-  if ('login_tries' in fields) Metrics.push({ Name: 'login_tries', Unit: 'Count' });
+  const measured = Object.entries(MEASURED).filter(([field]) => field in fields);
+  const Metrics = [[name, 'Count'], ...measured].map(([Name, Unit]) => ({ Name, Unit }));
   return { Timestamp, CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions, Metrics }] };
 }
 

@@ -128,6 +128,12 @@ export function loginTries(stage: string): Metric {
   });
 }
 
+/** A daily number of the connection whose logins end first: the lowest of all. */
+export function scarcestLogins(stage: string, metricName: 'logins_free' | 'login_days_left'): Metric {
+  const period = Duration.days(1);
+  return new Metric({ namespace: 'BrokerApi', metricName, dimensionsMap: { stage }, statistic: 'Minimum', period });
+}
+
 /** The log lines of one kind of the last hour. */
 const logLines = (group: ILogGroup, pattern: string) =>
   `aws logs tail ${group.logGroupName} --filter-pattern '${pattern}' --since 1h`;

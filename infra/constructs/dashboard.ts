@@ -10,7 +10,15 @@ import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import { CONFIRMER, eventCount, loginTries, type MonitoredService, oldestDue, SENDER } from './alarm-definitions.ts';
+import {
+  CONFIRMER,
+  eventCount,
+  loginTries,
+  type MonitoredService,
+  oldestDue,
+  SENDER,
+  scarcestLogins,
+} from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
 import type { DeployedFunction } from './functions.ts';
 
@@ -58,6 +66,7 @@ export class Dashboard extends Construct {
         ...functions.map(({ lambda, declared }) => lambda.metricThrottles({ label: `${declared.name} throttles` })),
       ]),
       graph('Settler', [oldestDue(settings.stage).with({ label: 'oldest due operation, seconds' })]),
+      loginGraph(settings.stage),
     );
   }
 }
@@ -110,6 +119,19 @@ function accountGraph(functions: readonly DeployedFunction[], stage: string): Gr
   });
   const tries = loginTries(stage).with({ label: 'most logins tried for an account of the day' });
   return new GraphWidget({ title: 'Accounts', left: metrics, right: [tries], width: 12, height: 6, period: PERIOD });
+}
+
+/** Counted once a day, so it shows a month. The log of the settler has the numbers of each connection. */
+function loginGraph(stage: string): GraphWidget {
+  return new GraphWidget({
+    title: 'Logins of the connection that has the fewest',
+    left: [scarcestLogins(stage, 'logins_free').with({ label: 'free' })],
+    right: [scarcestLogins(stage, 'login_days_left').with({ label: 'days left at the pace of the last month' })],
+    width: 12,
+    height: 6,
+    period: Duration.days(1),
+    start: '-P30D',
+  });
 }
 
 function graph(title: string, left: IMetric[]): GraphWidget {

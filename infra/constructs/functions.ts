@@ -18,7 +18,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
+import { ContextAttribute, Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
@@ -86,7 +86,10 @@ function schedule(called: ServiceFunction, everyMinutes: number, description: st
     description,
     schedule: ScheduleExpression.rate(Duration.minutes(everyMinutes)),
     // The library's types disagree about optional members.
-    target: new LambdaInvoke(live as IFunction, { retryAttempts: 0, input: ScheduleTargetInput.fromObject({}) }),
+    target: new LambdaInvoke(live as IFunction, {
+      retryAttempts: 0,
+      input: ScheduleTargetInput.fromObject({ time: ContextAttribute.scheduledTime }),
+    }),
   });
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { reservationKey } from '../../lib/openings/ledger.ts';
+import { reservationKey, reservedAt } from '../../lib/openings/ledger.ts';
 import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { addRecords, summarize } from './change.ts';
@@ -103,8 +103,9 @@ export async function rebuildReservations(
   const report = new Report();
   let read = 0;
   for await (const page of accounts.pages()) {
-    const reservations = page.map(({ version, login, operation_id, connection_id }) => ({
+    const reservations = page.map(({ version, login, operation_id, connection_id, opened_at }) => ({
       ...{ pk: `${String(version)}#${String(login)}`, operation_id, connection_id },
+      reserved_at: reservedAt(Date.parse(String(opened_at))),
     }));
     const run = { live, logins: live, rule: RULES.logins as RestoreRule, report, dryRun };
     for (let at = 0; at < reservations.length; at += 100) await copy(reservations.slice(at, at + 100), run);

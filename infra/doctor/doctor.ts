@@ -19,7 +19,14 @@ import {
   unknown,
 } from './checks.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
-import { connectionCheck, recordChecks, secretChecks, settlementCheck, tableChecks } from './service-checks.ts';
+import {
+  connectionCheck,
+  loginCheck,
+  recordChecks,
+  secretChecks,
+  settlementCheck,
+  tableChecks,
+} from './service-checks.ts';
 
 /** `npm run doctor`: answers a question for each step of a registration, and names the next step of the operator. */
 export async function runDoctor(
@@ -86,7 +93,10 @@ async function examineServers(
   more: Check<ServerProbes>[] = [],
 ): Promise<CheckResult[]> {
   const place = where.stack === undefined ? `--local=${where.local}` : `--stack ${where.stack}`;
-  const checks = [connectionCheck(ids), ...(ids.length > 0 ? [] : [...recordChecks, settlementCheck(), ...more])];
+  const checks = [
+    connectionCheck(ids),
+    ...(ids.length > 0 ? [] : [...recordChecks, loginCheck, settlementCheck(), ...more]),
+  ];
   try {
     const target = await openTarget(where);
     const probes = serverProbes(target, { place, ...options });

@@ -20,14 +20,16 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import type { Connection } from '../../lib/records/crm-records.ts';
+import { countLogins } from '../../lib/openings/login-gauge.ts';
+import { type Connection, loginRanges } from '../../lib/records/crm-records.ts';
 import { inspectRecords, type RecordReport } from '../crm/check.ts';
 import { orAbsent } from '../crm/command.ts';
 import { connectionWarnings, resolveHost } from '../crm/connections.ts';
+import { tableItems } from '../crm/crm-table.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
 import { reportServer } from '../crm/server-report.ts';
 import type { Target } from '../crm/target.ts';
-import { logicalId, type TableName } from '../tables.ts';
+import { keyAttributes, logicalId, type TableName } from '../tables.ts';
 
 /**
  * The questions that the doctor asks. A probe only reads, answers with plain facts, and answers `undefined` for a thing
@@ -231,6 +233,13 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
         recoveryDays: recovery?.PointInTimeRecoveryStatus === 'ENABLED' ? (recovery.RecoveryPeriodInDays ?? 35) : 0,
         expires: /^ENABL/.test(expiry?.TimeToLiveStatus ?? ''),
       };
+    },
+    /** How full the login ranges of each connection are, by its id. The reservations are read a page at a time. */
+    async loginGauges(connections: readonly Connection[]) {
+      const name = await target.resource(logicalId('Logins'));
+      const reservations = tableItems(name, keyAttributes('Logins'), target.clientOf('DYNAMODB'));
+      const ranges = new Map(connections.map((one) => [one.id, loginRanges(one)]));
+      return countLogins(reservations.pages(), async (id) => ranges.get(id) ?? [], Date.now());
     },
     /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
     openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await openLedger(target)),

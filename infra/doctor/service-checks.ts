@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { gauge } from '../../lib/openings/login-gauge.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
-import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
+import { type Connection, loginRanges, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { counted } from '../crm/command.ts';
 import type { Remark } from '../crm/connections.ts';
@@ -121,6 +122,29 @@ export function connectionCheck(ids: readonly string[] = []): Check<ServerProbes
     ] satisfies (CheckResult | CheckOutcome)[];
   });
 }
+
+/** The gauge of logins is a warning from this many days on, and from this share of used logins on. */
+const FEW_DAYS = 60;
+const MUCH_USED = 0.9;
+
+/** How many logins of each connection's ranges are used, and how long the others last. */
+export const loginCheck: Check<ServerProbes> = check('server', 'logins used', async (probes) => {
+  const { connections } = await probes.records();
+  const ranged = connections.filter((one) => loginRanges(one).length > 0);
+  if (ranged.length === 0) return works('no connection has ranges');
+  const gauges = await probes.loginGauges(ranged);
+  return ranged.map((one) => {
+    const { used, free, lastMonth, daysLeft } = gauges.get(one.id) ?? gauge(loginRanges(one));
+    const pace = daysLeft === undefined ? '' : `; ${lastMonth} in the last 30 days: enough for ${daysLeft} days`;
+    const detail = `${used} used, ${free} free${pace}`;
+    const isShort = daysLeft !== undefined && daysLeft < FEW_DAYS;
+    const fix = `append a range to logins of ${one.id}`;
+    const isFull = free <= 0;
+    const isScarce = isShort || used > MUCH_USED * (used + free);
+    const outcome = isFull ? missing(detail, fix) : isScarce ? warning(detail, fix) : works(detail);
+    return { subject: `${one.id} logins used`, ...outcome };
+  });
+});
 
 function serverCheck(connection: Connection): Check<ServerProbes> {
   const { id } = connection;

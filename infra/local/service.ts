@@ -133,19 +133,20 @@ async function start(options: ServiceOptions, open: Open) {
 
 /** @param runs false: the functions are called only when `tick` is */
 async function startClock(load: LoadFunction, runs: boolean) {
-  const calls: (() => Promise<unknown>)[] = [];
+  const calls: ((time: string) => Promise<unknown>)[] = [];
   const timers: NodeJS.Timeout[] = [];
+  const now = () => new Date().toISOString();
   for (const { name, everyMinutes, timeoutSeconds } of ALL_FUNCTIONS) {
     if (everyMinutes === undefined) continue;
     const handler = (await load(name)) as (event: unknown, context: Context) => Promise<unknown>;
-    const call = () => handler({}, lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
+    const call = (time: string) => handler({ time }, lambdaContext(name, Date.now() + timeoutSeconds * 1_000));
     calls.push(call);
     // A call that fails is logged by the function, and not repeated: the next one comes soon.
-    if (runs) timers.push(setInterval(() => void call().catch(() => {}), everyMinutes * 60_000));
+    if (runs) timers.push(setInterval(() => void call(now()).catch(() => {}), everyMinutes * 60_000));
   }
   return {
-    /** Calls the scheduled functions once. */
-    tick: async () => void (await Promise.all(calls.map((call) => call()))),
+    /** Calls the scheduled functions once. @param time of the schedule, ISO 8601 */
+    tick: async (time = now()) => void (await Promise.all(calls.map((call) => call(time)))),
     close: () => timers.forEach(clearInterval),
   };
 }

@@ -397,6 +397,11 @@ export function reservationKey(
   return `${keyed ? version : (server ?? connection_id)}#${name}`;
 }
 
+/** When a login was reserved, for the pace at which ranges fill, in epoch seconds. @param at epoch milliseconds */
+export function reservedAt(at: number | undefined): number | undefined {
+  return at === undefined ? undefined : Math.floor(at / 1_000);
+}
+
 /** The holder of a login that belongs to nobody here: an operator has found a stranger's account at it. */
 const NOBODY = 'nobody';
 
@@ -409,6 +414,7 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
   const [from, to] = [before.life, next.life];
   if (plan === undefined) return [];
   const { connection_id } = plan;
+  const reserved_at = reservedAt(next.sentAt);
   const values = { ':operation': operation_id };
   const isOurs = { condition: 'attribute_not_exists(pk) OR operation_id = :operation', values };
   const isOfThisLife = {
@@ -417,7 +423,7 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
   };
   const reserve = (login: number, holder: string): Write => ({
     table,
-    put: { pk: reservationKey(plan, login), operation_id: holder, incarnation, connection_id },
+    put: { pk: reservationKey(plan, login), operation_id: holder, incarnation, connection_id, reserved_at },
     expression: isOurs,
   });
   const earlier = 'login' in from ? from.login : undefined;

@@ -54,6 +54,16 @@ describe('The settler publishes', () => {
     expect(published()).toHaveLength(before);
   });
 
+  it('the numbers of logins once a day, for which it reads their table', async () => {
+    const scans = async (time: string) => {
+      service.database.calls.length = 0;
+      await service.tick(time);
+      return service.database.calls.filter(({ operation, table }) => operation === 'Scan' && table === 'logins').length;
+    };
+    expect(await scans('2026-11-22T00:00:31Z')).toBe(1);
+    expect(await scans('2026-11-22T00:01:31Z')).toBe(0);
+  });
+
   it('a confirmed registration whose event was refused, once', async () => {
     const person = { email: 'told.later@example.com', password: 'correct horse' };
     expect((await register(service, { ...person, repeat_password: person.password })).status).toBe(204);

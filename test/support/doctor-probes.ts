@@ -46,5 +46,6 @@ export const HEALTHY: AwsProbes & ServerProbes = {
   warnings: async () => [],
   report: async () => SOUND,
   table: async (name) => ({ name: `table-of-${name}`, recoveryDays: 35, expires: true }),
+  loginGauges: async () => new Map(),
   openOperations: async () => [],
 };

@@ -141,7 +141,8 @@ describe('npm run crm -- restore', () => {
     );
     expect(await rebuild()).toMatchObject({ code: 0, out: '1 item copied to logins; 0 exist there.\n' });
     const { pk, operation_id, connection_id } = before ?? {};
-    expect(await operators.items('logins')).toEqual([{ pk, operation_id, connection_id }]);
+    const reserved_at = expect.any(Number);
+    expect(await operators.items('logins')).toEqual([{ pk, operation_id, connection_id, reserved_at }]);
     expect(pk).toBe(`tp5#${first.login}`);
     expect((await rebuild()).out).toBe('0 items copied to logins; 1 exist there.\n');
   });
