@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Tests that start a browser, run histories of processes, explore every history, or load all rules of CloudFormation. */
 const SLOW = [
   'test/infra/cloudformation-rules.test.ts',
-  'test/infra/local/{docs,outbox-page,registration-page}.test.ts',
+  'test/infra/local/{accessibility,docs,outbox-page,registration-page}.test.ts',
   'test/**/*{every-history,never-twice}.test.ts',
 ];
 /** `npm test` runs all others, `npm run test:slow` these; a file can be run by its name. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { renderReference } from '../openapi/reference.ts';
 
 /** Our files and those of packages, by the name in `/_local/pages/{name}`. There is no build step. */
 const OURS = new URL('./pages/', import.meta.url);
@@ -16,8 +17,6 @@ const FILES = new Map<string, URL>([
   ...readdirSync(OURS).map((name) => [name, new URL(name, OURS)] as const),
   ...Object.entries(MODULES).map(([name, specifier]) => [name, new URL(import.meta.resolve(specifier))] as const),
   ['pico.css', new URL(import.meta.resolve('@picocss/pico/css/pico.min.css'))],
-  ['swagger-ui.css', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css'))],
-  ['swagger-ui-bundle.js', new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js'))],
 ]);
 
 /** The import map for the modules of packages. */
@@ -34,21 +33,24 @@ const POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-];
+  // No inline styles, and no markup made of text (trusted types without a policy).
+  "style-src 'self'",
+  "frame-src 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** The reference is one file with its styles and scripts. */
+const REFERENCE_POLICY =
+  "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 interface Page {
   paths: string[];
   title: string;
   styles: string[];
-  /** Our module; a script of a package runs before it. */
+  /** Our module. */
   script: string;
-  library?: string;
-  /** Rules of its content security policy, in addition to those of all pages. */
-  rules: string[];
 }
-
-/** No inline styles, and no markup made of text (trusted types without a policy). */
-const STRICT = ["style-src 'self'", "frame-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"];
 
 const PAGES = {
   outbox: {
@@ -56,28 +58,17 @@ const PAGES = {
     title: 'Outbox',
     styles: ['pico.css', 'base.css', 'outbox.css'],
     script: 'outbox.js',
-    rules: STRICT,
   },
   register: {
     paths: ['/register', '/register/'],
     title: 'Registration page',
     styles: ['pico.css', 'base.css', 'register.css'],
     script: 'register.js',
-    rules: STRICT,
-  },
-  docs: {
-    paths: ['/docs', '/docs/'],
-    title: 'API reference',
-    styles: ['swagger-ui.css', 'base.css', 'docs.css'],
-    script: 'docs.js',
-    library: 'swagger-ui-bundle.js',
-    // The viewer writes styles into its markup.
-    rules: ["style-src 'self' 'unsafe-inline'"],
   },
 } satisfies Record<string, Page>;
 type PageName = keyof typeof PAGES;
 
-function html({ title, styles, script, library }: Page): string {
+function html({ title, styles, script }: Page): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -88,7 +79,6 @@ function html({ title, styles, script, library }: Page): string {
 <link rel="icon" type="image/svg+xml" href="/_local/pages/icon.svg">
 ${styles.map((name) => `<link rel="stylesheet" href="/_local/pages/${name}">`).join('\n')}
 <script type="importmap">${IMPORT_MAP}</script>
-${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></script>`}
 <script type="module" src="/_local/pages/${script}"></script>
 </head>
 <body>
@@ -101,13 +91,32 @@ ${library === undefined ? '' : `<script src="/_local/pages/${library}" defer></s
 }
 
 const DOCUMENT = new URL('../openapi.json', import.meta.url);
-const LOCAL_NOTE =
-  'This is the local service. It shows the messages it sends in the [outbox](/_local), and needs no signed requests. The examples use its demo records.';
 
-/** The pages, `/pages/{name}`: their files, and `/openapi.json`: the document of the API reference. */
+/** The document of the API reference, as JSON: with the caller's own address, so that it can be called from there. */
+async function localDocument({ headers }: FastifyRequest): Promise<string> {
+  const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as { info: { description: string } };
+  const url = `http://${headers.host}`;
+  const note = `This is the local service. It shows the messages it sends in the [outbox](${url}/_local), and needs no signed requests. The examples use its demo records.`;
+  const info = { ...document.info, description: `${note}\n\n${document.info.description}` };
+  const servers = [{ url, description: 'The local service.' }];
+  return JSON.stringify({ ...document, info, servers });
+}
+
+/** The rendered references by their documents: rendering takes seconds. */
+const references = new Map<string, Promise<string>>();
+
+/** The pages, `/pages/{name}`: their files, `/docs`: the API reference, and `/openapi.json`: its document. */
 export function pageRoutes(app: FastifyInstance): void {
   for (const [name, { paths }] of Object.entries(PAGES)) {
     for (const path of paths) app.get(path, (_request, reply) => sendPage(reply, name as PageName));
+  }
+  for (const path of ['/docs', '/docs/']) {
+    app.get(path, async (request, reply) => {
+      const document = await localDocument(request);
+      const rendered = references.get(document) ?? renderReference(document);
+      references.set(document, rendered);
+      return sendText(reply.header('content-security-policy', REFERENCE_POLICY), 'text/html', await rendered);
+    });
   }
   app.get('/pages/:name', async (request, reply) => {
     const name = nameParameter(request);
@@ -117,18 +126,11 @@ export function pageRoutes(app: FastifyInstance): void {
     }
     return sendText(reply, type, await readFile(file));
   });
-  app.get('/openapi.json', async ({ headers }) => {
-    const document = JSON.parse(await readFile(DOCUMENT, 'utf8')) as { info: { description: string } };
-    const info = { ...document.info, description: `${LOCAL_NOTE}\n\n${document.info.description}` };
-    // The caller's own address, so that the page calls its own origin.
-    return { ...document, info, servers: [{ url: `http://${headers.host}`, description: 'The local service.' }] };
-  });
+  app.get('/openapi.json', async (request, reply) => sendText(reply, 'application/json', await localDocument(request)));
 }
 
 export function sendPage(reply: FastifyReply, name: PageName): FastifyReply {
-  const page = PAGES[name];
-  reply.header('content-security-policy', [...POLICY, ...page.rules].join('; '));
-  return sendText(reply, 'text/html', html(page));
+  return sendText(reply.header('content-security-policy', POLICY), 'text/html', html(PAGES[name]));
 }
 
 /** A text or a file that a browser shows or loads. */

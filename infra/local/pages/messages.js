@@ -61,7 +61,7 @@ function Empty({ call }) {
       <h3>Nothing was sent yet</h3>
       <p>
         Register a person on the <a href="/_local/register">registration page</a> or from a terminal. The message with the
-        one-time password appears here at once. The <a href="/_local/docs">API reference</a> can send every request too.
+        one-time password appears here at once. The <a href="/_local/docs">API reference</a> describes every request.
       </p>
       ${call && html`<${CallToCopy} call=${call} />`}
     </article>
