@@ -39,7 +39,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/platform\//,
     `lib/platform/ lib/once.ts node: valibot iconv-lite any-ascii lib/validators/ lib/records/crm-records.ts lib/deadline.ts
-      lib/failure.ts lib/aws/secrets.ts lib/secrets/keyed-hash.ts`,
+      lib/failure.ts lib/aws/secrets.ts lib/secrets/keys.ts`,
   ],
   [
     /^lib\/records\//,
@@ -49,14 +49,14 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/limits\//,
     `lib/limits/ lib/once.ts node:crypto node:net tldts-icann lib/validators/ lib/secrets/pepper.ts
-      lib/secrets/keyed-hash.ts lib/deadline.ts lib/aws/dynamodb.ts`,
+      lib/secrets/keys.ts lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
   // Pure: what follows from a request.
   [
     /^lib\/openings\/derivation\.ts$/,
-    `node:crypto lib/http/idempotency.ts lib/platform/platform.ts lib/records/crm-records.ts lib/secrets/key-versions.ts
-      lib/secrets/keyed-hash.ts lib/validators/`,
+    `node:crypto lib/records/idempotency-keys.ts lib/platform/platform.ts lib/records/crm-records.ts lib/secrets/keys.ts
+      lib/validators/`,
   ],
   // What joins the use cases with their adapters.
   [

@@ -1,12 +1,11 @@
 import { Stack, Validations } from 'aws-cdk-lib';
 import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
-import { AnyPrincipal, Effect, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { AnyPrincipal, Effect, type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct, type IConstruct } from 'constructs';
 import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../../lib/validators/deployment.ts';
 import type { ResourceName } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import type { DeployedFunction } from './functions.ts';
 import { policyStatement } from './policy-statement.ts';
 
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
@@ -101,7 +100,7 @@ export function documentRights(
 export function protectDocuments(
   scope: Construct,
   bucket: Bucket,
-  functions: readonly DeployedFunction[],
+  functions: readonly { role: IRole; declared: { uses: readonly { of: ResourceName }[] } }[],
   { scanDocuments, documentRoles }: Settings,
 ): void {
   const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => DOCUMENT_USES.has(of)));

@@ -7,8 +7,8 @@ import {
   ClientSchema,
   type Connection,
   ConnectionSchema,
+  crmKey,
 } from '../../lib/records/crm-records.ts';
-import { crmKey } from '../../lib/records/crm-table.ts';
 import { type Form, FormSchema } from '../../lib/validators/form.ts';
 import { describeRule, issuePath, type RecordError } from './record-errors.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { crmKey } from '../../lib/records/crm-table.ts';
+import { crmKey } from '../../lib/records/crm-records.ts';
 import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
 import { CUSTOM_FIELD_VALUES } from '../../lib/validators/field-values.ts';
 import {

@@ -10,7 +10,7 @@ import {
 import * as v from 'valibot';
 import { FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
-import { parseKeyVersions } from '../../lib/secrets/key-versions.ts';
+import { parseKeyVersions } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseFrontSecret } from '../../lib/http/source.ts';
-import { parseKeyVersions } from '../../lib/secrets/key-versions.ts';
+import { parseKeyVersions } from '../../lib/secrets/keys.ts';
 import { parsePepper } from '../../lib/secrets/pepper.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';

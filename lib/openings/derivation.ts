@@ -1,9 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { fingerprintKey } from '../http/idempotency.ts';
 import type { PasswordRole } from '../platform/platform.ts';
 import type { LoginRange } from '../records/crm-records.ts';
-import { type KeyVersion, parseKeyVersions } from '../secrets/key-versions.ts';
-import { keyedHash } from '../secrets/keyed-hash.ts';
+import { fingerprintKey } from '../records/idempotency-keys.ts';
+import { type KeyVersion, keyedHash, parseKeyVersions } from '../secrets/keys.ts';
 import { CHARACTER_CLASSES, isMixed } from '../validators/passwords.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { ConditionFailed, type Item, type Table, type Transact, tryWrite, type Write } from '../aws/dynamodb.ts';
+import {
+  assignments,
+  ConditionFailed,
+  type Item,
+  type Table,
+  type Transact,
+  tryWrite,
+  type Write,
+} from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
-import { assignments } from '../records/assignments.ts';
 import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue } from '../records/due.ts';
 import { keyExpiry } from '../records/idempotency-keys.ts';
 import { RESERVATION_INDEX } from '../validators/deployment.ts';

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
-import { fingerprints } from '../http/idempotency.ts';
 import { Problem } from '../problem.ts';
 import { loginRanges } from '../records/crm-records.ts';
-import { keyItem } from '../records/idempotency-keys.ts';
+import { fingerprints, keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
 import { progressProblem, publicAnswer, reusedProblem } from './answer.ts';

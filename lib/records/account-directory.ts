@@ -1,8 +1,7 @@
 import type { Item, Table } from '../aws/dynamodb.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { E164 } from '../validators/phone.ts';
-import { AccountTypeSchema, type Client, ClientSchema, ConnectionSchema } from './crm-records.ts';
-import { crmKey, parseRecord } from './crm-table.ts';
+import { AccountTypeSchema, type Client, ClientSchema, ConnectionSchema, crmKey, parseRecord } from './crm-records.ts';
 
 /** A client for whom an account is opened, with the phone number in E.164. */
 export interface AccountClient extends Omit<Client, 'phone'> {

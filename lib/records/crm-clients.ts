@@ -2,8 +2,7 @@ import { type Table, tryWrite } from '../aws/dynamodb.ts';
 import { emailKey } from '../validators/email.ts';
 import { readPhone } from '../validators/phone.ts';
 import { parseLeniently } from '../validators/primitives.ts';
-import { type AddressKind, type Client, ClientSchema } from './crm-records.ts';
-import { crmKey } from './crm-table.ts';
+import { type AddressKind, type Client, ClientSchema, crmKey } from './crm-records.ts';
 
 /** The item of a client. Every writer derives its other attributes from the record. */
 interface ClientItem {

@@ -1,4 +1,5 @@
-import { hash } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { isObject } from '../validators/primitives.ts';
 
 /** How long callers may use an `Idempotency-Key` again, counted from the last step. */
 export const KEY_HOURS = 24;
@@ -17,4 +18,37 @@ export function keyItem(scope: readonly string[]): string {
  */
 export function keyExpiry(at: number): number {
   return Math.ceil(at / 1_000) + KEY_HOURS * 60 * 60 + CLOCK_MARGIN_SECONDS;
+}
+
+/**
+ * The version of the text that fingerprints are made of. It stands in front of each fingerprint. The form is frozen:
+ * `test/lib/openings/derivation-vectors.json` has examples.
+ */
+const FORM = 1;
+
+/** A key for fingerprints, derived from a secret that has another use too. Neither reveals the other. */
+export function fingerprintKey(secret: string | KeyObject): KeyObject {
+  return createSecretKey(createHmac('sha256', secret).update('fingerprint').digest('base64url'), 'utf8');
+}
+
+/**
+ * Fingerprints of a body, one for each key: equal if a retry has the same body. HMAC-SHA-256 over the sorted members,
+ * so white space and order do not matter. Keyed, because a body may contain a password.
+ * @param without members to leave out
+ */
+export function fingerprints(
+  body: Readonly<Record<string, unknown>>,
+  keys: readonly (string | KeyObject)[],
+  without: readonly string[] = [],
+): string[] {
+  const text = `body\n${JSON.stringify(sortMembers(body, without))}`;
+  return keys.map((key) => `${FORM}.${createHmac('sha256', key).update(text).digest('base64url')}`);
+}
+
+/** The value with the members of every object in one order. */
+function sortMembers(value: unknown, without: readonly string[] = []): unknown {
+  if (Array.isArray(value)) return value.map((element) => sortMembers(element));
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).filter((name) => !without.includes(name));
+  return Object.fromEntries(names.sort().map((name) => [name, sortMembers(value[name])]));
 }

@@ -3,7 +3,7 @@ import { awaitAll } from '../deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { CrmIndex } from '../validators/deployment.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
-import { crmKey, parseRecord } from './crm-table.ts';
+import { crmKey, parseRecord } from './crm-records.ts';
 
 export type RegistrationDirectory = ReturnType<typeof dynamoRegistrationDirectory>;
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { assignments, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
-import { assignments } from './assignments.ts';
 import { keyExpiry, keyItem } from './idempotency-keys.ts';
 
 /**

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { assignments, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS, CONFIRMED_INDEX } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
-import { assignments } from './assignments.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
 import type { ConfirmedRegistrationSchema } from './event-schemas.ts';

@@ -1,6 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
-import { type KeyVersion, parseKeyVersions } from './key-versions.ts';
-import { hashKey } from './keyed-hash.ts';
+import { hashKey, type KeyVersion, parseKeyVersions } from './keys.ts';
 
 /** A secret key. */
 export interface PepperKey {

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import { loginSchema } from './logins.ts';
 import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
-import { closedObject, described, IdSchema, LanguageSchema, line, wholeNumber } from './primitives.ts';
+import { closedObject, described, IdSchema, LanguageSchema, line, loginSchema, wholeNumber } from './primitives.ts';
 
 /** The version of a trading platform, as in paths and error types. */
 export type PlatformVersion = keyof typeof PASSWORD_RULES;

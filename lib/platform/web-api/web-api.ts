@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import * as v from 'valibot';
 import type { WebApiConnection, WebApiSecret } from '../../records/crm-records.ts';
-import type { Violation } from '../../validators/primitives.ts';
+import { cutText, type Violation } from '../../validators/primitives.ts';
+import { countryText } from '../country.ts';
 import {
   type AccountOrder,
   type ClosedGroups,
@@ -11,12 +14,23 @@ import {
   type TradingPlatform,
   type Variant,
 } from '../platform.ts';
-import { commandFailure, isDone, NO_PERMISSION, NOT_FOUND, openingFailure, paymentFailure } from './answers.ts';
+import {
+  commandFailure,
+  INVALID_PARAMETERS,
+  isDone,
+  LoginSchema,
+  NO_PERMISSION,
+  NOT_FOUND,
+  openingFailure,
+  parseMember,
+  paymentFailure,
+  type WebApiAnswer,
+  WRONG_PASSWORD,
+} from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
 import { connectEarly, type EarlyLine } from './tls.ts';
-import { compareAccount, newLogin, readBalance, readLogins, readUser, readVariant, userRecord } from './users.ts';
 
 /** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
@@ -127,4 +141,115 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     }
     return openingFailure(retcode);
   }
+}
+
+const number = v.pipe(v.union([v.string(), v.number()]), v.transform(Number));
+const UserSchema = v.object({ Login: LoginSchema, Comment: v.optional(v.string(), '') });
+export type User = v.InferOutput<typeof UserSchema>;
+const BalanceSchema = v.object({ Balance: v.pipe(number, v.finite()) });
+const LoginsSchema = v.array(LoginSchema);
+
+/** Room for more than a million logins. */
+const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
+
+/** @returns undefined if there is no such account; @throws PlatformFailure */
+export async function readUser(client: WebApiClient, login: number, signal: AbortSignal): Promise<User | undefined> {
+  const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
+  if (answer.retcode === NOT_FOUND) return undefined;
+  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  const user = parseMember(UserSchema, answer.answer);
+  if (user.Login !== login) throw new PlatformFailure('platform_unavailable', { reason: 'malformed_answer' });
+  return user;
+}
+
+/** The account's balance, in units of its currency. @throws PlatformFailure */
+export async function readBalance(client: WebApiClient, login: number, signal: AbortSignal): Promise<number> {
+  const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
+  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  return parseMember(BalanceSchema, answer.answer).Balance;
+}
+
+/** The logins of all groups that the manager may see. @throws PlatformFailure */
+export async function readLogins(client: WebApiClient, signal: AbortSignal): Promise<number[]> {
+  const path = buildPath('/api/user/logins', { group: '*' });
+  const answer = await client.ask({ path, maxBytes: MAX_LOGINS_BYTES }, signal);
+  if (answer.retcode === NOT_FOUND) return [];
+  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  return parseMember(LoginsSchema, answer.answer);
+}
+
+/**
+ * Compares the account at a login with an operation: by the comment, if it is an operation's id, else by the password.
+ * One command, or two if the password decides. @throws PlatformFailure
+ */
+export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
+  const user = await readUser(client, mark.login, signal);
+  if (user === undefined) return 'absent';
+  const owner = commentOwner(user.Comment, mark.operationId);
+  const { login, generated } = mark;
+  if (owner !== 'unmarked' || generated === undefined) return owner;
+  const type = generated.role === 'master' ? 'main' : 'investor';
+  const body = { Login: String(login), Type: type, Password: generated.password };
+  const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
+  return answer !== undefined && isDone(answer) ? 'ours' : 'unmarked';
+}
+
+/** What the second lock has on the server. @param login an account, or the manager itself. @throws PlatformFailure */
+export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<Variant> {
+  const user = await readUser(client, login, signal);
+  // Nobody has a random password.
+  const body = { Login: String(login), Type: 'main', Password: `Aa1!${randomBytes(8).toString('hex')}` };
+  const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
+  const isChecked = answer?.retcode === WRONG_PASSWORD;
+  const isUnknown = answer?.retcode === NOT_FOUND || answer?.retcode === INVALID_PARAMETERS;
+  return {
+    speaks: client.contentType === undefined ? [] : [`reads bodies as ${client.contentType}`],
+    comments: user !== undefined && user.Comment !== '' ? 'shown' : 'unknown',
+    passwords: isChecked ? 'checked' : isUnknown ? 'unknown' : 'unchecked',
+  };
+}
+
+/** Operation ids, and one that the server cut at the end of a long comment. */
+const OPERATION_ID = /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f-]{2,20}$)/g;
+
+/** Whose id a comment contains. Other comments prove nothing: people edit comments, and servers hide them. */
+export function commentOwner(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
+  const ids = comment.toLowerCase().match(OPERATION_ID) ?? [];
+  if (ids.some((id) => operationId.startsWith(id))) return 'ours';
+  return ids.length > 0 ? 'foreign' : 'unmarked';
+}
+
+/** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */
+const RIGHTS = 0x1e3;
+const TRADE_DISABLED = 0x4;
+/** In UTF-16 units. The server would cut inside a character. */
+const NAME_UNITS = 127;
+
+/** The record of `user/add`, all in strings. Passwords are only in the body. */
+export function userRecord(order: AccountOrder, connection: WebApiConnection): Record<string, string> {
+  return {
+    PassMain: order.masterPassword,
+    PassInvestor: order.investorPassword,
+    Group: order.group,
+    // A letter with more marks than that is one grapheme.
+    Name: cutText(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS) || 'Client',
+    Leverage: String(order.leverage),
+    Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
+    Email: order.email,
+    Comment: order.operationId,
+    ...(order.login === undefined ? {} : { Login: String(order.login) }),
+    ...(order.phone === undefined ? {} : { Phone: order.phone }),
+    ...(order.country === undefined ? {} : { Country: countryText(order.country, connection) }),
+  };
+}
+
+const NewUserSchema = v.object({ Login: LoginSchema });
+
+/** Newer servers name the login at the root too. @throws PlatformFailure `account_outcome_unknown` without a login */
+export function newLogin({ answer, login }: WebApiAnswer): number {
+  const user = v.safeParse(NewUserSchema, answer);
+  if (user.success) return user.output.Login;
+  const root = v.safeParse(LoginSchema, login);
+  if (root.success) return root.output;
+  throw new PlatformFailure('account_outcome_unknown', { reason: 'login_missing' });
 }

@@ -4,7 +4,7 @@ import { endpoint } from '../../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../../lib/limits/limits.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { once } from '../../../lib/once.ts';
-import { crmKey } from '../../../lib/records/crm-table.ts';
+import { crmKey } from '../../../lib/records/crm-records.ts';
 import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
 import { dynamoRegistrationKeys } from '../../../lib/records/registration-keys.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';

@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { crmKey } from '../../../lib/records/crm-table.ts';
+import { crmKey } from '../../../lib/records/crm-records.ts';
 import { ARN, EVERYTHING, plain, propertiesOf, resources, synthesize } from '../../support/stack.ts';
 
 const template = synthesize();

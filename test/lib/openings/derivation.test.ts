@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { fingerprints } from '../../../lib/http/idempotency.ts';
 import {
   DERIVATION,
   deriveIdentity,
@@ -10,7 +9,7 @@ import {
   loginSequence,
   parseDerivationKeys,
 } from '../../../lib/openings/derivation.ts';
-import { keyItem } from '../../../lib/records/idempotency-keys.ts';
+import { fingerprints, keyItem } from '../../../lib/records/idempotency-keys.ts';
 import { CHARACTER_CLASSES, tradingPasswordSchema } from '../../../lib/validators/passwords.ts';
 import vectors from './derivation-vectors.json' with { type: 'json' };
 

@@ -3,7 +3,7 @@ import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
-import { crmKey } from '../../../lib/records/crm-table.ts';
+import { crmKey } from '../../../lib/records/crm-records.ts';
 import type { Telemetry } from '../../../lib/telemetry.ts';
 
 const items = await serializeItems(DEMO_RECORDS);

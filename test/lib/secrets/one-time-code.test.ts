@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { KeysMalformed } from '../../../lib/secrets/key-versions.ts';
+import { KeysMalformed } from '../../../lib/secrets/keys.ts';
 import {
   type CodeBinding,
   isSameSeal,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { fingerprints } from '../../../lib/http/idempotency.ts';
 import { parseBody } from '../../../lib/http/json-body.ts';
+import { fingerprints } from '../../../lib/records/idempotency-keys.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import type { Form } from '../../../lib/validators/form.ts';
 import { checkCustomFields, registrationRequestSchema } from '../../../lib/validators/registration.ts';

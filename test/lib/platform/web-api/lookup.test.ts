@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { commentOwner } from '../../../../lib/platform/web-api/users.ts';
+import { commentOwner } from '../../../../lib/platform/web-api/web-api.ts';
 import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createMutex } from '../../../../lib/platform/web-api/mutex.ts';
+import { createMutex } from '../../../../lib/platform/web-api/client.ts';
 
 it('has one holder at a time, in the order of the calls', async () => {
   const take = createMutex();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fingerprintKey, fingerprints } from '../../../lib/http/idempotency.ts';
+import { fingerprintKey, fingerprints } from '../../../lib/records/idempotency-keys.ts';
 
 const fingerprint = (body: Record<string, unknown>, key: string) => fingerprints(body, [key])[0];
 
