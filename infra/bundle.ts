@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
 import { FUNCTION_NAMES, type FunctionName } from './functions.ts';
@@ -108,6 +108,13 @@ const sdkOnLambda: Plugin = {
     onLoad({ filter: /\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/ }, () => ({
       contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
     }));
+    // Hashes in JavaScript, for a Node without its own.
+    onLoad(
+      { filter: /\/@smithy\/core\/dist-es\/submodules\/checksum\/\w+\/(Md5|Sha256|Crc32)Js\.js$/ },
+      ({ path }) => ({
+        contents: `export const ${basename(path, '.js')} = undefined;`,
+      }),
+    );
     // A client reads only the version of its package.
     onLoad({ filter: /\/@aws-sdk\/client-[\w-]+\/package\.json$/ }, ({ path }) => {
       const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string };

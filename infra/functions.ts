@@ -25,7 +25,8 @@ export type ResourceName =
   | 'messages'
   | 'notifications'
   | 'events'
-  | 'webhookQueues';
+  | 'webhookQueues'
+  | 'registrationsQueue';
 
 /** The use of one resource. */
 export interface Use {
@@ -102,6 +103,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
     KEEP_OPERATIONS,
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
     { sid: 'FindReservations', of: 'reservations' },
+    { sid: 'CountWaitingEvents', of: 'registrationsQueue', needs: ['crmWebhook'] },
   ] as const satisfies readonly Use[],
   size: 'accounts' as const,
   timeoutSeconds: 29,

@@ -53,7 +53,9 @@ const ACCOUNT_RESOURCES = [
 ];
 
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
-  return withSender(read(environment, { settings: ['deployment', 'mail'], resources: ACCOUNT_RESOURCES }));
+  // Without the setting `crmWebhook` there is no queue.
+  const optional = ['webhookQueue'] as const;
+  return withSender(read(environment, { settings: ['deployment', 'mail'], resources: ACCOUNT_RESOURCES, optional }));
 }
 
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {

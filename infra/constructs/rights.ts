@@ -122,20 +122,28 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
     }
     case 'events':
       return { statements: [events.right], variables: { eventBus: events.bus.eventBusName } };
-    case 'webhookQueues': {
-      if (webhook === undefined) return { statements: [] };
-      const { registrations, accounts } = webhook.queues;
-      return {
-        statements: [onQueues([registrations, accounts], sid, [...actions])],
-        variables: { webhookQueue: registrations.queueUrl, webhookAccountsQueue: accounts.queueUrl },
-      };
-    }
+    case 'registrationsQueue':
+    case 'webhookQueues':
+      return webhook === undefined ? { statements: [] } : grantedQueues({ sid, of, actions }, webhook);
     default:
       return {
         statements: actions.length === 0 ? [] : [onTable(data.tables[of], sid, [...actions])],
         variables: { [`${of.toLowerCase()}Table`]: data.tables[of].tableName },
       };
   }
+}
+
+/** The accounts' functions see how many registrations wait; another one delivers all events. */
+function grantedQueues({ sid, of, actions = [] }: Use, { queues }: CrmWebhook): Granted {
+  const { registrations, accounts } = queues;
+  const webhookQueue = registrations.queueUrl;
+  if (of === 'registrationsQueue') {
+    return { statements: [onQueues([registrations], sid, ['GetQueueAttributes'])], variables: { webhookQueue } };
+  }
+  return {
+    statements: [onQueues([registrations, accounts], sid, [...actions])],
+    variables: { webhookQueue, webhookAccountsQueue: accounts.queueUrl },
+  };
 }
 
 /** The actions on one table, without `dynamodb:`. */

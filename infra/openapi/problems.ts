@@ -85,7 +85,11 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     operations: [...REGISTRATION, ...CONFIRMATION],
     when: 'The deployment accepts requests only through its front. This request bypassed it.',
   },
-  user_not_found: { operations: ACCOUNTS, when: 'No client has this `user_id`.' },
+  user_not_found: {
+    operations: ACCOUNTS,
+    when: 'No client has this `user_id`. With `Retry-After`: registrations are on their way to the CRM, which may make the client.',
+    retryAfter: 'sometimes',
+  },
   login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
   request_in_progress: {
     operations: KEYED,
@@ -164,7 +168,7 @@ const REMEDIES: Readonly<Record<ProblemType, string>> = {
   code_not_accepted: 'Let the person type again, or ask for another code by a new registration.',
   captcha_failed: 'Let the person solve the captcha again: a token is valid once.',
   front_required: 'Call the address of the front.',
-  user_not_found: 'Wait until the CRM has the client, and repeat; or correct the id.',
+  user_not_found: 'With `Retry-After`: wait, and repeat. Without: correct the id, or write the client.',
   login_taken: 'Send another `login`, or none.',
   request_in_progress: 'Wait for `Retry-After` seconds, and repeat with the same key.',
   payload_too_large: 'Send less: smaller or fewer documents.',

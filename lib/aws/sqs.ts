@@ -1,15 +1,15 @@
-import { ChangeMessageVisibilityCommand, SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  type QueueAttributeName,
+  SQSClient,
+  type SQSClientConfig,
+} from '@aws-sdk/client-sqs';
 import { AwsFailure } from './failure.ts';
 
 /** The queues of events, for the function that works on their messages. @param urls the queues' addresses */
 export function eventQueues(urls: readonly string[], config: SQSClientConfig = {}) {
-  const client = new SQSClient({
-    maxAttempts: 3,
-    // It warns on the console if the two differ.
-    useQueueUrlAsEndpoint: false,
-    requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
-    ...config,
-  });
+  const client = queueClient(config);
   return {
     /**
      * Makes a message visible again after this many seconds.
@@ -25,6 +25,25 @@ export function eventQueues(urls: readonly string[], config: SQSClientConfig = {
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
   };
+}
+
+const COUNTS: QueueAttributeName[] = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'];
+
+/** Whether messages wait in a queue or are being worked on, as far as SQS knows. @throws AwsFailure */
+export async function hasMessages(QueueUrl: string, abortSignal: AbortSignal): Promise<boolean> {
+  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: COUNTS });
+  const { Attributes = {} } = await AwsFailure.translate(queueClient().send(command, { abortSignal }));
+  return COUNTS.some((name) => Number(Attributes[name] ?? 0) > 0);
+}
+
+function queueClient(config: SQSClientConfig = {}): SQSClient {
+  return new SQSClient({
+    maxAttempts: 3,
+    // It warns on the console if the two differ.
+    useQueueUrlAsEndpoint: false,
+    requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
+    ...config,
+  });
 }
 
 /** @param queue its ARN, or its address; the stand-in's is its name alone */

@@ -20,6 +20,8 @@ export interface AccountDependencies {
   accounts: Accounts;
   notices: AccountNotices;
   events: Events;
+  /** Whether registrations are on their way to the CRM, which may make the client. */
+  expectsClients(signal: AbortSignal): Promise<boolean>;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   /** The keys of the secret of derived passwords, the current one first. */
   keys(signal: AbortSignal): Promise<readonly [DerivationKey, ...DerivationKey[]]>;
@@ -77,8 +79,16 @@ export function accountNotices(settings: NoticeSettings): AccountNotices {
   };
 }
 
+/** @param queue the address of the queue of registrations; absent: the CRM is not notified */
+function clientsOnTheirWay(queue: string | undefined): AccountDependencies['expectsClients'] {
+  if (queue === undefined) return async () => false;
+  return async (signal) => (await import('../aws/sqs.ts')).hasMessages(queue, signal);
+}
+
 /** The production dependencies of the functions that open accounts; created once, at cold start. */
-export function accountDependencies(config: AccountConfig): AccountDependencies {
+export function accountDependencies(
+  config: Omit<AccountConfig, 'webhookQueue'> & { webhookQueue?: string | undefined },
+): AccountDependencies {
   const database = databaseClient();
   const readSecret = secretReader({ ahead: 1 });
   const names = { operations: config.operationsTable, logins: config.loginsTable };
@@ -93,6 +103,7 @@ export function accountDependencies(config: AccountConfig): AccountDependencies 
     accounts: dynamoAccounts(dynamoTable(database, config.accountsTable)),
     notices: accountNotices(config),
     events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
+    expectsClients: clientsOnTheirWay(config.webhookQueue),
     platform: platformConnections({ readSecret }),
     keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),
     now: Date.now,

@@ -182,7 +182,9 @@ async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccou
     passwords,
     found: async () => {
       dependencies.events.prepare();
-      const found = findRecords(version, body, await reads.records);
+      const records = await reads.records;
+      if (records.client === undefined) throw await noUser(dependencies, times);
+      const found = findRecords(version, body, records);
       await reads.server;
       return found;
     },
@@ -207,6 +209,16 @@ async function adoptFound({ dependencies, times, logins }: Opening, held: Held):
   const adopted = isAdopted ? held : await dependencies.ledger.adopt(held, identity, times.signal);
   adopted.found = login;
   return adopted;
+}
+
+/** Seconds until a client that the CRM is making is probably written. */
+const CLIENT_SECONDS = 5;
+
+/** Only here the queue of registrations is asked: a caller that comes before its client must not give up. */
+async function noUser({ expectsClients }: AccountDependencies, { signal }: Times): Promise<Problem> {
+  // Without its answer the caller hears what is certain.
+  const isExpected = await expectsClients(signal).catch(() => false);
+  return new Problem('user_not_found', isExpected ? { retryAfterSeconds: CLIENT_SECONDS } : {});
 }
 
 /** Given passwords, and derived ones if the caller gave none. */

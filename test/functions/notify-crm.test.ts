@@ -83,6 +83,22 @@ describe('A confirmed registration', () => {
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
   });
 
+  it('that is on its way tells a caller who comes before its client to repeat', async () => {
+    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+    const ask = async () => {
+      const { status, json, headers } = await world.postTo('/public/v1/users/NOBODY01/tp5/accounts', order);
+      return [status, json.type, new Headers(headers).get('retry-after')];
+    };
+    expect(await ask()).toEqual([404, 'user_not_found', null]);
+    world.service.faults('crm').set({ kind: 'refused', times: 1 });
+    const id = await confirmed();
+    await expect.poll(() => delivery(id)?.state).toBe('waiting');
+    expect(await ask()).toEqual([404, 'user_not_found', '5']);
+    await world.service.deliveries.deliverNow();
+    await expect.poll(() => delivery(id)?.state).toBe('delivered');
+    expect(await ask()).toEqual([404, 'user_not_found', null]);
+  });
+
   it('that the CRM does not accept for a day is kept, and delivered again by an operator', async () => {
     world.service.faults('crm').set({ kind: 'down', times: 1_000 });
     const id = await confirmed();

@@ -59,6 +59,7 @@ export class OpeningScene {
       accounts: dynamoAccounts(tables.accounts),
       notices: accountNotices({} as Parameters<typeof accountNotices>[0]),
       events: { prepare: () => {}, publish: async () => {} },
+      expectsClients: async () => false,
       platform: async () => platform,
       keys: async () => derivationKeys('1'),
       now: Date.now,

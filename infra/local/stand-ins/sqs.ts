@@ -21,7 +21,7 @@ const PostponeSchema = v.object({
   VisibilityTimeout: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_SECONDS)),
 });
 
-/** SQS `ChangeMessageVisibility`, and for operators `GetQueueAttributes` and `StartMessageMoveTask`. */
+/** SQS `ChangeMessageVisibility` and `GetQueueAttributes`, and for operators `StartMessageMoveTask`. */
 export function startSqs({ queue, name, ...options }: SqsOptions): Promise<StandIn> {
   const deadLetters = queueArn(`${name}-undelivered`);
   const require = (holds: boolean, code: string) => {
@@ -41,9 +41,15 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
       return { TaskHandle: requestId() };
     }),
     GetQueueAttributes: operation(v.object({ QueueUrl: v.string() }), ({ QueueUrl }) => {
-      require(queueArn(QueueUrl) === deadLetters, 'QueueDoesNotExist');
-      const waiting = queue.list().filter(({ state }) => state === 'undelivered').length;
-      return { Attributes: { QueueArn: deadLetters, ApproximateNumberOfMessages: String(waiting) } };
+      const QueueArn = queueArn(QueueUrl);
+      require([deadLetters, queueArn(name)].includes(QueueArn), 'QueueDoesNotExist');
+      const states = QueueArn === deadLetters ? ['undelivered'] : ['waiting', 'delivering'];
+      const messages = queue
+        .list()
+        .filter(
+          ({ state, type }) => states.includes(state) && (QueueArn === deadLetters || type === 'RegistrationConfirmed'),
+        );
+      return { Attributes: { QueueArn, ApproximateNumberOfMessages: String(messages.length) } };
     }),
   };
 

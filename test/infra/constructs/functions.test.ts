@@ -100,7 +100,7 @@ describe('Every function', () => {
       notificationsTopicArn: '<ClientNotificationsTopic>',
     };
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
-      expect(accountConfig(variables(name))).toEqual(accounts);
+      expect(accountConfig(variables(name))).toEqual({ ...accounts, webhookQueue: '<CrmQueue>' });
     }
     expect(settlementConfig(variables('SettleOperations'))).toEqual({
       ...accounts,
