@@ -109,7 +109,7 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
 
 /** The mail account, the identity, and the DNS records of the sender's domain. */
 export function mailChecks(settings: Settings, deployed: boolean): Check[] {
-  const { senderAddress, senderDomain, senderIdentity, throttle } = settings;
+  const { senderAddress, senderDomain, senderIdentity } = settings;
   const byDomain = senderIdentity.endsWith('domain');
   const name = byDomain ? senderDomain : senderAddress;
   return [
@@ -117,10 +117,6 @@ export function mailChecks(settings: Settings, deployed: boolean): Check[] {
       const { production, sending, perSecond, perDay, sentToday } = await probes.mailAccount();
       if (!sending) return missing('AWS has stopped this account from sending', 'answer AWS in the Support Center');
       const rate = `${perSecond} a second, ${perDay} a day, ${sentToday} sent in the last 24 hours`;
-      if (production && perSecond < throttle.registrationPerSecond) {
-        const detail = `${rate}; the gateway lets ${throttle.registrationPerSecond} registrations a second through`;
-        return warning(detail, `npm run setting -- throttle.registrationPerSecond=${perSecond}, or ask for more`);
-      }
       if (production) return works(rate);
       const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, section 3';
       return missing(`in the sandbox: mails reach verified addresses only; ${rate}`, request);

@@ -18,6 +18,7 @@ import {
   stackChecks,
   unknown,
 } from './checks.ts';
+import { paceChecks } from './pace.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
 import {
   connectionCheck,
@@ -126,6 +127,7 @@ export async function awsChecks(settings: Settings, stack: string, deployed: boo
     ...quotaChecks(settings),
     ...mailChecks(settings, deployed),
     ...messageChecks(settings, languages),
+    ...paceChecks(settings),
     ...stackChecks(stack, settings, deployed),
     ...arrowChecks(settings, stack),
   ];

@@ -110,11 +110,6 @@ describe('The doctor', () => {
       { question: 'deployed', state: 'warning', fix: 'npm run deploy' },
     ],
     [
-      'a mail account that is slower than the gateway',
-      { mailAccount: { production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 0 } },
-      { state: 'warning', fix: 'npm run setting -- throttle.registrationPerSecond=14, or ask for more' },
-    ],
-    [
       'a route of confirmation that is not deployed',
       { stack: () => stackWithout('ConfirmRegistrationLogGroup') },
       { question: 'confirm', state: 'missing', fix: 'npm run deploy' },
@@ -142,6 +137,51 @@ describe('The doctor', () => {
     const found = problems(await results(probes, EVERYTHING));
     expect(found).toContainEqual(expect.objectContaining({ fix: expect.stringMatching(/.{10}/), ...expected }));
   });
+
+  const SLOW_SES = { mailAccount: { production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 0 } };
+  const PACES: [string, Answers, Record<string, unknown>, RegExp, RegExp][] = [
+    ['email', {}, {}, /^20 .*: the throttle of the gateway \(SES 50, .* 4000\); to raise it: npm run setting/, /^$/],
+    [
+      'email',
+      SLOW_SES,
+      {},
+      /^14 .*: SES \(the throttle of the gateway 20, /,
+      /Sending rate, or npm run setting -- throttle.registrationPerSecond=14$/,
+    ],
+    [
+      'email',
+      SLOW_SES,
+      { 'concurrency.registration': 3 },
+      /^12 .*: executions of the function \(SES 14, /,
+      /^npm run setting -- concurrency.registration=…, or/,
+    ],
+    ['email', { concurrentExecutions: 4 }, {}, /^16 .*: executions/, /Concurrent executions, or/],
+    [
+      'sms',
+      {},
+      { 'throttle.registrationPerSecond': 50 },
+      /^20 .*: Amazon SNS .*; 5000 a day: limits.channelPerDay; 500 an hour to one country: limits.countryPerHour/,
+      /Service Quotas, Amazon SNS, or/,
+    ],
+    [
+      'sms',
+      {},
+      { provider: { sms: 'https://sms.acme.example/send' }, 'limits.channelPerDay': 'none' },
+      /^20 .*: the throttle of the gateway \(executions of the function 4000\); 500 an hour/,
+      /^$/,
+    ],
+  ];
+  it.each(PACES)(
+    'names the smallest quota on the way of a registration by %s: %j with %j',
+    async (channel, ...given) => {
+      const [answers, settings, detail, fix] = given;
+      const all = await results(answers, { ...EVERYTHING, ...settings });
+      const pace = all.find(({ subject }) => subject === `pace of ${channel}`);
+      expect(pace?.detail).toMatch(detail);
+      expect(pace?.fix ?? '').toMatch(fix);
+      expect(pace?.state).toBe(pace?.fix === undefined ? 'works' : 'warning');
+    },
+  );
 
   it('reports a service that sends codes which nobody can enter, and of which no CRM hears', async () => {
     const stack = () => stackWithout('ConfirmRegistrationLogGroup', 'NotifyCrmLogGroup');

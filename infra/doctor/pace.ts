@@ -1,0 +1,81 @@
+import type { Channel } from '../../lib/validators/otp-types.ts';
+import { type Settings, usesAws } from '../settings.ts';
+import { type Check, check, warning, works } from './checks.ts';
+import type { AwsProbes } from './probes.ts';
+
+/** What bounds the registrations by one channel. */
+interface Quota {
+  of: string;
+  perSecond: number;
+  /** What raises it. */
+  raise: string;
+}
+
+/** The registrations that one execution of the function accepts in a second: each takes 0.25 s with its password hash. */
+const PER_EXECUTION = 4;
+
+/** Messages a second, by AWS's default: no call reads these quotas. */
+const MESSAGE_RATES: Readonly<Record<Exclude<Channel, 'email'>, readonly [perSecond: number, service: string]>> = {
+  sms: [20, 'Amazon SNS'],
+  call: [20, 'AWS End User Messaging'],
+  whatsapp: [80, 'AWS End User Messaging Social'],
+};
+
+/** The smallest quota on the way of a registration, for each channel, and what raises it. */
+export function paceChecks(settings: Settings): Check[] {
+  return settings.channels.map((channel) =>
+    check('code', `pace of ${channel}`, async (probes) => {
+      const [gateway, ...behind] = await quotas(settings, channel, probes);
+      const [smallest = gateway, ...others] = [gateway, ...behind].toSorted((a, b) => a.perSecond - b.perSecond);
+      const rest = others.map(({ of, perSecond }) => `${of} ${perSecond}`).join(', ');
+      const detail = `${smallest.perSecond} registrations a second: ${smallest.of} (${rest})${ownLimits(settings, channel)}`;
+      if (smallest === gateway) return works(`${detail}; to raise it: ${gateway.raise}`);
+      const lower = `npm run setting -- throttle.registrationPerSecond=${smallest.perSecond}`;
+      return warning(`${detail}; the rest fails`, `${smallest.raise}, or ${lower}`);
+    }),
+  );
+}
+
+async function quotas(settings: Settings, channel: Channel, probes: AwsProbes): Promise<[Quota, ...Quota[]]> {
+  const { throttle, concurrency } = settings;
+  const reserved = concurrency.registration;
+  const executions = reserved ?? (await probes.concurrentExecutions()) - (concurrency.accounts ?? 0) * 2;
+  return [
+    {
+      of: 'the throttle of the gateway',
+      perSecond: throttle.registrationPerSecond,
+      raise: `npm run setting -- throttle.registrationPerSecond=…`,
+    },
+    {
+      of: 'executions of the function',
+      perSecond: executions * PER_EXECUTION,
+      raise:
+        reserved === undefined
+          ? 'ask for more: Service Quotas, AWS Lambda, Concurrent executions'
+          : 'npm run setting -- concurrency.registration=…',
+    },
+    ...(usesAws(settings, channel) ? [await senderQuota(channel, probes)] : []),
+  ];
+}
+
+async function senderQuota(channel: Channel, probes: AwsProbes): Promise<Quota> {
+  if (channel === 'email') {
+    const { perSecond } = await probes.mailAccount();
+    return { of: 'SES', perSecond, raise: 'ask for more: Service Quotas, Amazon SES, Sending rate' };
+  }
+  const [perSecond, service] = MESSAGE_RATES[channel];
+  return { of: service, perSecond, raise: `ask for more: Service Quotas, ${service}` };
+}
+
+/** The service's own limits of a phone channel, which a campaign meets first. */
+function ownLimits({ limits }: Settings, channel: Channel): string {
+  if (channel === 'email') return '';
+  const named = [
+    ['a day', 'channelPerDay'],
+    ['an hour to one country', 'countryPerHour'],
+  ] as const;
+  const parts = named.flatMap(([time, name]) =>
+    limits[name] === 'none' ? [] : [`; ${limits[name]} ${time}: limits.${name}`],
+  );
+  return parts.join('');
+}
