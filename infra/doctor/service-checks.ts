@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { gauge } from '../../lib/openings/login-gauge.ts';
-import { PlatformFailure, type PlatformFailureKind } from '../../lib/platform/platform.ts';
+import { PlatformFailure } from '../../lib/platform/platform.ts';
 import { type Connection, loginRanges, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { counted } from '../crm/command.ts';
@@ -163,12 +163,18 @@ function serverCheck(connection: Connection): Check<ServerProbes> {
       return [entered, ...warnings, ...found.map(named)];
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
-      return [missing(`${error.kind} (${error.reason})`, HINTS[error.kind] ?? 'ask its administrator'), ...warnings];
+      return [
+        missing(`${error.kind} (${error.reason})`, HINTS[error.reason] ?? HINTS[error.kind] ?? 'ask its administrator'),
+        ...warnings,
+      ];
     }
   });
 }
 
-const HINTS: Partial<Record<PlatformFailureKind, string>> = {
+/** By the reason of a failure, else by its kind. */
+const HINTS: Readonly<Record<string, string>> = {
+  wants_prefix_z: 'the server answers to commands that begin with Z: add "prefix": "Z" to the connection',
+  wants_prefix_w: 'the server answers to commands that begin with W: remove "prefix" from the connection',
   platform_refused:
     'the server answers, and refuses the secret, the certificate or this address: ask its administrator',
   platform_unavailable: 'it cannot be reached from here: start it, or look again from its own network',

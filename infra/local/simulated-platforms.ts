@@ -25,6 +25,7 @@ export function startPlatform(connection: Connection, secrets: ReadonlyMap<strin
     groups: simulatedGroups(connection, TP4_GROUPS),
     groupNumbers: connection.groups !== undefined && !Array.isArray(connection.groups),
     codePage: connection.code_page,
+    ...(connection.prefix && { prefix: connection.prefix }),
     // Answers come in pieces, as on a slow network, but not byte by byte: each piece is a system call.
     packetBytes: 8,
   });

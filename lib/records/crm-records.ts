@@ -117,6 +117,8 @@ const loginRangesSchema = (version: 'tp5' | 'tp4') => {
 /** An account in the range without proof goes to the operators. Absent: it is the operation's that may have opened it. */
 const strict = v.exactOptional(v.boolean());
 const codePage = v.optional(word, 'windows-1252');
+/** The letter before every command of a text protocol. Absent: `W`. */
+const prefix = v.exactOptional(v.picklist(['W', 'Z']));
 
 const WebApiConnectionSchema = closedObject({
   ...connectionEntries,
@@ -141,6 +143,7 @@ const WebRegistrationConnectionSchema = closedObject({
   protocol: v.literal('web-registration'),
   groups: groupNumbers,
   code_page: codePage,
+  prefix,
 });
 const InterfaceGatewayConnectionSchema = closedObject({
   ...connectionEntries,
@@ -151,6 +154,7 @@ const InterfaceGatewayConnectionSchema = closedObject({
   logins: loginRangesSchema('tp4'),
   strict,
   code_page: codePage,
+  prefix,
 });
 export const ConnectionSchema = v.variant('protocol', [
   WebApiConnectionSchema,

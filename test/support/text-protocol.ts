@@ -31,15 +31,16 @@ interface TextPlatformChanges extends Partial<TextLimits> {
   /** Those that a gateway's connection lists, or numbers. */
   groups?: string[] | Record<string, number>;
   country_format?: 'name' | 'code';
+  prefix?: 'W' | 'Z';
 }
 
 /** A platform adapter for a server on this port. */
 export function textPlatform(
   protocol: Dialect,
   port: number,
-  { code_page = 'windows-1252', master = MASTER, groups, country_format, ...limits }: TextPlatformChanges = {},
+  { code_page = 'windows-1252', master = MASTER, groups, country_format, prefix, ...limits }: TextPlatformChanges = {},
 ): TextProtocolPlatform {
-  const entries = { ...shared, port, code_page, ...(country_format && { country_format }) };
+  const entries = { ...shared, port, code_page, ...(country_format && { country_format }), ...(prefix && { prefix }) };
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
       ? { ...entries, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }

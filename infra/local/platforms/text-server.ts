@@ -22,6 +22,8 @@ const RETURN_CODES: Record<number, string> = {
   8: 'invalid GROUP',
   10: 'MT is disconnected',
   12: 'IP is blocked. Please wait 20 secs and try again.',
+  13: 'No connection',
+  1000: 'common error',
   1001: 'invalid MASTER',
   1012: 'illegal IP',
   3004: 'account create failed',
@@ -62,6 +64,10 @@ export interface TextServerOptions {
   floodSeconds?: number;
   /** The gateway has the plug-in's groups and deposits: groups by number, no read-only flag. */
   groupNumbers?: boolean;
+  /** The letter before every command; the server closes after others. Default: `W`. */
+  prefix?: 'W' | 'Z';
+  /** True: it ignores `INVESTOR`, so its accounts have no investor password. */
+  ignoresInvestor?: boolean;
   /** How the gateway answers `WCHKACCOUNT` and the check of a password; absent: it supports both. */
   accountCheck?: Question;
   passwordCheck?: Question | 'accepts_any';
@@ -73,7 +79,10 @@ export interface TextServerOptions {
   packetBytes?: number;
 }
 
-export type AnswerStyle = 'byte_order_mark' | 'small_letters' | 'spaces' | 'one_line' | 'banner' | 'full_stop';
+/** `no_end`: without `end`; `partial`: a success in part, with the name of a missing field. */
+export type AnswerStyle =
+  | ('byte_order_mark' | 'small_letters' | 'spaces' | 'one_line' | 'banner' | 'full_stop')
+  | ('no_end' | 'partial');
 
 /** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
 export type Question = 'known' | 'refused' | 'silent';
@@ -126,7 +135,7 @@ class SimulatedTextServer extends SimulatedPlatform {
   }
 
   async #serve(socket: Socket, line: string): Promise<void> {
-    const fault = await this.nextFault({ name: line.split(' ', 1)[0] ?? '' }, line.startsWith('WNEWACCOUNT'));
+    const fault = await this.nextFault({ name: line.split(' ', 1)[0] ?? '' }, /^[WZ]NEWACCOUNT/.test(line));
     await this.perform<Reply>(fault, {
       execute: (ignoresLogin) => this.#execute(ignoresLogin ? line.replace(/\|LOGIN=[^|]*/, '') : line),
       refusal: (one) => this.#refusal(one),
@@ -143,10 +152,11 @@ class SimulatedTextServer extends SimulatedPlatform {
 
   async #answer(socket: Socket, reply: Reply): Promise<void> {
     // The gateway's answer has no line end.
-    const end = this.#options.dialect === 'interface-gateway' ? 'end' : 'end\r\n';
+    const { dialect, answers } = this.#options;
+    const end = answers === 'no_end' ? '' : dialect === 'interface-gateway' ? 'end' : 'end\r\n';
     if (reply === 'closes') socket.end();
     else if (reply !== 'silent') {
-      const lines = inStyle(reply, this.#options.answers);
+      const lines = inStyle(reply, answers);
       await this.#send(socket, lines.map((line) => `${line}\r\n`).join('') + end);
     }
   }
@@ -168,10 +178,11 @@ class SimulatedTextServer extends SimulatedPlatform {
    */
   #execute(line: string): Reply {
     // To the server's language a text ends with its first NUL.
-    const [command = ''] = line.slice(line.startsWith('W') ? 1 : 0).split('\0');
+    if (!line.startsWith(this.#options.prefix ?? 'W')) return 'closes';
+    const [command = ''] = line.slice(1).split('\0');
     if (command.startsWith('NEWACCOUNT') && !hasKnownKeys(command)) return error('invalid data');
     if (this.#options.dialect === 'web-registration') {
-      return command.startsWith('NEWACCOUNT') && line.startsWith('W') ? this.#register(command) : 'closes';
+      return command.startsWith('NEWACCOUNT') ? this.#register(command) : 'closes';
     }
     const master = cut(find(command, 'MASTER='), SIZES.other);
     if (master === undefined) return error('miss MASTER');
@@ -237,7 +248,7 @@ class SimulatedTextServer extends SimulatedPlatform {
       email: text('EMAIL=', SIZES.email),
       comment: text('COMMENT=', SIZES.comment),
       master: text('PASSWORD=', SIZES.password),
-      investor: text('INVESTOR=', SIZES.password),
+      investor: this.#options.ignoresInvestor ? '' : text('INVESTOR=', SIZES.password),
       details: Object.fromEntries(
         Object.entries(DETAILS).map(([key, size]) => [key.toLowerCase(), text(`${key}=`, size)]),
       ),
@@ -328,6 +339,8 @@ function inStyle([first = '', second, ...rest]: string[], style: AnswerStyle | u
       return second === undefined ? lines : [`${first} ${second}`, ...rest];
     case 'banner':
       return ['MetaTrader 4 gateway, build 1420', ...lines];
+    case 'partial':
+      return first === 'OK' && second?.startsWith('LOGIN=') ? [...lines, 'miss BNSCODE'] : lines;
     case 'full_stop':
       return first === 'ERROR' ? lines.map((line, place) => (place === 1 ? `${line}.` : line)) : lines;
     default:

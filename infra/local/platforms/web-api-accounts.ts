@@ -30,6 +30,8 @@ export interface WebApiAccountsOptions {
 /** A command's answer as JSON. */
 export interface Reply {
   retcode: string;
+  /** Of an error of HTTP, which has no other content. */
+  http_status?: number;
   [member: string]: unknown;
 }
 

@@ -43,7 +43,8 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * A tp5 server with the Web API over HTTPS: the session is the connection, the proofs of both sides are
  * computed.
  *
- * Faults count commands, except authentication, `test/access` and `quit`. `throttled` is code 12, `refused` code 8.
+ * Faults count commands, except authentication, `test/access` and `quit`. `throttled` is code 12, `refused` code 8. A
+ * code from 400 to 599 is a status of HTTP.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a
  * wrong proof. With the step `tls` they count connections, before TLS.
@@ -238,6 +239,9 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   #answer(response: ServerResponse, content: Reply | undefined): void {
     // Once the port is to be closed, this was the connection's last answer.
     if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
+    if (content?.http_status !== undefined) {
+      return void response.writeHead(content.http_status, { 'content-length': 0 }).end();
+    }
     const text = content === undefined ? '403 Forbidden' : this.#write(content);
     response.writeHead(content === undefined ? 403 : 200, {
       'content-type': content === undefined ? 'text/plain' : 'application/json; charset=utf-8',
@@ -255,7 +259,9 @@ function withControlCharacters(text: string): string {
 /** @returns undefined for 403, as for a wrong proof */
 function refusal({ kind, step, code = 2 }: Fault): Reply | undefined {
   if (kind === 'throttled') return reply(12);
-  if (kind === 'retcode' || kind === 'executed_retcode') return reply(code);
+  const isStatus = code >= 400 && code < 600;
+  if (kind === 'retcode' || kind === 'executed_retcode')
+    return isStatus ? reply(code, { http_status: code }) : reply(code);
   return step === undefined ? reply(8) : undefined;
 }
 

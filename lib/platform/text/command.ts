@@ -146,7 +146,7 @@ export function checkPasswordCommand(
  * value may contain a protocol byte, and each key must be found at its own position.
  */
 function command(server: TextServer, verb: string, parameters: Parameters): Buffer {
-  let line = `W${verb} MASTER=${masterValue(server)}`;
+  let line = `${prefixOf(server)}${verb} MASTER=${masterValue(server)}`;
   const places = new Map([['MASTER', line.indexOf('MASTER=')]]);
   for (const [key, value] of parameters) {
     if (!/^[\x20-<>-{}~\x80-\xff]*$/.test(value)) throw unsendable('value_not_transmittable');
@@ -157,6 +157,11 @@ function command(server: TextServer, verb: string, parameters: Parameters): Buff
   // Only the master password may contain `=`, as in Base64, but no key before it.
   if (KEYS.some((key) => line.indexOf(`${key}=`) !== (places.get(key) ?? -1))) throw unsendable('master_holds_a_key');
   return Buffer.from(`${line}\nQUIT\n`, 'latin1');
+}
+
+/** The letter before every command. */
+export function prefixOf({ connection: { prefix = 'W' } }: Pick<TextServer, 'connection'>): 'W' | 'Z' {
+  return prefix;
 }
 
 function masterValue({ master, page }: TextServer): Bytes {

@@ -31,6 +31,7 @@ import {
   orderViolations,
   PASSWORD_COMMANDS,
   type PasswordCommand,
+  prefixOf,
   type TextServer,
 } from './command.ts';
 import { codePage } from './encoding.ts';
@@ -143,8 +144,23 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
    */
   async check(signal: AbortSignal): Promise<void> {
     const server = await this.#server();
-    if (this.keyed) await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);
-    else (await this.#connect(signal)).close();
+    if (!this.keyed) return (await this.#connect(signal)).close();
+    try {
+      await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);
+    } catch (error) {
+      const prefix = prefixOf(server) === 'W' ? ('Z' as const) : ('W' as const);
+      const other = { ...server, connection: { ...this.#connection, prefix } };
+      if (!hasNoResponse(error) || !(await this.#answers(checkAccountCommand(other, 1), signal))) throw error;
+      throw new PlatformFailure('platform_refused', { reason: `wants_prefix_${prefix.toLowerCase()}` });
+    }
+  }
+
+  /** Whether the server answers a command at all, if only with a refusal. */
+  async #answers(command: Buffer, signal: AbortSignal): Promise<boolean> {
+    return this.#ask(command, QUESTION_MS, signal).then(
+      () => true,
+      (error: unknown) => error instanceof PlatformFailure && !hasNoResponse(error),
+    );
   }
 
   /** The protocol has no command for them. */
@@ -157,21 +173,22 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   async variant(login: number | undefined, signal: AbortSignal): Promise<Variant> {
+    const prefix = prefixOf({ connection: this.#connection });
     const seen: Variant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
     if (!this.keyed) {
       // The plug-in does not answer other commands than the one that opens accounts.
       const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
       const isGateway = answered === 'exists' || answered === 'absent' || isAboutUs(answered);
-      return isGateway ? { ...seen, speaks: ['WCHKACCOUNT, as an interface-gateway does'] } : seen;
+      return isGateway ? { ...seen, speaks: [`${prefix}CHKACCOUNT, as an interface-gateway does`] } : seen;
     }
-    if ((await this.#existence(login ?? 1, signal)) !== 'silent') seen.speaks.push('WCHKACCOUNT');
+    if ((await this.#existence(login ?? 1, signal)) !== 'silent') seen.speaks.push(`${prefix}CHKACCOUNT`);
     for (const name of PASSWORD_COMMANDS) {
       // Nobody has a random password.
       const password = `Aa1${randomBytes(4).toString('hex')}`;
       const answer = await this.#askPassword(name, login ?? 1, { role: 'master', password }, signal);
       if (answer === 'silent') continue;
       const passwords = answer === 'wrong' ? 'checked' : 'unchecked';
-      return { ...seen, speaks: [...seen.speaks, `W${name}`], passwords };
+      return { ...seen, speaks: [...seen.speaks, `${prefix}${name}`], passwords };
     }
     return seen;
   }

@@ -19,7 +19,10 @@ const LOGIN = 777;
 const GENERATED = { role: 'master', password: 'Master77' } as const;
 const MARK: Mark = { operationId: '1', login: LOGIN, generated: GENERATED };
 
-const STYLES: AnswerStyle[] = ['byte_order_mark', 'small_letters', 'spaces', 'one_line', 'banner', 'full_stop'];
+const STYLES: AnswerStyle[] = [
+  ...(['byte_order_mark', 'small_letters', 'spaces', 'one_line', 'banner', 'full_stop'] as const),
+  ...(['no_end', 'partial'] as const),
+];
 
 describe.each(STYLES)('A gateway that answers with: %s', (answers) => {
   it('opens accounts, shows them, and refuses with certainty', async () => {
@@ -175,6 +178,51 @@ describe('A gateway with numbers of groups', () => {
     expect(failure).toMatchObject({ kind: 'group_not_found', proof: 'unsent' });
     expect(server.received).toEqual([]);
   });
+});
+
+describe('A server whose commands begin with Z', () => {
+  it.each(DIALECTS)('opens accounts on a connection with that prefix, and none without: %s', async (dialect) => {
+    const server = await aServer({ dialect, prefix: 'Z' });
+    const order = dialect === gateway ? { login: LOGIN } : {};
+    expect(await failureOf(opening(dialect, server, order))).toMatchObject({ reason: 'closed_without_answer' });
+    expect(server.accounts()).toEqual([]);
+    expect(await opening(dialect, server, order, { prefix: 'Z' })).toEqual({ login: expect.any(Number) });
+    expect(server.accounts()).toHaveLength(1);
+  });
+
+  it('is asked for logins and passwords with that prefix', async () => {
+    const server = await aServer({ dialect: gateway, prefix: 'Z', passwordCommand: 'CHKACCPASS' });
+    const platform = textPlatform(gateway, server.port, { prefix: 'Z' });
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+    expect(await platform.look(MARK, forever)).toBe('ours');
+    expect(await platform.look({ ...MARK, login: 778 }, forever)).toBe('absent');
+    const speaks = ['ZCHKACCOUNT', 'ZCHKACCPASS'];
+    expect(await platform.variant(LOGIN, forever)).toEqual({ speaks, comments: 'hidden', passwords: 'checked' });
+  });
+
+  it.each([
+    [{ prefix: 'Z' }, {}, 'wants_prefix_z'],
+    [{ prefix: 'Z', master: 'another' }, {}, 'wants_prefix_z'],
+    [{}, { prefix: 'Z' }, 'wants_prefix_w'],
+  ] as const)('is recognized by the check of a connection: %j with %j', async (options, changes, reason) => {
+    const server = await aServer({ dialect: gateway, ...options });
+    const failure = await failureOf(textPlatform(gateway, server.port, changes).check(forever));
+    expect(failure).toMatchObject({ kind: 'platform_refused', reason });
+  });
+
+  it('is not suspected where no prefix gets an answer', async () => {
+    const server = await aScript((socket) => socket.end());
+    const failure = await failureOf(textPlatform(gateway, server.port).check(forever));
+    expect(failure.reason).toBe('closed_without_answer');
+    expect(server.received.map((text) => text.slice(0, 11))).toEqual(['WCHKACCOUNT', 'ZCHKACCOUNT']);
+  });
+});
+
+it('A gateway that ignores INVESTOR opens accounts, and shows whose they are by master passwords alone', async () => {
+  const { server, look } = await opened({ ignoresInvestor: true });
+  expect(server.access(LOGIN, 'Invest88')).toBe('none');
+  expect(await look()).toBe('ours');
+  expect(await look({ role: 'investor', password: 'Invest88' })).toBe('unmarked');
 });
 
 it.each(['gbk', 'gb18030'])('Names are sent in %s', async (codePage) => {

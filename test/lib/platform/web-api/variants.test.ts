@@ -87,6 +87,18 @@ describe('An HTTP status', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it('of a gateway in front of the server proves nothing after an executed command, which a look-up shows', async () => {
+    const server = await testServer();
+    const platform = platformOn(server);
+    const order = anOrder({ login: 71 });
+    server.faults.set({ kind: 'executed_retcode', code: 502, times: 1 });
+    const failure = await failureOf(platform.open(order, ANY_TIME, forever));
+    expect(failure).toMatchObject({ kind: 'account_outcome_unknown', reason: 'http_502', proof: 'nothing' });
+    expect(await platform.look({ operationId: order.operationId, login: 71 }, forever)).toBe('ours');
+    server.faults.set({ kind: 'retcode', code: 404, times: 1 });
+    expect(await failureOf(platform.open(order, ANY_TIME, forever))).toMatchObject({ proof: 'unsent' });
+  });
+
   it('403 twice says that the server refuses us', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
     expect(await failureOf(opening(server))).toMatchObject({ reason: 'forbidden', proof: 'rights' });
