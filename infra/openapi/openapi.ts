@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import packageFile from '../../package.json' with { type: 'json' };
 import { crmItemsDocument } from './crm-items.ts';
 import { description } from './description.ts';
 import type { JsonObject } from './json.ts';
@@ -16,7 +17,7 @@ export function openapi(): JsonObject {
     openapi: '3.1.1',
     info: {
       title: 'Registration and trading accounts',
-      version: '1.0.0',
+      version: packageFile.version,
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
       description: description(),
     },

@@ -1,4 +1,4 @@
-import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
@@ -34,6 +34,7 @@ const MANAGER_PASSWORD = 'Man4ger-of-tests';
 const MASTER_CODE = 'master-c0de-of-tests';
 const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
 const SECRETS = new Map([
+  [LOCAL_RESOURCES.PEPPER_SECRET, JSON.stringify({ current: '1', 1: 'the pepper of these tests, with 40 characters' })],
   ['platform/password-key', JSON.stringify({ current: '1', 1: PASSWORD_KEY })],
   ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
   ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
@@ -168,6 +169,7 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     send,
     ask,
     writeClients,
+    writeRecords,
     /** Connects this service to the trading servers of another one. */
     async shareServers(other: { connections: typeof connections }): Promise<void> {
       await writeRecords({ connections: Object.values(other.connections) });
@@ -187,6 +189,10 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
     items: (table: keyof typeof TABLES) => scanItems(reader, TABLES[table]),
+    /** Writes items as they are. */
+    async put(table: keyof typeof TABLES, items: readonly Item[]): Promise<void> {
+      for (const Item of items) await reader.send(new PutCommand({ TableName: TABLES[table], Item }));
+    },
     /** Deletes all items of some tables. */
     async lose(...tables: (keyof typeof TABLES)[]): Promise<void> {
       for (const TableName of tables.map((table) => TABLES[table])) {

@@ -99,7 +99,7 @@ const OF_CHANGES: ReadonlySet<FaultKind> = new Set([
 ]);
 
 /** A simulated trading server that listens on 127.0.0.1 with its real protocol. */
-export type SimulatedServer = Omit<AccountStore, 'bulk' | 'find' | 'add'> & {
+export type SimulatedServer = Omit<AccountStore, 'bulk'> & {
   readonly port: number;
   /** `web-api` only: the PEM of the certificate that the server shows. */
   readonly ca?: string;

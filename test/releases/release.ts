@@ -1,0 +1,198 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TABLES } from '../../infra/local/database.ts';
+import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
+import type { StoredAccount } from '../../infra/local/platforms/simulated-server.ts';
+import type { Item } from '../../lib/aws/dynamodb.ts';
+import { type AccountCall, accountBody } from '../support/account-calls.ts';
+import { CONNECTIONS, type ConnectionId, type ServerName } from '../support/account-connections.ts';
+import { type AccountWorld, newClient, WorldPool } from '../support/account-world.ts';
+import { bundleInto } from '../support/bundles.ts';
+import { gatewayEvent } from '../support/gateway-events.ts';
+
+/**
+ * What a released version has stored: `npm run release` writes `test/releases/<version>.json` with the functions as they
+ * are now. `upgrade.test.ts` replays every file with the functions of today.
+ */
+
+const FOLDER = new URL('.', import.meta.url);
+/** Longer than the lease of a function that was killed, in milliseconds. */
+const LEASE_OVER_MS = 31_000;
+const REGISTER = '/public/v1/account/register/request';
+const CONFIRM = '/public/v1/account/register/confirm';
+
+/** One request of a caller, repeated after the upgrade. */
+export type Story =
+  | { name: string; call: AccountCall; answer: Answered }
+  | { name: string; path: typeof REGISTER | typeof CONFIRM; body: object; key?: string; answer: Answered };
+/** What the released version answers to the same request again. Absent members are not compared. */
+interface Answered {
+  status: number;
+  login?: unknown;
+  master_password?: unknown;
+  investor_password?: unknown;
+  type?: unknown;
+}
+
+/** The tables, the trading servers and the requests of a released version. */
+export interface Release {
+  /** Epoch milliseconds. */
+  at: number;
+  /** By table. The addresses of trading servers are `{{tp5}}`, `{{reg}}`, `{{gw}}`. */
+  items: Partial<Record<keyof typeof TABLES, Item[]>>;
+  accounts: Record<ServerName, StoredAccount[]>;
+  stories: Story[];
+}
+
+/** Worlds with all functions of this version. @param skewMs by how much their clocks differ from the machine's */
+export async function releaseWorlds(folder: string, skewMs = 0): Promise<WorldPool> {
+  const bundles = await bundleInto(folder, 'settle-operations', 'request-registration', 'confirm-registration');
+  return new WorldPool(1, { bundles, skewMs: () => skewMs });
+}
+
+/** Repeats a request. */
+export async function repeat(world: AccountWorld, story: Story): Promise<Answered> {
+  if ('call' in story) {
+    const { status, body } = await world.ask(story.call);
+    const { login, master_password, investor_password, type } = body;
+    return status === 200 ? { status, login, master_password, investor_password } : { status, type };
+  }
+  const { path, body, key } = story;
+  const name = path === REGISTER ? 'request-registration' : 'confirm-registration';
+  const outcome = await world.environments.run(name, gatewayEvent(path, { body, key }), 20_000).outcome;
+  if (outcome.kind !== 'answer') throw new Error(`There is no answer: ${outcome.kind}.`);
+  const { statusCode, body: text = '' } = outcome.answer as { statusCode: number; body?: string };
+  return statusCode === 204 ? { status: 204 } : { status: statusCode, type: JSON.parse(text).type };
+}
+
+/** Puts the state of a release into an empty world. */
+export async function restore(world: AccountWorld, { items, accounts }: Release): Promise<void> {
+  const text = JSON.stringify(items).replace(/\{\{(\w+)\}\}/g, (_, name: ServerName) => addressOf(world, name));
+  for (const [table, list] of Object.entries(JSON.parse(text) as Record<keyof typeof TABLES, Item[]>)) {
+    await world.put(table as keyof typeof TABLES, list);
+  }
+  // The connections lead to the servers of this world.
+  await world.shareServers(world);
+  for (const [name, list] of Object.entries(accounts)) {
+    for (const account of list) world.servers[name as ServerName].add(account);
+  }
+}
+
+function addressOf({ servers }: AccountWorld, name: ServerName): string {
+  return `127.0.0.1:${servers[name].port}`;
+}
+
+/** Everything that the world holds, with the addresses of its servers by name. */
+async function dump(world: AccountWorld): Promise<Pick<Release, 'items' | 'accounts'>> {
+  const tables = Object.keys(TABLES) as (keyof typeof TABLES)[];
+  const items = Object.fromEntries(await Promise.all(tables.map(async (name) => [name, await world.items(name)])));
+  const names = Object.keys(world.servers) as ServerName[];
+  const text = names.reduce((so, name) => so.replaceAll(addressOf(world, name), `{{${name}}}`), JSON.stringify(items));
+  const accounts = names.map((name) => {
+    const server = world.servers[name];
+    return [name, server.accounts().map(({ login }) => server.find(login))];
+  });
+  return { items: JSON.parse(text), accounts: Object.fromEntries(accounts) };
+}
+
+type Unanswered = Omit<Extract<Story, { call: AccountCall }>, 'answer'>;
+
+/** Requests whose operations are left in every state. */
+async function openAccounts(world: AccountWorld): Promise<Unanswered[]> {
+  const stories: Unanswered[] = [];
+  const call = async (name: string, on: ConnectionId, more: Record<string, unknown> = {}) => {
+    const { id: userId } = await newClient(world);
+    const one = { name, call: { userId, body: accountBody(on, more), key: `key-${userId}` } };
+    stories.push(one);
+    return one.call;
+  };
+  const faultsOf = (on: ConnectionId) => world.faults[CONNECTIONS[on].server];
+  const kill = async (one: AccountCall, isReached: () => boolean) => {
+    const pending = world.send(one);
+    while (!isReached()) await new Promise((resolve) => setTimeout(resolve, 1));
+    await pending.kill();
+  };
+  const given = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+
+  for (const on of Object.keys(CONNECTIONS) as ConnectionId[]) await world.ask(await call(`done on ${on}`, on));
+  await world.ask(await call('done, with given passwords', 'gw-live', given));
+  await world.ask(await call('done, with a login of the caller', 'tp5-live', { login: 900_001 }));
+  for (const on of ['tp5-live', 'gw-live'] as const) {
+    const lost = await call(`sent on ${on}, with lost answers`, on);
+    faultsOf(on).set({ kind: 'garbage', times: 1_000 });
+    await world.ask({ ...lost, ms: 9_000 });
+    world.clearFaults();
+  }
+  const undecided = await call('undecided', 'reg-live');
+  faultsOf('reg-live').set({ kind: 'reply_lost', times: 1 });
+  await world.ask(undecided);
+  world.clearFaults();
+  const claimed = await call('claimed, when its function was killed', 'tp5-live');
+  const calls = world.database.calls.length;
+  await kill(claimed, () => world.database.calls.length - calls >= 2);
+  const sent = await call('sent, when its function was killed', 'tp5-live');
+  const { commands } = world.servers.tp5;
+  await kill(sent, () => world.servers.tp5.commands > commands);
+  const open = await call('open, without its event', 'tp5-live');
+  world.faults.events.set({ kind: 'refused', times: 1_000 });
+  await world.ask(open);
+  world.clearFaults();
+  return stories;
+}
+
+type RegistrationStory = Exclude<Story, { call: AccountCall }>;
+
+/** Requests for registrations: one whose code was not entered yet, and one that is confirmed. */
+async function register(world: AccountWorld): Promise<Omit<RegistrationStory, 'answer'>[]> {
+  const stories: Omit<RegistrationStory, 'answer'>[] = [];
+  for (const [name, isConfirmed] of [
+    ['pending', false],
+    ['confirmed', true],
+  ] as const) {
+    const password = 'correct horse battery';
+    const email = `${name}@mailbox.example`;
+    const body = { email, type: 'trader', name: 'Nia Newman', otp_type: 'email', form_id: 'FORM0001', k3J9xQ: 'some' };
+    const request = {
+      ...({ name: `a request for a registration that is ${name}`, path: REGISTER, key: `key-${name}` } as const),
+      body: { ...body, password, repeat_password: password },
+    } as const;
+    const first = await repeat(world, { ...request, answer: { status: 204 } });
+    if (first.status !== 204) throw new Error(`The registration is answered with ${JSON.stringify(first)}.`);
+    const code = /\b\d{6}\b/.exec(JSON.stringify(world.outbox.list().at(-1)))?.[0];
+    const confirm = {
+      ...({ name: `a confirmation of a registration that is ${name}`, path: CONFIRM } as const),
+      body: { otp_type: 'email', email, code, password },
+    } as const;
+    if (isConfirmed) await repeat(world, { ...confirm, answer: { status: 204 } });
+    stories.push(request, confirm);
+  }
+  return stories;
+}
+
+/** Writes what the functions of today store, and answer to every request again. */
+async function writeRelease(version: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'functions-'));
+  const pool = await releaseWorlds(folder);
+  await pool.use(async (world) => {
+    await world.writeRecords({ forms: DEMO_RECORDS.forms });
+    const unanswered = [...(await openAccounts(world)), ...(await register(world))];
+    await world.clock.pass(LEASE_OVER_MS);
+    const release = { at: world.clock.now(), ...(await dump(world)) };
+    const stories: Story[] = [];
+    for (const story of unanswered) {
+      const asked = { ...story, answer: { status: 0 } } as Story;
+      stories.push({ ...asked, answer: await repeat(world, asked) });
+    }
+    const path = new URL(`${version}.json`, FOLDER);
+    await writeFile(path, `${JSON.stringify({ ...release, stories } satisfies Release, null, 1)}\n`);
+    for (const { name, answer } of stories) process.stdout.write(`${JSON.stringify(answer)}  ${name}\n`);
+  });
+  await pool.close();
+  await rm(folder, { recursive: true });
+}
+
+if (import.meta.main) {
+  const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+  await writeRelease(version);
+}
