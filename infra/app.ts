@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { Annotations, App, Stack, Tags, Validations } from 'aws-cdk-lib';
+import { Annotations, App, Stack, Validations } from 'aws-cdk-lib';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
 import packageJson from '../package.json' with { type: 'json' };
+import { markRelease } from './constructs/deployed-release.ts';
 import { hasPrivateAddress } from './crm/connections.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
@@ -16,9 +17,7 @@ try {
   if (crmWebhook !== undefined && (await hasPrivateAddress(new URL(crmWebhook).hostname)))
     throw new SettingsError(['crmWebhook: has an address of a private network']);
   const stack = new ServiceStack(app, `broker-api-${settings.stage}`, settings);
-  // What runs, and where its source is: the doctor and a person who rolls back read them.
-  Tags.of(stack).add('version', packageJson.version);
-  Tags.of(stack).add('commit', deployedCommit());
+  markRelease(stack, packageJson.version, deployedCommit());
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   // `cdk bootstrap` asks the app for its stacks only to learn their environments. This one cannot be deployed.

@@ -6,6 +6,7 @@ import { KEY_SECRETS, type Settings, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
+import { releaseParameter } from './deployed-release.ts';
 import { acknowledgeDocuments, documentRights } from './documents.ts';
 import { policyStatement } from './policy-statement.ts';
 import { acknowledgePlatformSecrets, CLIENT_KEYS, onDueIndex, onQueues, onTable, secretArn } from './rights.ts';
@@ -43,6 +44,12 @@ export class OperatorsPolicy extends Construct {
           'ssm',
           ['GetParameter'],
           arn('ssm', 'parameter', 'cdk-bootstrap/hnb659fds/version'),
+        ),
+        policyStatement(
+          'ReadReleases',
+          'ssm',
+          ['GetParameterHistory'],
+          arn('ssm', 'parameter', releaseParameter(stack.stackName).slice(1)),
         ),
         new PolicyStatement({ sid: 'ReadAccount', actions: OF_THE_ACCOUNT, resources: ['*'] }),
         ...onCall(stack),

@@ -308,6 +308,7 @@ export function stackChecks(
 ): Check[] {
   return [
     check('deployed', stack, (probes) => stackState(probes, stack, retainData)),
+    ...(isDeployed ? [check('deployed', 'release', (probes) => releases(probes, stack))] : []),
     ...(isDeployed ? alarmChecks(stack) : []),
     ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
   ];
@@ -329,6 +330,18 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
   if (/FAILED$/.test(status)) return missing(status, events);
   if (retainData && !found.protected) return warning(`${status}, not protected from deletion`, 'npm run deploy');
   return works(status);
+}
+
+/** How many earlier releases are shown. */
+const RELEASES_BEFORE = 3;
+
+/** The version and commit that are deployed, and those before, to roll back to. */
+async function releases(probes: AwsProbes, stack: string): Promise<CheckOutcome> {
+  const [current, ...before] = await probes.releases(stack);
+  if (current === undefined) return warning('the stack does not say what it runs', DEPLOY);
+  const dated = ({ release, since }: typeof current) => `${release} (${since.toISOString().slice(0, 10)})`;
+  const earlier = before.slice(0, RELEASES_BEFORE).map(dated).join(', ');
+  return works(`${dated(current)}${earlier === '' ? '' : `; before: ${earlier}`}`);
 }
 
 function alarmChecks(stack: string): Check[] {

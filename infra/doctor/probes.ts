@@ -18,10 +18,11 @@ import {
   paginateListWhatsAppMessageTemplates,
   SocialMessagingClient,
 } from '@aws-sdk/client-socialmessaging';
-import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
+import { GetParameterCommand, paginateGetParameterHistory, SSMClient } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { countLogins } from '../../lib/openings/login-gauge.ts';
 import { type Connection, loginRanges } from '../../lib/records/crm-records.ts';
+import { releaseParameter } from '../constructs/deployed-release.ts';
 import { inspectRecords, type RecordReport } from '../crm/check.ts';
 import { orAbsent } from '../crm/command.ts';
 import { connectionWarnings, resolveHost } from '../crm/connections.ts';
@@ -163,6 +164,24 @@ function stackProbes() {
         outputs: Object.fromEntries(outputs) as Record<string, string>,
         protected: found.EnableTerminationProtection === true,
       };
+    },
+    /** What was deployed, the newest first; nothing if the stack does not record it. */
+    async releases(stack: string) {
+      const client = new SSMClient({});
+      const releases: { release: string; since: Date }[] = [];
+      const read = async () => {
+        for await (const { Parameters = [] } of paginateGetParameterHistory(
+          { client },
+          { Name: releaseParameter(stack) },
+        )) {
+          for (const { Value = '', LastModifiedDate = new Date(0) } of Parameters) {
+            // The same value again: a deployment of the same commit.
+            if (releases.at(-1)?.release !== Value) releases.push({ release: Value, since: LastModifiedDate });
+          }
+        }
+      };
+      await orAbsent(read());
+      return releases.reverse();
     },
     async subscriptions(topicArn: string) {
       const client = new SNSClient({});

@@ -2,10 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { deploy } from '../../infra/deploy.ts';
 import { cdkJsonOf } from '../support/operators.ts';
-import { inBareApp, type resources, synthesize } from '../support/stack.ts';
+import { inBareApp, propertiesOf, type resources, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
@@ -86,6 +88,20 @@ it('Bootstrapping needs no setting: without one there is a stack that names the 
     expect.objectContaining({ type: 'aws:cdk:error', data: expect.stringContaining('senderAddress: is required') }),
   );
   expect(existsSync(join(out, 'broker-api-prod.template.json'))).toBe(false);
+});
+
+it('The stack carries its version and commit as tags, and in a parameter whose history names those before', () => {
+  inBareApp({}, {}, (stack) => {
+    markRelease(stack, '1.2.3', '0123456789ab');
+    const template = Template.fromStack(stack);
+    expect(propertiesOf(template, 'AWS::SSM::Parameter')).toMatchObject([
+      {
+        Name: '/broker-api-test/release',
+        Value: '1.2.3 0123456789ab',
+        Tags: { version: '1.2.3', commit: '0123456789ab' },
+      },
+    ]);
+  });
 });
 
 /** Runs the script of a step with `shell: bash`, as GitHub does, and with a fake npx. */

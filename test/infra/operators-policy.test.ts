@@ -292,6 +292,13 @@ describe('The doctor', () => {
     expect(code).toBe(1);
   });
 
+  it('reads what was deployed, without repetitions', async () => {
+    const { results } = (await account.doctor()).result;
+    expect(results.find(({ subject }) => subject === 'release')).toMatchObject({
+      detail: '1.0.0 bbbbbbbbbbbb (2026-11-21); before: 0.9.0 aaaaaaaaaaaa (2026-11-20)',
+    });
+  });
+
   it('continues when every call is refused', async () => {
     const { calls } = await account.doctor();
     const { code, results } = await refused(calls.map(({ action }) => action));

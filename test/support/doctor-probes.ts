@@ -38,6 +38,7 @@ export const HEALTHY: AwsProbes & ServerProbes = {
     },
     protected: true,
   }),
+  releases: async () => [{ release: '1.0.0 0123456789ab', since: new Date('2026-11-20T10:00:00Z') }],
   subscriptions: async () => ({ confirmed: 1, pending: 0 }),
   activeAlarms: async () => [],
   place: '--stack broker-api-prod',

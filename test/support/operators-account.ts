@@ -274,6 +274,12 @@ const ANSWERS: Readonly<Record<string, object>> = {
     },
   },
   'dynamodb:DescribeTimeToLive': { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED' } },
+  'ssm:GetParameterHistory': {
+    Parameters: ['0.9.0 aaaaaaaaaaaa', '1.0.0 bbbbbbbbbbbb', '1.0.0 bbbbbbbbbbbb'].map((Value, day) => ({
+      Value,
+      LastModifiedDate: Date.UTC(2026, 10, 20 + day) / 1000,
+    })),
+  },
   'ssm:GetParameter': { Parameter: { Value: '30' } },
   'lambda:GetAccountSettings': { AccountLimit: { ConcurrentExecutions: 1_000 } },
   'ses:GetAccount': { ProductionAccessEnabled: true, SendingEnabled: true, SendQuota: { MaxSendRate: 14 } },

@@ -86,6 +86,7 @@ describe('The doctor', () => {
       { subscriptions: async (topic) => ({ confirmed: topic.endsWith('notices') ? 0 : 1, pending: 0 }) },
       { subject: 'receivers of notices', state: 'warning', fix: expect.stringContaining('topic-arn arn:aws:sns:') },
     ],
+    ['a stack that does not say what it runs', { releases: [] }, { subject: 'release', state: 'warning' }],
     ['an alarm that rings', { activeAlarms: ['broker-api-prod-Flood'] }, { subject: 'broker-api-prod-Flood' }],
     ['a stack that is not deployed', { stack: undefined }, { fix: 'npm run deploy' }],
     ['a certificate that does not exist', { certificate: undefined }, { question: 'register', state: 'missing' }],
@@ -238,6 +239,19 @@ describe('The doctor', () => {
       subject: 'domain api.acme.example',
       state: 'works',
       detail: expect.stringContaining('its certificate'),
+    });
+  });
+
+  it('names the release that is deployed and the three before it', async () => {
+    const releases = [4, 3, 2, 1, 0].map((minor) => ({
+      release: `1.${minor}.0 commit${minor}`,
+      since: new Date(Date.UTC(2026, 10, 20 + minor)),
+    }));
+    const all = await results({ releases });
+    expect(all.find(({ subject }) => subject === 'release')).toMatchObject({
+      state: 'works',
+      detail:
+        '1.4.0 commit4 (2026-11-24); before: 1.3.0 commit3 (2026-11-23), 1.2.0 commit2 (2026-11-22), 1.1.0 commit1 (2026-11-21)',
     });
   });
 
