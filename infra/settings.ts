@@ -264,9 +264,15 @@ function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
 /** The settings that name receivers of signed requests, and the ends of their secrets' names. */
 const SIGNED = { crmWebhook: 'crm-webhook', provider: 'provider' } as const;
 
-/** The name of the secret with which requests to a receiver are signed: `prod/crm-webhook`. */
+/**
+ * The prefix of a stage's secrets: `broker-api/prod/`. Operators may store every secret with this prefix, also before
+ * the setting that names it is deployed.
+ */
+export const settingSecrets = (stage: string) => `broker-api/${stage}/`;
+
+/** The name of the secret with which requests to a receiver are signed: `broker-api/prod/crm-webhook`. */
 export function signingSecretName(stage: string, receiver: keyof typeof SIGNED): string {
-  return `${stage}/${SIGNED[receiver]}`;
+  return `${settingSecrets(stage)}${SIGNED[receiver]}`;
 }
 
 /** The content of the file of settings next to the code of every function. */

@@ -2,7 +2,7 @@ import { ArnFormat, Stack, Validations } from 'aws-cdk-lib';
 import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { CONFIRMED_INDEX } from '../../lib/validators/deployment.ts';
-import { KEY_SECRETS, type Settings, signingSecretName } from '../settings.ts';
+import { KEY_SECRETS, type Settings, settingSecrets } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
@@ -61,9 +61,10 @@ export class OperatorsPolicy extends Construct {
       ...[
         ...logNames(stack).map((name) => ['logs', `log-group:${name}`]),
         ['lambda', `function:${stack.stackName}-*`],
+        ['secretsmanager', `secret:${settingSecrets(settings.stage)}*`],
       ].map(([service, name]) => ({
         id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${name}]`,
-        reason: 'CloudFormation chooses the rest of the names of functions and logs.',
+        reason: 'The rest of the names is chosen by CloudFormation, or by the settings of the next deployment.',
       })),
       {
         id: 'AwsSolutions-IAM5[Resource::<CrmTable.Arn>/index/*]',
@@ -155,19 +156,19 @@ const OF_THE_ACCOUNT = [
 ];
 
 function secretStatements(stack: Stack, settings: Settings): PolicyStatement[] {
-  const named = [
-    settings.captcha?.secret,
-    settings.front?.secret,
-    settings.crmWebhook && signingSecretName(settings.stage, 'crmWebhook'),
-    settings.provider && signingSecretName(settings.stage, 'provider'),
-  ].filter((name) => name !== undefined);
-  const created = [
-    secretArn(stack, `${settings.platformSecrets}*`),
-    ...named.map((name) => secretArn(stack, `${name}-??????`)),
-  ];
+  const prefixes = [settings.platformSecrets, settingSecrets(settings.stage)];
+  const others = [settings.captcha?.secret, settings.front?.secret].filter(
+    (name) => name !== undefined && !prefixes.some((prefix) => name.startsWith(prefix)),
+  );
+  // A secret that does not exist yet has no suffix.
+  const names = [...prefixes.map((prefix) => `${prefix}*`), ...others.flatMap((name) => [name, `${name}-??????`])];
   return [
-    policyStatement('WriteSecrets', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...created),
-    policyStatement('CreateSecrets', 'secretsmanager', ['CreateSecret'], ...created),
+    policyStatement(
+      'WriteSecrets',
+      'secretsmanager',
+      ['GetSecretValue', 'PutSecretValue', 'CreateSecret'],
+      ...names.map((name) => secretArn(stack, String(name))),
+    ),
     // Also where another policy, or a setting that names such a secret, would allow it.
     new PolicyStatement({
       sid: 'DenyKeys',

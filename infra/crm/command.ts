@@ -69,7 +69,9 @@ export function counted(count: number, noun: string): string {
 }
 
 /** How a person gets the rights of these commands. */
-export const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';
+const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';
+/** The policy has a secret of another name than the stage's only after the deployment of the setting. */
+const SECRET_POLICY = `${OPERATORS_POLICY}; if it is attached, the setting that names this secret is not deployed: npm run deploy`;
 /** The operators' policy denies the keys of the service. */
 const KEY_ROTATION_POLICY =
   'use a role that has the policy of the output KeyRotationPolicy, and not that of the operators';
@@ -79,7 +81,7 @@ const BY_THE_BUCKET = /explicit deny in a resource-based policy/;
 const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy';
 
 /** The message and exit code of a failure. */
-export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
+export function explain(error: unknown, profile = process.env.AWS_PROFILE): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
   if (error instanceof CrmFileError) {
     return {
@@ -88,7 +90,7 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
     };
   }
   if (!(error instanceof Error)) return { message: String(error), exitCode: 1 };
-  if (error instanceof AwsFailure && error.cause !== undefined) return explain(error.cause);
+  if (error instanceof AwsFailure && error.cause !== undefined) return explain(error.cause, profile);
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' && 'path' in error) return { message: `There is no file ${error.path}.`, exitCode: 1 };
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT') {
@@ -96,20 +98,48 @@ export function explain(error: unknown): { message: string; exitCode: 1 | 2 } {
   }
   const right = missingRight(error);
   if (right !== undefined) {
-    const isKey = right.includes(`:secret:${KEY_SECRETS}`);
-    const fix = BY_THE_BUCKET.test(error.message) ? DOCUMENT_ROLES : isKey ? KEY_ROTATION_POLICY : OPERATORS_POLICY;
-    return { message: `These AWS credentials lack the right ${right}: ${fix}.`, exitCode: 1 };
+    return { message: `These AWS credentials lack the right ${right}: ${rightFix(right, error)}.`, exitCode: 1 };
   }
-  const sentence =
-    SERVICE_ERRORS[error.name] ?? (/region is missing/i.test(error.message) ? SERVICE_ERRORS.NoRegion : undefined);
-  return { message: sentence ?? `${error.name}: ${error.message}`, exitCode: 1 };
+  const about = profile === undefined ? '' : ` There may be no profile ${profile} (AWS_PROFILE).`;
+  if (/region is missing/i.test(error.message))
+    return {
+      message: `The AWS region is not known: set AWS_REGION, or AWS_PROFILE to a profile that names one.${about}`,
+      exitCode: 1,
+    };
+  if (error.name === 'CredentialsProviderError')
+    return {
+      message: `There are no AWS credentials: set AWS_PROFILE, or log in with \`aws sso login\`.${about}`,
+      exitCode: 1,
+    };
+  return { message: SERVICE_ERRORS[error.name] ?? `${error.name}: ${error.message}`, exitCode: 1 };
+}
+
+/** How a person gets the missing right. */
+export function rightFix(right: string, error: unknown): string {
+  if (error instanceof Error && BY_THE_BUCKET.test(error.message)) return DOCUMENT_ROLES;
+  if (right.includes(`:secret:${KEY_SECRETS}`)) return KEY_ROTATION_POLICY;
+  return right.startsWith('secretsmanager:') ? SECRET_POLICY : OPERATORS_POLICY;
 }
 
 const SERVICE_ERRORS: Record<string, string> = {
-  NoRegion: 'The AWS region is not known: set AWS_REGION, or AWS_PROFILE to a profile that names one.',
-  CredentialsProviderError: 'There are no AWS credentials: set AWS_PROFILE, or log in with `aws sso login`.',
-  ExpiredTokenException: 'The AWS credentials have expired.',
-  UnrecognizedClientException: 'AWS does not know these credentials.',
+  ...Object.fromEntries(
+    ['ExpiredToken', 'ExpiredTokenException', 'RequestExpired'].map((name) => [
+      name,
+      'The AWS credentials have expired: log in again.',
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['UnrecognizedClientException', 'InvalidClientTokenId', 'InvalidAccessKeyId', 'AuthFailure'].map((name) => [
+      name,
+      'AWS does not know these credentials: the access key is wrong, or of another account.',
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['SignatureDoesNotMatch', 'InvalidSignatureException'].map((name) => [
+      name,
+      'AWS refuses these credentials: the secret key does not belong to the access key, or the clock is wrong.',
+    ]),
+  ),
   ResourceNotFoundException: 'There is no such table in this account and region.',
   ValidationError: 'There is no such stack in this account and region.',
 };

@@ -124,9 +124,14 @@ export async function restore(
   terminal: Terminal,
 ): Promise<void> {
   if (name === 'limits') throw new CommandError('The limits are not restored: their windows start again.');
-  if (name === 'crm') return restoreCrm(target, options, terminal);
   const rule = RULES[name];
-  if (rule === undefined) throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
+  if (rule === undefined && name !== 'crm') throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
+  const source = target.isTable ? undefined : await target.resource(logicalId(rule?.table ?? 'Crm'));
+  if (source !== undefined && !options.from.startsWith(`${source}-restored`))
+    throw new CommandError(
+      `${options.from} is no restored table of ${name}: its name must begin with ${source}-restored.`,
+    );
+  if (rule === undefined) return restoreCrm(target, options, terminal);
   const open = async (table: TableName, physical?: string) =>
     tableItems(
       physical ?? (await target.resource(logicalId(table))),

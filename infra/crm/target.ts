@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
 import { localClient } from '../local-client.ts';
-import { CommandError, wrong } from './command.ts';
+import { CommandError, orAbsent, wrong } from './command.ts';
 import { type CrmTable, crmTable } from './crm-table.ts';
 
 /** The deployment, or the table, that an operator works on. */
@@ -113,14 +113,20 @@ async function openStack(stack: string): Promise<Target> {
   }
 }
 
+/** The settings that make a resource which commands use. */
+const SETTINGS_OF: Readonly<Record<string, string>> = {
+  CrmUndeliveredQueue: 'crmWebhook',
+  CrmAccountsQueue: 'crmWebhook',
+};
+
 /** The name of a resource of a stack. @param logicalId as the template names it */
 async function physicalName(stack: string, logicalId: string): Promise<string> {
   const client = new CloudFormationClient({});
-  const answer = await client.send(
-    new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: logicalId }),
-  );
-  client.destroy();
-  const name = answer.StackResourceDetail?.PhysicalResourceId;
-  if (name === undefined) throw new CommandError(`The stack ${stack} has no ${logicalId}.`);
+  const command = new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: logicalId });
+  const answer = await orAbsent(client.send(command)).finally(() => client.destroy());
+  const name = answer?.StackResourceDetail?.PhysicalResourceId;
+  const setting = SETTINGS_OF[logicalId];
+  const why = setting === undefined ? '' : `: the setting ${setting} is not deployed`;
+  if (name === undefined) throw new CommandError(`The stack ${stack} has no ${logicalId}${why}.`);
   return name;
 }

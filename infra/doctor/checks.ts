@@ -1,4 +1,4 @@
-import { explain, missingRight, OPERATORS_POLICY } from '../crm/command.ts';
+import { explain, missingRight, rightFix } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
 import { type Settings, usesAws } from '../settings.ts';
 import type { AwsProbes } from './probes.ts';
@@ -72,7 +72,7 @@ export function unknown(error: unknown): CheckOutcome {
     fix:
       right === undefined
         ? 'check the credentials, the region and the network, and run it again'
-        : `give these credentials the right ${right}: ${OPERATORS_POLICY}`,
+        : `give these credentials the right ${right}: ${rightFix(right, error)}`,
   };
 }
 

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { allowing, parseRights, type Right, type Statement } from '../../infra/local/rights/policy.ts';
+import { settingSecrets } from '../../infra/settings.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { openAccount, register, suppress } from '../support/local-service.ts';
-import { crm, Operators, type Person, unknownOperation } from '../support/operators.ts';
+import { cdkJsonOf, crm, Operators, type Person, unknownOperation } from '../support/operators.ts';
 import {
   type AwsCall,
   OperatorsAccount,
@@ -139,8 +140,8 @@ const DOCUMENT = {
 };
 
 /** Each right of a managed policy: one action on one resource. */
-function rightsOf(policyId: 'OperatorsPolicy' | 'KeyRotationPolicy'): Right[] {
-  const policies = Object.entries(resources(synthesize(SETTINGS), 'AWS::IAM::ManagedPolicy'));
+function rightsOf(policyId: 'OperatorsPolicy' | 'KeyRotationPolicy', settings: object = SETTINGS): Right[] {
+  const policies = Object.entries(resources(synthesize({ ...settings }), 'AWS::IAM::ManagedPolicy'));
   const [, policy] = policies.find(([id]) => id.startsWith(policyId)) ?? [];
   const { Statement } = plain(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
   const statements = Statement.map((one) => ({ ...one, Resource: [one.Resource ?? []].flat().map(named) }));
@@ -190,6 +191,19 @@ describe('The policy of operators', () => {
     );
   });
 
+  it.each([
+    ['captcha.secret', 'key'],
+    ['front.secret', `{"current":"${'k'.repeat(32)}"}`],
+  ])('allows to store the secret of a setting that is not deployed yet: %s', async (setting, input) => {
+    const name = `${settingSecrets('test')}${setting.replace('.secret', '')}`;
+    const cdkJson = cdkJsonOf({ ...SETTINGS, [setting]: name });
+    const { result, calls } = await run(`secret put ${setting}`, { input, cdkJson });
+    expect(result).toMatchObject({ code: 0, out: expect.stringContaining(`The secret ${name} is made`) });
+    const { captcha: _, front: __, ...deployed } = SETTINGS;
+    const granted = rightsOf('OperatorsPolicy', deployed);
+    expect(calls.filter((call) => call.action !== FREE && allowing(granted, call).length === 0)).toEqual([]);
+  });
+
   it('denies the keys of the service, whatever another policy allows', async () => {
     const both = [...rightsOf('OperatorsPolicy'), ...rightsOf('KeyRotationPolicy')];
     const made = [];
@@ -227,12 +241,20 @@ describe('The policy of operators', () => {
     account.denied.clear();
     expect(result.reported).toMatch(
       new RegExp(
-        `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names\\.$`,
+        `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names${action.startsWith('secrets') ? '; if it is attached, the setting that names this secret is not deployed: npm run deploy' : ''}\\.$`,
         'm',
       ),
     );
     expect(result.code).toBe(1);
   });
+});
+
+it('An operator who redelivers events without a webhook hears which setting is missing', async () => {
+  account.absent.add('CrmUndeliveredQueue');
+  const { result } = await account.run(() => crm(['redeliver', '--stack', STACK], { cdkJson: account.cdkJson }));
+  account.absent.clear();
+  const reported = `The stack ${STACK} has no CrmUndeliveredQueue: the setting crmWebhook is not deployed.\n`;
+  expect(result).toMatchObject({ code: 1, reported });
 });
 
 describe('The policy of key rotation', () => {
@@ -303,7 +325,7 @@ describe('The doctor', () => {
     const { calls } = await account.doctor();
     const { code, results } = await refused(calls.map(({ action }) => action));
     // The settings and the DNS can be asked without a right.
-    const asked = results.filter(({ subject }) => !['web pages', 'access', 'crmWebhook'].includes(subject));
+    const asked = results.filter(({ subject }) => !/^(web pages|access|crmWebhook|pace of .*)$/.test(subject));
     expect(asked.filter(({ state }) => state !== 'unknown')).toEqual([]);
     expect(code).toBe(1);
   });

@@ -38,9 +38,9 @@ const filled = (words: string) =>
 
 const SECRETS_OF_THE_PAGE = [
   'captcha.provider=turnstile',
-  'captcha.secret=captcha',
+  'captcha.secret=broker-api/prod/captcha',
   'front.header=x-front',
-  'front.secret=front/cloudfront',
+  'front.secret=broker-api/prod/front',
   'crmWebhook=https://crm.acme.example/events',
   'channels=email,sms',
   'phone.countries=GB',

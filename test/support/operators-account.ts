@@ -63,6 +63,8 @@ type Outputs = Readonly<Record<string, string>>;
 export class OperatorsAccount {
   readonly cdkJson = cdkJsonOf(SETTINGS);
   readonly denied = new Set<string>();
+  /** The resources that the stack lacks, by their ids in the template. */
+  readonly absent = new Set<string>();
   readonly #calls: AwsCall[] = [];
   /** The addresses of the stand-ins, by the service's name in a signature. */
   #forward: Readonly<Record<string, string | undefined>> = {};
@@ -120,6 +122,7 @@ export class OperatorsAccount {
     const call = callOf(request, body.toString('utf8'));
     this.#calls.push(...neededFor(call));
     if (this.denied.has(call.action)) return deny(response, call);
+    if (this.absent.has(String(call.input.LogicalResourceId))) return refuseAbsent(response, call);
     const target = call.action in ANSWERS ? undefined : this.#forward[call.service];
     if (target !== undefined) return forward(target, request, body, response);
     const [type, answer] = answerTo(call, this.#outputs);
@@ -161,6 +164,9 @@ function callOf(request: IncomingMessage, body: string): Call {
 
 /** The rights that IAM checks: a transaction needs those of its single writes. */
 function neededFor({ action, resource, input }: Call): AwsCall[] {
+  // A secret that does not exist has no suffix yet. The keys of the service exist.
+  if (/^arn:aws:secretsmanager:(?!.*:secret:broker-api-keys\/)/.test(resource))
+    return [resource, resource.replace(/-AbCdEf$/, '')].map((one) => ({ action, resource: one }));
   const writes = input.TransactItems as Record<string, { TableName: string }>[] | undefined;
   // SQS moves the messages with the rights of its caller.
   if (action === 'sqs:StartMessageMoveTask') {
@@ -244,6 +250,13 @@ function deny(response: ServerResponse, { action, resource, isQuery }: Call): vo
   }
   const headers = { 'content-type': 'application/json', 'x-amzn-errortype': 'AccessDeniedException' };
   response.writeHead(400, headers).end(JSON.stringify({ __type: 'AccessDeniedException', message }));
+}
+
+/** CloudFormation's words for a resource that the stack does not have. */
+function refuseAbsent(response: ServerResponse, { input }: Call): void {
+  const message = `Resource ${String(input.LogicalResourceId)} does not exist for stack ${STACK}`;
+  const error = `<Error><Type>Sender</Type><Code>ValidationError</Code><Message>${message}</Message></Error>`;
+  response.writeHead(400, { 'content-type': XML }).end(`<ErrorResponse>${error}</ErrorResponse>`);
 }
 
 async function forward(

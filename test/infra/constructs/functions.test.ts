@@ -108,7 +108,11 @@ describe('Every function', () => {
     });
     expect(webhookConfig(variables('NotifyCrm'))).toEqual({
       ...{ stage: 'full', ...registrations, crmWebhook: EVERYTHING.crmWebhook, scanDocuments: true },
-      ...{ webhookSecret: 'full/crm-webhook', webhookQueue: '<CrmQueue>', webhookAccountsQueue: '<CrmAccountsQueue>' },
+      ...{
+        webhookSecret: 'broker-api/full/crm-webhook',
+        webhookQueue: '<CrmQueue>',
+        webhookAccountsQueue: '<CrmAccountsQueue>',
+      },
     });
   });
 
@@ -153,7 +157,9 @@ describe('The registration function', () => {
   it('may read the signing keys of a provider of the broker, and not send its messages by AWS', () => {
     const url = 'https://messages.acme.example/send';
     const all = rights({ ...EVERYTHING, provider: { sms: url, call: url, whatsapp: url } });
-    expect(all.ReadProviderKeys).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/provider-??????')] });
+    expect(all.ReadProviderKeys).toMatchObject({
+      on: [ARN('secretsmanager', 'secret:broker-api/full/provider-??????')],
+    });
     for (const right of ['SendTexts', 'SendCalls', 'SendWhatsApp']) expect(all).not.toHaveProperty(right);
     expect(rights({ ...EVERYTHING, provider: { call: url } })).toMatchObject({ SendTexts: {}, SendWhatsApp: {} });
     expect(rights(EVERYTHING)).not.toHaveProperty('ReadProviderKeys');

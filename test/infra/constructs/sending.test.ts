@@ -166,7 +166,7 @@ describe('The webhook', () => {
 
   it('knows the CRM, the secret of its stage and the queues', () => {
     expect(environmentOf(notified, 'NotifyCrm')).toEqual({
-      WEBHOOK_SECRET: 'prod/crm-webhook',
+      WEBHOOK_SECRET: 'broker-api/prod/crm-webhook',
       CRM_TABLE: '<CrmTable>',
       REGISTRATIONS_TABLE: '<RegistrationsTable>',
       DOCUMENTS_BUCKET: '<DocumentsBucket>',

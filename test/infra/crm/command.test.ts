@@ -50,7 +50,9 @@ describe('The command', () => {
     [['form', 'NOTTHERE'], 1, 'There is no form with this id in the local service.\n'],
     [['operation', 'nothing'], 1, 'No operation nothing is open; 0 operations are.\n'],
     [['restore', 'limits', '--from', 'x'], 1, 'The limits are not restored: their windows start again.\n'],
-    [['restore', 'accounts', '--from', 'nothing'], 1, 'There is no such table in this account and region.\n'],
+    [['restore', 'accounts', '--from', 'accounts-restored'], 1, 'There is no such table in this account and region.\n'],
+    [['restore', 'accounts', '--from', 'logins-restored'], 1, 'its name must begin with accounts-restored.\n'],
+    [['restore', 'crm', '--from', 'crm'], 1, 'crm is no restored table of crm: its name must begin with crm-restored.'],
     [['forget', '+44'], 2, ADDRESS],
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
@@ -71,10 +73,23 @@ describe('The command', () => {
   it.each([
     ['ValidationError', 'There is no such stack in this account and region.'],
     ['CredentialsProviderError', 'There are no AWS credentials: set AWS_PROFILE, or log in with `aws sso login`.'],
+    ['ExpiredToken', 'The AWS credentials have expired: log in again.'],
+    ['InvalidClientTokenId', 'AWS does not know these credentials: the access key is wrong, or of another account.'],
+    ['SignatureDoesNotMatch', 'the secret key does not belong to the access key, or the clock is wrong.'],
     ['AccessDeniedException', 'These AWS credentials lack the right that AWS asks for here: attach the policy'],
     ['OddError', 'OddError: no'],
   ])('explains %s of AWS', (name, sentence) => {
     expect(explain(Object.assign(new Error('no'), { name })).message).toContain(sentence);
+  });
+
+  it.each([
+    ['CredentialsProviderError', 'Could not load credentials from any providers', 'There are no AWS credentials'],
+    ['Error', 'Region is missing', 'The AWS region is not known'],
+  ])('names the profile that may not exist: %s', (name, message, sentence) => {
+    const error = Object.assign(new Error(message), { name });
+    const named = expect.stringMatching(/There may be no profile nowhere \(AWS_PROFILE\)\.$/);
+    expect(explain(error, 'nowhere')).toEqual({ message: named, exitCode: 1 });
+    expect(explain(error, undefined).message).toMatch(new RegExp(`^${sentence}[^(]+\\.$`));
   });
 
   it('explains a refusal by the policy of the bucket', () => {

@@ -76,7 +76,10 @@ describe('npm run crm -- secret rotate', () => {
 
   it('creates the signing key, rotates it next to the previous one, and prints each', async () => {
     const first = await rotate('crmWebhook');
-    expect(first).toMatchObject({ code: 0, reported: expect.stringContaining('The secret test/crm-webhook is made.') });
+    expect(first).toMatchObject({
+      code: 0,
+      reported: expect.stringContaining('The secret broker-api/test/crm-webhook is made.'),
+    });
     const [key, ...more] = first.out.split('\n');
     expect([await stored(), more]).toEqual([{ current: key }, ['']]);
     const { out: second } = await rotate(NAME);

@@ -310,9 +310,9 @@ it('The CRM records are checked: without a form nobody can register, and a fix i
 });
 
 it.each([
-  ['broker-api-test', 'test/crm-webhook'],
-  ['broker-api-prod', 'prod/crm-webhook'],
-  [undefined, 'dev/crm-webhook'],
+  ['broker-api-test', 'broker-api/test/crm-webhook'],
+  ['broker-api-prod', 'broker-api/prod/crm-webhook'],
+  [undefined, 'broker-api/dev/crm-webhook'],
 ])('The key for the CRM of the stack %s is %s, whatever stage the settings name', (stack, name) => {
   const context = { stage: 'dev', crmWebhook: 'https://crm.acme.example/hook' };
   expect(serviceSecrets(context, undefined, stack)).toMatchObject([{ purpose: 'crmWebhook', name }]);
