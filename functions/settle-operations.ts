@@ -21,7 +21,10 @@ const PUBLISHING_MS = 10_000;
  * Each minute: publishes confirmed registrations that were not published, completes the operations that no client
  * retries, and in the first run of a day counts the logins. @param event.time of the schedule, ISO 8601
  */
-export async function handler(event: { time: string }, context: { getRemainingTimeInMillis(): number }): Promise<void> {
+export async function handler(
+  event: { time?: string },
+  context: { getRemainingTimeInMillis(): number },
+): Promise<void> {
   const endsAt = Date.now() + context.getRemainingTimeInMillis();
   const counting = reportLogins({ ...dependencies, reservations }, log, event.time, endsAt);
   await publishPending({ events: dependencies.events, registrations }, log, within(PUBLISHING_MS));

@@ -70,16 +70,16 @@ const LAST_MS = 3_000;
 /**
  * Logs the gauge of each connection that has ranges, in the settler's first run of a day. A failure is logged: the next
  * day counts again.
- * @param time of the run, ISO 8601
+ * @param time of the run, ISO 8601; absent: somebody has called the function by hand
  * @param endsAt when the run ends, in epoch milliseconds
  */
 export async function reportLogins(
   { directory, reservations, now }: LoginCountDependencies,
   telemetry: Telemetry,
-  time: string,
+  time: string | undefined,
   endsAt: number,
 ): Promise<void> {
-  if (time.slice(11, 16) !== '00:00') return;
+  if (time?.slice(11, 16) !== '00:00') return;
   const signal = within(endsAt - LAST_MS - now());
   const rangesOf = async (connectionId: string) => {
     const { connection } = await directory.readAccountRecords({ userId: 'none', connectionId }, telemetry, signal);

@@ -31,12 +31,13 @@ async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
 }
 
 describe('The settler publishes', () => {
-  it('an account that could not be recorded, and sends its notices', async () => {
+  it('an account that could be neither recorded nor published, and sends its notices', async () => {
+    service.faults('events').set({ kind: 'refused', times: 99 });
     // From the write that follows the answer of the server.
     service.faults('dynamodb').set({ kind: 'refused', after: 5, times: 99 });
     service.outbox.clear();
     const { status, body } = await openAccount(service, 'tp5', { ...LIVE, send_email: true, send_pop_up: true });
-    service.faults('dynamodb').clear();
+    for (const target of ['dynamodb', 'events']) service.faults(target).clear();
     expect([status, service.outbox.list()]).toEqual([200, []]);
     await makeDue('operations');
     await service.tick();

@@ -48,7 +48,7 @@ describe('The gauge of logins', () => {
       }),
     };
     const reservations = () => pages([reserved(1, 1), reserved(2, 1, 'gone')]);
-    for (const time of ['2026-11-22T00:00:31Z', '2026-11-22T00:01:31Z']) {
+    for (const time of ['2026-11-22T00:00:31Z', '2026-11-22T00:01:31Z', undefined]) {
       const dependencies = { directory, reservations, now: () => NOW };
       await reportLogins(dependencies, recordingTelemetry(events), time, NOW + 60_000);
     }
