@@ -2,7 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { keptRights } from '../../../../infra/local/rights/stack-rights.ts';
+import { localResources, localSettings } from '../../../../infra/local/local-settings.ts';
+import { bucketArn } from '../../../../infra/local/rights/arn.ts';
+import { functionRights, keptRights } from '../../../../infra/local/rights/stack-rights.ts';
 
 it('The rights of a stack are synthesized again if a source has changed, or if their file cannot be read', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'rights-'));
@@ -20,4 +22,17 @@ it('The rights of a stack are synthesized again if a source has changed, or if t
   await writeFile(path, '{"sources":"a","rig');
   await find('a');
   expect(synthesized).toEqual(['a', 'b', 'a', 'a']);
+});
+
+it('The bucket of documents refuses the functions that use none, whatever their own policies allow', async () => {
+  const settings = localSettings({});
+  const resources = localResources(settings);
+  const { rights } = await functionRights(settings, resources);
+  const need = { action: 's3:GetObject', resource: `${bucketArn(resources.DOCUMENTS_BUCKET ?? '')}/registrations/1/1` };
+  const refused = Object.entries(rights).filter(([, own]) => own.some((one) => one.denies && one.concerns(need)));
+  expect(refused.map(([name]) => name).toSorted()).toEqual([
+    'create-tp4-account',
+    'create-tp5-account',
+    'settle-operations',
+  ]);
 });
