@@ -281,7 +281,7 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
     noLoginFailure: neverCalled,
     send: neverCalled,
     look: neverCalled,
-    record,
+    record: async (life) => ({ recorded: await record(life), published: false }),
     complete: async (life, pay) => ({
       on: 'completed',
       recorded: life.recorded || (await record(life)),

@@ -8,7 +8,7 @@ import { platformConnections } from '../platform/connections.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
 import { type AccountDirectory, dynamoAccountDirectory } from '../records/account-directory.ts';
 import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
-import type { Connection } from '../records/crm-records.ts';
+import type { Connection, LoginRange } from '../records/crm-records.ts';
 import { type Events, lazyEvents } from '../records/events.ts';
 import { type DerivationKey, parseDerivationKeys } from './derivation.ts';
 import { dynamoLedger, type Ledger } from './ledger.ts';
@@ -20,6 +20,8 @@ export interface AccountDependencies {
   accounts: Accounts;
   notices: AccountNotices;
   events: Events;
+  /** The login ranges of connections as a request last read them, by version and id: the next one begins with them. */
+  ranges: Map<string, readonly LoginRange[]>;
   /** Whether registrations are on their way to the CRM, which may make the client. */
   expectsClients(signal: AbortSignal): Promise<boolean>;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
@@ -103,6 +105,7 @@ export function accountDependencies(
     accounts: dynamoAccounts(dynamoTable(database, config.accountsTable)),
     notices: accountNotices(config),
     events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
+    ranges: new Map(),
     expectsClients: clientsOnTheirWay(config.webhookQueue),
     platform: platformConnections({ readSecret }),
     keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),

@@ -24,8 +24,8 @@ export interface Effects {
   send(login: number | undefined): Promise<Learned>;
   /** Looks at the login. The step says what is known of it. */
   look(login: number, step: LookStep): Promise<Learned>;
-  /** Writes the account's record; @returns whether it is written */
-  record(life: OpenLife): Promise<boolean>;
+  /** Writes the account's record, and publishes its event unless a deposit comes first; @returns what was done */
+  record(life: OpenLife): Promise<Pick<OpenLife, 'recorded' | 'published'>>;
   /** Completes an open account. @param pay the payment that may be sent now: the first one, or a repeated one */
   complete(life: OpenLife, pay: PayStep | undefined): Promise<Fact>;
   /** Sends the client's notices. */
@@ -213,7 +213,7 @@ class Loop {
     const { life } = held;
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
     const isOpening = to.at === 'open' && life.at !== 'open';
-    // While the login is reserved, the record may be written at the same time as the state.
+    // While the login is reserved, record and event may go out at the same time as the state.
     const recordsNow = isOpening && 'login' in life && life.login === to.login;
     if (to.at === 'sent' && worker === 'request') {
       held.since ??= now();
@@ -221,12 +221,12 @@ class Loop {
     }
     held.leaseUntil = this.#endOf(step);
     try {
-      const [, recorded] = await awaitAll([
+      const [, done] = await awaitAll([
         ledger.write(held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS)),
-        recordsNow && effects.record(to),
+        recordsNow ? effects.record(to) : undefined,
       ]);
       if (isOpening) {
-        held.life = { ...to, recorded: to.recorded || recorded === true };
+        held.life = { ...to, ...done, recorded: to.recorded || done?.recorded === true };
         // A found account is known to its client since the first request.
         if (held.found === undefined) this.#notice = effects.notify(to.login);
       }

@@ -203,7 +203,7 @@ function failureFact(failure: unknown, telemetry: Telemetry): Learned {
 function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogin' | 'noLoginFailure'> {
   const { held, times, dependencies } = work;
 
-  const record = async (life: OpenLife) => {
+  const putRecord = async (life: OpenLife) => {
     try {
       await dependencies.accounts.put(accountRecord(held, life), times.signal);
       return true;
@@ -214,7 +214,11 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
   };
 
   return {
-    record,
+    async record(life) {
+      const isComplete = life.deposit === 'none';
+      const [recorded, published] = await Promise.all([putRecord(life), isComplete && publish(work, life)]);
+      return { recorded, published };
+    },
 
     async look(login, step) {
       const noAnswer: Learned = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
@@ -233,7 +237,7 @@ function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogi
     },
 
     async complete(life, pay) {
-      const [recorded, deposit] = await Promise.all([life.recorded || record(life), payment(work, life, pay)]);
+      const [recorded, deposit] = await Promise.all([life.recorded || putRecord(life), payment(work, life, pay)]);
       const published = life.published || (recorded && (await publish(work, life)));
       return { on: 'completed', recorded, deposit, published };
     },

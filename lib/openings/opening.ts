@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { Problem } from '../problem.ts';
-import { loginRanges } from '../records/crm-records.ts';
+import { type LoginRange, loginRanges } from '../records/crm-records.ts';
 import { fingerprints, keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
@@ -117,13 +117,29 @@ function deriveIdentities(
   return [identity(current), ...older.map(identity)];
 }
 
-/** Reads the first logins of the operation, while it is claimed. */
-async function searchLogins(
-  { dependencies: { ledger, now }, version, request: { body }, times, reads, keys }: Omit<Opening, 'logins'>,
-  identities: Identities,
-): Promise<LoginSearch> {
+/**
+ * Reads the first logins of the operation, while it is claimed and the records are read: in the ranges that the connection
+ * had last, and again if they have changed.
+ */
+async function searchLogins(begun: Omit<Opening, 'logins'>, identities: Identities): Promise<LoginSearch> {
+  const { dependencies, version, request, reads } = begun;
+  const name = `${version}#${request.body.connection_id}`;
+  const known = dependencies.ranges.get(name);
+  const early = known && searchRanges(begun, identities, known);
+  // It is awaited below.
+  early?.catch(() => {});
   const { connection } = await reads.records;
   const ranges = connection?.platform === version ? loginRanges(connection) : [];
+  if (ranges.length > 0) dependencies.ranges.set(name, ranges);
+  const isKnown = JSON.stringify(known) === JSON.stringify(ranges);
+  return early !== undefined && isKnown ? early : searchRanges(begun, identities, ranges);
+}
+
+function searchRanges(
+  { dependencies: { ledger, now }, version, request: { body }, times, keys }: Omit<Opening, 'logins'>,
+  identities: Identities,
+  ranges: readonly LoginRange[],
+): Promise<LoginSearch> {
   const candidates = identities.map((identity) => {
     const logins =
       body.login === undefined ? loginSequence(findSeed(keys, identity) ?? '', ranges) : [body.login].values();

@@ -13,6 +13,7 @@ import type { TradingAccountRequest } from '../../lib/validators/trading-account
 import { LIVE } from './crm-example.ts';
 import type { TestDatabase } from './database.ts';
 import { ANN, BODY, derivationKeys, recordingTelemetry } from './openings.ts';
+import { atOnce, type Step, stepping } from './step-faults.ts';
 
 const MAX_BATCH_WRITE = 25;
 
@@ -24,21 +25,31 @@ export class OpeningScene {
   connection: WebApiConnection = LIVE;
   /** What the server says about a login. */
   sighting: Sighting = 'absent';
+  /** Makes the calls of the next opening to the database, the server and the bus. */
+  step: Step = atOnce;
   readonly #client: TestDatabase['client'];
   readonly #dependencies: AccountDependencies;
 
   constructor({ client, tables }: TestDatabase, changes: Partial<AccountDependencies> = {}) {
     this.#client = client;
+    const step: Step = (name, call, signal) => this.step(name, call, signal);
+    const transact = transactions(client);
+    const stepped = (name: 'operations' | 'logins' | 'accounts') => stepping(name, tables[name], step);
     const platform: TradingPlatform = {
       keyed: true,
       fundsWithOpening: false,
       ready: async () => {},
       unsupported: () => [],
-      open: async ({ login = 0 }) => {
-        if (this.accounts.has(login)) throw new PlatformFailure('login_taken', { reason: 'login_exists' });
-        this.accounts.add(login);
-        return { login };
-      },
+      open: ({ login = 0 }, _, signal) =>
+        step(
+          'server',
+          async () => {
+            if (this.accounts.has(login)) throw new PlatformFailure('login_taken', { reason: 'login_exists' });
+            this.accounts.add(login);
+            return { login };
+          },
+          signal,
+        ),
       look: async () => this.sighting,
       fund: async () => {},
       holdsFunds: async () => true,
@@ -46,19 +57,22 @@ export class OpeningScene {
     };
     this.#dependencies = {
       directory: {
-        readAccountRecords: async () => ({
-          ...{ client: ANN, connection: this.connection, accountType: undefined, rebateUser: undefined },
-        }),
+        readAccountRecords: (_, __, signal) => {
+          const { connection } = this;
+          const records = { client: ANN, connection, accountType: undefined, rebateUser: undefined };
+          return step('crm', async () => records, signal);
+        },
       },
       ledger: dynamoLedger({
-        operations: tables.operations,
-        logins: tables.logins,
+        operations: stepped('operations'),
+        logins: stepped('logins'),
         names: { operations: 'operations', logins: 'logins' },
-        transact: transactions(client),
+        transact: (writes, signal) => step('transaction', () => transact(writes, signal), signal),
       }),
-      accounts: dynamoAccounts(tables.accounts),
+      accounts: dynamoAccounts(stepped('accounts')),
       notices: accountNotices({} as Parameters<typeof accountNotices>[0]),
-      events: { prepare: () => {}, publish: async () => {} },
+      events: { prepare: () => {}, publish: (_, __, signal) => step('bus', async () => {}, signal) },
+      ranges: new Map(),
       expectsClients: async () => false,
       platform: async () => platform,
       keys: async () => derivationKeys('1'),

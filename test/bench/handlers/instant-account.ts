@@ -56,6 +56,7 @@ const dependencies: AccountDependencies = {
   }),
   accounts: dynamoAccounts(instantTable()),
   notices: accountNotices(config),
+  ranges: new Map(),
   expectsClients: async () => false,
   platform: async () => platform,
   keys: parsedSecret(async () => passwordKey, 'key', parseDerivationKeys),

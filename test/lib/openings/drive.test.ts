@@ -81,7 +81,7 @@ class Scene {
       look: async (login, step) => next(`${step} ${login}`, this.looks),
       record: async () => {
         this.calls.push('record');
-        return this.recorded;
+        return { recorded: this.recorded, published: false };
       },
       complete: async (_, pay) => next(pay ?? 'complete', [this.completed]) as Learned & { on: 'completed' },
       notify: async () => void this.calls.push('notify'),

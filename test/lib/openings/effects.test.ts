@@ -51,7 +51,12 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
   };
   const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client };
   const work: Work = {
-    dependencies: { now: Date.now, notices, accounts } as unknown as AccountDependencies,
+    dependencies: {
+      now: Date.now,
+      notices,
+      accounts,
+      events: { publish: async () => {} },
+    } as unknown as AccountDependencies,
     held: {
       plan: planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
       operationId: 'operation-1',
@@ -85,6 +90,26 @@ describe('A retry whose connection leads to another server since', () => {
     expect(await retry({}).complete(life, 'pay')).toMatchObject({ deposit: 'made' });
     expect(await retry({ port: 8443 }).complete(life, 'pay')).toMatchObject({ deposit: 'refused' });
   });
+});
+
+describe('The record of a new account', () => {
+  it.each([
+    ['none', true],
+    ['due', false],
+  ] as const)(
+    'is written, and its event published at the same time unless a deposit follows: %s',
+    async (deposit, published) => {
+      const life = {
+        at: 'open',
+        login: LOGIN,
+        opened_at: '2026-11-22T00:00:00.000Z',
+        recorded: false,
+        deposit,
+        published: false,
+      } as const;
+      expect(await retry({}).record(life)).toEqual({ recorded: true, published });
+    },
+  );
 });
 
 describe('A login of the caller', () => {
