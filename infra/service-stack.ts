@@ -79,7 +79,10 @@ export class ServiceStack extends Stack {
       mail: new MailSender(this, 'Mail', settings),
       notifications: this.clientNotifications(),
       events,
-      webhook: settings.crmWebhook === undefined ? undefined : new CrmWebhook(this, 'CrmWebhook', { events, settings }),
+      webhook:
+        settings.crmWebhook === undefined
+          ? undefined
+          : new CrmWebhook(this, 'CrmWebhook', { events, settings, removalPolicy }),
       protectConfiguration: countryRules(this, settings)?.protectConfiguration,
       egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
       logRetention,

@@ -121,6 +121,8 @@ export const SettingsSchema = closedObject({
     ),
     'domain',
   ),
+  /** The domain that mails leave from and bounces go to; absent: SES's own. */
+  mailFromDomain: v.optional(text(HOST_NAME, HOST_NAME_MUST)),
   allowedOrigins,
   /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
   jwtIssuer: v.optional(text(ISSUER, 'must be an https address')),
@@ -223,7 +225,7 @@ export function readSettings(context: Record<string, unknown>) {
   const all = [
     ...errors,
     ...contradictions(given),
-    ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values)]),
+    ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...unusableMailFrom(values)]),
   ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
   const { stage, senderAddress, platformSecrets = defaultPlatformSecrets(stage) } = values;
@@ -320,6 +322,15 @@ function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof Settings
 /** The CRM's queue retries for a day. An event whose registration has expired counts as delivered. */
 function expiresTooEarly({ crmWebhook, confirmedDays }: v.InferOutput<typeof SettingsSchema>): string[] {
   return crmWebhook !== undefined && confirmedDays < 2 ? ['confirmedDays: must be at least 2 with crmWebhook'] : [];
+}
+
+/** SES takes a subdomain of an identity, which the stack must make. */
+function unusableMailFrom(values: v.InferOutput<typeof SettingsSchema>): string[] {
+  const { mailFromDomain, senderIdentity, senderAddress } = values;
+  if (mailFromDomain === undefined) return [];
+  if (senderIdentity !== 'domain') return ['mailFromDomain: is given, but senderIdentity is not domain'];
+  const domain = emailDomain(senderAddress);
+  return mailFromDomain.endsWith(`.${domain}`) ? [] : [`mailFromDomain: must be a subdomain of ${domain}`];
 }
 
 /** Whether the messages of a channel go through AWS. */

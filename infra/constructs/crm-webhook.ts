@@ -1,4 +1,4 @@
-import { Duration } from 'aws-cdk-lib';
+import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type Alias, EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
@@ -14,6 +14,7 @@ const VISIBILITY_SECONDS = 90;
 export interface CrmWebhookProps {
   events: ServiceEvents;
   settings: Settings;
+  removalPolicy: RemovalPolicy;
 }
 
 /**
@@ -26,10 +27,13 @@ export class CrmWebhook extends Construct {
   /** The events that the CRM did not accept for a day, or that could not reach their queue. */
   readonly undelivered: Queue;
   readonly #atOnce: number;
+  /** A queue may hold events when its setting is removed, or an older version is deployed. */
+  readonly #removalPolicy: RemovalPolicy;
 
-  constructor(scope: Construct, id: string, { events, settings }: CrmWebhookProps) {
+  constructor(scope: Construct, id: string, { events, settings, removalPolicy }: CrmWebhookProps) {
     super(scope, id);
     this.#atOnce = settings.crmWebhookAtOnce;
+    this.#removalPolicy = removalPolicy;
     this.undelivered = this.makeQueue('CrmUndelivered', {});
     this.queues = {
       registrations: this.fedQueue('Crm', 'RegistrationConfirmed', events),
@@ -69,7 +73,7 @@ export class CrmWebhook extends Construct {
   }
 
   private makeQueue(name: string, more: QueueProps): Queue {
-    const queue = eventQueue(this, name, more);
+    const queue = eventQueue(this, name, { ...more, removalPolicy: this.#removalPolicy });
     (queue.node.defaultChild as CfnQueue).overrideLogicalId(`${name}Queue`);
     return queue;
   }

@@ -27,7 +27,7 @@ export class MailSender extends Construct {
     this.configurationSetName = this.configurationSet().configurationSetName;
 
     const name = senderIdentity.endsWith('domain') ? senderDomain : senderAddress;
-    if (!senderIdentity.startsWith('existing')) this.verify(name, settings.retainData);
+    if (!senderIdentity.startsWith('existing')) this.verify(name, settings);
     const stack = Stack.of(this);
     this.right = new PolicyStatement({
       sid: 'SendMail',
@@ -68,21 +68,37 @@ export class MailSender extends Construct {
     return configurationSet;
   }
 
-  private verify(name: string, retainData: boolean): void {
+  private verify(name: string, { retainData, mailFromDomain }: Settings): void {
     const isDomain = !name.includes('@');
     const identity = new EmailIdentity(this, 'Identity', {
       identity: isDomain ? Identity.domain(name) : Identity.email(name),
+      // Until its records are set, SES sends from its own domain.
+      ...(mailFromDomain === undefined ? {} : { mailFromDomain }),
     });
     const resource = identity.node.defaultChild as CfnEmailIdentity;
     resource.overrideLogicalId('MailIdentity');
     // A verified domain is worth keeping: another identity would need other DNS records.
     resource.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY);
     if (!isDomain) return;
+    if (mailFromDomain !== undefined) this.showMailFrom(mailFromDomain);
     for (const [index, record] of identity.dkimRecords.entries()) {
       new CfnOutput(this, `Dkim${index + 1}`, {
         description: 'A CNAME record to set in the DNS of the sender domain, so that SES verifies it.',
         value: `${record.name} CNAME ${record.value}`,
       }).overrideLogicalId(`MailDnsRecord${index + 1}`);
+    }
+  }
+
+  /** The records of the domain that bounces go to, which SPF looks at. */
+  private showMailFrom(domain: string): void {
+    const description = 'A record to set in the DNS, so that mails leave from the setting mailFromDomain.';
+    const { region } = Stack.of(this);
+    const records = [`MX 10 feedback-smtp.${region}.amazonses.com`, 'TXT "v=spf1 include:amazonses.com ~all"'];
+    for (const [index, record] of records.entries()) {
+      const value = `${domain} ${record}`;
+      new CfnOutput(this, `MailFrom${index + 1}`, { description, value }).overrideLogicalId(
+        `MailFromDnsRecord${index + 1}`,
+      );
     }
   }
 }

@@ -1,3 +1,4 @@
+import { getDomain } from 'tldts-icann';
 import { explain, missingRight, rightFix } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
 import { type Settings, usesAws } from '../settings.ts';
@@ -151,12 +152,20 @@ function identityBeforeDeployment(exists: boolean, senderIdentity: string): Chec
 
 function dmarc(domain: string): Check {
   return check('code', `DMARC of ${domain}`, async (probes) => {
-    const policy = (await probes.txtRecords(`_dmarc.${domain}`)).find((record) => /^v=DMARC1/i.test(record));
+    // A domain without a policy has that of its registrable domain.
+    const names = [...new Set([domain, getDomain(domain) ?? domain])];
+    const records = await Promise.all(names.map((name) => probes.txtRecords(`_dmarc.${name}`)));
+    const policy = records.flat().find((record) => /^v=DMARC1/i.test(record));
+    const reports = `_dmarc.${domain} TXT "v=DMARC1; p=none; rua=mailto:…"`;
     if (policy === undefined)
-      return warning('there is no policy', `set the DNS record _dmarc.${domain} TXT "v=DMARC1; p=quarantine"`);
-    return /p=none/i.test(policy)
-      ? warning('the policy asks for nothing (p=none)', `set p=quarantine in _dmarc.${domain}`)
-      : works('there is a policy');
+      return warning(
+        'there is no policy',
+        `set ${reports}, for every mail of ${domain}; p=quarantine once the reports are clean`,
+      );
+    if (!/\bp=none\b/i.test(policy)) return works('there is a policy');
+    return /\brua=/i.test(policy)
+      ? works('reports only (p=none): p=quarantine once the reports are clean')
+      : warning('the policy asks for nothing, and for no reports (p=none)', `set ${reports}`);
   });
 }
 
@@ -168,7 +177,7 @@ function mailFromCheck(domain: string): Check {
     if (from.status === 'SUCCESS' && spf) return works(`${from.domain}, with SPF`);
     return missing(
       `${from.domain} is not set up`,
-      `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and its MX record`,
+      `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and its MX record (outputs MailFromDnsRecord1 and 2)`,
     );
   });
 }

@@ -11,7 +11,7 @@ import { documentSizes } from './schemas.ts';
 export function description(): string {
   return [
     'Accepts registration requests of new users, and sends each a one-time password by email, SMS, call or WhatsApp. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
-    'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused. Answers may get new members: ignore those that you do not know.',
+    'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
     '## Retries',
     `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then retry with the same key and body. The service keeps the key for ${KEY_HOURS} hours after the last request that changed anything, for its route, caller and user.`,
@@ -20,6 +20,8 @@ export function description(): string {
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once, each with a JSON Pointer, a `rule` and a sentence. No answer holds a value that was sent.',
     problemTable(),
     'The gateway answers some requests itself, as `application/json` with a `message` alone and without the headers of the service: 404 `Not Found` for an unknown path or method, 401 and 403 if authorization fails, 429 when it throttles, 413, 500 and 503. `GatewayMessage` describes them.',
+    '## Versions',
+    '`v1` is part of every path. Within it the service only adds: routes, optional request fields, members of answers and events, error types, rule words. Ignore those that you do not know. Only a new version of the path removes or changes anything. The old one then stays for at least twelve months, and names its end in the headers `Deprecation` (RFC 9745) and `Sunset` (RFC 8594).',
   ].join('\n\n');
 }
 

@@ -141,6 +141,11 @@ describe('Faulty settings', () => {
 
   it.each<[Record<string, unknown>, string]>([
     [{ senderAddress: 'acme.example' }, 'senderAddress: must be an email address'],
+    [{ mailFromDomain: 'bounce.other.example' }, 'mailFromDomain: must be a subdomain of'],
+    [
+      { mailFromDomain: 'bounce.acme.example', senderIdentity: 'address' },
+      'mailFromDomain: is given, but senderIdentity is not domain',
+    ],
     [{ senderIdentity: 'none' }, 'senderIdentity: must be domain, address'],
     [{ channels: 'sms' }, 'channels: must list email'],
     [{ allowedOrigins: 'http://www.acme.example' }, 'allowedOrigins: must be origins'],

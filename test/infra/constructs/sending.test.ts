@@ -52,6 +52,18 @@ describe('What is sent', () => {
     }
   });
 
+  it('by mail leaves from a domain of the broker, if the settings name one, whose records are outputs', () => {
+    const own = synthesize({ mailFromDomain: 'bounce.acme.example' });
+    own.hasResourceProperties('AWS::SES::EmailIdentity', {
+      MailFromAttributes: { MailFromDomain: 'bounce.acme.example' },
+    });
+    const outputs = own.toJSON().Outputs as Record<string, { Value: unknown }>;
+    expect([1, 2].map((number) => plain(outputs[`MailFromDnsRecord${number}`]?.Value))).toEqual([
+      'bounce.acme.example MX 10 feedback-smtp.<AWS::Region>.amazonses.com',
+      'bounce.acme.example TXT "v=spf1 include:amazonses.com ~all"',
+    ]);
+  });
+
   it('to topics is encrypted on its way, and on the topic of clients', () => {
     const topic = resources(template, 'AWS::SNS::Topic').ClientNotificationsTopic;
     expect(plain(topic?.Properties.KmsMasterKeyId)).toBe(ARN('kms', 'alias/aws/sns'));
@@ -155,6 +167,15 @@ describe('The webhook', () => {
       });
     }
     expect(CrmUndeliveredQueue?.Properties).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
+  });
+
+  it('keeps its queues, with their events, when the setting or the version that made them goes', () => {
+    const queues = { CrmQueue, CrmAccountsQueue, CrmUndeliveredQueue };
+    for (const [name, queue] of Object.entries(queues))
+      expect(queue, name).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
+    const vanishing = synthesize({ confirmation: true, crmWebhook: CRM, retainData: false });
+    for (const queue of Object.values(resources(vanishing, 'AWS::SQS::Queue')))
+      expect(queue.DeletionPolicy).toBe('Delete');
   });
 
   it('hides an event for longer than it runs, and keeps it for longer than it retries', () => {

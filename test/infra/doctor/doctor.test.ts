@@ -69,7 +69,12 @@ describe('The doctor', () => {
       { state: 'missing', question: 'code', subject: 'mail account' },
     ],
     ['a domain that is not verified', { mailIdentity: { verified: false, dkim: 'PENDING' } }, { question: 'code' }],
-    ['a domain without a DMARC policy', { txtRecords: [] }, { state: 'warning', subject: 'DMARC of acme.example' }],
+    [
+      'a domain without a DMARC policy',
+      { txtRecords: [] },
+      { state: 'warning', subject: 'DMARC of acme.example', fix: expect.stringContaining('"v=DMARC1; p=none; rua=') },
+    ],
+    ['a DMARC policy that asks for nothing', { txtRecords: ['v=DMARC1; p=none'] }, { state: 'warning' }],
     ['the sandbox of texts', { messagingSandbox: true }, { subject: 'message sandbox' }],
     [
       'a protect configuration that SNS does not obey',
@@ -253,6 +258,17 @@ describe('The doctor', () => {
       detail:
         '1.4.0 commit4 (2026-11-24); before: 1.3.0 commit3 (2026-11-23), 1.2.0 commit2 (2026-11-22), 1.1.0 commit1 (2026-11-21)',
     });
+  });
+
+  it.each<[string, AwsProbes['txtRecords']]>([
+    ['reports only', async () => ['v=DMARC1; p=none; rua=mailto:dmarc@acme.example']],
+    [
+      'the policy of the registrable domain',
+      async (name) => (name === '_dmarc.acme.example' ? ['v=DMARC1; p=reject'] : []),
+    ],
+  ])('accepts a sender whose DMARC record asks for %s', async (_, txtRecords) => {
+    const all = await results({ txtRecords }, { senderAddress: 'no-reply@mail.acme.example' });
+    expect(all.find(({ subject }) => subject.startsWith('DMARC'))).toMatchObject({ state: 'works' });
   });
 
   it('counts the reservations of every function, with the one that confirms', async () => {
