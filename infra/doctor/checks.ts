@@ -82,6 +82,9 @@ export function exitCode(results: readonly CheckResult[]): 0 | 1 {
   return results.some(({ state }) => state === 'missing' || state === 'unknown') ? 1 : 0;
 }
 
+/** From this many executions on, the account functions can have a tenth each, and AWS keeps its 100 unreserved. */
+const ROOMY = 400;
+
 /** The account's requirements, with or without settings and a deployed stack. */
 export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmation'>): Check[] {
   const { concurrency: { registration = 0, accounts = 0 } = {}, confirmation } = settings ?? {};
@@ -103,7 +106,11 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
       if (reserved > 0 && max - reserved < 100) {
         return missing(`${max} in all; AWS keeps 100 unreserved, and the settings reserve ${reserved}`, quota);
       }
-      return max < 100 ? warning(`${max} in all: a flood stops every function`, quota) : works(`${max} in all`);
+      if (max < 100) return warning(`${max} in all: a flood stops every function`, quota);
+      if (settings === undefined || accounts > 0 || max < ROOMY) return works(`${max} in all`);
+      // Two functions, each up to 25 seconds at the gateway's rate.
+      const advice = `npm run setting -- concurrency.accounts=${Math.floor(max / 10)}`;
+      return warning(`${max} in all: a trading server that does not answer can take them`, advice);
     }),
   ];
 }

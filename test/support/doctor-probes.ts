@@ -13,7 +13,7 @@ export const SOUND: ServerReport = {
 export const HEALTHY: AwsProbes & ServerProbes = {
   caller: async () => ({ account: '111122223333', region: 'eu-west-1' }),
   bootstrapVersion: async () => 30,
-  concurrentExecutions: async () => 1_000,
+  concurrentExecutions: async () => 300,
   mailAccount: async () => ({ production: true, sending: true, perSecond: 50, perDay: 50_000, sentToday: 12 }),
   mailIdentity: async () => ({ verified: true, dkim: 'SUCCESS' }),
   txtRecords: async () => ['v=DMARC1; p=quarantine'],

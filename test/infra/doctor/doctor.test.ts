@@ -146,7 +146,7 @@ describe('The doctor', () => {
 
   const SLOW_SES = { mailAccount: { production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 0 } };
   const PACES: [string, Answers, Record<string, unknown>, RegExp, RegExp][] = [
-    ['email', {}, {}, /^20 .*: the throttle of the gateway \(SES 50, .* 4000\); to raise it: npm run setting/, /^$/],
+    ['email', {}, {}, /^20 .*: the throttle of the gateway \(SES 50, .* 1200\); to raise it: npm run setting/, /^$/],
     [
       'email',
       SLOW_SES,
@@ -173,7 +173,7 @@ describe('The doctor', () => {
       'sms',
       {},
       { provider: { sms: 'https://sms.acme.example/send' }, 'limits.channelPerDay': 'none' },
-      /^20 .*: the throttle of the gateway \(executions of the function 4000\); 500 an hour/,
+      /^20 .*: the throttle of the gateway \(executions of the function 1200\); 500 an hour/,
       /^$/,
     ],
   ];
@@ -285,6 +285,17 @@ describe('The doctor', () => {
         detail: '450 in all; AWS keeps 100 unreserved, and the settings reserve 640',
       },
     ]);
+  });
+
+  it.each([
+    [1_000, {}, 'npm run setting -- concurrency.accounts=100'],
+    [1_000, { 'concurrency.accounts': 100 }, undefined],
+    // A reservation could fail the deployment.
+    [300, {}, undefined],
+    [10, {}, 'ask for more: Service Quotas, AWS Lambda, Concurrent executions'],
+  ])('advises to bound what a hanging trading server takes of %i executions: %j', async (max, settings, fix) => {
+    const all = await results({ concurrentExecutions: async () => max }, { ...MAIL, ...settings });
+    expect(all.find(({ subject }) => subject === 'concurrent executions')?.fix).toBe(fix);
   });
 
   it('names the languages in which a template of WhatsApp is not approved', async () => {
