@@ -7,7 +7,7 @@ const ROOT = new URL('..', import.meta.url).pathname;
 /** The imports of a use case: interfaces, not their implementations. */
 const USE_CASE = `node:crypto node:timers/promises lib/config.ts lib/telemetry.ts lib/problem.ts lib/deadline.ts
   lib/http/ lib/limits/ lib/records/ lib/validators/ lib/messages/message.ts lib/messages/notices.ts
-  lib/secrets/one-time-code.ts lib/secrets/pepper.ts lib/platform/platform.ts`;
+  lib/secrets/one-time-code.ts lib/secrets/keys.ts lib/platform/platform.ts`;
 
 /**
  * Who may import whom: packages, files and folders. A path allows itself and all below it; every package must be named.
@@ -48,8 +48,8 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   ],
   [
     /^lib\/limits\//,
-    `lib/limits/ lib/once.ts node:crypto node:net tldts-icann lib/validators/ lib/secrets/pepper.ts
-      lib/secrets/keys.ts lib/deadline.ts lib/aws/dynamodb.ts`,
+    `lib/limits/ lib/once.ts node:crypto node:net tldts-icann lib/validators/ lib/secrets/keys.ts
+      lib/deadline.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
   // Pure: what follows from a request.

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseFrontSecret } from '../../lib/http/source.ts';
-import { parseKeyVersions } from '../../lib/secrets/keys.ts';
-import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { parseKeyVersions, parsePepper } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { gather, SETTING_NAMES, signingSecretName } from '../settings.ts';

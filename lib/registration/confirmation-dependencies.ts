@@ -6,8 +6,8 @@ import { s3Documents } from '../records/documents.ts';
 import { lazyEvents } from '../records/events.ts';
 import { dynamoRegistrationDirectory } from '../records/registration-directory.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
+import { parsePepper } from '../secrets/keys.ts';
 import { hashPassword } from '../secrets/password-hash.ts';
-import { parsePepper } from '../secrets/pepper.ts';
 import type { ConfirmationDependencies } from './confirmation.ts';
 
 /** The production dependencies of a confirmation; created once, at cold start. */

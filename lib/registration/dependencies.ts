@@ -8,9 +8,9 @@ import { s3Documents } from '../records/documents.ts';
 import { dynamoRegistrationDirectory } from '../records/registration-directory.ts';
 import { dynamoRegistrationKeys } from '../records/registration-keys.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
+import { parsePepper } from '../secrets/keys.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
 import { hashPassword, matchesPassword } from '../secrets/password-hash.ts';
-import { parsePepper } from '../secrets/pepper.ts';
 import type { Channel, PhoneChannel } from '../validators/otp-types.ts';
 import type { RegistrationDependencies } from './registration.ts';
 

@@ -3,8 +3,14 @@ import { setTimeout } from 'node:timers/promises';
 import type { RegistrationConfig } from '../config.ts';
 import { awaitAll } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
-import type { Counted, CounterKind } from '../limits/counter.ts';
-import { type Admission, countedSource, type LimitDecision, type RegistrationLimits } from '../limits/limits.ts';
+import {
+  type Admission,
+  type Counted,
+  type CounterKind,
+  countedSource,
+  type LimitDecision,
+  type RegistrationLimits,
+} from '../limits/limits.ts';
 import { DeliveryFailure, type DeliveryFailureKind, type Message, type OtpChannel } from '../messages/message.ts';
 import { invalid, Problem, type ProblemType } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
@@ -12,8 +18,8 @@ import { fingerprints } from '../records/idempotency-keys.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import { type HeldKey, type KeyClaim, LeaseLost, type RegistrationKeys } from '../records/registration-keys.ts';
 import type { Delivery, PendingRegistration, Registrations } from '../records/registrations.ts';
+import type { Pepper } from '../secrets/keys.ts';
 import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
-import type { Pepper } from '../secrets/pepper.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';

@@ -1,4 +1,4 @@
-import { createHmac, hash, type KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
 import * as v from 'valibot';
 
 /** A key of a secret that is rotated. */
@@ -36,7 +36,7 @@ export function parseKeyVersions(secret: string): readonly [KeyVersion, ...KeyVe
 }
 
 /** A key for `keyedHash`: 32 bytes, base64url. It is derived from a secret with another use. Neither reveals the other. */
-export function hashKey(secret: KeyObject): string {
+function hashKey(secret: KeyObject): string {
   return createHmac('sha256', secret).update('hash').digest('base64url');
 }
 
@@ -46,4 +46,38 @@ export function hashKey(secret: KeyObject): string {
  */
 export function keyedHash(key: string, text: string): string {
   return hash('sha3-256', `${key}\n${text}`, 'base64url');
+}
+
+/** A secret key. */
+export interface PepperKey {
+  readonly version: string;
+  /** For the HMACs of codes and bodies. */
+  readonly hmacKey: KeyObject;
+  /** For `keyedHash`. */
+  readonly hashKey: string;
+}
+
+/** The secret keys. Several, so that a new one can replace an old one while old codes still verify. */
+export interface Pepper {
+  /** What new codes are sealed with. */
+  readonly current: PepperKey;
+  /** The current one first. */
+  readonly keys: readonly PepperKey[];
+}
+
+/**
+ * Reads the pepper secret. To rotate: add a version, then name it in `current`. When the codes of the old version have
+ * expired, and no function caches the old secret any more, remove it. While both are there, a confirmation hashes the
+ * password twice. When the old one is gone, a confirmation under it can no longer be repeated.
+ * @throws KeysMalformed
+ */
+export function parsePepper(secret: string): Pepper {
+  const [current, ...older] = parseKeyVersions(secret);
+  const key = pepperKey(current);
+  return { current: key, keys: [key, ...older.map(pepperKey)] };
+}
+
+function pepperKey({ version, text }: KeyVersion): PepperKey {
+  const hmacKey = createSecretKey(text, 'utf8');
+  return { version, hmacKey, hashKey: hashKey(hmacKey) };
 }

@@ -1,8 +1,7 @@
 import { createHmac, hash, randomInt, timingSafeEqual } from 'node:crypto';
 import * as v from 'valibot';
 import { type Channel, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
-import { keyedHash } from './keys.ts';
-import type { Pepper, PepperKey } from './pepper.ts';
+import { keyedHash, type Pepper, type PepperKey } from './keys.ts';
 
 /** How many different codes may be guessed for one registration. */
 export const MAX_GUESSES = 5;

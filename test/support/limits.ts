@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
-import type { Counted, Counter } from '../../lib/limits/counter.ts';
-import { type Admission, dynamoLimits, type LimitDecision, limitCounters } from '../../lib/limits/limits.ts';
-import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
+import {
+  type Admission,
+  type Counted,
+  type Counter,
+  dynamoLimits,
+  type LimitDecision,
+  limitCounters,
+} from '../../lib/limits/limits.ts';
+import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';

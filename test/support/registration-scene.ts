@@ -12,10 +12,9 @@ import {
   confirmRegistration,
   publishPending,
 } from '../../lib/registration/confirmation.ts';
-import type { RegistrationDependencies } from '../../lib/registration/registration.ts';
-import { requestRegistration } from '../../lib/registration/registration.ts';
+import { type RegistrationDependencies, requestRegistration } from '../../lib/registration/registration.ts';
+import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
 import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
-import { type Pepper, parsePepper } from '../../lib/secrets/pepper.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import type { TestDatabase } from './database.ts';

@@ -6,7 +6,7 @@ import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { localClient } from '../../infra/local-client.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { parsePepper } from '../../lib/secrets/pepper.ts';
+import { parsePepper } from '../../lib/secrets/keys.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
 import { PATIENT } from './database.ts';

@@ -4,8 +4,8 @@ import {
   type PendingRegistration,
   type Registrations,
 } from '../../../lib/records/registrations.ts';
+import { parsePepper } from '../../../lib/secrets/keys.ts';
 import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
-import { parsePepper } from '../../../lib/secrets/pepper.ts';
 import { CONFIRMED_INDEX } from '../../../lib/validators/deployment.ts';
 import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';

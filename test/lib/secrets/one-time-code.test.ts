@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { KeysMalformed } from '../../../lib/secrets/keys.ts';
+import { KeysMalformed, type Pepper, type PepperKey, parsePepper } from '../../../lib/secrets/keys.ts';
 import {
   type CodeBinding,
   isSameSeal,
@@ -9,7 +9,6 @@ import {
   sealGuess,
   sealSecrets,
 } from '../../../lib/secrets/one-time-code.ts';
-import { type Pepper, type PepperKey, parsePepper } from '../../../lib/secrets/pepper.ts';
 import { CODE_VALID_MINUTES } from '../../../lib/validators/otp-types.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
