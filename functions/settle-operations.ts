@@ -1,18 +1,13 @@
-import { databaseClient, dynamoTable, scanPages } from '../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../lib/config.ts';
 import { within } from '../lib/deadline.ts';
-import { accountDependencies } from '../lib/openings/dependencies.ts';
+import { settlementDependencies } from '../lib/openings/dependencies.ts';
 import { reportLogins } from '../lib/openings/login-gauge.ts';
 import { settleOperations } from '../lib/openings/settler.ts';
-import { dynamoRegistrations } from '../lib/records/registrations.ts';
 import { publishPending } from '../lib/registration/confirmation.ts';
 import { telemetry } from '../lib/telemetry.ts';
 
 const config = settlementConfig();
-const dependencies = accountDependencies(config);
-const database = databaseClient();
-const registrations = dynamoRegistrations(dynamoTable(database, config.registrationsTable));
-const reservations = (signal: AbortSignal) => scanPages(database, config.loginsTable, signal);
+const dependencies = settlementDependencies(config);
 const log = telemetry('settle-operations', config.stage);
 /** For registrations, in milliseconds; the rest of the time is for accounts. */
 const PUBLISHING_MS = 10_000;
@@ -26,8 +21,8 @@ export async function handler(
   context: { getRemainingTimeInMillis(): number },
 ): Promise<void> {
   const endsAt = Date.now() + context.getRemainingTimeInMillis();
-  const counting = reportLogins({ ...dependencies, reservations }, log, event.time, endsAt);
-  await publishPending({ events: dependencies.events, registrations }, log, within(PUBLISHING_MS));
+  const counting = reportLogins(dependencies, log, event.time, endsAt);
+  await publishPending(dependencies, log, within(PUBLISHING_MS));
   await settleOperations(dependencies, log, endsAt);
   await counting;
 }

@@ -1,6 +1,6 @@
-import { databaseClient, dynamoTable, transactions } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable, scanPages, transactions } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
-import type { AccountConfig } from '../config.ts';
+import type { AccountConfig, settlementConfig } from '../config.ts';
 import { within } from '../deadline.ts';
 import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { once } from '../once.ts';
@@ -10,6 +10,7 @@ import { type AccountDirectory, dynamoAccountDirectory } from '../records/accoun
 import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
 import type { Connection, LoginRange } from '../records/crm-records.ts';
 import { type Events, lazyEvents } from '../records/events.ts';
+import { dynamoRegistrations } from '../records/registrations.ts';
 import { type DerivationKey, parseDerivationKeys } from './derivation.ts';
 import { dynamoLedger, type Ledger } from './ledger.ts';
 
@@ -110,5 +111,15 @@ export function accountDependencies(
     platform: platformConnections({ readSecret }),
     keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),
     now: Date.now,
+  };
+}
+
+/** Those of the settler, which also publishes registrations and counts logins. */
+export function settlementDependencies(config: ReturnType<typeof settlementConfig>) {
+  const database = databaseClient();
+  return {
+    ...accountDependencies(config),
+    registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
+    reservations: (signal: AbortSignal) => scanPages(database, config.loginsTable, signal),
   };
 }
