@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
-import { FUNCTION_NAMES } from '../../infra/functions.ts';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bundle } from '../../infra/bundle.ts';
+import { ALL_FUNCTIONS, constructName, FUNCTION_NAMES } from '../../infra/functions.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { EVERYTHING, plain, propertiesOf, resources, synthesize } from '../support/stack.ts';
 
@@ -96,6 +99,45 @@ describe('The text of an alarm that pages', () => {
   function kebab(name: string): string {
     return name.replaceAll(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
   }
+});
+
+describe('The log of a function', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'logged-'));
+  const code = new Map<string, string>();
+  beforeAll(async () => {
+    for (const { name } of ALL_FUNCTIONS) {
+      await bundle(name, join(folder, name));
+      const files = readdirSync(join(folder, name)).filter((file) => file.endsWith('.mjs'));
+      code.set(name, files.map((file) => readFileSync(join(folder, name, file), 'utf8')).join(''));
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+  /** Names of members have no quotes in minified code: a quoted name is the argument of a call. */
+  const canLog = (service: string, event: string) => code.get(service)?.includes(`"${event}"`) === true;
+
+  it('can have the event of every alarm, page or notice, of that function, or of any if it names none', () => {
+    const counting = alarmsOf(full).filter(
+      ({ namespace, metric }) => namespace === 'BrokerApi' && isEvent(metric ?? ''),
+    );
+    expect(counting.length).toBeGreaterThan(15);
+    const cannot = counting.filter(({ metric = '', dimensions }) => {
+      const services = dimensions.service === undefined ? [...code.keys()] : [dimensions.service];
+      return !services.some((service) => canLog(service, metric));
+    });
+    expect(cannot.map(({ name }) => name)).toEqual([]);
+    expect(canLog('settle-operations', 'OtpSent')).toBe(false);
+  });
+
+  it('can have every event that the runbook looks for in it', () => {
+    const runbook = readFileSync(new URL('../../infra/docs/runbook.md', import.meta.url), 'utf8');
+    const shown = [...runbook.matchAll(/`events ([A-Z]\w+) ([A-Z][a-z]\w+)`/g)].map(([, name = '', event = '']) => [
+      name,
+      event,
+    ]);
+    expect(shown.length).toBeGreaterThan(12);
+    const services = new Map(ALL_FUNCTIONS.map((declared) => [constructName(declared), declared.name]));
+    expect(shown.filter(([name = '', event = '']) => !canLog(services.get(name) ?? '', event))).toEqual([]);
+  });
 });
 
 /** The right that AWS asks for, by the command. */

@@ -140,8 +140,11 @@ describe('The doctor', () => {
   });
 
   it.each(CASES)('reports %s, and how to fix it', async (_, probes, expected) => {
-    const found = problems(await results(probes, EVERYTHING));
+    const all = await results(probes, EVERYTHING);
+    const found = problems(all);
     expect(found).toContainEqual(expect.objectContaining({ fix: expect.stringMatching(/.{10}/), ...expected }));
+    expect(report(all)).toMatch(/need attention\. Next step: .+\n→ .{10,}\n$/);
+    expect(exitCode(all)).toBe(found.some(({ state }) => state === 'missing') ? 1 : 0);
   });
 
   const SLOW_SES = { mailAccount: { production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 0 } };
