@@ -10,6 +10,7 @@ import { CONFIRMED_INDEX } from '../../../lib/validators/deployment.ts';
 import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
+import { writeUnits } from '../../support/write-units.ts';
 
 const NOW = 1_800_000_000_000;
 const DAY_MS = 24 * 60 * 60_000;
@@ -111,6 +112,29 @@ it('The note of a delivery rewrites nothing of the registration, and is read wit
   expect(database.calls.map(({ operation }) => operation)).toEqual(['PutItem', 'BatchGetItem']);
   const item = await database.tables.registrations.get({ pk: `registration#${record.registration_id}` }, forever);
   expect(item).not.toHaveProperty('delivery');
+});
+
+it('A registration with 5 kB of fields costs 8 write units to keep and note, and 13 to confirm and publish', async () => {
+  const own = await testDatabase();
+  const kept = dynamoRegistrations(own.tables.registrations, () => now);
+  let units = 0;
+  own.onWritten((changes) => {
+    units += changes.reduce((sum, one) => sum + writeUnits(one), 0);
+  });
+  const spent = async (work: () => Promise<unknown>) => {
+    units = 0;
+    await work();
+    return units;
+  };
+  const fields = JSON.stringify({ k3J9xQ: 'x'.repeat(5_000) });
+  const record = registrationRecord('wide', 'wide@example.com', { custom_fields: fields });
+  const delivery = { ...SENT, sent_at: record.requested_at };
+  const confirmation = { confirmed_at: delivery.sent_at, email_taken: false, phone_taken: false, published: false };
+  expect(await spent(() => kept.put(record, sealsOf(record), now, forever))).toBe(7);
+  expect(await spent(() => kept.noteDelivery(record.registration_id, delivery, forever))).toBe(1);
+  // The fields are kept for longer from now on, and the event's note removes them from the list of unpublished ones.
+  expect(await spent(() => kept.confirm(record, confirmation, forever))).toBe(7);
+  expect(await spent(() => kept.notePublished(record.registration_id, forever))).toBe(6);
 });
 
 it('The index of confirmed registrations has all members of each, and no registration that is not confirmed', async () => {
