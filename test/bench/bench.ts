@@ -2,6 +2,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { coldStart, coldStartFarAway } from './cold-start.ts';
 import { type Benchmark, type Figure, isMet, isNoisy, table } from './figures.ts';
+import { growth } from './growth.ts';
 import { prices } from './prices.ts';
 import { privacy } from './privacy.ts';
 import { refusals } from './refusals.ts';
@@ -10,7 +11,7 @@ import { warm } from './warm.ts';
 
 /** `npm run bench`: the cost of the service, as ratios to a bare handler, all measured in one run. */
 
-const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, privacy, prices];
+const BENCHMARKS: Benchmark[] = [coldStart, coldStartFarAway, warm, refusals, privacy, growth, prices];
 
 const USAGE = `npm run bench -- [--only <name>]… [--quick]
   --only   ${BENCHMARKS.map(({ name }) => name).join(', ')}

@@ -10,7 +10,7 @@ export interface Spread {
 export interface Figure {
   what: string;
   /** Of `ours` and `base`; a ratio has none. */
-  unit: 'ms' | 'MB' | '%' | 'USD';
+  unit: 'ms' | 'MB' | '%' | 'USD' | 'calls';
   ours: Spread;
   /** The comparison, measured alternately in the same run. */
   base?: Spread & { of: string };
