@@ -8,12 +8,12 @@ import type { FunctionName } from '../../infra/functions.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import type { FirstAnswer, LaterAnswers } from './runner.ts';
 
-/** Handlers that make the same calls with the SDK alone. */
-const BARE_HANDLERS = ['bare-registration', 'bare-tp5', 'bare-tp4'] as const;
+/** Handlers that others would write: the same calls with the SDK alone, or a route with packages for it. */
+const BARE_HANDLERS = ['bare-registration', 'bare-tp5', 'bare-tp4', 'routed'] as const;
 type BareHandler = (typeof BARE_HANDLERS)[number];
 
 /** Other handlers to compare with; each is bundled as the functions are. */
-const HANDLERS = ['middy', 'instant-registration', 'instant-account', 'parse'] as const;
+const HANDLERS = ['instant-registration', 'instant-account', 'rules-registration', 'rules-account', 'parse'] as const;
 export type HandlerName = MeasuredFunction | (typeof HANDLERS)[number] | BareHandler;
 
 /** Of each function: its bare handler, bundled as CDK does. */
