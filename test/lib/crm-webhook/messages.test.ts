@@ -1,10 +1,37 @@
+import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import { ConfirmedRegistrationSchema } from '../../../lib/records/event-schemas.ts';
+import { registrationMessage } from '../../../lib/crm-webhook/messages.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
+import { registrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { fakeRegistration, registrationRequest } from '../../support/registration-fakes.ts';
 
+/** A request with every fixed field. */
+const BODY: Record<string, unknown> = {
+  email: 'bob@example.com',
+  type: 'trader',
+  name: 'Bob',
+  phone: { country_code: '44', number: '7400123456' },
+  otp_type: 'email',
+  password: 'correct horse battery',
+  repeat_password: 'correct horse battery',
+  form_id: 'FORM0001',
+  referrer_id: 'REFANN01',
+  language: 'es',
+};
+const EVENT = {
+  ...{ id: 'r-1', otp_type: 'email' as const, form_id: 'FORM0001', requested_at: '2026-11-26T10:00:00.000Z' },
+  ...{ confirmed_at: '2026-11-26T10:01:00.000Z', verified: 'email' as const, email_taken: false, phone_taken: false },
+};
 /** The fields that the CRM gets by another name: no message has a password. */
 const OTHER_NAMES: Record<string, string> = { password: 'password_hash', repeat_password: 'password_hash' };
 
-it.each(FIXED_FIELDS)('The CRM gets the field %s of a registration', (name) => {
-  expect(Object.keys(ConfirmedRegistrationSchema.entries)).toContain(OTHER_NAMES[name] ?? name);
+it.each(FIXED_FIELDS)('The CRM gets the value of the field %s of a registration', async (name) => {
+  expect(Object.keys(BODY), 'the request of this test').toContain(name);
+  const { kept, run } = fakeRegistration({ referrerId: 'REFANN01' });
+  const body = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), { ...BODY, k3J9xQ: 'some' });
+  expect(await run({ ...registrationRequest(), body })).toEqual({});
+  const { record = expect.fail('The registration is kept.') } = kept;
+  const { data } = JSON.parse(registrationMessage(EVENT, record, [])) as { data: Record<string, unknown> };
+  expect(data[OTHER_NAMES[name] ?? name]).toBeDefined();
 });
