@@ -184,7 +184,7 @@ function mailFromCheck(domain: string): Check {
     if (from.status === 'SUCCESS' && spf) return works(`${from.domain}, with SPF`);
     return missing(
       `${from.domain} is not set up`,
-      `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and its MX record (outputs MailFromDnsRecord1 and 2)`,
+      `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and ${from.domain} MX 10 feedback-smtp.<region>.amazonses.com`,
     );
   });
 }
