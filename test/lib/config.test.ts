@@ -31,7 +31,7 @@ describe('The configuration of a function', () => {
         limitsTable: 'limits',
         documentsBucket: 'documents',
         pepperSecret: 'broker-api-keys/local/pepper',
-        providerSecret: 'local/provider',
+        providerSecret: 'broker-api/local/provider',
       },
     );
     const limits = { recipientPerHour: 3, sourcePerHour: 'none' };

@@ -21,7 +21,7 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     path: 'lib/openings/life.ts',
-    text: "login: 'login' in fact && fact.login !== undefined ? fact.login : (life.login ?? 0),",
+    text: "login: ('login' in fact ? fact.login : 'login' in life ? life.login : undefined) ?? 0,",
     change: '0 → 1',
     reason: 'Either the fact or the state has a login; the type of the state does not say so.',
   },
