@@ -47,7 +47,7 @@ export interface Drive {
   signal: AbortSignal;
 }
 
-/** How a drive ended. `answer.ts` maps it to the public answer. */
+/** How a drive ended. `opening.ts` maps it to the public answer. */
 export type End =
   /** `replayed`: an earlier drive had opened the account. */
   | { kind: 'opened'; login: number; replayed: boolean }

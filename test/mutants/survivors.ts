@@ -33,7 +33,7 @@ export const SURVIVORS: readonly Survivor[] = [
   },
   {
     path: 'lib/platform/text/text-protocol.ts',
-    text: 'if (this.keyed) await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);',
+    text: 'await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);',
     change: '1 → 2',
     reason: 'Any login does: the answer is not looked at.',
   },

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { publicAnswer } from '../../../lib/openings/answer.ts';
+import { publicAnswer } from '../../../lib/openings/opening.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
 import { recordingTelemetry } from '../../support/openings.ts';
 
