@@ -8,7 +8,7 @@ export const OTHERS: Readonly<Record<string, unknown>> = {
   stage: 'another',
   senderAddress: 'post@acme.example',
   senderIdentity: [{}, 'existing-domain'],
-  mailFromDomain: 'bounce.acme.example',
+  mailFromDomain: [{ senderIdentity: undefined }, 'bounce.acme.example'],
   allowedOrigins: 'https://origin.other.example',
   jwtIssuer: [TOKENS, 'https://other.example'],
   jwtAudience: [TOKENS, 'other'],

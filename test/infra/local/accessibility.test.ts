@@ -96,6 +96,9 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('axe has no critical or serio
     expect(await findings(), 'the end').toEqual([]);
   });
 
+  // Rendering takes seconds, and only once.
+  beforeAll(() => fetch(`${service.url}/_local/docs`));
+
   it.each(VIEWS)('the reference, with each operation, $width pixels wide, $colorScheme', async (view) => {
     await open('/_local/docs', view);
     await page().locator('[data-section-id="/"]').first().waitFor();

@@ -19,6 +19,8 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the API reference in a brows
   const browser = new TestBrowser();
 
   beforeAll(async () => {
+    // Rendering takes seconds, and only once.
+    await fetch(`${service.url}/_local/docs`);
     await browser.page.goto(service.url);
   });
 
