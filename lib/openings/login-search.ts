@@ -31,7 +31,8 @@ const AT_ONCE = 3;
 
 /**
  * Finds the first free logins of an operation, and a login that it has reserved already, which proves that a command
- * may have left, also behind a free login: others may have released theirs since. Until it is claimed, an operation has a possible identity for each key of the secret.
+ * may have left. That one may be behind a free login: others may have released theirs since. Until it is claimed, an
+ * operation has a possible identity for each key of the secret.
  */
 export class LoginSearch {
   readonly #sequences: Sequence[];
