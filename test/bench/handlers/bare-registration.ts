@@ -114,7 +114,7 @@ async function count(): Promise<void> {
 
 async function sendMail(email: string, code: string): Promise<string | undefined> {
   const command = new SendEmailCommand({
-    Source: env.SENDER_ADDRESS,
+    Source: 'no-reply@example.com',
     Destination: { ToAddresses: [email] },
     Message: { Subject: { Data: 'Your code' }, Body: { Text: { Data: code }, Html: { Data: `<p>${code}</p>` } } },
   });
