@@ -8,7 +8,7 @@ import { telemetry } from '../lib/telemetry.ts';
 import { ConfirmationRequestSchema, MAX_CONFIRMATION_BYTES } from '../lib/validators/confirmation.ts';
 
 const config = confirmationConfig();
-const readSecret = secretReader();
+const readSecret = secretReader({ first: config.pepperSecret });
 const dependencies = confirmationDependencies(config, readSecret);
 
 /** `POST /public/v1/account/register/confirm`: confirms the registration that a one-time password was sent for → 204. */

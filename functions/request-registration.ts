@@ -9,7 +9,7 @@ import { telemetry } from '../lib/telemetry.ts';
 import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../lib/validators/registration.ts';
 
 const config = registrationConfig();
-const readSecret = secretReader();
+const readSecret = secretReader({ first: config.pepperSecret });
 const dependencies = registrationDependencies(config, readSecret);
 
 /** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */

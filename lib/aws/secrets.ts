@@ -3,6 +3,7 @@ import {
   SecretsManagerClient,
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
+import { within } from '../deadline.ts';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
@@ -13,16 +14,19 @@ export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
 export const FRESH_MS = 5 * 60_000;
 /** How long a value is used if it cannot be refreshed, in milliseconds: a deleted secret expires. */
 const STALE_MS = 60 * 60_000;
+/** The secret that every request needs is awaited this long before it is read again, in milliseconds. */
+const FIRST_MS = 3_000;
 /** The pause after a failed refresh, in milliseconds: an outage delays few requests. */
 const NEXT_TRY_MS = 30_000;
 
 /**
  * Caches secrets for five minutes. If a refresh fails, the cached value is used for up to an hour.
+ * @param first the secret that every request needs: it is read now, while the rest is loaded
  * @param ahead 1: two secrets are read in parallel at the start, and the second connection is opened early
  * @throws AwsFailure if no cached value can be used
  */
 export function secretReader(
-  { ahead = 0, ...config }: SecretsManagerClientConfig & { ahead?: number } = {},
+  { first, ahead = 0, ...config }: SecretsManagerClientConfig & { first?: string | undefined; ahead?: number } = {},
   now: () => number = Date.now,
 ): ReadSecret {
   const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, ahead);
@@ -33,7 +37,7 @@ export function secretReader(
   });
   const kept = new Map<string, { value: string; readAt: number; nextRead: number }>();
 
-  return async (name, signal) => {
+  const read: ReadSecret = async (name, signal) => {
     const known = kept.get(name);
     if (known !== undefined && now() < known.nextRead) return known.value;
     try {
@@ -48,6 +52,12 @@ export function secretReader(
       }
       throw AwsFailure.from(error);
     }
+  };
+  // A failure is reported by the request that reads it again.
+  const reading = first === undefined ? undefined : read(first, within(FIRST_MS)).catch(() => {});
+  return async (name, signal) => {
+    if (name === first) await reading;
+    return read(name, signal);
   };
 }
 

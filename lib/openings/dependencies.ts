@@ -93,7 +93,7 @@ export function accountDependencies(
   config: Omit<AccountConfig, 'webhookQueue'> & { webhookQueue?: string | undefined },
 ): AccountDependencies {
   const database = databaseClient();
-  const readSecret = secretReader({ ahead: 1 });
+  const readSecret = secretReader({ first: config.passwordSecret, ahead: 1 });
   const names = { operations: config.operationsTable, logins: config.loginsTable };
   return {
     directory: dynamoAccountDirectory(dynamoTable(database, config.crmTable)),

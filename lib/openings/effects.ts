@@ -51,6 +51,8 @@ export interface AccountRequest {
   found(): Promise<NamedRecords>;
   /** Resolves after login on the platform. */
   ready: Promise<void>;
+  /** The record of the operation's account, where the protocol cannot name the login: it would open a second one. */
+  recorded: Promise<AccountRecord | undefined>;
   /** The logins that the operation may ask for; rejects if the reservations cannot be read. */
   logins: Promise<LoginSearch>;
 }
@@ -98,11 +100,7 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
       const order = buildOrder(body, records.client, held, passwords, deposit);
       judgeOrder(order, connection, platform);
       const details = buildDetails(request, held.operationId);
-      const [record] = await Promise.all([
-        // A protocol that cannot name the login would open a second account.
-        platform.keyed ? undefined : dependencies.accounts.find(details, times.signal),
-        request.ready,
-      ]);
+      const [record] = await Promise.all([request.recorded, request.ready]);
       const own = platform.keyed ? body.login : undefined;
       const login = platform.keyed ? (held.found ?? (await nextLogin())) : undefined;
       if (platform.keyed && login === undefined) throw noLoginFailure();
@@ -121,7 +119,6 @@ export function requestEffects(work: Work, request: AccountRequest): Effects {
         server: address(connection),
       };
       if (record === undefined) return { plan, fact: { on: 'ready', login, found } };
-      held.found = record.login;
       return { plan, fact: { on: 'recorded', login: record.login, opened_at: record.opened_at } };
     },
 

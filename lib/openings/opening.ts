@@ -3,6 +3,7 @@ import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { Answer, Request } from '../http/endpoint.ts';
 import { PlatformFailure } from '../platform/platform.ts';
 import { Problem, type ProblemOptions } from '../problem.ts';
+import type { AccountRecord } from '../records/accounts.ts';
 import { type LoginRange, loginRanges } from '../records/crm-records.ts';
 import { fingerprints, keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
@@ -51,11 +52,12 @@ export async function openTradingAccount(
     const identities = deriveIdentities(version, request, keys);
     const begun = { dependencies, version, request, telemetry, times, reads, keys };
     const logins = searchLogins(begun, identities);
-    // It is awaited after the claim.
-    logins.catch(() => {});
+    const recorded = findRecord(begun, identities);
+    // They are awaited after the claim.
+    for (const one of [logins, recorded]) one.catch(() => {});
     const leaseMs = request.endsAt - dependencies.now() + 1_000;
     const claim = await dependencies.ledger.claim(identities, leaseMs, times.signal);
-    return await answer({ ...begun, logins }, claim);
+    return await answer({ ...begun, identities, logins, recorded }, claim);
   } finally {
     // A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call.
     if (isConnecting) times.leavePlatform();
@@ -98,8 +100,12 @@ interface Opening {
   times: Times;
   reads: ReturnType<typeof startReads>;
   keys: Keys;
+  identities: Identities;
   logins: Promise<LoginSearch>;
+  recorded: Promise<AccountRecord | undefined>;
 }
+/** Before the operation is claimed. */
+type Begun = Omit<Opening, 'identities' | 'logins' | 'recorded'>;
 
 /** What the request follows to under each key of the secret. A request without a key is another one each time. */
 function deriveIdentities(
@@ -120,7 +126,7 @@ function deriveIdentities(
  * Reads the first logins of the operation, while it is claimed and the records are read: in the ranges that the connection
  * had last, and again if they have changed.
  */
-async function searchLogins(begun: Omit<Opening, 'logins'>, identities: Identities): Promise<LoginSearch> {
+async function searchLogins(begun: Begun, identities: Identities): Promise<LoginSearch> {
   const { dependencies, version, request, reads } = begun;
   const name = `${version}#${request.body.connection_id}`;
   const known = dependencies.ranges.get(name);
@@ -135,7 +141,7 @@ async function searchLogins(begun: Omit<Opening, 'logins'>, identities: Identiti
 }
 
 function searchRanges(
-  { dependencies: { ledger, now }, version, request: { body }, times, keys }: Omit<Opening, 'logins'>,
+  { dependencies: { ledger, now }, version, request: { body }, times, keys }: Begun,
   identities: Identities,
   ranges: readonly LoginRange[],
 ): Promise<LoginSearch> {
@@ -156,7 +162,7 @@ function searchRanges(
 }
 
 async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccountAnswer>> {
-  const { dependencies, version, request, times, reads, logins } = begun;
+  const { dependencies, version, request, times, reads, logins, recorded } = begun;
   const { body, parameters, idempotencyKey, caller = ANONYMOUS } = request;
   if (claim.kind === 'ended') throw progressProblem(1);
   if (claim.kind === 'reused') throw reusedProblem();
@@ -205,6 +211,7 @@ async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccou
     },
     ready: reads.ready,
     logins,
+    recorded,
   });
   const { ledger, now } = dependencies;
   const { platformEndsAt, signal } = times;
@@ -214,10 +221,24 @@ async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccou
   return { body: { login, ...passwords }, replayed };
 }
 
-/** An operation whose ledger was lost goes on with the login that it has reserved, under the key that made it. */
-async function adoptFound({ dependencies, times, logins }: Opening, held: Held): Promise<Held> {
+/** Finds the account of an operation whose ledger was lost, and whose protocol reserves no login before it opens one. */
+async function findRecord({ dependencies, version, request, times, reads }: Begun, identities: Identities) {
+  const { connection } = await reads.records;
+  if (connection === undefined || connection.platform !== version || 'logins' in connection) return undefined;
+  const place = { user_id: request.parameters.user_id, version, connection_id: connection.id };
+  const ids = identities.map(({ operationId }) => operationId);
+  return dependencies.accounts.find(place, ids, times.signal);
+}
+
+/**
+ * An operation whose ledger was lost goes on with the login that it has reserved, or that a record has, under the key
+ * that made it.
+ */
+async function adoptFound({ dependencies, times, identities, logins, recorded }: Opening, held: Held): Promise<Held> {
   // Without the reservations nothing is sent: the effects report why they could not be read.
-  const { found } = (await logins.catch(() => undefined)) ?? {};
+  const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
+  const recordedBy = identities.find(({ operationId }) => operationId === record?.operation_id);
+  const found = search?.found ?? (record && recordedBy && { identity: recordedBy, login: record.login });
   if (found === undefined) return held;
   const { identity, login } = found;
   const isAdopted = identity.operationId === held.operationId;

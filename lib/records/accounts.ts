@@ -22,16 +22,18 @@ export function dynamoAccounts(table: Table) {
       // `put` wrote it, so its shape is known.
       return (await table.get(accountKey(account), signal)) as AccountRecord | undefined;
     },
-    /** The record of the account that an operation has opened; undefined if there is none. */
-    async find({ user_id, operation_id, ...connection }: AccountDetails, signal: AbortSignal) {
+    /** The record of the account that one of these operations has opened; undefined if there is none. */
+    async find({ user_id, ...connection }: Client, operationIds: readonly string[], signal: AbortSignal) {
       const records = (await table.query(user_id, connectionPrefix(connection), signal)) as unknown as AccountRecord[];
-      return records.find((record) => record.operation_id === operation_id);
+      return records.find(({ operation_id }) => operationIds.includes(operation_id));
     },
   };
 }
 
 /** Where an account is. */
 type AccountPlace = Pick<AccountRecord, 'user_id' | 'version' | 'connection_id' | 'login'>;
+/** The accounts of a client on one connection. */
+type Client = Omit<AccountPlace, 'login'>;
 
 function accountKey({ user_id, login, ...connection }: AccountPlace) {
   return { pk: user_id, sk: `${connectionPrefix(connection)}${login}` };

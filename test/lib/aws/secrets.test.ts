@@ -12,6 +12,7 @@ let secrets: Map<string, string>;
 let now: number;
 let read: ReadSecret;
 let requests: () => number;
+let url: string;
 
 beforeEach(async () => {
   faults = new Faults();
@@ -20,7 +21,8 @@ beforeEach(async () => {
   const manager = await startSecrets({ faults, secrets });
   onTestFinished(() => manager.close());
   requests = () => manager.requests;
-  read = secretReader(clientSettings(manager.url), () => now);
+  url = manager.url;
+  read = secretReader(clientSettings(url), () => now);
 });
 
 describe('A secret', () => {
@@ -32,6 +34,24 @@ describe('A secret', () => {
     expect(requests()).toBe(1);
     now += 1;
     expect(await read('platform/x', forever)).toBe('{"password":"second"}');
+    expect(requests()).toBe(2);
+  });
+
+  it('that every request needs is read at the start, once', async () => {
+    const readAhead = secretReader({ ...clientSettings(url), first: 'platform/x' }, () => now);
+    expect(await Promise.all([1, 2].map(() => readAhead('platform/x', forever)))).toEqual(
+      Array(2).fill('{"password":"first"}'),
+    );
+    expect(requests()).toBe(1);
+    secrets.set('platform/x', '{"password":"second"}');
+    now += 5 * MINUTE;
+    expect(await readAhead('platform/x', forever)).toBe('{"password":"second"}');
+  });
+
+  it('that could not be read at the start is read again by the first request', async () => {
+    faults.set({ kind: 'refused', times: 1 });
+    const readAhead = secretReader({ ...clientSettings(url), first: 'platform/x' }, () => now);
+    expect(await readAhead('platform/x', forever)).toBe('{"password":"first"}');
     expect(requests()).toBe(2);
   });
 

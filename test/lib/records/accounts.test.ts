@@ -35,8 +35,9 @@ describe('The record of an account', () => {
   it('is found by the operation that opened it', async () => {
     await accounts.put(RECORD, forever);
     await accounts.put({ ...RECORD, login: 700_124, operation_id: 'operation-2' }, forever);
-    expect(await accounts.find(RECORD, forever)).toMatchObject({ login: 700_123 });
-    expect(await accounts.find({ ...RECORD, operation_id: 'operation-3' }, forever)).toBeUndefined();
-    expect(await accounts.find({ ...RECORD, connection_id: 'tp4-live-2' }, forever)).toBeUndefined();
+    const ids = ['operation-0', 'operation-1'];
+    expect(await accounts.find(RECORD, ids, forever)).toMatchObject({ login: 700_123 });
+    expect(await accounts.find(RECORD, ['operation-3'], forever)).toBeUndefined();
+    expect(await accounts.find({ ...RECORD, connection_id: 'tp4-live-2' }, ids, forever)).toBeUndefined();
   });
 });
