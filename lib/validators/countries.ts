@@ -1,4 +1,3 @@
-import codes from 'countries-list/minimal/countries.2to3.min.json' with { type: 'json' };
 import names from 'countries-list/minimal/countries.en.min.json' with { type: 'json' };
 import * as v from 'valibot';
 import { rule } from './primitives.ts';
@@ -9,11 +8,11 @@ import { rule } from './primitives.ts';
  */
 const NOT_ISO = new Set(['AC', 'TA']);
 /** ISO 3166-1 alpha-2, and `XK`. */
-export const COUNTRY_CODES: ReadonlySet<string> = new Set(Object.keys(codes).filter((code) => !NOT_ISO.has(code)));
+export const COUNTRY_CODES: ReadonlySet<string> = new Set(Object.keys(names).filter((code) => !NOT_ISO.has(code)));
 
 /** Whether phone numbers belong to this code: those of the standard, and a few more places. */
 export function hasPhoneNumbers(code: string): boolean {
-  return Object.hasOwn(codes, code);
+  return Object.hasOwn(names, code);
 }
 
 /**
