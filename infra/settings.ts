@@ -176,7 +176,7 @@ export const SettingsSchema = closedObject({
   crmWebhookAtOnce: v.optional(count(2, 1_000), 5),
   /**
    * The roles that may read and delete documents next to the functions: that of the CRM, and those of named people. A
-   * `*` stands for the ending that AWS chooses.
+   * `*` matches the ending that AWS chooses.
    */
   documentRoles: v.optional(list(text(DOCUMENT_ROLE, DOCUMENT_ROLE_MUST)), []),
   /** The records that the broker's CRM writes into the table; absent: none. */

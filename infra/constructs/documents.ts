@@ -71,8 +71,8 @@ class DocumentScan extends Construct {
 }
 
 /**
- * The rights on the documents of registrations. Nobody reads one before its registration is confirmed, or, if documents
- * are scanned, before its verdict.
+ * The rights on the documents of registrations. A document cannot be read before its registration is confirmed, or, if
+ * documents are scanned, before its verdict.
  */
 export function documentRights(
   { documents }: { documents: Bucket },

@@ -22,8 +22,8 @@ interface Forgotten {
 }
 
 /**
- * Deletes the data about a person: registrations, documents and the client's record. An address that somebody
- * else only typed is removed there, and nothing more: whoever typed it may be a stranger.
+ * Deletes the data about a person: registrations, documents and the client's record. An address that another
+ * person only typed is removed there, and nothing more: that person may be a stranger.
  */
 export async function forget(
   target: Target,

@@ -30,7 +30,7 @@ export async function putSecret(target: Target, name: string, terminal: Terminal
 }
 
 async function readSecret(target: Target, name: string, terminal: Terminal): Promise<{ secret: string; text: string }> {
-  // First: whoever may replace the keys of the service reads no records.
+  // First: a role that may replace the keys of the service reads no records.
   const services = [
     ...serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack),
     ...(target.isTable ? [] : [passwordSecret(await target.resource(PASSWORD_SECRET))]),

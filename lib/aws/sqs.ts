@@ -29,11 +29,14 @@ export function eventQueues(urls: readonly string[], config: SQSClientConfig = {
 
 const COUNTS: QueueAttributeName[] = ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'];
 
-/** Whether messages wait in a queue or are being worked on, as far as SQS knows. @throws AwsFailure */
-export async function hasMessages(QueueUrl: string, abortSignal: AbortSignal): Promise<boolean> {
-  const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: COUNTS });
-  const { Attributes = {} } = await AwsFailure.translate(queueClient().send(command, { abortSignal }));
-  return COUNTS.some((name) => Number(Attributes[name] ?? 0) > 0);
+/** Whether messages wait in this queue or are being worked on, as far as SQS knows. @throws AwsFailure */
+export function waitingMessages(QueueUrl: string): (signal: AbortSignal) => Promise<boolean> {
+  const client = queueClient();
+  return async (abortSignal) => {
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: COUNTS });
+    const { Attributes = {} } = await AwsFailure.translate(client.send(command, { abortSignal }));
+    return COUNTS.some((name) => Number(Attributes[name] ?? 0) > 0);
+  };
 }
 
 function queueClient(config: SQSClientConfig = {}): SQSClient {

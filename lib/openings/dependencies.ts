@@ -85,7 +85,8 @@ export function accountNotices(settings: NoticeSettings): AccountNotices {
 /** @param queue the address of the queue of registrations; absent: the CRM is not notified */
 function clientsOnTheirWay(queue: string | undefined): AccountDependencies['expectsClients'] {
   if (queue === undefined) return async () => false;
-  return async (signal) => (await import('../aws/sqs.ts')).hasMessages(queue, signal);
+  const hasWaiting = once(async () => (await import('../aws/sqs.ts')).waitingMessages(queue));
+  return async (signal) => (await hasWaiting())(signal);
 }
 
 /** The production dependencies of the functions that open accounts; created once, at cold start. */

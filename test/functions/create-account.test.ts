@@ -66,6 +66,7 @@ const SERVICES: Row[] = [
   ['the claim and the records, which hang', { target: 'dynamodb' }, hanging, internalError],
   ['the own reservation', { target: 'dynamodb', after: 2 }, refused, internalError],
   ['the reservations of others', { target: 'dynamodb', after: 3 }, refused, internalError],
+  ['the record that a plug-in looks for', { on: 'reg-live', target: 'dynamodb', after: 2 }, refused, internalError],
   ['the reservation', { target: 'dynamodb', after: 4 }, refused, internalError],
   ['the reservation, which hangs', { target: 'dynamodb', after: 4 }, hanging, internalError],
   ['the record and the state', { target: 'dynamodb', after: 5 }, { ...refused, times: 2 }, opened],

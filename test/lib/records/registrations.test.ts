@@ -137,15 +137,15 @@ it('A registration with 5 kB of fields costs 8 write units to keep and note, and
   expect(await spent(() => kept.notePublished(record.registration_id, forever))).toBe(6);
 });
 
+/** A confirmation of now, whose event is published. */
+function publishedConfirmation() {
+  return { confirmed_at: new Date(now).toISOString(), email_taken: false, phone_taken: false, published: true };
+}
+
 it('The index of confirmed registrations has all members of each, and no registration that is not confirmed', async () => {
   const record = await keep('reader@example.com');
   const pending = await keep('reader@example.com');
-  const confirmation = {
-    confirmed_at: new Date(now).toISOString(),
-    email_taken: false,
-    phone_taken: false,
-    published: true,
-  };
+  const confirmation = publishedConfirmation();
   await registrations.confirm(record, confirmation, forever);
   const indexed = await scanItems(database.client, 'registrations', CONFIRMED_INDEX);
   expect(indexed).toEqual([await database.tables.registrations.get({ pk: indexed[0]?.pk as string }, forever)]);
@@ -165,12 +165,7 @@ describe('The registrations of one address', () => {
     const [first, second] = (await list(place.address)).toReversed();
     const record = await registrations.get(second?.registration_id ?? '', forever);
     if (record === undefined) throw new Error('no registration');
-    const confirmation = {
-      confirmed_at: new Date(now).toISOString(),
-      email_taken: false,
-      phone_taken: false,
-      published: true,
-    };
+    const confirmation = publishedConfirmation();
     await registrations.confirm(record, confirmation, forever);
     now += 10 * 60_000;
     const newest = await keep(place.address);
