@@ -31,9 +31,9 @@ const ThrottleSchema = closedObject({
   registrationBurst: burst,
   confirmationPerSecond: perSecond,
   confirmationBurst: burst,
-  /** Of each account route. */
-  accountsPerSecond: perSecond,
-  accountsBurst: burst,
+  /** Of each account route. While a trading server is silent, 20 + 5 × 29 s are at most 165 executions. */
+  accountsPerSecond: v.optional(amount(0.1, 10_000), 5),
+  accountsBurst: v.optional(count(1, 5_000), 20),
 });
 
 /** Of the functions, in MB. At 1769 Lambda gives a whole processor, and one password hash takes well below 300 ms. */

@@ -124,6 +124,17 @@ describe('The API', () => {
     });
   });
 
+  it('lets a trading server that does not answer take less than a fifth of 1,000 executions, unless settings allow more', () => {
+    const LONGEST_CALL_S = 29;
+    for (const version of ['tp5', 'tp4']) {
+      const route = (stage(template).RouteSettings as Record<string, Record<string, number>>)[
+        `POST /public/v1/users/{user_id}/${version}/accounts`
+      ];
+      const { ThrottlingRateLimit: rate = 0, ThrottlingBurstLimit: burst = 0 } = route ?? {};
+      expect(rate * LONGEST_CALL_S + burst).toBe(165);
+    }
+  });
+
   it('logs each access as JSON, with nothing of the person: no address, no path, no header, no body', () => {
     const { Format } = stage(template).AccessLogSettings as { Format: string };
     const logged = Object.values(JSON.parse(Format) as Record<string, string>);
