@@ -40,7 +40,7 @@ export interface Mark {
 
 /**
  * The result of a look-up at a login. `ours`: the comment has the operation's id, or the server accepts the generated
- * password. `foreign`: the comment has another operation's id. `unmarked`: any other account. A refused password proves
+ * password. `foreign`: the comment has another operation's id, and the password is not accepted. `unmarked`: any other account. A refused password proves
  * nothing, because people change passwords. `silent`: the platform has no command for it.
  */
 export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';

@@ -73,6 +73,8 @@ export const LARGE: readonly Scenario[] = [
   { ...PLUG_IN, name: 'web-registration, three workers', workers: 3 },
 ];
 
+const RELABELLED = 'another operation’s id written into our account’s comment, and no password that proves it';
+
 /** A combination in which no rule can keep a promise, and how it ends. */
 interface Limit extends Scenario {
   breaks: Promised;
@@ -98,6 +100,13 @@ export const LIMITS: readonly Limit[] = [
   {
     ...{ ...NO_PROOF, name: 'a login of the caller, operations and reservations lost, and no proof', own: true },
     ...{ loses: 'all', breaks: '`login_taken` never about one’s own account', ends: '409' },
+  },
+  {
+    ...{ ...KEYED, name: RELABELLED, relabels: true, breaks: 'one account', ends: 'a second account' },
+  },
+  {
+    ...{ ...KEYED, name: `a login of the caller, and ${RELABELLED}`, relabels: true, own: true },
+    ...{ breaks: '`login_taken` never about one’s own account', ends: '409' },
   },
   {
     ...{ ...KEYED, name: 'two ledgers that pay at the same time', workers: 2, double: true, funded: true },

@@ -27,6 +27,8 @@ export interface Scenario {
   funded?: boolean;
   /** A stranger opens an account at one of our logins. */
   stranger?: boolean;
+  /** Once: somebody writes another operation's id into the comment of an account. */
+  relabels?: boolean;
   /** The caller has chosen the login, outside of the ranges. */
   own?: boolean;
   /** Accounts without proof go to the operators. */
@@ -130,6 +132,8 @@ export interface World {
   ledgers: Ledger[];
   /** By login: the operation whose account it is. */
   accounts: Id[];
+  /** The login whose comment somebody has changed to another operation's id; 0: none. */
+  relabelled: number;
   /** Commands that were sent and may still be executed; login 0: the server chooses. */
   commands: { id: Id; login: number }[];
   /** Paying commands that may still be executed. */
@@ -163,6 +167,7 @@ export function firstWorld(scenario: Scenario): World {
   return {
     ledgers: scenario.double === true ? [ledger, ledger] : [ledger],
     accounts: [NOTHING, NOTHING, NOTHING],
+    relabelled: 0,
     commands: [],
     payments: 0,
     deposits: 0,
@@ -174,10 +179,10 @@ export function firstWorld(scenario: Scenario): World {
 
 /** Equal for worlds that differ only in the order of equal workers. */
 export function keyOf(world: World, { workers: alike }: Scenario): string {
-  const { ledgers, accounts, commands, payments, deposits, lost, workers } = world;
+  const { ledgers, accounts, relabelled, commands, payments, deposits, lost, workers } = world;
   const shown = workers.map((worker) => (worker === null ? '' : workerKey(worker)));
   const pending = commands.map(({ id, login }) => id + login).sort();
-  let key = `${accounts}|${pending}|${payments}${deposits}${lost ? 'l' : ''}|`;
+  let key = `${accounts}${relabelled}|${pending}|${payments}${deposits}${lost ? 'l' : ''}|`;
   for (const { operations, reservations, records } of ledgers) {
     key += `${reservations}|${records}|`;
     for (const request in operations) {
@@ -584,6 +589,7 @@ export class Steps {
     const owner = this.#world.accounts[login] ?? NOTHING;
     if (shows === 'silent' || !keyed) return 'silent';
     if (owner === NOTHING) return 'absent';
+    if (login === this.#world.relabelled) return 'foreign';
     // The id and the passwords of another life are others, if they do not follow from the key.
     if (owner === id && shows !== 'nothing') return 'ours';
     return owner !== FOREIGN && owner !== id && shows === 'comments' ? 'foreign' : 'unproven';
@@ -634,7 +640,13 @@ export class Steps {
 
   /** Events without a worker. */
   #happen(): void {
-    const { commands, accounts, payments } = this.#world;
+    const { commands, accounts, payments, relabelled } = this.#world;
+    for (const login of this.#scenario.relabels === true && relabelled === 0 ? LOGINS : []) {
+      if (accounts[login] === NOTHING) continue;
+      this.#add(`somebody changes the comment of ${login}`, (next) => {
+        next.relabelled = login;
+      });
+    }
     for (const { id, login } of this.#scenario.answers === true ? [] : commands) {
       this.#add(`a command of ${id} is dropped`, (next) => take(next, id, login));
       for (const chosen of this.#free(login)) {

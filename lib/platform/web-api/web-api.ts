@@ -179,19 +179,19 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
 }
 
 /**
- * Compares the account at a login with an operation: by the comment, if it is an operation's id, else by the password.
- * One command, or two if the password decides. @throws PlatformFailure
+ * Compares the account at a login with an operation: ours by the comment, or else by the password, because people edit
+ * comments. One command, or two if the comment is not ours. @throws PlatformFailure
  */
 export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
   const user = await readUser(client, mark.login, signal);
   if (user === undefined) return 'absent';
   const owner = commentOwner(user.Comment, mark.operationId);
   const { login, generated } = mark;
-  if (owner !== 'unmarked' || generated === undefined) return owner;
+  if (owner === 'ours' || generated === undefined) return owner;
   const type = generated.role === 'master' ? 'main' : 'investor';
   const body = { Login: String(login), Type: type, Password: generated.password };
   const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
-  return answer !== undefined && isDone(answer) ? 'ours' : 'unmarked';
+  return answer !== undefined && isDone(answer) ? 'ours' : owner;
 }
 
 /** What the second lock has on the server. @param login an account, or the manager itself. @throws PlatformFailure */

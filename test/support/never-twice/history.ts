@@ -263,6 +263,9 @@ export class History {
       this.#editedRanges.add(shape.connection);
       await world.writeLogins(shape.connection, logins, strict);
     };
+    // A row of the limits: before the first answer, only the password proves an account with the id of another.
+    const isProven =
+      intent.answers.length > 0 || !(shape.given || this.#faulty.has(CONNECTIONS[shape.connection].server));
     const edits: Record<Edit, () => unknown> = {
       'client renamed': () => world.writeClients([{ ...client, name: 'Renatina Featherstone' }]),
       'range edited': () => writeRange({ from: 506_000, to: 507_999 }),
@@ -270,7 +273,7 @@ export class History {
       'comment edited': () => editAll(() => ({ comment: 'VIP client' })),
       'comment deleted': () => editAll(() => ({ comment: '' })),
       'comment cut': () => editAll((comment) => ({ comment: comment.slice(0, 31) })),
-      'comment of another operation': () => editAll(() => ({ comment: OTHERS_ID })),
+      'comment of another operation': () => isProven && editAll(() => ({ comment: OTHERS_ID })),
       'group edited': () => editAll(() => ({ group: 'vip' })),
       'data hidden': () => Object.assign(world.rights, { personalData: false }),
       'names shown': () => Object.assign(world.rights, { personalData: 'names' }),
