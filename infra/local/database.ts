@@ -1,7 +1,7 @@
-import { CreateTableCommand, DynamoDBClient, type KeySchemaElement } from '@aws-sdk/client-dynamodb';
+import type { KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
-import { type Change, Dynamo } from './dynamo.ts';
+import { type Attributes, type Change, Dynamo } from './dynamo.ts';
 import { Faults } from './faults.ts';
 import { tableArn } from './rights/arn.ts';
 import type { Callers, Need } from './rights/policy.ts';
@@ -54,9 +54,9 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
       signed: { name: 'dynamodb', denied: 'AccessDeniedException', needs },
       name(call) {
         const operation = readOperation(call);
-        const table = readParts(call).map((one) => one.table);
         const isRepeated = /attempt=(?!1;)/.test(String(call.headers['amz-sdk-request']));
-        calls.push({ operation, table: table.join(','), ...(isRepeated ? { repeated: true } : {}) });
+        const table = tablesOf(readParts(call));
+        calls.push({ operation, table, ...(isRepeated ? { repeated: true } : {}) });
         return operation;
       },
       async answer(call) {
@@ -77,7 +77,12 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     faults,
     /** Every call so far, oldest first; a test may empty it. */
     calls,
-    createTables: () => createTables(observed.url),
+    createTables: async () => void (await Promise.all(TABLE_NAMES.map((name) => create(dynamo, name)))),
+    /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */
+    execute(operation: string, input: Attributes) {
+      calls.push({ operation, table: tablesOf(partsOf(operation, input)) });
+      return dynamo.execute(operation, input);
+    },
     /** Called after each call that has written, with all its writes, before it is answered. */
     onWritten(listener: (changes: readonly Change[]) => void) {
       dynamo.onWritten = listener;
@@ -88,11 +93,15 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
   };
 }
 
-async function createTables(endpoint: string): Promise<void> {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
-  const client = new DynamoDBClient({ endpoint, region: 'eu-west-1', credentials });
-  await Promise.all(TABLE_NAMES.map((name) => client.send(new CreateTableCommand(tableInput(name)))));
-  client.destroy();
+/** Creates a table, and waits until it can be used: Dynalite answers a moment before. */
+async function create(dynamo: Dynamo, name: TableName): Promise<void> {
+  const { status, body } = await dynamo.execute('CreateTable', tableInput(name));
+  if (status !== 200) throw new Error(String(body));
+  const isActive = async () => {
+    const described = await dynamo.execute('DescribeTable', { TableName: localName(name) });
+    return String(described.body).includes('"TableStatus":"ACTIVE"');
+  };
+  while (!(await isActive()));
 }
 
 const { name: IndexName, shard, at } = DUE_INDEX;
@@ -148,12 +157,14 @@ interface CallInput extends Keyed {
   TransactItems?: Record<string, Keyed & { TableName: string }>[];
 }
 
+const readParts = (call: Call) => partsOf(readOperation(call), JSON.parse(call.body) as CallInput);
+const tablesOf = (parts: readonly Part[]) => parts.map(({ table }) => table).join(',');
+
 /**
  * The parts of a call, each with its action and table. Of a transaction, IAM checks the rights of the single writes.
  */
-function readParts(call: Call): Part[] {
-  const action = readOperation(call);
-  const { TableName, RequestItems = {}, TransactItems, ...keyed } = JSON.parse(call.body) as CallInput;
+function partsOf(action: string, input: CallInput): Part[] {
+  const { TableName, RequestItems = {}, TransactItems, ...keyed } = input;
   if (TransactItems === undefined) {
     const tables = TableName === undefined ? Object.keys(RequestItems) : [TableName];
     return tables.map((table) => ({ action, table, ...keyed }));

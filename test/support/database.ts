@@ -2,6 +2,7 @@ import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
 import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
 import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
+import { directSend } from './direct-send.ts';
 import { clientSettings } from './servers.ts';
 
 export interface TestDatabase extends Database {
@@ -20,14 +21,18 @@ export async function scanItems(client: TestDatabase['client'], TableName: strin
 /** For tests that are not about time: a busy machine may take its own. */
 export const PATIENT = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
 
-/** A separate database with empty tables and a real client; it ends with its test. */
+/**
+ * A separate database with empty tables; it ends with its test.
+ * @param more settings of the SDK's client; absent: the client calls the database without HTTP
+ */
 export async function testDatabase(
   ends: (close: () => Promise<void>) => void = onTestFinished,
-  more: Parameters<typeof databaseClient>[0] = PATIENT,
+  more?: Parameters<typeof databaseClient>[0],
 ): Promise<TestDatabase> {
   const database = await startDatabase();
   await database.createTables();
   const client = databaseClient({ ...clientSettings(database.url), ...more });
+  if (more === undefined) Object.assign(client, { send: directSend(database) });
   ends(async () => {
     client.destroy();
     await database.close();

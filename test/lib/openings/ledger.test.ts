@@ -4,13 +4,13 @@ import { type Identities, LoginReserved, Overtaken } from '../../../lib/openings
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { derivationKeys, LedgerWorld } from '../../support/openings.ts';
 
 let database: TestDatabase;
 let world: LedgerWorld;
 beforeAll(async () => {
-  database = await testDatabase(afterAll);
+  database = await testDatabase(afterAll, PATIENT);
   world = new LedgerWorld(database);
 });
 
