@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { retryAfterRule } from '../../../infra/openapi/problems.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { type AccountRequest, requestEffects, type Work } from '../../../lib/openings/effects.ts';
 import type { Held, Plan } from '../../../lib/openings/ledger.ts';
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
+import type { ProblemType } from '../../../lib/problem.ts';
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountRecord } from '../../../lib/records/accounts.ts';
 import { LIVE } from '../../support/crm-example.ts';
@@ -90,6 +92,14 @@ describe('A retry whose connection leads to another server since', () => {
     expect(await retry({}).complete(life, 'pay')).toMatchObject({ deposit: 'made' });
     expect(await retry({ port: 8443 }).complete(life, 'pay')).toMatchObject({ deposit: 'refused' });
   });
+});
+
+it('A request whose time was up before all logins were searched gets Retry-After, as the reference says', async () => {
+  const request = retry({});
+  await request.nextLogin();
+  const { kind, options } = request.noLoginFailure();
+  expect(options.retryAfterSeconds).toBe(5);
+  expect(retryAfterRule(kind as ProblemType, 503)).toBe('sometimes');
 });
 
 describe('The record of a new account', () => {
