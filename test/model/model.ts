@@ -123,6 +123,10 @@ const OUTSIDE: readonly Pick<Limit, 'breaks' | 'name' | 'ends'>[] = [
     ...{ breaks: 'one account', ends: 'a second account' },
     name: 'the key forgotten, and ranges edited, the secret replaced twice, the caller renamed, or the body changed',
   },
+  {
+    ...{ breaks: 'one account', ends: 'a second account' },
+    name: 'a server that opens another login than the command names, and loses its answer',
+  },
   { breaks: 'one deposit', name: 'a gateway that repeats the payment itself', ends: 'two deposits' },
 ];
 

@@ -70,6 +70,7 @@ export class History {
   #tries = 0;
   /** The servers with faults of `LIES`. */
   readonly #liars = new Set<Target>();
+  #ignoresLogins = false;
   /** The logins that a server has paid twice by itself. */
   readonly #repeated = new Set<number>();
   /** Paying commands whose outcome is not a certain refusal, by login. */
@@ -171,6 +172,7 @@ export class History {
     this.#count('faults');
     this.#faulty.add(target);
     if (LIES.has(fault.kind)) this.#liars.add(target);
+    this.#ignoresLogins ||= fault.kind === 'login_ignored';
     this.#world.faults[target].set(fault);
   }
 
@@ -442,7 +444,15 @@ export class History {
 
   #accounts(intent: Intent) {
     const all = this.#server(intent).accounts();
-    return { all, accounts: all.filter(({ email }) => email === intent.client.email) };
+    const own = all.filter(({ email }) => email === intent.client.email);
+    return { all, accounts: own.filter(({ login }) => !this.#isUnknowable(intent, login)) };
+  }
+
+  /** A row of the limits: the server has chosen the login, and its answer was lost, so that no operation names it. */
+  #isUnknowable(intent: Intent, login: number): boolean {
+    if (!this.#ignoresLogins || !intent.disturbed || !isKeyed(intent.shape.connection)) return false;
+    const lives = this.#operations(intent).map(({ life }) => (life ?? {}) as Partial<Undecided>);
+    return !lives.some((life) => life.login === login || life.other === login);
   }
 
   #isLogged(login: number, word: string): boolean {
