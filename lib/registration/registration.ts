@@ -23,7 +23,12 @@ import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';
-import { type CheckedCustomFields, checkCustomFields, type RegistrationRequest } from '../validators/registration.ts';
+import {
+  type CheckedCustomFields,
+  checkCustomFields,
+  oversizeViolation,
+  type RegistrationRequest,
+} from '../validators/registration.ts';
 
 /** The dependencies of a registration; tests pass fakes. */
 export interface RegistrationDependencies {
@@ -103,6 +108,8 @@ export async function requestRegistration(
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const oversize = oversizeViolation(request.body.members);
+  if (oversize !== undefined) throw new Problem('payload_too_large', { errors: [oversize] });
   const done = { counted: [] };
   const work: Work = { dependencies, request, telemetry, signal, registrationId: randomUUID(), asked: [], done };
   try {

@@ -35,6 +35,9 @@ import { readPassword } from './typed-text.ts';
 /** The length of a person's name, in code points. */
 const MAX_NAME_CHARACTERS = 128;
 
+/** A longer email or name is refused for its length, and not compared with the password. */
+const MAX_OWN_UNITS = 2 * MAX_NAME_CHARACTERS;
+
 /** Bytes of the largest body of a registration. Lambda takes 6 MB, headers and context included. */
 export const MAX_REGISTRATION_BYTES = 5_900_000;
 
@@ -180,7 +183,7 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
 async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
   const { password, email, name } = objectMembers(dataset.value);
   if (!v.is(RegistrationPasswordSchema, password)) return;
-  const own = [email, name].filter((text) => typeof text === 'string');
+  const own = [email, name].filter((text): text is string => typeof text === 'string' && text.length <= MAX_OWN_UNITS);
   if (!(await isCommonPassword(readPassword(password), own))) return;
   addIssue({ message: rule('common', 'must not be a password that is guessed first'), path: issuePath('password') });
 }
@@ -258,12 +261,8 @@ export async function checkCustomFields(
   }
   const together = documentViolations(form.fields, values);
   violations.push(...unknownFields(form, values), ...together);
-  if (violations.length === 0 && areTooLarge(fields)) {
-    violations.push({
-      pointer: '#',
-      rule: 'size',
-      detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
-    });
+  if (violations.length === 0 && Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES) {
+    violations.push(TOO_LARGE);
   }
   const documents = together.length > 0 ? [] : decodeDocuments(documentFields, values);
   if (violations.length > 0) {
@@ -277,12 +276,21 @@ export async function checkCustomFields(
   return { ok: true, fields, documents, consents: givenConsents(form, fields) };
 }
 
-/** To write JSON costs many times as much as to add lengths, so values that are much too large are not written. */
-function areTooLarge(fields: Readonly<Record<string, unknown>>): boolean {
-  const length = Object.values(fields)
-    .flat()
+const TOO_LARGE: BodyViolation = {
+  pointer: '#',
+  rule: 'size',
+  detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
+};
+
+/**
+ * The violation of a body whose texts and lists of texts are larger than the fields of any form may be. To add lengths
+ * costs little of what it takes to read the texts.
+ */
+export function oversizeViolation(members: Readonly<Record<string, unknown>>): BodyViolation | undefined {
+  const length = Object.entries(members)
+    .flatMap(([key, value]) => (IS_FIXED.has(key) ? [] : value))
     .reduce((sum: number, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
-  return length > MAX_JSON_BYTES || Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES;
+  return length > MAX_JSON_BYTES ? TOO_LARGE : undefined;
 }
 
 const IS_FIXED: ReadonlySet<string> = new Set(FIXED_FIELDS);
