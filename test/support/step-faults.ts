@@ -1,3 +1,4 @@
+import { vi } from 'vitest';
 import { ConditionFailed, type Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { around } from './interleave.ts';
@@ -15,6 +16,9 @@ export function stepping(name: string, table: Table, step: Step): Table {
 /** The fault of a step. `slow` and `unanswered`: it takes until the timeout. */
 export const FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
 export type StepFault = (typeof FAULTS)[number];
+
+/** Longer than the time of any step. */
+const ANY_TIMEOUT_MS = 60_000;
 
 const DONE: readonly StepFault[] = ['answer lost', 'unanswered', 'killed after'];
 
@@ -40,6 +44,8 @@ export function faultySteps(at?: string, fault?: StepFault) {
       signal.addEventListener('abort', () => reject(new AwsFailure('TimeoutError')));
     });
     time.abort();
+    // A step that has a time of its own waits for no other clock.
+    if (vi.isFakeTimers()) vi.advanceTimersByTime(ANY_TIMEOUT_MS);
     return over;
   };
   return { names, step, signal: time.signal, died: death.promise };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limitCounters } from '../../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -22,13 +22,14 @@ const withFaults = (steps: Steps) =>
   steps.flatMap(([what, step]) => FAULTS.map((fault) => [what, fault, step] as const));
 const isKilled = (fault: StepFault) => fault.startsWith('killed');
 
-/** The first answer, or the end of the function. */
-function outcome(answer: Promise<unknown>, steps: ReturnType<typeof faultySteps>) {
+/** The first answer, or the end of the function. Its timers have a clock that a fault moves. */
+async function outcome(ask: () => Promise<unknown>, steps: ReturnType<typeof faultySteps>) {
   const problem = (error: unknown) => {
     expect(error).toBeInstanceOf(Error);
     return 'problem';
   };
-  return Promise.race([answer.catch(problem), steps.died]);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  return Promise.race([ask().catch(problem), steps.died]).finally(vi.useRealTimers);
 }
 
 /** Every call of a request with a key. */
@@ -74,7 +75,7 @@ describe('A request for a registration', () => {
   it.each(withFaults(REQUEST))('in which one goes wrong sends one message: %s: %s', async (what, fault, step) => {
     const scene = new RegistrationScene(database);
     const steps = faultySteps(step, fault);
-    const answer = await outcome(scene.request(steps), steps);
+    const answer = await outcome(() => scene.request(steps), steps);
     expect(answer).toBe(answerToRequest(what, fault));
     const kept = await scene.registrations.list({ otp_type: 'email', address: scene.address }, forever);
     // Without time a write may arrive after its removal.
@@ -153,7 +154,7 @@ describe('A confirmation in which one step goes wrong', () => {
   it.each(cases)('%s: %s', async (what, fault, step) => {
     const { world, id, confirmation } = await registered();
     const steps = faultySteps(step, fault);
-    const answer = await outcome(world.confirm({}, steps), steps);
+    const answer = await outcome(() => world.confirm({}, steps), steps);
     expect(answer).toBe(answerToConfirmation(what, fault));
 
     const first = await confirmation();
@@ -190,7 +191,7 @@ describe('A registration that was confirmed, and whose caller never comes back',
   it.each(confirmed)('is published within two minutes after the fault: %s: %s', async (_, fault, step) => {
     const { world, id, confirmation } = await registered(await testDatabase(afterAll));
     const steps = faultySteps(step, fault);
-    await outcome(world.confirm({}, steps), steps);
+    await outcome(() => world.confirm({}, steps), steps);
     for (let minute = 0; minute < 3; minute += 1) {
       world.now += MINUTE;
       await world.publishPending();
