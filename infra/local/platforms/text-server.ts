@@ -13,6 +13,9 @@ import {
 const MAX_LINE = 1_023;
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
+/** What a gateway also answers to a login that exists. */
+export const CREATE_FAILED = 'account create failed';
+
 /**
  * The answers of the faults `retcode` and `executed_retcode`, by the equivalent return code of the tp5 Web API; from 9001 on codes of
  * this server.
@@ -26,7 +29,7 @@ const RETURN_CODES: Record<number, string> = {
   1000: 'common error',
   1001: 'invalid MASTER',
   1012: 'illegal IP',
-  3004: 'account create failed',
+  3004: CREATE_FAILED,
   3006: 'simple password',
   9001: 'invalid LEVERAGE',
   9002: 'invalid NAME',
@@ -38,6 +41,11 @@ const RETURN_CODES: Record<number, string> = {
   9014: 'miss INVESTOR',
   9999: 'internal error 9999',
 };
+
+/** The text of a return code. */
+export function errorText(code: number): string {
+  return RETURN_CODES[code] ?? CREATE_FAILED;
+}
 
 /**
  * A trading server with the text protocol. It checks as little as real ones, so an injection would succeed.
@@ -147,7 +155,7 @@ class SimulatedTextServer extends SimulatedPlatform {
 
   #refusal({ kind, code = 0 }: Fault): Reply {
     if (kind === 'refused') return this.#options.dialect === 'interface-gateway' ? error('illegal IP') : 'closes';
-    return error(RETURN_CODES[kind === 'throttled' ? 12 : code] ?? 'account create failed');
+    return error(errorText(kind === 'throttled' ? 12 : code));
   }
 
   async #answer(socket: Socket, reply: Reply): Promise<void> {

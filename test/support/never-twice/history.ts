@@ -1,4 +1,5 @@
 import type { Fault, FaultKind, IncomingCall } from '../../../infra/local/faults.ts';
+import { CREATE_FAILED, errorText } from '../../../infra/local/platforms/text-server.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
@@ -171,7 +172,7 @@ export class History {
   #setFault(target: Target, fault: Fault): void {
     this.#count('faults');
     this.#faulty.add(target);
-    if (LIES.has(fault.kind)) this.#liars.add(target);
+    if (LIES.has(fault.kind) || saysThatItExists(target, fault)) this.#liars.add(target);
     this.#ignoresLogins ||= fault.kind === 'login_ignored';
     this.#world.faults[target].set(fault);
   }
@@ -459,6 +460,11 @@ export class History {
     const log = this.#world.environments.log.slice(this.#logFrom).join('').split('\n');
     return log.some((line) => line.includes(`"login":${login},`) && line.includes(word));
   }
+}
+
+/** The gateway has executed the command, and answers it with the text of a login that exists. */
+function saysThatItExists(target: Target, { kind, code = 2 }: Fault): boolean {
+  return target === 'gw' && kind === 'executed_retcode' && errorText(code) === CREATE_FAILED;
 }
 
 function isIn({ from, count: size }: { from: number; count: number }, login: number): boolean {

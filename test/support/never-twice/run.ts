@@ -111,6 +111,7 @@ async function main(): Promise<void> {
   const kinds = values.kind.filter((kind): kind is Kind => kind in KINDS);
   if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Object.keys(KINDS).join(', ')}.`);
   const [runs, lanes, seed] = [Number(values.runs), Number(values.lanes), Number(values.seed)];
+  if (!(runs >= 1 && lanes >= 1 && seed >= 0)) throw new Error('--runs, --lanes and --seed are numbers.');
   const only = values.only === undefined ? undefined : Number(values.only);
   const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
   await bundleInto(bundles, 'settle-operations', 'operator');
