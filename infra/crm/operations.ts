@@ -1,7 +1,8 @@
 import { databaseClient, dynamoTable, type Item, transactions } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
-import { drive, type Effects, type Learned, type OpenLife } from '../../lib/openings/drive.ts';
-import { accountRecord } from '../../lib/openings/effects.ts';
+import { planTimes } from '../../lib/openings/dependencies.ts';
+import { drive } from '../../lib/openings/drive.ts';
+import type { Job, Learned } from '../../lib/openings/effects.ts';
 import { dynamoLedger, type Held, type Ledger, type Listed, type Plan, parseHeld } from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import {
@@ -265,36 +266,20 @@ async function knownLogin(target: Target, held: Held): Promise<number | undefine
   return isKnown ? login : undefined;
 }
 
-/** Applies the fact. The settler completes the account. */
+/** Applies the fact, and records the account. The settler pays, publishes and completes. */
 async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): Promise<void> {
-  const neverCalled = () => {
-    throw new Error('An operator sends nothing.');
-  };
-  const record = (life: OpenLife) =>
-    accounts.put(accountRecord(held, life), callSignal()).then(
-      () => true,
-      () => false,
-    );
-  const effects: Effects = {
-    prepare: neverCalled,
-    nextLogin: neverCalled,
-    noLoginFailure: neverCalled,
-    send: neverCalled,
-    look: neverCalled,
-    record: async (life) => ({ recorded: await record(life), published: false }),
-    complete: async (life, pay) => ({
-      on: 'completed',
-      recorded: life.recorded || (await record(life)),
-      published: life.published,
-      // Certainly not paid: the settler pays.
-      deposit: pay === undefined ? 'kept' : 'refused',
-    }),
-    notify: async () => {},
-  };
   const { now } = Date;
   const before = held.life;
-  const run = { ledger, effects, telemetry: SILENT, now, platformEndsAt: now() + ASK_MS, signal: callSignal() };
-  const end = await drive({ worker: 'operator', ...run }, held, fact);
+  const job: Job = {
+    worker: 'operator',
+    held,
+    times: planTimes(now(), now() + ASK_MS),
+    telemetry: SILENT,
+    dependencies: { ledger, accounts, now },
+    server: async () => undefined,
+    generated: async () => undefined,
+  };
+  const end = await drive(job, fact);
   if (fact.on === 'operator_found' && end.kind !== 'opened')
     throw new CommandError(`The login ${fact.login} belongs to another operation; nothing was settled.`);
   if (end.kind === 'overtaken') throw new CommandError('Another worker has acquired it; look at it again.');

@@ -1,51 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awaitAll, within } from '../deadline.ts';
-import type { PlatformFailure } from '../platform/platform.ts';
 import { OPERATOR_ONLY } from '../records/due.ts';
-import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
-import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from './ledger.ts';
+import { bestEffort, describeError } from '../telemetry.ts';
+import { EFFECTS, type Effects, type Job, type Learned } from './effects.ts';
+import { type Held, LoginReserved, Overtaken } from './ledger.ts';
 import { type Context, decide, type Fact, type Life, type Step } from './life.ts';
-
-/** A fact, with the error that caused it. */
-export type Learned = Fact & { failure?: unknown };
-export type OpenLife = Life & { at: 'open' };
-export type LookStep = Step & ('look' | 'prove' | 'confirm');
-export type PayStep = Step & ('pay' | 'repay');
-
-/** The effects of the loop outside the ledger; tests pass fakes. Only `prepare` throws. */
-export interface Effects {
-  /** Judges the order; @returns its plan, and what is known. @throws Error if certainly nothing was sent */
-  prepare(): Promise<{ plan: Plan; fact: Fact & { on: 'ready' | 'recorded' } }>;
-  /** The next login to ask for; undefined if none is left, or if the caller has chosen. */
-  nextLogin(): Promise<number | undefined>;
-  /** Why no login is left to ask for. */
-  noLoginFailure(): PlatformFailure;
-  /** Sends the command, once. */
-  send(login: number | undefined): Promise<Learned>;
-  /** Looks at the login. The step says what is known of it. */
-  look(login: number, step: LookStep): Promise<Learned>;
-  /** Writes the account's record, and publishes its event unless a deposit comes first; @returns what was done */
-  record(life: OpenLife): Promise<Pick<OpenLife, 'recorded' | 'published'>>;
-  /** Completes an open account. @param pay the payment that may be sent now: the first one, or a repeated one */
-  complete(life: OpenLife, pay: PayStep | undefined): Promise<Fact>;
-  /** Sends the client's notices. */
-  notify(login: number): Promise<void>;
-}
-
-/** The inputs of a drive. */
-export interface Drive {
-  worker: Context['worker'];
-  ledger: Ledger;
-  effects: Effects;
-  telemetry: Telemetry;
-  now(): number;
-  /** Waits this many milliseconds; absent: by the clock of the machine. */
-  wait?: (ms: number) => Promise<void>;
-  /** When the last call to the platform must begin, in epoch milliseconds. */
-  platformEndsAt: number;
-  /** Ends the writes that come before a command. */
-  signal: AbortSignal;
-}
 
 /** How a drive ended. `opening.ts` maps it to the public answer. */
 export type End =
@@ -74,13 +33,14 @@ const STEP_MS = 9_000;
 const LAST_STEP_MS = 3_000;
 
 /** Drives an operation as far as possible now, then releases it. @param first the first fact */
-export function drive(run: Drive, held: Held, first: Learned = { on: 'resume' }): Promise<End> {
-  return new Loop(run, held).run(first);
+export function drive(job: Job, first: Learned = { on: 'resume' }, effects: Effects = EFFECTS): Promise<End> {
+  return new Loop(job, effects).run(first);
 }
 
 class Loop {
-  readonly #run: Drive;
+  readonly #job: Job;
   readonly #held: Held;
+  readonly #effects: Effects;
   readonly #startedAt: Life['at'];
   #failure: unknown;
   #isAnswered = false;
@@ -90,10 +50,11 @@ class Loop {
   #repeats = 0;
   #notice: Promise<void> = Promise.resolve();
 
-  constructor(run: Drive, held: Held) {
-    this.#run = run;
-    this.#held = held;
-    this.#startedAt = held.life.at;
+  constructor(job: Job, effects: Effects) {
+    this.#job = job;
+    this.#held = job.held;
+    this.#effects = effects;
+    this.#startedAt = job.held.life.at;
   }
 
   async run(first: Learned): Promise<End> {
@@ -126,18 +87,16 @@ class Loop {
 
   /** The login to ask for instead of one that is another's. */
   async #nextLogin({ on }: Fact): Promise<number | undefined> {
-    const { worker, effects } = this.#run;
     // A login that is not sent at once is not reserved: an account there would later count as ours.
-    const isWanted = worker === 'request' && (on === 'reserved' || on === 'foreign') && this.#hasTime('send');
-    return isWanted ? effects.nextLogin() : undefined;
+    const isWanted = (on === 'reserved' || on === 'foreign') && this.#hasTime('send');
+    return isWanted ? this.#job.order?.logins.next() : undefined;
   }
 
   #context(next: number | undefined): Context {
-    const { worker, now } = this.#run;
     const { plan } = this.#held;
-    const at = now();
+    const at = this.#now();
     return {
-      worker,
+      worker: this.#job.worker,
       keyed: plan?.keyed ?? true,
       exclusive: plan?.exclusive ?? false,
       own: plan?.login_given ?? false,
@@ -146,6 +105,10 @@ class Loop {
       now: at,
       old: this.#ageMs(at) > DAY_MS,
     };
+  }
+
+  #now(): number {
+    return this.#job.dependencies.now();
   }
 
   /** How long it has waited for the account since the last command, or since the opening for the rest, in milliseconds. */
@@ -166,49 +129,25 @@ class Loop {
 
   /** When a step ends at the latest, in epoch milliseconds. A lost write then keeps a retry waiting no longer. */
   #endOf(step: Step): number {
-    const { now, platformEndsAt } = this.#run;
-    const last = platformEndsAt + LAST_STEP_MS;
+    const last = this.#job.times.platformEndsAt + LAST_STEP_MS;
     const isShort = isLook(step) || step === 'pause' || (step === 'send' && this.#held.plan?.keyed === true);
-    return isShort ? Math.min(now() + STEP_MS, last) : last;
+    return isShort ? Math.min(this.#now() + STEP_MS, last) : last;
   }
 
-  async #do(step: Step): Promise<Learned> {
-    const { effects, wait = sleep } = this.#run;
+  async #do(step: Exclude<Step, 'rest' | 'stop'>): Promise<Learned> {
     const { life } = this.#held;
-    const login = 'login' in life ? life.login : undefined;
-    if (step === 'prepare') return this.#prepare();
-    if (step === 'send') {
-      // The first repeat is sent at once. Later ones wait, so a server with malformed answers is not overloaded.
-      if (life.at === 'sent' && life.commands !== 'one') {
-        this.#repeats += 1;
-        if (this.#repeats > 1) await wait(PAUSE_MS);
-      }
-      return effects.send(login);
-    }
-    if (step === 'pause') {
-      await wait(PAUSE_MS);
-      return effects.look(login ?? 0, 'look');
-    }
-    if (isLook(step)) {
-      if (this.#hasTime(step)) return effects.look(login ?? 0, step);
-      return { on: step === 'look' ? 'unclear' : 'unconfirmed' };
-    }
-    if (life.at !== 'open' || step === 'resume') return { on: 'resume' };
-    return effects.complete(life, step === 'pay' || step === 'repay' ? step : undefined);
-  }
-
-  async #prepare(): Promise<Learned> {
-    try {
-      const { plan, fact } = await this.#run.effects.prepare();
-      this.#held.plan = plan;
-      return fact;
-    } catch (failure) {
-      return { on: 'not_executed', failure };
-    }
+    if (step === 'resume') return { on: 'resume' };
+    // The first repeat is sent at once. Later ones wait, so a server with malformed answers is not overloaded.
+    const isRepeat = step === 'send' && life.at === 'sent' && life.commands !== 'one';
+    if (isRepeat) this.#repeats += 1;
+    if (step === 'pause' || (isRepeat && this.#repeats > 1)) await (this.#job.wait ?? sleep)(PAUSE_MS);
+    if (isLook(step) && !this.#hasTime(step)) return { on: step === 'look' ? 'unclear' : 'unconfirmed' };
+    return this.#effects[step](this.#job);
   }
 
   async #write(to: Life, step: Step): Promise<End | 'reserved' | 'written'> {
-    const { ledger, signal, effects, worker, now } = this.#run;
+    const { worker, times, dependencies } = this.#job;
+    const effects = this.#effects;
     const held = this.#held;
     const { life } = held;
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
@@ -216,19 +155,19 @@ class Loop {
     // While the login is reserved, record and event may go out at the same time as the state.
     const recordsNow = isOpening && 'login' in life && life.login === to.login;
     if (to.at === 'sent' && worker === 'request') {
-      held.since ??= now();
-      held.sentAt = now();
+      held.since ??= this.#now();
+      held.sentAt = this.#now();
     }
     held.leaseUntil = this.#endOf(step);
     try {
       const [, done] = await awaitAll([
-        ledger.write(held, to, isBeforeCommand ? signal : within(LAST_WRITE_MS)),
-        recordsNow ? effects.record(to) : undefined,
+        dependencies.ledger.write(held, to, isBeforeCommand ? times.signal : within(LAST_WRITE_MS)),
+        recordsNow ? effects.record(this.#job, to) : undefined,
       ]);
       if (isOpening) {
         held.life = { ...to, ...done, recorded: to.recorded || done?.recorded === true };
         // A found account is known to its client since the first request.
-        if (held.found === undefined) this.#notice = effects.notify(to.login);
+        if (held.found === undefined) this.#notice = effects.notify(this.#job, to.login);
       }
       this.#hasWritten = true;
       return 'written';
@@ -239,14 +178,14 @@ class Loop {
         return 'reserved';
       }
       // The account belongs to the operation, even if another worker holds it now.
-      if (isOpening && !recordsNow && !to.recorded) await effects.record(to);
+      if (isOpening && !recordsNow && !to.recorded) await effects.record(this.#job, to);
       return this.#unwritten(to, error, isBeforeCommand);
     }
   }
 
   /** How the drive ends if a state could not be written. A retry or the settler completes the rest. */
   async #unwritten(to: Life, error: unknown, isBeforeCommand: boolean): Promise<End> {
-    const { ledger, telemetry } = this.#run;
+    const { dependencies, telemetry } = this.#job;
     telemetry.event('OperationNotSettled', { step: to.at, ...describeError(error) });
     if (to.at === 'open' || to.at === 'done') return this.#opened(to.login);
     if (error instanceof Overtaken) return { kind: 'overtaken' };
@@ -254,13 +193,13 @@ class Loop {
     if (!isBeforeCommand) return { kind: 'unknown' };
     // Nothing was sent, but the state may be written.
     this.#held.life = to;
-    await bestEffort(telemetry, 'release', (signal) => ledger.write(this.#held, { at: 'gone' }, signal));
+    await bestEffort(telemetry, 'release', (signal) => dependencies.ledger.write(this.#held, { at: 'gone' }, signal));
     return { kind: 'failed', failure: error, absent: true };
   }
 
   /** Logs what operators must know. */
   #report(to: Life, fact: Learned): void {
-    const { telemetry, effects, worker } = this.#run;
+    const { telemetry, order } = this.#job;
     const { life, plan } = this.#held;
     const { reason } = describeError(fact.failure);
     if (to.at === 'open' && life.at !== 'open') telemetry.event('AccountOpened', { login: to.login });
@@ -274,41 +213,47 @@ class Loop {
       telemetry.event('LoginNotOurs', { login: life.login });
     const isTaken = to.at === 'gone' && (fact.on === 'foreign' || fact.on === 'reserved');
     // The settler has no caller to answer, and cannot choose logins.
-    if (isTaken && worker === 'request') this.#failure = effects.noLoginFailure();
+    if (isTaken && order !== undefined) this.#failure = order.logins.failure();
   }
 
   #hasTime(step: Step): boolean {
     if (step !== 'send' && step !== 'pause' && !isLook(step)) return true;
     // The first command checks its own deadline.
     if (step === 'send' && this.#startedAt === 'claimed' && this.#failure === undefined) return true;
-    return this.#run.now() + PAUSE_MS < this.#run.platformEndsAt;
+    return this.#now() + PAUSE_MS < this.#job.times.platformEndsAt;
   }
 
   /** Releases an operation that only an operator can end, so that retries do not block operators. */
   async #leaveToOperators(): Promise<void> {
-    const { ledger, telemetry } = this.#run;
     const { life } = this.#held;
     if (life.at !== 'undecided' && !(life.at === 'done' && life.unpaid)) return;
-    await bestEffort(telemetry, 'rest', (signal) => ledger.rest(this.#held, OPERATOR_ONLY, signal));
+    await this.#release(OPERATOR_ONLY);
   }
 
   /** Releases the operation until a retry or the settler acquires it. */
   async #rest(fact: Learned): Promise<End> {
-    const { ledger, now, worker, telemetry } = this.#run;
-    const { life, since = now() } = this.#held;
-    const age = this.#ageMs(now());
+    const { worker, telemetry } = this.#job;
+    const at = this.#now();
+    const { life, since = at } = this.#held;
+    const age = this.#ageMs(at);
     const backoff = worker === 'settler' ? Math.min(HOUR_MS, Math.max(MINUTE_MS, age)) : MINUTE_MS;
-    let until: number | undefined = now() + backoff;
+    let until: number | undefined = at + backoff;
     // A login that is still free after a day waits for a retry.
     if (life.at === 'sent' && age > DAY_MS && fact.on === 'absent') until = undefined;
     // A server that does not answer is reported and asked again, however often it is called in between.
-    else if (life.at === 'sent' && now() - since > DAY_MS) {
+    else if (life.at === 'sent' && at - since > DAY_MS) {
       telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
     }
-    await bestEffort(telemetry, 'rest', (signal) => ledger.rest(this.#held, until, signal));
+    await this.#release(until);
     if (this.#isRefused && (fact.on === 'refused' || fact.on === 'unconfirmed'))
       return this.#failed(fact.on === 'refused');
     return this.#end();
+  }
+
+  /** @param until when the settler acts next, as `Ledger.rest` has it */
+  async #release(until: number | undefined): Promise<void> {
+    const { dependencies, telemetry } = this.#job;
+    await bestEffort(telemetry, 'rest', (signal) => dependencies.ledger.rest(this.#held, until, signal));
   }
 
   #failed(absent: boolean): End {
@@ -330,6 +275,6 @@ class Loop {
   }
 }
 
-function isLook(step: Step): step is LookStep {
+function isLook(step: Step): step is 'look' | 'prove' | 'confirm' {
   return step === 'look' || step === 'prove' || step === 'confirm';
 }

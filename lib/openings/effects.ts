@@ -16,10 +16,13 @@ import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 import type { AccountDependencies, Times } from './dependencies.ts';
-import type { Effects, Learned, LookStep, OpenLife, PayStep } from './drive.ts';
 import type { Held, Plan } from './ledger.ts';
-import type { PaymentOutcome } from './life.ts';
-import type { LoginSearch } from './login-search.ts';
+import type { Context, Fact, Life, PaymentOutcome, Step } from './life.ts';
+import type { LoginChoice } from './login-search.ts';
+
+/** A fact, with the error that caused it. */
+export type Learned = Fact & { failure?: unknown };
+export type OpenLife = Life & { at: 'open' };
 
 /** The trading server of an operation, and its client; the client is absent if the CRM no longer has it. */
 export interface Server {
@@ -28,162 +31,159 @@ export interface Server {
   client: AccountClient | undefined;
 }
 
-/** An operation that a worker has acquired. */
-export interface Work {
-  dependencies: AccountDependencies;
+/** An operation that a worker holds: a request, the settler and an operator's command each make one for `drive`. */
+export interface Job {
+  worker: Context['worker'];
   held: Held;
   times: Times;
   telemetry: Telemetry;
+  /** Without notices nobody is notified, without events nothing is published: another worker publishes. */
+  dependencies: Pick<AccountDependencies, 'ledger' | 'accounts' | 'now'> &
+    Partial<Pick<AccountDependencies, 'events' | 'notices'>>;
   /** @returns undefined if the server cannot be asked now */
   server(): Promise<Server | undefined>;
   /** A generated password of the account; undefined if the caller gave both. */
   generated(): Promise<Mark['generated']>;
+  /** Present in a request: no other worker sends a command that opens an account. */
+  order?: Order;
+  /** Waits this many milliseconds; absent: by the clock of the machine. */
+  wait?: (ms: number) => Promise<void>;
 }
 
-/** The request of a caller. */
-export interface AccountRequest {
+/** The order of a caller. */
+export interface Order {
   body: TradingAccountRequest;
   userId: string;
   version: AccountDetails['version'];
   caller: string;
   passwords: { master_password: string; investor_password: string };
-  /** The records that the request names; rejects with the Problem of the first that is missing. */
+  /** The records that it names; rejects with the Problem of the first that is missing. */
   found(): Promise<NamedRecords>;
   /** Resolves after login on the platform. */
   ready: Promise<void>;
   /** The record of the operation's account, where the protocol cannot name the login: it would open a second one. */
   recorded: Promise<AccountRecord | undefined>;
-  /** The logins that the operation may ask for; rejects if the reservations cannot be read. */
-  logins: Promise<LoginSearch>;
+  logins: LoginChoice;
 }
+
+/** What the steps of `life.ts` do outside of the ledger, and what happens when an account is open; tests pass fakes. */
+export type Effects = Readonly<Record<ActingStep, (job: Job) => Promise<Learned>>> & {
+  /** Writes the account's record, and publishes its event unless a deposit comes first; @returns what was done */
+  record(job: Job, life: OpenLife): Promise<Pick<OpenLife, 'recorded' | 'published'>>;
+  /** Sends the client's notices. */
+  notify(job: Job, login: number): Promise<void>;
+};
+export type ActingStep = Exclude<Step, 'resume' | 'rest' | 'stop'>;
+
+export const EFFECTS: Effects = {
+  prepare,
+  send,
+  look: (job) => look(job, 'look'),
+  pause: (job) => look(job, 'look'),
+  prove: (job) => look(job, 'prove'),
+  confirm: (job) => look(job, 'confirm'),
+  pay: (job) => complete(job, 'pay'),
+  repay: (job) => complete(job, 'repay'),
+  complete: (job) => complete(job),
+  record,
+  notify,
+};
 
 /** One look-up takes no longer than this, in milliseconds. */
 const LOOK_MS = 7_000;
 /** The answer to an opening is awaited this long, and at most half of the remaining time, in milliseconds. */
 const ANSWER_MS = 7_000;
-/** From this many tries on an event counts. */
-const MANY_TRIES = 3;
 /** Publishing an event may take this long, in milliseconds. */
 const PUBLISH_MS = 2_000;
 
-/** The effects of the settler and the operators' command, which never send a command that opens an account. */
-export function settlerEffects(work: Work): Effects {
-  const neverSent = () => {
-    throw new Error('Only a request sends.');
-  };
-  return {
-    ...sharedEffects(work),
-    prepare: neverSent,
-    send: neverSent,
-    // The guards of `life.ts` call it in every state.
-    nextLogin: async () => undefined,
-    noLoginFailure: neverSent,
-  };
+function orderOf({ order }: Job): Order {
+  if (order === undefined) throw new Error('Only a request sends.');
+  return order;
 }
 
-export function requestEffects(work: Work, request: AccountRequest): Effects {
-  const { held, times, telemetry, dependencies } = work;
-  const { body, version, passwords } = request;
-  const { nextLogin, noLoginFailure } = loginChoice(work, request);
+/** The login of the operation's state; undefined where the protocol cannot name one. */
+function loginOf({ held: { life } }: Job): number | undefined {
+  return 'login' in life ? life.login : undefined;
+}
 
-  return {
-    ...sharedEffects(work),
-    nextLogin,
-    noLoginFailure,
-
-    async prepare() {
-      const records = await request.found();
-      const server = await work.server();
-      if (server === undefined) throw new Problem('platform_unavailable', { retryAfterSeconds: 5 });
-      const { platform, connection } = server;
-      const deposit = demoDeposit(records);
-      const order = buildOrder(body, records.client, held, passwords, deposit);
-      judgeOrder(order, connection, platform);
-      const details = buildDetails(request, held.operationId);
-      const [record] = await Promise.all([request.recorded, request.ready]);
-      const own = platform.keyed ? body.login : undefined;
-      const login = platform.keyed ? (held.found ?? (await nextLogin())) : undefined;
-      if (platform.keyed && login === undefined) throw noLoginFailure();
-      const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(platform, own)));
-      const plan: Plan = {
-        ...details,
-        send_email: body.send_email,
-        send_pop_up: body.send_pop_up,
-        language: body.language,
-        keyed: platform.keyed,
-        exclusive: isExclusive(connection, own),
-        login_given: own !== undefined,
-        deposit,
-        deposit_with_opening: platform.fundsWithOpening,
-        generated: generatedRole(body),
-        server: address(connection),
-      };
-      if (record === undefined) return { plan, fact: { on: 'ready', login, found } };
-      return { plan, fact: { on: 'recorded', login: record.login, opened_at: record.opened_at } };
-    },
-
-    async send(login) {
-      const server = await work.server();
-      if (server?.client === undefined) return { on: 'unclear' };
-      // The first server may have the account.
-      if (hasMoved(held, server)) return { on: 'moved' };
-      const order = buildOrder(body, server.client, held, passwords, held.plan?.deposit, login);
-      const leftMs = times.platformEndsAt - dependencies.now();
-      const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
-      try {
-        const opened = await server.platform.open(order, times.openingEndsAt, within(answerMs));
-        if (login !== undefined && opened.login !== login) {
-          telemetry.event('AnswerLost', { reason: 'another_login', login: opened.login });
-          return { on: 'lost', other: opened.login };
-        }
-        return { on: 'opened', login: opened.login };
-      } catch (failure) {
-        return failureFact(failure, telemetry);
-      }
-    },
-  };
-
-  /**
-   * A caller's login is looked up before anything is sent: it may be outside of the ranges.
-   * @returns whether the account there is this operation's. @throws PlatformFailure `login_taken`
-   */
-  async function isOwnAccount(platform: TradingPlatform, login: number): Promise<boolean> {
-    const sighting = await sight(work, platform, login);
-    if (sighting === 'ours') return true;
-    if (sighting === 'absent' || sighting === 'silent') return false;
-    throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
+/** Judges the order, unless it was sent before, and chooses its login. */
+async function prepare(job: Job): Promise<Learned> {
+  try {
+    const { plan, fact } = await judge(job, orderOf(job));
+    job.held.plan = plan;
+    return fact;
+  } catch (failure) {
+    return { on: 'not_executed', failure };
   }
 }
 
-async function sight(work: Work, platform: TradingPlatform, login: number): Promise<Sighting> {
-  const mark: Mark = { operationId: work.held.operationId, login, generated: await work.generated() };
-  return platform.look(mark, within(LOOK_MS, work.times.platformSignal));
-}
-
-/** The password that the service generates, of those that can be compared. */
-export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
-  if (master_password === undefined) return 'master';
-  return investor_password === undefined ? 'investor' : undefined;
-}
-
-/** The logins to ask for, one after the other. */
-function loginChoice({ held, telemetry }: Work, { body, logins: searching }: AccountRequest) {
-  let isSearched = true;
-  return {
-    async nextLogin() {
-      const logins = await searching;
-      const { login, tries } = await logins.next(held.operationId);
-      if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
-      isSearched = logins.isComplete;
-      return login;
-    },
-    noLoginFailure() {
-      if (body.login !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
-      // With more time a retry may find a free one.
-      const retry = isSearched ? {} : { retryAfterSeconds: 5 };
-      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken', ...retry });
-    },
+/** @throws Error if nothing was sent */
+async function judge(job: Job, order: Order): Promise<{ plan: Plan; fact: Fact }> {
+  const { held } = job;
+  const { body, passwords } = order;
+  const records = await order.found();
+  const server = await job.server();
+  if (server === undefined) throw new Problem('platform_unavailable', { retryAfterSeconds: 5 });
+  const { platform, connection } = server;
+  const deposit = demoDeposit(records);
+  const command = buildOrder(body, records.client, held, passwords, deposit);
+  // A reservation and a record show that it was judged and sent before the ledger was lost.
+  if (held.found === undefined) judgeOrder(command, connection, platform);
+  const [record] = await Promise.all([order.recorded, order.ready]);
+  const own = platform.keyed ? body.login : undefined;
+  const login = platform.keyed ? (held.found ?? (await order.logins.next())) : undefined;
+  if (platform.keyed && login === undefined) throw order.logins.failure();
+  const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(job, order, platform, own)));
+  const plan: Plan = {
+    ...buildDetails(order, held.operationId),
+    send_email: body.send_email,
+    send_pop_up: body.send_pop_up,
+    language: body.language,
+    keyed: platform.keyed,
+    exclusive: isExclusive(connection, own),
+    login_given: own !== undefined,
+    deposit,
+    deposit_with_opening: platform.fundsWithOpening,
+    generated: generatedRole(body),
+    server: address(connection),
   };
+  if (record === undefined) return { plan, fact: { on: 'ready', login, found } };
+  return { plan, fact: { on: 'recorded', login: record.login, opened_at: record.opened_at } };
+}
+
+/**
+ * A caller's login is looked up before anything is sent: it may be outside of the ranges.
+ * @returns whether the account there is this operation's. @throws PlatformFailure `login_taken`
+ */
+async function isOwnAccount(job: Job, { version }: Order, platform: TradingPlatform, login: number): Promise<boolean> {
+  const sighting = await sight(job, platform, login);
+  if (sighting === 'ours') return true;
+  if (sighting === 'absent' || sighting === 'silent') return false;
+  throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
+}
+
+/** Sends the command, once. */
+async function send(job: Job): Promise<Learned> {
+  const { held, times, telemetry, dependencies } = job;
+  const { body, passwords } = orderOf(job);
+  const login = loginOf(job);
+  const server = await job.server();
+  if (server?.client === undefined) return { on: 'unclear' };
+  // The first server may have the account.
+  if (hasMoved(held, server)) return { on: 'moved' };
+  const command = buildOrder(body, server.client, held, passwords, held.plan?.deposit, login);
+  const leftMs = times.platformEndsAt - dependencies.now();
+  const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
+  try {
+    const opened = await server.platform.open(command, times.openingEndsAt, within(answerMs));
+    if (login !== undefined && opened.login !== login) {
+      telemetry.event('AnswerLost', { reason: 'another_login', login: opened.login });
+      return { on: 'lost', other: opened.login };
+    }
+    return { on: 'opened', login: opened.login };
+  } catch (failure) {
+    return failureFact(failure, telemetry);
+  }
 }
 
 /** The fact that a failed command shows. After an unexpected error the outcome is unknown. */
@@ -197,56 +197,37 @@ function failureFact(failure: unknown, telemetry: Telemetry): Learned {
   return { on: 'lost', failure };
 }
 
-function sharedEffects(work: Work): Omit<Effects, 'prepare' | 'send' | 'nextLogin' | 'noLoginFailure'> {
-  const { held, times, dependencies } = work;
-
-  const putRecord = async (life: OpenLife) => {
-    try {
-      await dependencies.accounts.put(accountRecord(held, life), times.signal);
-      return true;
-    } catch (error) {
-      work.telemetry.event('AccountNotRecorded', { login: life.login, ...describeError(error) });
-      return false;
-    }
-  };
-
-  return {
-    async record(life) {
-      const isComplete = life.deposit === 'none';
-      const [recorded, published] = await Promise.all([putRecord(life), isComplete && publish(work, life)]);
-      return { recorded, published };
-    },
-
-    async look(login, step) {
-      const noAnswer: Learned = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
-      const server = await work.server();
-      if (server === undefined) return noAnswer;
-      try {
-        const sighting = await sight(work, server.platform, login);
-        if (sighting === 'ours') return { on: 'ours' };
-        if (hasMoved(held, server)) return { on: 'moved' };
-        if (sighting === 'absent' && (await isRecorded(work, login))) return { on: 'deleted' };
-        return { on: LOOK_FACTS[sighting][step] };
-      } catch (failure) {
-        reportRefusal(failure, work.telemetry);
-        return noAnswer;
-      }
-    },
-
-    async complete(life, pay) {
-      const [recorded, deposit] = await Promise.all([life.recorded || putRecord(life), payment(work, life, pay)]);
-      const published = life.published || (recorded && (await publish(work, life)));
-      return { on: 'completed', recorded, deposit, published };
-    },
-
-    async notify(login) {
-      const { plan } = held;
-      if (plan === undefined || (plan.send_email !== true && plan.send_pop_up !== true)) return;
-      const server = await work.server();
-      if (server?.client !== undefined) await notifyClient(work, plan, server.client, server.connection, login);
-    },
-  };
+/** The password that the service generates, of those that can be compared. */
+export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
+  if (master_password === undefined) return 'master';
+  return investor_password === undefined ? 'investor' : undefined;
 }
+
+async function sight(job: Job, platform: TradingPlatform, login: number): Promise<Sighting> {
+  const mark: Mark = { operationId: job.held.operationId, login, generated: await job.generated() };
+  return platform.look(mark, within(LOOK_MS, job.times.platformSignal));
+}
+
+/** Looks at the operation's login. The step says what is known of it. */
+async function look(job: Job, step: LookStep): Promise<Learned> {
+  const noAnswer: Learned = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
+  const login = loginOf(job) ?? 0;
+  const server = await job.server();
+  if (server === undefined) return noAnswer;
+  try {
+    const sighting = await sight(job, server.platform, login);
+    if (sighting === 'ours') return { on: 'ours' };
+    if (hasMoved(job.held, server)) return { on: 'moved' };
+    if (sighting === 'absent' && (await isRecorded(job, login))) return { on: 'deleted' };
+    return { on: LOOK_FACTS[sighting][step] };
+  } catch (failure) {
+    reportRefusal(failure, job.telemetry);
+    return noAnswer;
+  }
+}
+
+type LookStep = Step & ('look' | 'prove' | 'confirm');
+type PayStep = Step & ('pay' | 'repay');
 
 /** The fact that a sighting is in each step. `prove`: the server has said that the login exists. */
 const LOOK_FACTS: Record<Exclude<Sighting, 'ours'>, Record<LookStep, 'foreign' | 'unproven' | LookResult>> = {
@@ -258,7 +239,7 @@ const LOOK_FACTS: Record<Exclude<Sighting, 'ours'>, Record<LookStep, 'foreign' |
 type LookResult = 'absent' | 'silent' | 'refused' | 'unconfirmed';
 
 /** Whether the account's record exists: an account that the server no longer has was deleted. @throws AwsFailure */
-async function isRecorded({ dependencies, held, times }: Work, login: number): Promise<boolean> {
+async function isRecorded({ dependencies, held, times }: Job, login: number): Promise<boolean> {
   if (held.plan === undefined) return false;
   const record = await dependencies.accounts.read({ ...held.plan, login }, times.signal);
   return record?.operation_id === held.operationId;
@@ -279,11 +260,36 @@ export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   if (isRefusal) telemetry.event('PlatformRefused', { reason: error.reason });
 }
 
+async function putRecord({ dependencies, held, times, telemetry }: Job, life: OpenLife): Promise<boolean> {
+  try {
+    await dependencies.accounts.put(accountRecord(held, life), times.signal);
+    return true;
+  } catch (error) {
+    telemetry.event('AccountNotRecorded', { login: life.login, ...describeError(error) });
+    return false;
+  }
+}
+
+async function record(job: Job, life: OpenLife): Promise<Pick<OpenLife, 'recorded' | 'published'>> {
+  const isComplete = life.deposit === 'none';
+  const [recorded, published] = await Promise.all([putRecord(job, life), isComplete && publish(job, life)]);
+  return { recorded, published };
+}
+
+/** Completes an open account. @param pay the payment that may be sent now: the first one, or a repeated one */
+async function complete(job: Job, pay?: PayStep): Promise<Learned> {
+  const { life } = job.held;
+  if (life.at !== 'open') return { on: 'resume' };
+  const [recorded, deposit] = await Promise.all([life.recorded || putRecord(job, life), payment(job, life, pay)]);
+  const published = life.published || (recorded && (await publish(job, life)));
+  return { on: 'completed', recorded, deposit, published };
+}
+
 /** Pays, or checks whether an earlier payment has arrived. A repeated payment is sent to an empty account only. */
-async function payment(work: Work, life: OpenLife, pay: PayStep | undefined): Promise<PaymentOutcome> {
-  const { held, times, telemetry } = work;
+async function payment(job: Job, life: OpenLife, pay: PayStep | undefined): Promise<PaymentOutcome> {
+  const { held, times, telemetry } = job;
   if (life.deposit !== 'sent' && life.deposit !== 'found') return 'kept';
-  const server = await work.server();
+  const server = await job.server();
   if (server === undefined || hasMoved(held, server)) return pay === undefined ? 'unknown' : 'refused';
   const { platform } = server;
   const log = (error: unknown) =>
@@ -310,10 +316,12 @@ async function payment(work: Work, life: OpenLife, pay: PayStep | undefined): Pr
   }
 }
 
-async function publish({ dependencies, held, times, telemetry }: Work, life: OpenLife): Promise<boolean> {
+async function publish({ dependencies, held, times, telemetry }: Job, life: OpenLife): Promise<boolean> {
+  const { events, now } = dependencies;
+  if (events === undefined) return false;
   try {
-    const signal = within(Math.min(PUBLISH_MS, times.workEndsAt - dependencies.now()));
-    await dependencies.events.publish('AccountOpened', accountOpened(accountRecord(held, life)), signal);
+    const signal = within(Math.min(PUBLISH_MS, times.workEndsAt - now()));
+    await events.publish('AccountOpened', accountOpened(accountRecord(held, life)), signal);
     return true;
   } catch (error) {
     telemetry.event('EventFailed', { login: life.login, ...describeError(error) });
@@ -322,7 +330,7 @@ async function publish({ dependencies, held, times, telemetry }: Work, life: Ope
 }
 
 /** The record of an open account. */
-export function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
+function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
   const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
   const { exclusive, login_given, server, ...details } = more;
@@ -335,13 +343,13 @@ function provenEmail({ email, unproven = [] }: AccountClient): string | undefine
 }
 
 /** Sends the notices that the request asks for. One that fails is logged and changes nothing. */
-async function notifyClient(
-  { dependencies, times, telemetry }: Work,
-  plan: Plan,
-  client: AccountClient,
-  connection: Connection,
-  login: number,
-): Promise<void> {
+async function notify(job: Job, login: number): Promise<void> {
+  const { held, times, telemetry } = job;
+  const { plan } = held;
+  const { notices } = job.dependencies;
+  if (notices === undefined || plan === undefined || (plan.send_email !== true && plan.send_pop_up !== true)) return;
+  const { client, connection } = (await job.server()) ?? {};
+  if (client === undefined || connection === undefined) return;
   const account: OpenedAccount = {
     login,
     version: plan.version,
@@ -359,7 +367,6 @@ async function notifyClient(
       telemetry.event('NoticeFailed', { login, notice, ...describeError(error) });
     }
   };
-  const { notices } = dependencies;
   const mailbox = plan.send_email === true ? provenEmail(client) : undefined;
   if (plan.send_email === true && mailbox === undefined) telemetry.event('EmailNotProven', { login });
   await Promise.all([

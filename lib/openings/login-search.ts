@@ -1,3 +1,5 @@
+import { PlatformFailure } from '../platform/platform.ts';
+import type { Telemetry } from '../telemetry.ts';
 import type { Identity } from './derivation.ts';
 
 /** A possible identity of an operation, with the logins that it may ask for. */
@@ -124,4 +126,38 @@ function draw(sequence: Sequence, most: number): number[] {
     logins.push(value);
   }
   return logins;
+}
+
+/** From this many tries on an event counts. */
+const MANY_TRIES = 3;
+
+/** The logins that an operation may ask for, one after the other. */
+export interface LoginChoice {
+  /** @returns undefined if none is left, or if the caller has chosen; rejects if the reservations cannot be read */
+  next(): Promise<number | undefined>;
+  /** Why no login is left. */
+  failure(): PlatformFailure;
+}
+
+/** The choice of logins of an operation. @param own the caller's login */
+export function loginChoice(
+  searching: Promise<LoginSearch>,
+  { operationId, own, telemetry }: { operationId: string; own: number | undefined; telemetry: Telemetry },
+): LoginChoice {
+  let isSearched = true;
+  return {
+    async next() {
+      const logins = await searching;
+      const { login, tries } = await logins.next(operationId);
+      if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
+      isSearched = logins.isComplete;
+      return login;
+    },
+    failure() {
+      if (own !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
+      // With more time a retry may find a free one.
+      const retry = isSearched ? {} : { retryAfterSeconds: 5 };
+      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken', ...retry });
+    },
+  };
 }

@@ -4,7 +4,7 @@ import type { Answer, Request } from '../http/endpoint.ts';
 import { PlatformFailure } from '../platform/platform.ts';
 import { Problem, type ProblemOptions } from '../problem.ts';
 import type { AccountRecord } from '../records/accounts.ts';
-import { type LoginRange, loginRanges } from '../records/crm-records.ts';
+import { type Connection, type LoginRange, loginRanges } from '../records/crm-records.ts';
 import { fingerprints, keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
@@ -18,9 +18,9 @@ import {
   loginSequence,
 } from './derivation.ts';
 import { drive, type End } from './drive.ts';
-import { findRecords, generatedRole, requestEffects, type Server, type Work } from './effects.ts';
+import { type FoundRecords, findRecords, generatedRole, type Job, type NamedRecords, type Server } from './effects.ts';
 import type { Claim, Held, Identities } from './ledger.ts';
-import { LoginSearch, type Reservations } from './login-search.ts';
+import { LoginSearch, loginChoice, type Reservations } from './login-search.ts';
 
 type OpeningRequest = Request<TradingAccountRequest, { user_id: string }>;
 type Keys = Awaited<ReturnType<AccountDependencies['keys']>>;
@@ -30,8 +30,8 @@ type Passwords = Pick<TradingAccountAnswer, 'master_password' | 'investor_passwo
 const ANONYMOUS = 'anonymous';
 
 /**
- * Opens a trading account, never a second one for the same request (specification, 4.2 and 4.3). What happens in which
- * order is decided in `life.ts`.
+ * Opens a trading account, never a second one for the same request (specification, 4.2 and 4.3). What happens after the
+ * operation is claimed is decided in `life.ts`.
  * @throws Problem for every outcome but an opened account
  */
 export async function openTradingAccount(
@@ -40,231 +40,257 @@ export async function openTradingAccount(
   request: OpeningRequest,
   telemetry: Telemetry,
 ): Promise<Answer<TradingAccountAnswer>> {
-  const times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
-  const reads = startReads(dependencies, version, request, telemetry, times);
-  let isConnecting = true;
-  const onEnd = () => {
-    isConnecting = false;
-  };
-  reads.ready.then(onEnd, onEnd);
+  const opening = new Opening(dependencies, version, request, telemetry);
   try {
-    const keys = await dependencies.keys(times.signal);
-    const identities = deriveIdentities(version, request, keys);
-    const begun = { dependencies, version, request, telemetry, times, reads, keys };
-    const logins = searchLogins(begun, identities);
-    const recorded = findRecord(begun, identities);
-    // They are awaited after the claim.
-    for (const one of [logins, recorded]) one.catch(() => {});
-    const leaseMs = request.endsAt - dependencies.now() + 1_000;
-    const claim = await dependencies.ledger.claim(identities, leaseMs, times.signal);
-    return await answer({ ...begun, identities, logins, recorded }, claim);
+    return await opening.run();
   } finally {
-    // A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call.
-    if (isConnecting) times.leavePlatform();
+    opening.leave();
   }
 }
 
-/** Reads the records and connects to the server, while the operation is claimed. */
-function startReads(
-  { directory, platform: connect }: AccountDependencies,
-  version: PlatformVersion,
-  { body, parameters }: OpeningRequest,
-  telemetry: Telemetry,
-  { signal, platformSignal }: Times,
-) {
-  const records = directory.readAccountRecords(
-    {
+/** One request to open an account. */
+class Opening {
+  readonly #dependencies: AccountDependencies;
+  readonly #version: PlatformVersion;
+  readonly #request: OpeningRequest;
+  readonly #telemetry: Telemetry;
+  readonly #times: Times;
+  /** The records that the request names; read from the start. */
+  readonly #records: Promise<FoundRecords>;
+  /** Undefined if the request names none of its version. */
+  readonly #server: Promise<Server | undefined>;
+  /** Resolves after login on the platform. */
+  readonly #ready: Promise<void>;
+  #isConnecting = true;
+
+  constructor(
+    dependencies: AccountDependencies,
+    version: PlatformVersion,
+    request: OpeningRequest,
+    telemetry: Telemetry,
+  ) {
+    this.#dependencies = dependencies;
+    this.#version = version;
+    this.#request = request;
+    this.#telemetry = telemetry;
+    this.#times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
+    this.#records = this.#readRecords();
+    this.#server = this.#connect();
+    this.#ready = this.#server.then((server) => server?.platform.ready(this.#times.platformSignal));
+    const onEnd = () => {
+      this.#isConnecting = false;
+    };
+    this.#ready.then(onEnd, onEnd);
+    leaveUnawaited(this.#records, this.#server);
+  }
+
+  /** The records are read and the server is connected to, while the operation is claimed and its logins are read. */
+  async run(): Promise<Answer<TradingAccountAnswer>> {
+    const { keys, ledger, now } = this.#dependencies;
+    const { idempotencyKey, endsAt } = this.#request;
+    const known = await keys(this.#times.signal);
+    const identities = this.#identities(known);
+    const logins = this.#searchLogins(known, identities);
+    const recorded = this.#findRecord(identities);
+    leaveUnawaited(logins, recorded);
+    const claim = await ledger.claim(identities, endsAt - now() + 1_000, this.#times.signal);
+    if (claim.kind === 'busy') return this.#answerOfAnother(claim, known);
+    const held = await this.#adopt(this.#claimed(claim), identities, logins, recorded);
+    const passwords = this.#passwords(known, held);
+    const job = this.#job(held, passwords, logins, recorded);
+    const end = await drive(job);
+    const operation = { operationId: held.operationId, hasKey: idempotencyKey !== undefined };
+    const { login, replayed } = publicAnswer(end, operation, job.telemetry);
+    return { body: { login, ...passwords }, replayed };
+  }
+
+  /** A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call. */
+  leave(): void {
+    if (this.#isConnecting) this.#times.leavePlatform();
+  }
+
+  #readRecords(): Promise<FoundRecords> {
+    const { body, parameters } = this.#request;
+    const ids = {
       userId: parameters.user_id,
       connectionId: body.connection_id,
       accountTypeId: body.account_type_id,
       rebateUserId: body.rebate_user_id,
-    },
-    telemetry,
-    signal,
-  );
-  const server = records.then(async ({ client, connection }): Promise<Server | undefined> => {
-    if (connection === undefined || connection.platform !== version) return undefined;
-    return { client, connection, platform: await connect(connection, platformSignal) };
-  });
-  const ready = server.then((found) => found?.platform.ready(platformSignal));
-  // Each is awaited later.
-  for (const one of [records, server, ready]) one.catch(() => {});
-  return { records, server, ready };
-}
-
-interface Opening {
-  dependencies: AccountDependencies;
-  version: PlatformVersion;
-  request: OpeningRequest;
-  telemetry: Telemetry;
-  times: Times;
-  reads: ReturnType<typeof startReads>;
-  keys: Keys;
-  identities: Identities;
-  logins: Promise<LoginSearch>;
-  recorded: Promise<AccountRecord | undefined>;
-}
-/** Before the operation is claimed. */
-type Begun = Omit<Opening, 'identities' | 'logins' | 'recorded'>;
-
-/** What the request follows to under each key of the secret. A request without a key is another one each time. */
-function deriveIdentities(
-  version: PlatformVersion,
-  { sentBody, parameters, idempotencyKey, caller = ANONYMOUS }: OpeningRequest,
-  [current, ...older]: Keys,
-): Identities {
-  const identify = (pk: string) => (key: DerivationKey) => {
-    const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
-    return deriveIdentity(key, pk, fingerprint);
-  };
-  if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`)(current)];
-  const identity = identify(keyItem([version, caller, parameters.user_id, idempotencyKey]));
-  return [identity(current), ...older.map(identity)];
-}
-
-/**
- * Reads the first logins of the operation, while it is claimed and the records are read: in the ranges that the connection
- * had last, and again if they have changed.
- */
-async function searchLogins(begun: Begun, identities: Identities): Promise<LoginSearch> {
-  const { dependencies, version, request, reads } = begun;
-  const name = `${version}#${request.body.connection_id}`;
-  const known = dependencies.ranges.get(name);
-  const early = known && searchRanges(begun, identities, known);
-  // It is awaited below.
-  early?.catch(() => {});
-  const { connection } = await reads.records;
-  const ranges = connection?.platform === version ? loginRanges(connection) : [];
-  if (ranges.length > 0) dependencies.ranges.set(name, ranges);
-  const isKnown = JSON.stringify(known) === JSON.stringify(ranges);
-  return early !== undefined && isKnown ? early : searchRanges(begun, identities, ranges);
-}
-
-function searchRanges(
-  { dependencies: { ledger, now }, version, request: { body }, times, keys }: Begun,
-  identities: Identities,
-  ranges: readonly LoginRange[],
-): Promise<LoginSearch> {
-  const candidates = identities.map((identity) => {
-    const logins =
-      body.login === undefined ? loginSequence(findSeed(keys, identity) ?? '', ranges) : [body.login].values();
-    return { identity, logins };
-  });
-  const reservations: Reservations = {
-    holders: (logins) => ledger.holders(version, logins, times.signal),
-    reserved: (operationId) => ledger.reserved(version, operationId, times.signal),
-  };
-  return new LoginSearch(
-    ranges.length === 0 ? [] : candidates,
-    reservations,
-    () => now() < times.openingEndsAt,
-  ).start();
-}
-
-async function answer(begun: Opening, claim: Claim): Promise<Answer<TradingAccountAnswer>> {
-  const { dependencies, version, request, times, reads, logins, recorded } = begun;
-  const { body, parameters, idempotencyKey, caller = ANONYMOUS } = request;
-  if (claim.kind === 'ended') throw progressProblem(1);
-  if (claim.kind === 'reused') throw reusedProblem();
-  if (claim.kind === 'underivable') {
-    begun.telemetry.event('OperationUnderivable', { operation_id: claim.operationId });
-    throw new Problem('internal_error', { cause: new Error('The secret that made the operation is gone.') });
+    };
+    return this.#dependencies.directory.readAccountRecords(ids, this.#telemetry, this.#times.signal);
   }
-  if (claim.kind === 'busy') {
-    const { life } = claim;
-    // Another worker completes the account; its login is known.
-    if (life.at !== 'open' && life.at !== 'done') throw progressProblem(claim.retryAfterSeconds);
-    return { body: { login: life.login, ...accountPasswords(begun, claim.identity) }, replayed: true };
+
+  async #connection(): Promise<Connection | undefined> {
+    const { connection } = await this.#records;
+    return connection?.platform === this.#version ? connection : undefined;
   }
-  const held = claim.held.life.at === 'claimed' ? await adoptFound(begun, claim.held) : claim.held;
-  const passwords = accountPasswords(begun, held);
-  const telemetry = begun.telemetry.with({
-    operation_id: held.operationId,
-    version,
-    user_id: parameters.user_id,
-    connection_id: body.connection_id,
-  });
-  const work: Work = {
-    dependencies,
-    held,
-    times,
-    telemetry,
-    server: () => reads.server.catch(() => undefined),
-    async generated() {
-      const role = generatedRole(body);
-      return role && { role, password: passwords[`${role}_password`] };
-    },
-  };
-  const effects = requestEffects(work, {
-    body,
-    userId: parameters.user_id,
-    version,
-    caller,
-    passwords,
-    found: async () => {
-      dependencies.events.prepare();
-      const records = await reads.records;
-      if (records.client === undefined) throw await noUser(dependencies, times);
-      const found = findRecords(version, body, records);
-      await reads.server;
-      return found;
-    },
-    ready: reads.ready,
-    logins,
-    recorded,
-  });
-  const { ledger, now } = dependencies;
-  const { platformEndsAt, signal } = times;
-  const end = await drive({ worker: 'request', ledger, effects, telemetry, now, platformEndsAt, signal }, held);
-  const { operationId } = held;
-  const { login, replayed } = publicAnswer(end, { operationId, hasKey: idempotencyKey !== undefined }, telemetry);
-  return { body: { login, ...passwords }, replayed };
+
+  async #connect(): Promise<Server | undefined> {
+    const connection = await this.#connection();
+    if (connection === undefined) return undefined;
+    const { client } = await this.#records;
+    return { client, connection, platform: await this.#dependencies.platform(connection, this.#times.platformSignal) };
+  }
+
+  /** What the request follows to under each key of the secret. One without a key is another request each time. */
+  #identities([current, ...older]: Keys): Identities {
+    const { sentBody, parameters, idempotencyKey, caller = ANONYMOUS } = this.#request;
+    const identify = (pk: string) => (key: DerivationKey) => {
+      const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
+      return deriveIdentity(key, pk, fingerprint);
+    };
+    if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`)(current)];
+    const identity = identify(keyItem([this.#version, caller, parameters.user_id, idempotencyKey]));
+    return [identity(current), ...older.map(identity)];
+  }
+
+  /** Reads the first logins: in the ranges that the connection had last, and again if they have changed. */
+  async #searchLogins(keys: Keys, identities: Identities): Promise<LoginSearch> {
+    const { ranges: last } = this.#dependencies;
+    const name = `${this.#version}#${this.#request.body.connection_id}`;
+    const known = last.get(name);
+    const early = known && this.#searchRanges(keys, identities, known);
+    if (early !== undefined) leaveUnawaited(early);
+    const connection = await this.#connection();
+    const ranges = connection === undefined ? [] : loginRanges(connection);
+    if (ranges.length > 0) last.set(name, ranges);
+    const isKnown = JSON.stringify(known) === JSON.stringify(ranges);
+    return early !== undefined && isKnown ? early : this.#searchRanges(keys, identities, ranges);
+  }
+
+  #searchRanges(keys: Keys, identities: Identities, ranges: readonly LoginRange[]): Promise<LoginSearch> {
+    const { ledger, now } = this.#dependencies;
+    const { signal, openingEndsAt } = this.#times;
+    const { login } = this.#request.body;
+    const candidates = identities.map((identity) => ({
+      identity,
+      logins: login === undefined ? loginSequence(findSeed(keys, identity) ?? '', ranges) : [login].values(),
+    }));
+    const reservations: Reservations = {
+      holders: (logins) => ledger.holders(this.#version, logins, signal),
+      reserved: (operationId) => ledger.reserved(this.#version, operationId, signal),
+    };
+    return new LoginSearch(ranges.length === 0 ? [] : candidates, reservations, () => now() < openingEndsAt).start();
+  }
+
+  /** Finds the account of an operation whose ledger was lost, and whose protocol reserves no login before it opens one. */
+  async #findRecord(identities: Identities): Promise<AccountRecord | undefined> {
+    const connection = await this.#connection();
+    if (connection === undefined || 'logins' in connection) return undefined;
+    const { user_id } = this.#request.parameters;
+    const place = { user_id, version: this.#version, connection_id: connection.id };
+    const ids = identities.map(({ operationId }) => operationId);
+    return this.#dependencies.accounts.find(place, ids, this.#times.signal);
+  }
+
+  /** @throws Problem for a claim that gives no operation to drive */
+  #claimed(claim: Exclude<Claim, { kind: 'busy' }>): Held {
+    switch (claim.kind) {
+      case 'held':
+        return claim.held;
+      case 'ended':
+        throw progressProblem(1);
+      case 'reused':
+        throw reusedProblem();
+      case 'underivable':
+        this.#telemetry.event('OperationUnderivable', { operation_id: claim.operationId });
+        throw new Problem('internal_error', { cause: new Error('The secret that made the operation is gone.') });
+    }
+  }
+
+  /** Another worker completes the account: its login is known as soon as it is open. */
+  #answerOfAnother({ life, identity, retryAfterSeconds }: Claim & { kind: 'busy' }, keys: Keys) {
+    if (life.at !== 'open' && life.at !== 'done') throw progressProblem(retryAfterSeconds);
+    return { body: { login: life.login, ...this.#passwords(keys, identity) }, replayed: true };
+  }
+
+  /**
+   * An operation whose ledger was lost goes on with the login that it has reserved, or that a record has, under the key
+   * that made it.
+   */
+  async #adopt(
+    held: Held,
+    identities: Identities,
+    logins: Promise<LoginSearch>,
+    recorded: Promise<AccountRecord | undefined>,
+  ): Promise<Held> {
+    if (held.life.at !== 'claimed') return held;
+    // Without the reservations nothing is sent: `prepare` reports why they could not be read.
+    const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
+    const recordedBy = identities.find(({ operationId }) => operationId === record?.operation_id);
+    const found = search?.found ?? (record && recordedBy && { identity: recordedBy, login: record.login });
+    if (found === undefined) return held;
+    const { identity, login } = found;
+    const isAdopted = identity.operationId === held.operationId;
+    const adopted = isAdopted ? held : await this.#dependencies.ledger.adopt(held, identity, this.#times.signal);
+    adopted.found = login;
+    return adopted;
+  }
+
+  /** Given passwords, and derived ones if the caller gave none. */
+  #passwords(keys: Keys, identity: Identity): Passwords {
+    const { body } = this.#request;
+    const derived = derivePasswords(findSeed(keys, identity) ?? '', this.#version);
+    return {
+      master_password: body.master_password ?? derived.master,
+      investor_password: body.investor_password ?? derived.investor,
+    };
+  }
+
+  #job(
+    held: Held,
+    passwords: Passwords,
+    logins: Promise<LoginSearch>,
+    recorded: Promise<AccountRecord | undefined>,
+  ): Job {
+    const { body, parameters, caller = ANONYMOUS } = this.#request;
+    const { user_id } = parameters;
+    const { operationId } = held;
+    const operation = { operation_id: operationId, version: this.#version, user_id, connection_id: body.connection_id };
+    const telemetry = this.#telemetry.with(operation);
+    const role = generatedRole(body);
+    return {
+      worker: 'request',
+      held,
+      times: this.#times,
+      telemetry,
+      dependencies: this.#dependencies,
+      server: () => this.#server.catch(() => undefined),
+      generated: async () => role && { role, password: passwords[`${role}_password`] },
+      order: {
+        ...{ body, userId: user_id, version: this.#version, caller, passwords },
+        found: () => this.#found(),
+        ready: this.#ready,
+        recorded,
+        logins: loginChoice(logins, { operationId, own: body.login, telemetry }),
+      },
+    };
+  }
+
+  /** @throws Problem for the first record that is missing */
+  async #found(): Promise<NamedRecords> {
+    const { events, expectsClients } = this.#dependencies;
+    events.prepare();
+    const records = await this.#records;
+    if (records.client === undefined) {
+      // Only here the queue is asked: a caller that comes before its client must not give up. Without its answer the
+      // caller hears what is certain.
+      const isExpected = await expectsClients(this.#times.signal).catch(() => false);
+      throw new Problem('user_not_found', isExpected ? { retryAfterSeconds: CLIENT_SECONDS } : {});
+    }
+    const found = findRecords(this.#version, this.#request.body, records);
+    await this.#server;
+    return found;
+  }
 }
 
-/** Finds the account of an operation whose ledger was lost, and whose protocol reserves no login before it opens one. */
-async function findRecord({ dependencies, version, request, times, reads }: Begun, identities: Identities) {
-  const { connection } = await reads.records;
-  if (connection === undefined || connection.platform !== version || 'logins' in connection) return undefined;
-  const place = { user_id: request.parameters.user_id, version, connection_id: connection.id };
-  const ids = identities.map(({ operationId }) => operationId);
-  return dependencies.accounts.find(place, ids, times.signal);
-}
-
-/**
- * An operation whose ledger was lost goes on with the login that it has reserved, or that a record has, under the key
- * that made it.
- */
-async function adoptFound({ dependencies, times, identities, logins, recorded }: Opening, held: Held): Promise<Held> {
-  // Without the reservations nothing is sent: the effects report why they could not be read.
-  const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
-  const recordedBy = identities.find(({ operationId }) => operationId === record?.operation_id);
-  const found = search?.found ?? (record && recordedBy && { identity: recordedBy, login: record.login });
-  if (found === undefined) return held;
-  const { identity, login } = found;
-  const isAdopted = identity.operationId === held.operationId;
-  const adopted = isAdopted ? held : await dependencies.ledger.adopt(held, identity, times.signal);
-  adopted.found = login;
-  return adopted;
+/** Promises that are awaited later, or never: a failure before is no unhandled one. */
+function leaveUnawaited(...promises: readonly Promise<unknown>[]): void {
+  for (const one of promises) one.catch(() => {});
 }
 
 /** Seconds until a client that the CRM is making is probably written. */
 const CLIENT_SECONDS = 5;
-
-/** Only here the queue of registrations is asked: a caller that comes before its client must not give up. */
-async function noUser({ expectsClients }: AccountDependencies, { signal }: Times): Promise<Problem> {
-  // Without its answer the caller hears what is certain.
-  const isExpected = await expectsClients(signal).catch(() => false);
-  return new Problem('user_not_found', isExpected ? { retryAfterSeconds: CLIENT_SECONDS } : {});
-}
-
-/** Given passwords, and derived ones if the caller gave none. */
-function accountPasswords({ version, request: { body }, keys }: Opening, identity: Identity): Passwords {
-  const derived = derivePasswords(findSeed(keys, identity) ?? '', version);
-  return {
-    master_password: body.master_password ?? derived.master,
-    investor_password: body.investor_password ?? derived.investor,
-  };
-}
 
 /** A caller without a key must not repeat the request: it would be another one. */
 const NO_REPEAT =

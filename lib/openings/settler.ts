@@ -4,7 +4,7 @@ import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { derivePasswords, findSeed } from './derivation.ts';
 import { drive } from './drive.ts';
-import { reportRefusal, type Server, settlerEffects } from './effects.ts';
+import { reportRefusal, type Server } from './effects.ts';
 import type { DueOperation, Plan } from './ledger.ts';
 
 /** This many operations are worked on at a time: of one trading server, and of those that need none. */
@@ -80,11 +80,12 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
     scoped.event('OperationNotSettled', { step: 'records', ...describeError(error) });
     return undefined;
   };
-  const effects = settlerEffects({
-    dependencies,
+  await drive({
+    worker: 'settler',
     held,
     times,
     telemetry: scoped,
+    dependencies,
     server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped).catch(onUnreadable),
     async generated() {
       const role = plan.generated;
@@ -96,8 +97,6 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
       return undefined;
     },
   });
-  const { platformEndsAt, signal } = times;
-  await drive({ worker: 'settler', ledger, effects, telemetry: scoped, now, platformEndsAt, signal }, held);
 }
 
 /** @returns undefined if the server cannot be asked in this run */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { drive, type Effects, type End, type Learned } from '../../../lib/openings/drive.ts';
+import { planTimes } from '../../../lib/openings/dependencies.ts';
+import { drive, type End } from '../../../lib/openings/drive.ts';
+import type { ActingStep, Effects, Job, Learned, Order } from '../../../lib/openings/effects.ts';
 import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from '../../../lib/openings/ledger.ts';
 import type { Context, Life } from '../../../lib/openings/life.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
@@ -43,47 +45,59 @@ class Scene {
   }
 
   run(held: Held, worker: Context['worker'] = 'request', first?: Learned): Promise<End> {
-    const telemetry = recordingTelemetry(this.events);
-    const platformEndsAt = world.now + 20_000;
-    const clock = {
-      now: () => world.now,
+    const logins = {
+      next: async () => {
+        this.#nexts += 1;
+        return this.hasNext && this.#nexts <= 5 ? this.login + this.#nexts : undefined;
+      },
+      failure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
+    };
+    const job: Job = {
+      worker,
+      held,
+      times: { ...planTimes(world.now, world.now + 20_000), signal: world.signal() },
+      telemetry: recordingTelemetry(this.events),
+      dependencies: { ledger: this.ledger, now: () => world.now } as Job['dependencies'],
+      server: async () => undefined,
+      generated: async () => undefined,
+      ...(worker === 'request' && { order: { logins } as Order }),
       wait: async (ms: number) => {
         world.now += ms;
       },
     };
-    const run = { worker, ledger: this.ledger, effects: this.#effects(held), telemetry, ...clock };
-    return drive({ ...run, platformEndsAt, signal: world.signal() }, held, first);
+    return drive(job, first, this.#effects());
   }
 
-  #effects({ operationId }: Held): Effects {
+  #effects(): Effects {
     const next = (name: string, list: Learned[]): Learned => {
       this.calls.push(name);
       world.now += this.takesMs;
       return (list.length > 1 ? list.shift() : list[0]) ?? { on: 'lost' };
     };
+    const loginOf = ({ held: { life } }: Job) => ('login' in life ? life.login : undefined);
+    const look = (step: ActingStep) => async (job: Job) => next(`${step} ${loginOf(job)}`, this.looks);
+    const complete = (step: ActingStep) => async () => next(step, [this.completed]);
     return {
-      prepare: async () => {
+      prepare: async ({ held }) => {
         const { plan, fails, found = false, openedAt } = this.prepared;
-        if (fails !== undefined) throw fails;
+        if (fails !== undefined) return { on: 'not_executed', failure: fails };
+        held.plan = planFor(held.operationId, plan);
         const { login } = this;
-        const ready = { on: 'ready' as const, login: plan?.keyed === false ? undefined : login, found };
-        return {
-          plan: planFor(operationId, plan),
-          fact: openedAt === undefined ? ready : { on: 'recorded', login, opened_at: openedAt },
-        };
+        if (openedAt !== undefined) return { on: 'recorded', login, opened_at: openedAt };
+        return { on: 'ready', login: plan?.keyed === false ? undefined : login, found };
       },
-      nextLogin: async () => {
-        this.#nexts += 1;
-        return this.hasNext && this.#nexts <= 5 ? this.login + this.#nexts : undefined;
-      },
-      noLoginFailure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
-      send: async (login) => next(`send ${login ?? ''}`, this.sends),
-      look: async (login, step) => next(`${step} ${login}`, this.looks),
+      send: async (job) => next(`send ${loginOf(job) ?? ''}`, this.sends),
+      look: look('look'),
+      pause: look('look'),
+      prove: look('prove'),
+      confirm: look('confirm'),
+      pay: complete('pay'),
+      repay: complete('repay'),
+      complete: complete('complete'),
       record: async () => {
         this.calls.push('record');
         return { recorded: this.recorded, published: false };
       },
-      complete: async (_, pay) => next(pay ?? 'complete', [this.completed]) as Learned & { on: 'completed' },
       notify: async () => void this.calls.push('notify'),
     };
   }

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { retryAfterRule } from '../../../infra/openapi/problems.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
-import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
-import { type AccountRequest, requestEffects, type Work } from '../../../lib/openings/effects.ts';
+import { EFFECTS, type Job, type OpenLife, type Order } from '../../../lib/openings/effects.ts';
 import type { Held, Plan } from '../../../lib/openings/ledger.ts';
+import type { Life } from '../../../lib/openings/life.ts';
+import { type LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { AccountClient } from '../../../lib/records/account-directory.ts';
@@ -15,12 +16,20 @@ import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.t
 const LOGIN = 500_001;
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 
+const PAYING: OpenLife = {
+  ...{ at: 'open', login: LOGIN, opened_at: '', recorded: true, published: true },
+  deposit: 'sent',
+};
+
 interface Scene {
   sighting?: Sighting;
   /** The login that the server answers with. */
   opened?: number;
   plan?: Partial<Plan>;
+  life?: Life;
   body?: { login: number | undefined };
+  /** The login that a reservation binds to the operation. */
+  found?: number;
   notices?: Partial<AccountNotices>;
   client?: AccountClient;
   events?: Parameters<typeof recordingTelemetry>[0];
@@ -33,9 +42,10 @@ interface Scene {
   paid?: number[];
 }
 
-/** The effects of a retry whose first command went to the server of `LIVE`. @param change of the connection since */
-function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, body, ...more }: Scene = {}) {
+/** A retry whose first command went to the server of `LIVE`. @param change of the connection since */
+function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, body, ...more }: Scene = {}): Job {
   const { notices = {}, client = ANN, events = [], record, failure, payFailure, holdsFunds = false, paid = [] } = more;
+  const { life = { at: 'sent', login: LOGIN, commands: 'many' }, found } = more;
   const accounts = { read: async () => record, put: async () => {} };
   const platform: Partial<TradingPlatform> = {
     keyed: true,
@@ -52,53 +62,58 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     holdsFunds: async () => holdsFunds,
   };
   const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client };
-  const work: Work = {
+  const operationId = 'operation-1';
+  const held = {
+    plan: planFor(operationId, { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
+    ...{ operationId, life, found },
+  } as Held;
+  const telemetry = recordingTelemetry(events);
+  const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false } as unknown as LoginSearch;
+  const order = {
+    ...{ body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS },
+    found: async () => ({ ...server, accountType: undefined }),
+    logins: loginChoice(Promise.resolve(logins), { operationId, own: body?.login, telemetry }),
+  };
+  return {
+    worker: 'request',
+    ...{ held, telemetry },
     dependencies: {
       now: Date.now,
       notices,
       accounts,
       events: { publish: async () => {} },
-    } as unknown as AccountDependencies,
-    held: {
-      plan: planFor('operation-1', { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
-      operationId: 'operation-1',
-    } as unknown as Held,
+    } as unknown as Job['dependencies'],
     times: planTimes(Date.now(), Date.now() + 20_000),
-    telemetry: recordingTelemetry(events),
     server: async () => server,
     generated: async () => ({ role: 'master', password: PASSWORDS.master_password }),
+    order: order as unknown as Order,
   };
-  const found = async () => ({ ...server, accountType: undefined });
-  const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false };
-  const request = { body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS, found, logins };
-  return requestEffects(work, request as unknown as AccountRequest);
 }
 
 describe('A retry whose connection leads to another server since', () => {
   it.each([{ host: 'mt5-2.example.com' }, { port: 8443 }])('sends nothing there: %j', async (moved) => {
-    expect(await retry({ name: 'Renamed', groups: [] }).send(LOGIN)).toEqual({ on: 'opened', login: LOGIN });
-    expect(await retry(moved).send(LOGIN)).toEqual({ on: 'moved' });
+    expect(await EFFECTS.send(retry({ name: 'Renamed', groups: [] }))).toEqual({ on: 'opened', login: LOGIN });
+    expect(await EFFECTS.send(retry(moved))).toEqual({ on: 'moved' });
   });
 
   it('takes an account there for its own only if it shows the mark', async () => {
-    const looked = (change: object, sighting: Sighting) => retry(change, { sighting }).look(LOGIN, 'look');
+    const looked = (change: object, sighting: Sighting) => EFFECTS.look(retry(change, { sighting }));
     expect(await looked({}, 'unmarked')).toEqual({ on: 'unproven' });
     expect(await looked({ port: 8443 }, 'unmarked')).toEqual({ on: 'moved' });
     expect(await looked({ port: 8443 }, 'ours')).toEqual({ on: 'ours' });
   });
 
   it('pays nothing there', async () => {
-    const life = { at: 'open', login: LOGIN, opened_at: '', recorded: true, deposit: 'sent', published: true } as const;
-    expect(await retry({}).complete(life, 'pay')).toMatchObject({ deposit: 'made' });
-    expect(await retry({ port: 8443 }).complete(life, 'pay')).toMatchObject({ deposit: 'refused' });
+    expect(await EFFECTS.pay(retry({}, { life: PAYING }))).toMatchObject({ deposit: 'made' });
+    expect(await EFFECTS.pay(retry({ port: 8443 }, { life: PAYING }))).toMatchObject({ deposit: 'refused' });
   });
 });
 
 it('A request whose time was up before all logins were searched gets Retry-After, as the reference says', async () => {
-  const request = retry({});
-  await request.nextLogin();
-  const { kind, options } = request.noLoginFailure();
-  expect(options.retryAfterSeconds).toBe(5);
+  const { order } = retry({});
+  await order?.logins.next();
+  const { kind, options } = order?.logins.failure() ?? {};
+  expect(options?.retryAfterSeconds).toBe(5);
   expect(retryAfterRule(kind as ProblemType, 503)).toBe('sometimes');
 });
 
@@ -117,14 +132,26 @@ describe('The record of a new account', () => {
         deposit,
         published: false,
       } as const;
-      expect(await retry({}).record(life)).toEqual({ recorded: true, published });
+      expect(await EFFECTS.record(retry({}), life)).toEqual({ recorded: true, published });
     },
   );
 });
 
+it.each([
+  [undefined, { on: 'not_executed', failure: { type: 'group_not_found' } }],
+  [LOGIN, { on: 'ready', login: LOGIN, found: true }],
+])(
+  'An order whose login was reserved is not judged again, although the connection has lost its group: %s',
+  async (found, fact) => {
+    expect(await EFFECTS.prepare(retry({ groups: [] }, found === undefined ? {} : { found }))).toMatchObject(fact);
+  },
+);
+
 describe('A login of the caller', () => {
-  const prepared = (login: number | undefined, change: object = {}, sighting: Sighting = 'absent') =>
-    retry(change, { sighting, body: { login } }).prepare();
+  async function prepared(login: number | undefined, change: object = {}, sighting: Sighting = 'absent') {
+    const job = retry(change, { sighting, body: { login } });
+    return { fact: await EFFECTS.prepare(job), plan: job.held.plan };
+  }
 
   it.each<[string, number | undefined, object, boolean]>([
     ['outside of the ranges is not ours without proof', 1, {}, false],
@@ -137,7 +164,10 @@ describe('A login of the caller', () => {
   });
 
   it('that exists is taken, unless the account is this operation’s', async () => {
-    await expect(prepared(LOGIN, {}, 'unmarked')).rejects.toMatchObject({ kind: 'login_taken' });
+    expect((await prepared(LOGIN, {}, 'unmarked')).fact).toMatchObject({
+      on: 'not_executed',
+      failure: { kind: 'login_taken' },
+    });
     expect(await prepared(LOGIN, {}, 'ours')).toMatchObject({ fact: { login: LOGIN, found: true } });
   });
 });
@@ -148,19 +178,19 @@ it.each<[Sighting, string, string, string]>([
   ['unmarked', 'unproven', 'unproven', 'unproven'],
   ['foreign', 'foreign', 'foreign', 'foreign'],
 ])('A login that is %s is %s to a look, %s after "exists" and %s after a refusal', async (sighting, ...facts) => {
-  const { look } = retry({}, { sighting });
-  const learned = await Promise.all((['look', 'prove', 'confirm'] as const).map((step) => look(LOGIN, step)));
+  const job = retry({}, { sighting });
+  const learned = await Promise.all((['look', 'prove', 'confirm'] as const).map((step) => EFFECTS[step](job)));
   expect(learned.map(({ on }) => on)).toEqual(facts);
 });
 
 it('An account that is absent although its record exists was deleted', async () => {
   const record = { operation_id: 'operation-1' } as AccountRecord;
-  expect(await retry({}, { record }).look(LOGIN, 'look')).toEqual({ on: 'deleted' });
+  expect(await EFFECTS.look(retry({}, { record }))).toEqual({ on: 'deleted' });
 });
 
 it('An error of a command that nobody expects proves nothing', async () => {
   const failing = retry({}, { failure: new TypeError('unexpected') });
-  expect(await failing.send(LOGIN)).toMatchObject({ on: 'lost' });
+  expect(await EFFECTS.send(failing)).toMatchObject({ on: 'lost' });
 });
 
 it.each<[Proof, string]>([
@@ -170,31 +200,30 @@ it.each<[Proof, string]>([
   ['nothing', 'doubtful'],
 ])('A refusal that proves %s is %s', async (proof, on) => {
   const failure = new PlatformFailure('platform_unavailable', { reason: 'retcode', proof });
-  expect(await retry({}, { failure }).send(LOGIN)).toMatchObject({ on });
+  expect(await EFFECTS.send(retry({}, { failure }))).toMatchObject({ on });
 });
 
 describe('A payment', () => {
-  const life = { at: 'open', login: LOGIN, opened_at: '', recorded: true, deposit: 'sent', published: true } as const;
   const refused = (proof: Proof) => new PlatformFailure('platform_unavailable', { reason: 'retcode', proof });
 
-  it.each<[string, 'pay' | 'repay' | undefined, boolean, PlatformFailure | undefined, string, number]>([
+  it.each<[string, 'pay' | 'repay' | 'complete', boolean, PlatformFailure | undefined, string, number]>([
     ['that is due is made', 'pay', false, undefined, 'made', 1],
-    ['that may have left is only looked for', undefined, false, undefined, 'empty', 0],
+    ['that may have left is only looked for', 'complete', false, undefined, 'empty', 0],
     ['that is repeated is not made into an account that holds money', 'repay', true, undefined, 'made', 0],
     ['that is repeated is made into an empty account', 'repay', false, undefined, 'made', 1],
     ['that was refused for its content is refused', 'pay', false, refused('content'), 'refused', 1],
     ['that was refused for the state of the server is looked for', 'pay', true, refused('nothing'), 'made', 1],
     ['that was refused for the state of the server may still arrive', 'pay', false, refused('nothing'), 'empty', 1],
-  ])('%s', async (_, pay, holdsFunds, payFailure, outcome, payments) => {
+  ])('%s', async (_, step, holdsFunds, payFailure, outcome, payments) => {
     const paid: number[] = [];
-    const { complete } = retry({}, { holdsFunds, ...(payFailure && { payFailure }), paid });
-    expect(await complete(life, pay)).toMatchObject({ deposit: outcome });
+    const job = retry({}, { life: PAYING, holdsFunds, ...(payFailure && { payFailure }), paid });
+    expect(await EFFECTS[step](job)).toMatchObject({ deposit: outcome });
     expect(paid).toHaveLength(payments);
   });
 });
 
 it('An answer that names another login than the command says that the server opens accounts elsewhere', async () => {
-  expect(await retry({}, { opened: LOGIN + 1 }).send(LOGIN)).toEqual({ on: 'lost', other: LOGIN + 1 });
+  expect(await EFFECTS.send(retry({}, { opened: LOGIN + 1 }))).toEqual({ on: 'lost', other: LOGIN + 1 });
 });
 
 it.each<[Partial<Plan>, string[]]>([
@@ -205,7 +234,7 @@ it.each<[Partial<Plan>, string[]]>([
 ])('%j sends the notices %j', async (plan, wanted) => {
   const sent: string[] = [];
   const notices = { email: async () => void sent.push('email'), popUp: async () => void sent.push('popUp') };
-  await retry({}, { plan, notices }).notify(LOGIN);
+  await EFFECTS.notify(retry({}, { plan, notices }), LOGIN);
   expect(sent).toEqual(wanted);
 });
 
@@ -216,7 +245,8 @@ it.each<Partial<AccountClient>>([{ unproven: ['email'] }, { email: undefined }])
     const events: Parameters<typeof recordingTelemetry>[0] = [];
     const notices = { email: async ({ email }: { email: string }) => void sent.push(email), popUp: async () => {} };
     const client = { ...ANN, ...change };
-    await retry({}, { plan: { send_email: true, send_pop_up: true }, notices, client, events }).notify(LOGIN);
+    const job = retry({}, { plan: { send_email: true, send_pop_up: true }, notices, client, events });
+    await EFFECTS.notify(job, LOGIN);
     expect(sent).toEqual([]);
     expect(events).toMatchObject([{ name: 'EmailNotProven', fields: { login: LOGIN } }]);
   },
