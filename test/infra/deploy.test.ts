@@ -60,7 +60,7 @@ describe('npm run deploy', () => {
 describe('A first deployment that fails', () => {
   it('can be deleted: the stack itself asks for no protection', () => {
     for (const retainData of [true, false])
-      expect(inBareApp({}, { retainData }, (stack) => stack.terminationProtection)).not.toBe(true);
+      expect(inBareApp({ retainData }, (stack) => stack.terminationProtection)).not.toBe(true);
   });
 
   it('leaves no resource with a name that the next one needs', () => {
@@ -91,7 +91,7 @@ it('Bootstrapping needs no setting: without one there is a stack that names the 
 });
 
 it('The stack carries its version and commit as tags, and in a parameter whose history names those before', () => {
-  inBareApp({}, {}, (stack) => {
+  inBareApp({}, (stack) => {
     markRelease(stack, '1.2.3', '0123456789ab');
     const template = Template.fromStack(stack);
     expect(propertiesOf(template, 'AWS::SSM::Parameter')).toMatchObject([

@@ -34,10 +34,8 @@ describe('A deadline', () => {
 
   it('aborts without listeners and after a garbage collection, at any depth', async () => {
     const signals = Array.from({ length: 100 }, () => within(10_000, within(60, new AbortController().signal)));
-    for (let round = 0; round < 5; round += 1) {
-      collectGarbage();
-      await sleep(20);
-    }
+    collectGarbage();
+    await sleep(100);
     expect(signals.filter(({ aborted }) => aborted)).toHaveLength(100);
   });
 

@@ -1,8 +1,8 @@
-import { type App, type AppProps, type Stack, Validations } from 'aws-cdk-lib';
+import { type Stack, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Statement } from '../../infra/local/rights/policy.ts';
-import { synthesizeAlone as inApp } from '../../infra/local/rights/synthesis.ts';
+import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
 
 export interface CfnResource {
   Type: string;
@@ -24,24 +24,21 @@ export function synthesize(settings: Record<string, unknown> = {}): Template {
 
 /** The same for settings that are looked at once: a template is large. */
 export function synthesizeFresh(settings: Record<string, unknown>): Template {
-  return inBareApp({ builtinCloudFormationValidation: false }, settings, (stack) => Template.fromStack(stack));
+  return inBareApp(settings, (stack) => Template.fromStack(stack));
 }
 
 /** Checks the rules of AWS Solutions and of CloudFormation. @throws Error if one is broken */
 export function checkRules(settings: Record<string, unknown>): void {
-  inBareApp({}, settings, (_, app) => {
+  const everything = { ...SENDER, ...settings };
+  synthesizeAlone({ builtinCloudFormationValidation: true }, everything, (_, app) => {
     Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
     app.synth();
   });
 }
 
 /** Builds the stack of these settings, which need no sender, in an app of its own. */
-export function inBareApp<T>(
-  props: AppProps,
-  settings: Record<string, unknown>,
-  use: (stack: Stack, app: App) => T,
-): T {
-  return inApp(props, { ...SENDER, ...settings }, use);
+export function inBareApp<T>(settings: Record<string, unknown>, use: (stack: Stack) => T): T {
+  return synthesizeAlone({}, { ...SENDER, ...settings }, use);
 }
 
 export const SENDER = { senderAddress: 'no-reply@acme.example' };

@@ -27,9 +27,10 @@ const BARE: AppProps = {
   analyticsReporting: false,
   treeMetadata: false,
   stackTraces: false,
+  builtinCloudFormationValidation: false,
 };
 
-/** Builds the stack in an app of its own, whose output is deleted; no function is bundled. */
+/** Builds the stack in an app of its own, whose output is deleted; no function is bundled, and no rule is checked. */
 export function synthesizeAlone<T>(
   props: AppProps,
   settings: Record<string, unknown>,
@@ -73,9 +74,7 @@ function refusals(statements: readonly BucketStatement[], role: string) {
 
 /** The rights of each function in the stack of these settings. */
 export function synthesizeRights(settings: Record<string, unknown>): StackRights {
-  const template = synthesizeAlone({ builtinCloudFormationValidation: false }, settings, (stack) =>
-    Template.fromStack(stack),
-  );
+  const template = synthesizeAlone({}, settings, (stack) => Template.fromStack(stack));
   const resources = Object.entries(template.toJSON().Resources as Record<string, { Type: string }>);
   const lambdas = Object.entries(template.findResources('AWS::Lambda::Function') as Record<string, FunctionResource>);
   const buckets = Object.values(template.findResources('AWS::S3::BucketPolicy') as Record<string, BucketPolicy>);
