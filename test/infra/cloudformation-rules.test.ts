@@ -2,20 +2,30 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
-import { App, Stack } from 'aws-cdk-lib';
+import { App, Stack, Validations } from 'aws-cdk-lib';
 import { CfnInclude } from 'aws-cdk-lib/cloudformation-include';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
+import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
+import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { createFront } from '../../lib/http/source.ts';
 import { OTHERS } from '../support/other-settings.ts';
-import { checkRules, EVERYTHING, SENDER } from '../support/stack.ts';
+import { EVERYTHING, SENDER } from '../support/stack.ts';
 
 const PAGE = readFileSync(new URL('../../infra/docs/deploying.md', import.meta.url), 'utf8');
 const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
 
 // The rules of CloudFormation take seconds to load, so all their tests are in this file.
 vi.setConfig({ testTimeout: 120_000 });
+
+/** Checks the rules of AWS Solutions and of CloudFormation. @throws Error if one is broken */
+function checkRules(settings: Record<string, unknown>): void {
+  synthesizeAlone({ builtinCloudFormationValidation: true }, { ...SENDER, ...settings }, (_, app) => {
+    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+    app.synth();
+  });
+}
 
 describe('The whole stack', () => {
   it.each<[string, Record<string, unknown>]>([

@@ -1,6 +1,5 @@
-import { type Stack, Validations } from 'aws-cdk-lib';
+import type { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Statement } from '../../infra/local/rights/policy.ts';
 import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
 
@@ -25,15 +24,6 @@ export function synthesize(settings: Record<string, unknown> = {}): Template {
 /** The same for settings that are looked at once: a template is large. */
 export function synthesizeFresh(settings: Record<string, unknown>): Template {
   return inBareApp(settings, (stack) => Template.fromStack(stack));
-}
-
-/** Checks the rules of AWS Solutions and of CloudFormation. @throws Error if one is broken */
-export function checkRules(settings: Record<string, unknown>): void {
-  const everything = { ...SENDER, ...settings };
-  synthesizeAlone({ builtinCloudFormationValidation: true }, everything, (_, app) => {
-    Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-    app.synth();
-  });
 }
 
 /** Builds the stack of these settings, which need no sender, in an app of its own. */

@@ -96,6 +96,11 @@ describe('A message to the CRM', () => {
     expect(await postTo(await answering(200, body))).toEqual(answer);
   });
 
+  it.each([201, 202, 203, 204, 205, 206, 207, 226, 299])('is accepted by %i, whatever the body', async (status) => {
+    for (const body of ['', 'OK', '{}', '<p>Welcome</p>', '{"error":"no such client"}', 'x'.repeat(100_000)])
+      expect(await postTo(await answering(status, body))).not.toHaveProperty('client_id');
+  });
+
   it.each([
     ['breaks', (response: ServerResponse) => response.destroy()],
     ['never ends', () => {}],
@@ -104,7 +109,7 @@ describe('A message to the CRM', () => {
     expect(await postTo(url, 100)).toEqual({ unusable: 'answer_broken' });
   });
 
-  it.each([301, 302, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 502, 503, 504])(
+  it.each([300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 502, 503, 504, 599])(
     'is not accepted by %i, and no redirect is followed',
     async (status) => {
       let calls = 0;
