@@ -1,4 +1,4 @@
-import type { KeySchemaElement } from '@aws-sdk/client-dynamodb';
+import type { CreateTableCommandInput, KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { type Attributes, type Change, Dynamo } from './dynamo.ts';
@@ -77,7 +77,9 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     faults,
     /** Every call so far, oldest first; a test may empty it. */
     calls,
-    createTables: async () => void (await Promise.all(TABLE_NAMES.map((name) => create(dynamo, name)))),
+    createTables: async () =>
+      void (await Promise.all(TABLE_NAMES.map((name) => createTable(dynamo, tableInput(name))))),
+    createTable: (input: Definition) => createTable(dynamo, input),
     /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */
     execute(operation: string, input: Attributes) {
       calls.push({ operation, table: tablesOf(partsOf(operation, input)) });
@@ -94,15 +96,17 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
 }
 
 /** Creates a table, and waits until it can be used: Dynalite answers a moment before. */
-async function create(dynamo: Dynamo, name: TableName): Promise<void> {
-  const { status, body } = await dynamo.execute('CreateTable', tableInput(name));
+async function createTable(dynamo: Dynamo, table: Definition): Promise<void> {
+  const { status, body } = await dynamo.execute('CreateTable', { ...table });
   if (status !== 200) throw new Error(String(body));
   const isActive = async () => {
-    const described = await dynamo.execute('DescribeTable', { TableName: localName(name) });
+    const described = await dynamo.execute('DescribeTable', { TableName: table.TableName });
     return String(described.body).includes('"TableStatus":"ACTIVE"');
   };
   while (!(await isActive()));
 }
+
+type Definition = CreateTableCommandInput & { TableName: string };
 
 const { name: IndexName, shard, at } = DUE_INDEX;
 const key = (KeyType: 'HASH' | 'RANGE', AttributeName: string): KeySchemaElement => ({ AttributeName, KeyType });
@@ -112,7 +116,7 @@ const indexDefinition = (
   ProjectionType: 'KEYS_ONLY' | 'ALL' = 'KEYS_ONLY',
 ) => ({ IndexName, KeySchema, Projection: { ProjectionType } });
 
-function tableInput(name: TableName) {
+function tableInput(name: TableName): Definition {
   const { due: isDue, indexes = [], copies } = stackTable(name);
   const [partition = '', sort] = keyAttributes(name);
   const copied = copies === undefined ? [] : [copies];
@@ -124,7 +128,7 @@ function tableInput(name: TableName) {
   ];
   return {
     TableName: localName(name),
-    BillingMode: 'PAY_PER_REQUEST' as const,
+    BillingMode: 'PAY_PER_REQUEST',
     AttributeDefinitions: [
       ...texts.map((AttributeName) => ({ AttributeName, AttributeType: 'S' as const })),
       ...(isDue ? [{ AttributeName: at, AttributeType: 'N' as const }] : []),

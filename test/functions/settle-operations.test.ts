@@ -22,12 +22,11 @@ function published(): unknown[] {
 
 /** As if the lease of the last worker had ended. */
 async function makeDue(name: 'operations' | 'registrations'): Promise<void> {
-  const { items, table, close } = tablesOf(service);
+  const { items, table } = tablesOf(service);
   const past = { update: 'SET due_at = :past, lease_until = :past', values: { ':past': 0 } };
   for (const { pk, due_at } of await items(name)) {
     if (due_at !== undefined) await table(name).update({ pk: String(pk) }, past, AbortSignal.timeout(60_000));
   }
-  close();
 }
 
 describe('The settler publishes', () => {

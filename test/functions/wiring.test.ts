@@ -232,11 +232,10 @@ async function keptForNineDays(running: Running): Promise<void> {
   const { text = '' } = running.service.outbox.list().findLast(({ to }) => to === email) ?? {};
   const code = /^\d{6}$/m.exec(text)?.[0];
   expect(await confirm(running, { email, code })).toBe(204);
-  const { registrations, table, close } = tablesOf(running.service);
+  const { registrations, table } = tablesOf(running.service);
   const signal = AbortSignal.timeout(30_000);
   const [found] = await registrations.list({ otp_type: 'email', address: email }, signal);
   const item = await table('registrations').get({ pk: `registration#${found?.registration_id}` }, signal);
-  close();
   const days = (Number(item?.expires_at) - Date.now() / 1_000) / 86_400;
   expect(Math.round(days)).toBe(9);
 }

@@ -14,7 +14,7 @@ import {
   STACK,
   undeliveredEvent,
 } from '../support/operators-account.ts';
-import { itemsOf, KEYS, restoredTable, write } from '../support/restored-tables.ts';
+import { KEYS, remove, restoredTable, write } from '../support/restored-tables.ts';
 import { plain, resources, synthesize } from '../support/stack.ts';
 
 const operators = new Operators();
@@ -69,7 +69,7 @@ async function lostOperation(): Promise<string> {
   const item = { pk: `operation#${operation_id}`, operation_id, life: { at: 'claimed' } };
   const sample = (await operators.items('operations')).find(({ life }) => life !== undefined) ?? {};
   const { plan: _, ...rest } = sample;
-  await write('operations', [{ ...rest, ...item }]);
+  await write(operators, 'operations', [{ ...rest, ...item }]);
   return operation_id;
 }
 
@@ -80,8 +80,8 @@ async function oldOperation(): Promise<string> {
   expect((await openAccount(operators.service, 'tp5', order, randomUUID())).status).toBe(503);
   const isOwn = ({ plan }: Item) => (plan as { login_given?: boolean } | undefined)?.login_given === true;
   const item = (await operators.items('operations')).find(isOwn) ?? {};
-  await itemsOf('operations').delete(item);
-  await write('operations', [{ ...item, sent_at: Date.now() - 25 * 60 * 60_000 }]);
+  await remove(operators, 'operations', [item]);
+  await write(operators, 'operations', [{ ...item, sent_at: Date.now() - 25 * 60 * 60_000 }]);
   return String(item.operation_id);
 }
 
@@ -118,9 +118,9 @@ async function run(command: string, person: Person = {}) {
 /** One item of the table is in its backup alone. */
 async function lossOf(table: string): Promise<void> {
   const lost = { pk: 'lost', sk: 'lost', confirmation: {} };
-  await write(table, [lost]);
+  await write(operators, table, [lost]);
   await restoredTable(operators, table, `${table}-restored`);
-  await itemsOf(table).delete(lost);
+  await remove(operators, table, [lost]);
 }
 
 /** Ann registers again, with a document, and another client and another registration have her address as typed. */

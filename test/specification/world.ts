@@ -14,19 +14,11 @@ export interface World {
 
 export async function startWorld(settings: Readonly<Record<string, unknown>> = {}): Promise<World> {
   const service = await startService({ records: RECORDS, load: coldStart, settings });
-  const items = itemsOf(service);
-  return {
-    service,
-    items,
-    close: async () => {
-      items.close();
-      await service.close();
-    },
-  };
+  return { service, items: itemsOf(service), close: () => service.close() };
 }
 
 function itemsOf(service: LocalService) {
-  const { table, registrations, close } = tablesOf(service);
+  const { table, registrations } = tablesOf(service);
   return {
     registration: async (channel: Channel, address: string) => {
       const signal = AbortSignal.timeout(60_000);
@@ -35,6 +27,5 @@ function itemsOf(service: LocalService) {
     },
     account: (userId: string, version: Version, connectionId: string, login: number) =>
       table('accounts').get({ pk: userId, sk: `${version}#${connectionId}#${login}` }, AbortSignal.timeout(60_000)),
-    close,
   };
 }

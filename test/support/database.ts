@@ -2,7 +2,7 @@ import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
 import { type Database, type DatabaseTables, startDatabase, TABLES } from '../../infra/local/database.ts';
 import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aws/dynamodb.ts';
-import { directSend } from './direct-send.ts';
+import { directClient } from './direct-client.ts';
 import { clientSettings } from './servers.ts';
 
 export interface TestDatabase extends Database {
@@ -31,8 +31,8 @@ export async function testDatabase(
 ): Promise<TestDatabase> {
   const database = await startDatabase();
   await database.createTables();
-  const client = databaseClient({ ...clientSettings(database.url), ...more });
-  if (more === undefined) Object.assign(client, { send: directSend(database) });
+  const client =
+    more === undefined ? directClient(database) : databaseClient({ ...clientSettings(database.url), ...more });
   ends(async () => {
     client.destroy();
     await database.close();

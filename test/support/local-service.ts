@@ -1,9 +1,9 @@
 import { PutSuppressedDestinationCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import type { LocalService } from '../../infra/local/service.ts';
-import { localClient } from '../../infra/local-client.ts';
-import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
+import { dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';
-import { PATIENT, scanItems } from './database.ts';
+import { scanItems } from './database.ts';
+import { directClient } from './direct-client.ts';
 import { newSource } from './gateway-events.ts';
 import { checked } from './openapi.ts';
 
@@ -67,16 +67,15 @@ export async function put(service: LocalService, path: string, body: unknown) {
   };
 }
 
-/** The tables of the service, with a client that waits for them. */
-export function tablesOf({ environment }: Pick<LocalService, 'environment'>) {
-  const client = databaseClient({ ...localClient(environment, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT });
+/** The tables of the service, with no fault. */
+export function tablesOf({ database }: Pick<LocalService, 'database'>) {
+  const client = directClient(database);
   const table = (name: string) => dynamoTable(client, name);
   return {
     table,
     registrations: dynamoRegistrations(table('registrations')),
     /** All items of a table. */
     items: (name: string) => scanItems(client, name),
-    close: () => client.destroy(),
   };
 }
 

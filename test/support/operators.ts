@@ -12,9 +12,8 @@ import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { databaseClient } from '../../lib/aws/dynamodb.ts';
-import { scanItems } from './database.ts';
-import { openAccount } from './local-service.ts';
+import type { Table } from '../../lib/aws/dynamodb.ts';
+import { openAccount, tablesOf } from './local-service.ts';
 
 /** The result of a call of the operators' command. */
 interface Outcome {
@@ -117,12 +116,14 @@ export class Operators {
     return (await this.items('crm')).map(({ pk }) => String(pk));
   }
 
+  /** One table, past every fault. */
+  tableOf(name: string): Table {
+    return tablesOf(this.service).table(name);
+  }
+
   /** All items of a table. */
   async items(tableName: string): Promise<Record<string, unknown>[]> {
-    const client = databaseClient();
-    const items = await scanItems(client, tableName);
-    client.destroy();
-    return items;
+    return tablesOf(this.service).items(tableName);
   }
 
   /** The text of a secret. */

@@ -136,7 +136,7 @@ async function replyOf(answer: Response) {
 export async function registrationWorld({ clients = 40, ...options }: ServiceOptions & { clients?: number } = {}) {
   const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
   const { environment } = service;
-  const { registrations, table, items, close } = tablesOf(service);
+  const { registrations, table, items } = tablesOf(service);
   const readSecret = secretReader({ ...localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'), ...PATIENT });
   const patience = () => AbortSignal.timeout(60_000);
   const pepper = parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', patience()));
@@ -170,10 +170,7 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
         (await items('limits')).map(({ pk }) => table('limits').delete({ pk: String(pk) }, patience())),
       );
     },
-    async close() {
-      close();
-      await service.close();
-    },
+    close: () => service.close(),
   };
 }
 

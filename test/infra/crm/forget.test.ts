@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { tableItems } from '../../../infra/crm/crm-table.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { register } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
+import { forever } from '../../support/outcomes.ts';
 
 const operators = new Operators();
 const EMAIL = 'new@example.com';
@@ -24,8 +24,8 @@ async function kept() {
 async function clear(): Promise<void> {
   for (const address of [EMAIL, E164, 'other@example.com', 'ann@example.com']) await operators.local('forget', address);
   // Counters are not forgotten: they have no address, and expire.
-  const counters = tableItems('limits', ['pk'], {});
-  for (const { pk } of await operators.items('limits')) await counters.delete({ pk });
+  for (const { pk } of await operators.items('limits'))
+    await operators.tableOf('limits').delete({ pk: String(pk) }, forever);
 }
 afterEach(clear);
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { databaseClient, dynamoTable, type Table } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
+import { forever } from '../../support/outcomes.ts';
 
 const operators = new Operators();
 const PLUG_IN = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
@@ -26,17 +26,13 @@ async function listed(): Promise<Record<string, unknown>[]> {
   return JSON.parse((await operators.local('operations', '--open', '--json')).out) as Record<string, unknown>[];
 }
 
-const signal = () => AbortSignal.timeout(60_000);
-async function withOperations<T>(work: (table: Table) => Promise<T>): Promise<T> {
-  const client = databaseClient();
-  return work(dynamoTable(client, 'operations')).finally(() => client.destroy());
-}
+const stored = () => operators.tableOf('operations');
 
 /** Changes an operation as time or another worker would. */
 async function change(id: string, update: string, values?: Record<string, unknown>): Promise<void> {
   const pk = (await operators.items('operations')).find(({ operation_id, life }) => operation_id === id && life)?.pk;
   const changed = { update, ...(values === undefined ? {} : { values }) };
-  await withOperations((table) => table.update({ pk: String(pk) }, changed, signal()));
+  await stored().update({ pk: String(pk) }, changed, forever);
 }
 
 /** An account whose deposit has failed for a day. */
@@ -81,10 +77,8 @@ describe('npm run crm -- operations --open', () => {
       const due_at = minute % 50 === 0 ? OPERATOR_ONLY : began + minute * 60_000;
       return { ...one, pk: `operation#${operation_id}`, due_shard: `due#${minute % 4}`, due_at, operation_id };
     });
-    await withOperations(async (table) => {
-      // Not in the order in which they are due.
-      for (const copy of copies.toReversed()) await table.put(copy, signal());
-    });
+    // Not in the order in which they are due.
+    for (const copy of copies.toReversed()) await stored().put(copy, forever);
     const wanted = copies.toSorted((a, b) => a.due_at - b.due_at).map(({ operation_id }) => operation_id);
     const ids = (await listed()).map(({ operation_id }) => String(operation_id)).filter((listedId) => listedId !== id);
     expect(ids).toHaveLength(250);
@@ -92,9 +86,7 @@ describe('npm run crm -- operations --open', () => {
     expect(new Set(ids.slice(245))).toEqual(new Set(wanted.slice(245)));
     const rows = (await operators.local('operations', '--open')).out.trimEnd().split('\n');
     expect(rows).toHaveLength(1 + 251);
-    await withOperations(async (table) => {
-      for (const { pk } of copies) await table.delete({ pk }, signal());
-    });
+    for (const { pk } of copies) await stored().delete({ pk }, forever);
   });
 });
 
@@ -133,7 +125,7 @@ it('An operation that a restore has lost is found by its record and its reservat
   const item = (await operators.items('operations')).find(
     ({ life }) => (life as { login?: unknown } | undefined)?.login === body.login,
   );
-  await withOperations((table) => table.delete({ pk: String(item?.pk) }, signal()));
+  await stored().delete({ pk: String(item?.pk) }, forever);
   const { code, reported } = await operators.local('settle', String(item?.operation_id), '--none');
   expect(code).toBe(1);
   expect(reported).toContain(`it has opened the account ${body.login} of the client CLIENT01`);
@@ -161,7 +153,7 @@ describe('npm run crm -- settle', () => {
     const { login } = item.life as { login: number };
     const plan = { ...(item.plan as object), deposit: 100 };
     const undecided = { ...item, life: { at: 'undecided', login }, plan, since: Date.now() };
-    await withOperations((table) => table.put(undecided, signal()));
+    await stored().put(undecided, forever);
     expect(await operators.local('settle', id, '--login', String(login))).toMatchObject({ code: 0, reported: '' });
     expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'open', login, deposit: 'found' } }]);
   });

@@ -5,7 +5,7 @@ import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { call } from '../../support/local-service.ts';
 import { crm, Operators } from '../../support/operators.ts';
-import { itemsOf, KEYS, restoredTable, write } from '../../support/restored-tables.ts';
+import { KEYS, remove, restoredTable, write } from '../../support/restored-tables.ts';
 
 const operators = new Operators();
 const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
@@ -20,8 +20,7 @@ async function openAccount(key: string) {
 
 /** Deletes these items of a table, or all. */
 async function lose(table: string, which: (item: Item) => boolean = () => true): Promise<void> {
-  const stored = itemsOf(table);
-  for (const item of (await operators.items(table)).filter(which)) await stored.delete(item);
+  await remove(operators, table, (await operators.items(table)).filter(which));
 }
 
 let tests = 0;
@@ -37,10 +36,10 @@ beforeEach(async () => {
 
 /** A table that lost all items but those that were written since; the backup has the others. */
 async function lost(table: string, items: Item[], since: Item[] = []): Promise<void> {
-  await write(table, items);
-  await backUp();
+  await write(operators, table, items);
+  await restoredTable(operators, table, nameOf(table));
   await lose(table);
-  await write(table, since);
+  await write(operators, table, since);
 }
 
 const restore = (table: string, ...more: string[]) =>
@@ -150,7 +149,7 @@ describe('npm run crm -- restore', () => {
   it('copies no operation whose login another operation holds now', async () => {
     const life = { at: 'sent', login: 500_001, commands: 'one' };
     await lost('operations', [{ pk: 'key#1', operation_id: 'old', life, plan: PLAN, due_shard: 'due#0', due_at: 1 }]);
-    await write('logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
+    await write(operators, 'logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
     for (const more of [['--dry-run'], []]) {
       const { code, reported } = await restore('operations', ...more);
       expect([code, reported]).toEqual([1, expect.stringContaining('tp5#500001: restored old, now new\n')]);

@@ -1,8 +1,13 @@
-import { ConditionalCheckFailedException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import {
+  ConditionalCheckFailedException,
+  DynamoDBClient,
+  TransactionCanceledException,
+} from '@aws-sdk/client-dynamodb';
 import {
   BatchGetCommand,
   BatchWriteCommand,
   DeleteCommand,
+  DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
   QueryCommand,
@@ -65,11 +70,11 @@ function errorOf({ __type = '', message = '', CancellationReasons = [] }: Answer
 }
 
 /**
- * What the SDK's client does with a command, without HTTP, signatures, repeats and timeouts: a call costs a tenth.
- * `test/lib/aws/dynamodb.test.ts` and the functions have the real client.
+ * A client of a database in this process, without HTTP, signatures, repeats, timeouts and faults: a call costs a tenth.
+ * `test/lib/aws/dynamodb.test.ts` and the functions have the real one.
  */
-export function directSend(database: Database) {
-  return async (command: { input: object }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {
+export function directClient(database: Pick<Database, 'execute'>): DynamoDBDocumentClient {
+  const send = async (command: { input: object }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {
     const operation = OPERATIONS.get(command.constructor);
     if (operation === undefined) throw new Error(`${command.constructor.name} has no operation here.`);
     const stopIfAborted = () => {
@@ -85,4 +90,5 @@ export function directSend(database: Database) {
     const tables = Object.entries(found).map(([table, items]) => [table, items.map(fromProtocol)]);
     return { ...(translated(members, ANSWERED, fromProtocol) as Item), Responses: Object.fromEntries(tables) };
   };
+  return Object.assign(DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'nowhere' })), { send });
 }
