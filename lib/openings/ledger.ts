@@ -12,7 +12,7 @@ import {
 import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
 import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue } from '../records/due.ts';
-import { keyExpiry } from '../records/idempotency-keys.ts';
+import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } from '../records/idempotency-keys.ts';
 import { RESERVATION_INDEX } from '../validators/deployment.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
 import type { Life } from './life.ts';
@@ -208,13 +208,12 @@ export interface LedgerTables {
 export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now): Ledger {
   const { operations, logins } = tables;
   return {
-    claim: (identities, leaseMs, signal) => claim({ operations, now, leaseMs, signal }, identities),
+    claim: (identities, leaseMs, signal) => claim(operations, identities, now(), leaseMs, signal),
 
     async adopt(held, identity, signal) {
       const adopted = { ...held, ...identity };
       const { update, names, values } = assignments({ ...storedIdentity(identity), revision: held.revision + 1 });
-      const condition = 'lease = :lease AND revision <= :revision';
-      const expression = { update, condition, names, values: { ...values, ':lease': held.lease } };
+      const expression = { update, condition: UNDER_LEASE, names, values: { ...values, ':lease': held.lease } };
       await writeUnderVersion(adopted, async () => {
         await operations.update({ pk: held.pk }, expression, signal);
       });
@@ -237,9 +236,12 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
         .toSorted((one, other) => one.dueAt - other.dueAt);
     },
 
-    acquire(pk, worker, leaseMs, signal) {
-      const isFree = worker === 'settler' ? 'due_at <= :now' : 'attribute_exists(due_at)';
-      return acquire({ operations, now, leaseMs, signal }, pk, randomUUID(), isFree);
+    async acquire(pk, worker, leaseMs, signal) {
+      const at = now();
+      const condition = worker === 'settler' ? 'due_at <= :now' : 'attribute_exists(due_at)';
+      const wanted = { pk, lease: randomUUID(), at, until: at + leaseMs };
+      const item = await acquireLease(operations, wanted, { condition }, signal);
+      return item && parseHeld(item);
     },
 
     write: (held, to, signal) => write(tables, now(), held, to, signal),
@@ -265,13 +267,6 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
   };
 }
 
-interface Call {
-  operations: Table;
-  now: () => number;
-  leaseMs: number;
-  signal: AbortSignal;
-}
-
 function newOperation(identity: Identity, leaseUntil: number): Held {
   const lease = randomUUID();
   return {
@@ -293,47 +288,34 @@ function storedIdentity({ operationId: operation_id, fingerprint, secret, deriva
 }
 
 /** Puts a new operation, or acquires the one that has the key. */
-async function claim(call: Call, identities: Identities): Promise<Claim> {
-  const { operations, now, leaseMs, signal } = call;
-  const held = newOperation(identities[0], now() + leaseMs);
-  const { pk, lease, leaseUntil: lease_until, incarnation, revision, life } = held;
-  const at = now();
-  const known = Object.fromEntries(identities.map(({ fingerprint }, index) => [`:fingerprint${index}`, fingerprint]));
-  const isSame = `fingerprint IN (${Object.keys(known).join(', ')})`;
-  const expires_at = keyExpiry(at);
-  const item = { pk, ...storedIdentity(held), lease, lease_until, incarnation, revision, life, expires_at };
-  const isFree = {
+async function claim(
+  operations: Table,
+  identities: Identities,
+  at: number,
+  leaseMs: number,
+  signal: AbortSignal,
+): Promise<Claim> {
+  const held = newOperation(identities[0], at + leaseMs);
+  const { pk, lease, leaseUntil: until, incarnation, revision, life } = held;
+  const isSame = isSameBody(identities.map(({ fingerprint }) => fingerprint));
+  const made = { incarnation, revision, life, lease, lease_until: until, expires_at: keyExpiry(at) };
+  const isNew = {
     // The same request goes on with its operation even after its key has expired.
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
-      `OR (expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame})`,
-    values: { ':lease': lease, ':first': 0, ':seconds': Math.floor(at / 1_000), ':now': at, ...known },
+      `OR (expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame.condition})`,
+    values: { ':lease': lease, ':first': 0, ':seconds': Math.floor(at / 1_000), ':now': at, ...isSame.values },
   };
-  const claimed = await tryWrite(operations.put(item, signal, isFree).then(() => held));
+  const item = { pk, ...storedIdentity(held), ...made };
+  const claimed = await tryWrite(operations.put(item, signal, isNew).then(() => held));
   if (claimed !== undefined) return { kind: 'held', held };
-  const isKnown = `${isSame} AND derivation = :derivation`;
-  const taken = await acquire(call, pk, lease, isKnown, { ...known, ':derivation': DERIVATION });
-  if (taken !== undefined) return { kind: 'held', held: taken };
-  return busyClaim(await operations.get({ pk }, signal), identities, now());
-}
-
-async function acquire(
-  { operations, now, leaseMs, signal }: Call,
-  pk: string,
-  lease: string,
-  isFree: string,
-  values: Item = {},
-): Promise<Held | undefined> {
-  const at = now();
-  const expression = {
-    // The revision never starts again, so a late duplicate of an earlier write finds a later one.
-    update: 'SET lease = :lease, lease_until = :until, revision = revision + :one',
-    // Our own write counts, if its answer was lost and the SDK repeated it.
-    condition: `lease = :lease OR (lease_until <= :now AND ${isFree})`,
-    values: { ':lease': lease, ':until': at + leaseMs, ':one': 1, ':now': at, ...values },
+  const isKnown = {
+    condition: `${isSame.condition} AND derivation = :derivation`,
+    values: { ...isSame.values, ':derivation': DERIVATION },
   };
-  const item = await tryWrite(operations.update({ pk }, expression, signal));
-  return item && parseHeld(item);
+  const taken = await acquireLease(operations, { pk, lease, at, until }, isKnown, signal);
+  if (taken !== undefined) return { kind: 'held', held: parseHeld(taken) };
+  return busyClaim(await operations.get({ pk }, signal), identities, at);
 }
 
 async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
@@ -365,10 +347,9 @@ async function writeUnderVersion(held: Held, work: () => Promise<void>): Promise
 /** The write of an operation's state. @param rest when the settler acts next; absent: the worker keeps its lease */
 function stateWrite(table: string, next: Held, at: number, ...rest: [until?: number | undefined]): Write {
   const { pk, life, lease, revision, plan, since, sentAt: sent_at, leaseUntil, operationId } = next;
-  const isHeld = 'lease = :lease AND revision <= :revision';
   if (life.at === 'gone') {
     // Our own delete counts, if its answer was lost and the SDK repeated it.
-    const condition = `attribute_not_exists(pk) OR (${isHeld})`;
+    const condition = `attribute_not_exists(pk) OR (${UNDER_LEASE})`;
     return { table, delete: { pk }, expression: { condition, values: { ':lease': lease, ':revision': revision } } };
   }
   const isFinished = life.at === 'done' && !life.unpaid;
@@ -390,7 +371,7 @@ function stateWrite(table: string, next: Held, at: number, ...rest: [until?: num
   const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isIdle ? [] : ['expires_at'])];
   const { update, names, values } = assignments(set, remove);
   values[':lease'] = lease;
-  return { table, update: { pk }, expression: { update, condition: isHeld, names, values } };
+  return { table, update: { pk }, expression: { update, condition: UNDER_LEASE, names, values } };
 }
 
 /**
@@ -477,6 +458,5 @@ function busyClaim(item: Item | undefined, identities: Identities, at: number): 
   const isDerivable = identity.derivation === DERIVATION && identities.some(({ secret }) => secret === identity.secret);
   if (!isDerivable) return { kind: 'underivable', operationId: identity.operationId };
   if (!identities.some(({ fingerprint }) => fingerprint === identity.fingerprint)) return { kind: 'reused' };
-  const retryAfterSeconds = Math.min(5, Math.max(1, Math.ceil((leaseUntil - at) / 1_000)));
-  return { kind: 'busy', life, identity, retryAfterSeconds };
+  return { kind: 'busy', life, identity, retryAfterSeconds: secondsUntilFree(leaseUntil, at) };
 }

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { assignments, type Expression, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { isObject } from '../validators/primitives.ts';
 
 /** How long callers may use an `Idempotency-Key` again, counted from the last step. */
@@ -51,4 +52,54 @@ function sortMembers(value: unknown, without: readonly string[] = []): unknown {
   if (!isObject(value)) return value;
   const names = Object.keys(value).filter((name) => !without.includes(name));
   return Object.fromEntries(names.sort().map((name) => [name, sortMembers(value[name])]));
+}
+
+/**
+ * Of a write under a lease, `:lease`, with the next revision, `:revision`. A worker that has lost its lease writes
+ * nothing, and a late duplicate of a write changes nothing.
+ */
+export const UNDER_LEASE = 'lease = :lease AND revision <= :revision';
+
+/** The lease that a worker asks for. Times in epoch milliseconds. */
+export interface WantedLease {
+  pk: string;
+  lease: string;
+  at: number;
+  until: number;
+  /** When the item expires from now on, in epoch seconds; absent: as before. */
+  expiresAt?: number;
+}
+
+/**
+ * Acquires the item of a key that no worker holds.
+ * @param isFree what else must hold
+ * @returns the item, undefined if it is not free
+ */
+export function acquireLease(
+  table: Table,
+  { pk, lease, at, until, expiresAt }: WantedLease,
+  { condition, names = {}, values }: Omit<Expression, 'update'>,
+  signal: AbortSignal,
+): Promise<Item | undefined> {
+  const set = assignments({ lease, lease_until: until, expires_at: expiresAt });
+  const expression = {
+    // The revision never starts again, so a late duplicate of an earlier write finds a later one.
+    update: `${set.update}, revision = revision + :one`,
+    // Our own write counts, if its answer was lost and the SDK repeated it.
+    condition: `lease = :lease OR (lease_until <= :now AND ${condition})`,
+    names: { ...set.names, ...names },
+    values: { ...set.values, ':one': 1, ':now': at, ...values },
+  };
+  return tryWrite(table.update({ pk }, expression, signal));
+}
+
+/** Whether the key was used with one of these bodies. */
+export function isSameBody(fingerprints: readonly string[]): { condition: string; values: Item } {
+  const values = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
+  return { condition: `fingerprint IN (${Object.keys(values).join(', ')})`, values };
+}
+
+/** When a caller whose key another worker holds repeats the request, in whole seconds. @param until epoch milliseconds */
+export function secondsUntilFree(until: number, at: number): number {
+  return Math.min(5, Math.max(1, Math.ceil((until - at) / 1_000)));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { assignments, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
-import { keyExpiry, keyItem } from './idempotency-keys.ts';
+import { acquireLease, isSameBody, keyExpiry, keyItem, secondsUntilFree, UNDER_LEASE } from './idempotency-keys.ts';
 
 /**
  * The record of an `Idempotency-Key` of a registration, so that its message leaves at most once:
@@ -56,7 +56,7 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
     held.revision += 1;
     const { update, names, values } = assignments({ ...set, revision: held.revision, expires_at: keyExpiry(now()) });
     values[':lease'] = held.lease;
-    const expression = { update, names, values, condition: 'lease = :lease AND revision <= :revision' };
+    const expression = { update, names, values, condition: UNDER_LEASE };
     await requireLease(table.update({ pk: held.pk }, expression, signal));
   };
 
@@ -73,20 +73,27 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
       signal: AbortSignal,
     ): Promise<KeyClaim> {
       const pk = keyItem(scope);
-      const held: HeldKey = { pk, lease: randomUUID(), revision: 0 };
-      const [at, seconds] = [now(), Math.floor(now() / 1_000)];
-      const lease = { lease: held.lease, lease_until: at + leaseMs, revision: 0, expires_at: keyExpiry(at) };
-      const isFree = {
+      const [lease, at] = [randomUUID(), now()];
+      const until = at + leaseMs;
+      const seconds = Math.floor(at / 1_000);
+      const isNew = {
         // An attribute that is absent is not greater.
         condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
         values: { ':seconds': seconds, ':now': at },
       };
-      const item = { pk, fingerprint: fingerprints[0], state: 'running', ...lease };
-      if (await isWritten(table.put(item, signal, isFree))) return { kind: 'fresh', held };
-      const acquired = await tryWrite(table.update({ pk }, acquisition(lease, fingerprints, at), signal));
+      const made = { lease, lease_until: until, revision: 0, expires_at: keyExpiry(at) };
+      const item = { pk, fingerprint: fingerprints[0], state: 'running', ...made };
+      if (await isWritten(table.put(item, signal, isNew))) return { kind: 'fresh', held: { pk, lease, revision: 0 } };
+      const { condition, values } = isSameBody(fingerprints);
+      const isOpen = {
+        condition: `expires_at > :seconds AND #state <> :finished AND ${condition}`,
+        names: { '#state': 'state' },
+        values: { ...values, ':seconds': seconds, ':finished': 'finished' },
+      };
+      const acquired = await acquireLease(table, { pk, lease, at, until, expiresAt: keyExpiry(at) }, isOpen, signal);
       return acquired === undefined
         ? busyClaim(await table.get({ pk }, signal), fingerprints, at)
-        : readClaim(parse(acquired), held);
+        : readClaim(parse(acquired));
     },
 
     /**
@@ -108,24 +115,10 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
   };
 }
 
-/** Acquires a key that no worker holds. It also succeeds if the SDK repeated our own write. */
-function acquisition(lease: Item, fingerprints: readonly string[], at: number) {
-  const known = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
-  const { update, names, values } = assignments(lease);
-  const isFree =
-    'lease_until <= :now AND expires_at > :seconds AND #state <> :finished ' +
-    `AND fingerprint IN (${Object.keys(known).join(', ')})`;
-  return {
-    update,
-    condition: `(lease = :lease AND revision = :revision) OR (${isFree})`,
-    names: { ...names, '#state': 'state' },
-    values: { ...values, ':now': at, ':seconds': Math.floor(at / 1_000), ':finished': 'finished', ...known },
-  };
-}
-
 type StoredKey = v.InferOutput<typeof StoredKey>;
 
-function readClaim({ state, registration_id: registrationId }: StoredKey, held: HeldKey): KeyClaim {
+function readClaim({ pk, lease, revision, state, registration_id: registrationId }: StoredKey): KeyClaim {
+  const held = { pk, lease, revision };
   return state === 'sent' ? { kind: 'undecided', held, registrationId } : { kind: 'fresh', held };
 }
 
@@ -136,8 +129,7 @@ function busyClaim(item: Item | undefined, fingerprints: readonly string[], at: 
   const { fingerprint, state, lease_until, registration_id: registrationId } = parse(item);
   if (!fingerprints.includes(fingerprint)) return { kind: 'reused' };
   if (state === 'finished') return { kind: 'finished', registrationId };
-  const seconds = Math.ceil((lease_until - at) / 1_000);
-  return { kind: 'in_progress', retryAfterSeconds: Math.min(5, Math.max(1, seconds)), registrationId };
+  return { kind: 'in_progress', retryAfterSeconds: secondsUntilFree(lease_until, at), registrationId };
 }
 
 async function requireLease(write: Promise<unknown>): Promise<void> {
