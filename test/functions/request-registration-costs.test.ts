@@ -28,7 +28,7 @@ async function answersTo(more: Record<string, unknown>, token: () => string): Pr
   return statuses;
 }
 
-/** The counts of every ending: `test/lib/registration/costs.test.ts`. */
+/** The counts of every ending: `test/lib/registration/refusals.test.ts`. */
 describe('A source that makes us ask a provider', () => {
   it('with made-up captcha tokens does so five times in ten minutes', async () => {
     const asked = world.service.captcha?.requests ?? 0;

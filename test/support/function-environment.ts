@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RESOURCES } from '../../infra/local/local-settings.ts';
+import { registrationConfig } from '../../lib/config.ts';
 import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
 
 /** The environment of a function next to whose code these settings are. */
@@ -10,3 +11,6 @@ export function functionEnvironment(settings: object): Record<string, string> {
   writeFileSync(join(folder, SETTINGS_FILE), JSON.stringify(settings));
   return { ...RESOURCES, LAMBDA_TASK_ROOT: folder };
 }
+
+/** The minimal settings of a deployment. */
+export const DEPLOYED = registrationConfig(functionEnvironment({ senderAddress: 'no-reply@example.com' }));

@@ -1,46 +1,27 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Table } from '../../lib/aws/dynamodb.ts';
-
-type Around = <T>(method: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
-
-/** A table whose calls another party makes. */
-export function around(table: Table, make: Around): Table {
-  const methods = Object.entries(table as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
-    ([name, method]) => {
-      const call = (...args: unknown[]) => {
-        const signal = args.find((one) => one instanceof AbortSignal) ?? new AbortController().signal;
-        return make(name, () => method(...args), signal);
-      };
-      return [name, call];
-    },
-  );
-  return Object.fromEntries(methods) as Table;
-}
+import type { Step } from './step-faults.ts';
 
 /** Chooses the next of the waiting calls. */
 export type Choose = (waiting: number) => number;
 
-/** Runs several actors on one table, one call at a time, in the order that `choose` returns. */
-export async function interleave<T>(
-  table: Table,
-  actors: readonly ((table: Table) => Promise<T>)[],
-  choose: Choose,
-): Promise<T[]> {
+/** Runs several actors, one of their calls at a time, in the order that `choose` returns. */
+export async function interleave<T>(actors: readonly ((step: Step) => Promise<T>)[], choose: Choose): Promise<T[]> {
   const waiting: (() => Promise<void>)[] = [];
-  function serialize<Result>(call: () => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
+  let isOver = false;
+  const step: Step = (_, call) =>
+    new Promise((resolve, reject) => {
       waiting.push(() => call().then(resolve, reject));
     });
-  }
-  const ordered = around(table, (_, call) => serialize(call));
-  const results = Promise.all(actors.map((actor) => actor(ordered)));
-  for (;;) {
-    // By now every actor is waiting for a call or has ended: they wait for nothing else.
-    await setImmediate();
+  const results = Promise.all(actors.map((actor) => actor(step))).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    // By then every actor is waiting for a call or has ended: they wait for little else.
+    for (let turns = 0; turns < 2; turns += 1) await setImmediate();
     const [next] = waiting.splice(waiting.length > 1 ? choose(waiting.length) : 0, 1);
-    if (next === undefined) return results;
-    await next();
+    await next?.();
   }
+  return results;
 }
 
 /** Runs something once for every possible sequence of choices. @returns their number */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach } from 'vitest';
+import { beforeEach } from 'vitest';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import {
   type Admission,
@@ -8,12 +8,13 @@ import {
   type LimitDecision,
   limitCounters,
 } from '../../lib/limits/limits.ts';
-import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
+import { parsePepper } from '../../lib/secrets/keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
-import { type TestDatabase, testDatabase } from './database.ts';
+import { memoryTable } from './memory-tables.ts';
 import { forever } from './outcomes.ts';
+import { around } from './step-faults.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
@@ -36,36 +37,32 @@ export interface Passage {
 /** Every limit switched off. */
 export const OFF = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 'none'])) as Limits;
 
-/** Limits in a database and on a clock of a test file. Every test has counters of its own. */
+/** Limits on a table in memory and on a clock. Every test of a file starts with an empty table. */
 export class LimitsWorld {
   /** Epoch milliseconds. */
   now = 0;
-  pepper: Pepper = parsePepper(JSON.stringify({ current: '1', 1: 'p'.repeat(32) }));
-  #test = 0;
+  readonly pepper = parsePepper(JSON.stringify({ current: '1', 1: 'p'.repeat(32) }));
+  table: Table = memoryTable();
+  /** The names of the calls of the table. */
+  readonly calls: string[] = [];
   #serial = 0;
-  #database: TestDatabase | undefined;
 
   constructor() {
-    beforeAll(async () => {
-      this.#database = await testDatabase(afterAll);
-    });
     beforeEach(() => this.forget());
-  }
-
-  get database(): TestDatabase {
-    if (this.#database === undefined) throw new Error('The database is started before the first test.');
-    return this.#database;
   }
 
   /** From here on all counts are empty. */
   forget(): void {
-    this.#test += 1;
-    this.now = Date.UTC(2026, 0, 1) + this.#test;
-    this.pepper = parsePepper(JSON.stringify({ current: '1', 1: `${this.#test} `.padEnd(32, 'x') }));
-    this.database.calls.length = 0;
+    this.now = Date.UTC(2026, 0, 1);
+    this.calls.length = 0;
+    this.table = around(memoryTable(), (method, call, _, [asked]) => {
+      // Items without keys are not asked for.
+      if (!Array.isArray(asked) || asked.length > 0) this.calls.push(method);
+      return call();
+    });
   }
 
-  limits(settings: Partial<Limits> = {}, table: Table = this.database.tables.limits) {
+  limits(settings: Partial<Limits> = {}, table: Table = this.table) {
     return dynamoLimits(
       table,
       () => table,
@@ -115,7 +112,7 @@ export class LimitsWorld {
   }
 
   async item({ pk }: Counter): Promise<Item> {
-    return (await this.database.tables.limits.get({ pk }, forever)) ?? {};
+    return (await this.table.get({ pk }, forever)) ?? {};
   }
 }
 

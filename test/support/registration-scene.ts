@@ -1,12 +1,17 @@
-import type { AwsFailure } from '../../lib/aws/failure.ts';
-import { dynamoLimits, type LimitDecision } from '../../lib/limits/limits.ts';
-import { DeliveryFailure, type Message } from '../../lib/messages/message.ts';
-import { Problem } from '../../lib/problem.ts';
+import { setImmediate } from 'node:timers/promises';
+import * as v from 'valibot';
+import type { Table } from '../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../lib/aws/failure.ts';
+import type { RegistrationConfig } from '../../lib/config.ts';
+import type { Request } from '../../lib/http/endpoint.ts';
+import { dynamoLimits } from '../../lib/limits/limits.ts';
+import { DeliveryFailure, type Message, type OtpChannel } from '../../lib/messages/message.ts';
+import { Problem, type ProblemType } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { dynamoRegistrationDirectory } from '../../lib/records/registration-directory.ts';
 import { dynamoRegistrationKeys } from '../../lib/records/registration-keys.ts';
-import { type Delivery, dynamoRegistrations } from '../../lib/records/registrations.ts';
+import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import {
   type ConfirmationDependencies,
   confirmRegistration,
@@ -14,245 +19,294 @@ import {
 } from '../../lib/registration/confirmation.ts';
 import { type RegistrationDependencies, requestRegistration } from '../../lib/registration/registration.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
-import { passwordSalt, sealSecrets } from '../../lib/secrets/one-time-code.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
-import type { TestDatabase } from './database.ts';
+import { ALL_COUNTRIES, DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
+import type { Form } from '../../lib/validators/form.ts';
+import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import {
+  type Recipient,
+  type RegistrationRequest,
+  registrationRequestSchema,
+} from '../../lib/validators/registration.ts';
 import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
+import { DEPLOYED } from './function-environment.ts';
+import { type MemoryTable, memoryTable } from './memory-tables.ts';
 import { recordingTelemetry } from './openings.ts';
 import { forever } from './outcomes.ts';
-import { DEPLOYED, registrationRequest } from './registration-fakes.ts';
-import { registrationRecord } from './registration-record.ts';
-import { atOnce, type Step, stepping } from './step-faults.ts';
+import { around, atOnce, numbered, type Step } from './step-faults.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
 const KEYS = { 1: 'p'.repeat(32), 2: 'q'.repeat(32) };
-const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
+export const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
 /** While the pepper is rotated. */
 export const TWO_KEYS = parsePepper(JSON.stringify({ current: '2', ...KEYS }));
-/** A form with documents, as the table has it. */
-export const FORM_ITEM = {
-  pk: 'form#FORM0001',
-  record: { id: 'FORM0001', fields: [{ key: 'd0cUpl', type: 'document' }] },
+export const PASSWORD = 'correct horse battery';
+export const CODE = '987654';
+export const DOWN = new AwsFailure('ServiceUnavailable');
+
+/** A form with a text and pictures. */
+const FORM: Form = {
+  id: 'FORM0001',
+  fields: [
+    { key: 'k3J9xQ', type: 'text' },
+    { key: 'd0cUpl', type: 'document', accept: ['image/*'] },
+  ],
+};
+const FORM_KEY = 'form#FORM0001';
+/** Two documents, as members of a request. */
+export const DOCUMENTS = {
+  d0cUpl: ['passport', 'bill'].map((id) => ({ id, name: id, doc: FILES.png.toString('base64') })),
 };
 
-export interface Given {
-  code?: string;
-  password?: string;
-  delivery?: Omit<Delivery, 'sent_at'>;
-  /** How many documents it has. */
-  documents?: number;
-}
+const PHONE = { key: '+447400123456', to: '+447400123456', country: 'GB' };
+/** The recipient of a request of Bob, on each channel. */
+export const RECIPIENTS: Record<Channel, Recipient> = {
+  email: { channel: 'email', key: 'bob@example.com', to: 'Bob@example.com' },
+  sms: { channel: 'sms', ...PHONE },
+  call: { channel: 'call', ...PHONE },
+  whatsapp: { channel: 'whatsapp', ...PHONE },
+};
 
-interface Change {
-  table?: ReturnType<typeof stepping>;
-  known?: Partial<Record<'email' | 'phone', boolean>>;
-  limit?: LimitDecision;
-  /** If given, the directory and the limit are real too. */
+const BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
+  email: 'Bob@example.com',
+  type: 'trader',
+  name: 'Bob',
+  phone: { country_code: '44', number: '7400123456' },
+  password: PASSWORD,
+  repeat_password: PASSWORD,
+  form_id: 'FORM0001',
+});
+
+const CAPTCHA = {
+  passed: { kind: 'passed' },
+  refused: { kind: 'refused' },
+  down: { kind: 'unavailable', reason: 'TimeoutError' },
+} as const;
+
+/** A request of Bob by email, with these differences. */
+export interface Asked extends Partial<Omit<Request<RegistrationRequest>, 'body' | 'captcha'>> {
+  by?: Channel;
+  body?: Partial<RegistrationRequest> | RegistrationRequest;
+  /** The members of the body that are not fixed fields. */
+  members?: Record<string, unknown>;
+  captcha?: keyof typeof CAPTCHA;
   step?: Step;
   signal?: AbortSignal;
 }
 
-let serial = 0;
+/** A confirmation of Bob by email, with these differences. */
+export interface Confirmed extends Pick<Asked, 'by' | 'step' | 'signal'> {
+  code?: string;
+  password?: string;
+}
 
-/** The use cases of a registration for a unique address, with fakes; its records are in a database. */
+/** An answer in short. */
+export type Answer = 204 | 'replayed' | ProblemType;
+
+/**
+ * The use cases of a registration, with the real records and limits on tables in memory, a form, S3, a provider, a bus
+ * and a clock. Every outgoing call is a step with a name: `put registration`, `send`, a second one `put document 2`.
+ */
 export class RegistrationScene {
-  readonly #database: TestDatabase;
-  readonly source: string;
-  readonly address: string;
-  pepper: Pepper = PEPPER;
   /** Epoch milliseconds. */
   now = NOW;
-  /** How many passwords were hashed. */
-  hashes = 0;
-  published: EventDetail<'RegistrationConfirmed'>[] = [];
-  /** The codes that were sent. */
-  readonly codes: (string | undefined)[] = [];
+  pepper: Pepper = PEPPER;
+  settings: RegistrationConfig = { ...DEPLOYED, channels: [...OTP_TYPES] };
+  limits: Limits = DEFAULT_LIMITS;
+  /** The code of the next request. */
+  code = CODE;
+  /** The messages that have left. */
+  readonly sent: { channel: Channel; to: string; message: Message; language: string | undefined }[] = [];
+  prepare: OtpChannel['prepare'];
+  readonly published: EventDetail<'RegistrationConfirmed'>[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
-  readonly #telemetry = recordingTelemetry(this.events);
-  /** The keys of documents that disappear after a day. */
-  readonly passing = new Set<string>();
-  /** How often S3 was called. */
-  objectCalls = 0;
+  /** The stored documents, by key. One that is pending disappears after a day. */
+  readonly documents = new Map<string, 'pending' | 'kept'>();
+  /** The steps of the last use case. */
+  steps: string[] = [];
+  /** The same, and `<step> done` when one has ended. */
+  log: string[] = [];
+  /** The error of the last use case. */
+  problem: Problem | undefined;
+  tables: Record<'crm' | 'limits' | 'operations' | 'registrations', MemoryTable> = {
+    crm: memoryTable(),
+    limits: memoryTable(),
+    operations: memoryTable(),
+    registrations: memoryTable(),
+  };
 
-  constructor(database: TestDatabase) {
-    this.#database = database;
-    serial += 1;
-    this.address = `ann${serial}@example${serial}.com`;
-    this.source = `10.0.${serial >> 8}.${serial & 255}`;
-    database.calls.length = 0;
+  constructor(given: Partial<Pick<RegistrationScene, 'limits' | 'tables'>> = {}) {
+    Object.assign(this, given);
+    this.tables.crm.items.set(FORM_KEY, { pk: FORM_KEY, record: FORM });
   }
 
-  /** Requests a registration by email with a key and two documents. @returns 204, or the type of the problem */
-  async request({ step, signal = forever }: Pick<Change, 'step' | 'signal'> = {}) {
-    const { address, now, source } = this;
-    const documents = ['png', 'pdf'].map((id) => ({ id, name: id, doc: FILES.png.toString('base64') }));
-    const body = {
-      email: address,
-      emailKey: address,
-      recipient: { channel: 'email', key: address, to: address },
-    } as const;
-    const more = { sentBody: { email: address }, idempotencyKey: `key of ${address}`, source, endsAt: now + 20_000 };
-    const request = registrationRequest({ ...body, password: 'right password', members: { d0cUpl: documents } }, more);
-    return this.#answer(() =>
+  /** From here on these addresses of Bob are a client's. */
+  addClient({ email = false, phone = false }): void {
+    const proven = { ...(email && { proven_email: 'bob@example.com' }), ...(phone && { proven_phone: PHONE.key }) };
+    this.tables.crm.items.set('client#CLIENT01', { pk: 'client#CLIENT01', referral_code: 'REFANN01', ...proven });
+  }
+
+  /** The same tables and limits in another process of the function. */
+  twin(): RegistrationScene {
+    return new RegistrationScene({ tables: this.tables, limits: this.limits });
+  }
+
+  request(asked: Asked = {}): Promise<Answer> {
+    const { by = 'email', body, members = {}, captcha, step, signal = forever, ...more } = asked;
+    const sent = { ...BODY, recipient: RECIPIENTS[by], members, ...body };
+    return this.#run(step, (own) =>
       requestRegistration(
-        this.#dependencies({ step: step ?? ((_, call) => call()) }),
-        request,
-        this.#telemetry,
+        this.#dependencies(own, signal),
+        {
+          sentBody: { ...sent, repeat_password: sent.password },
+          parameters: {},
+          idempotencyKey: undefined,
+          source: '203.0.113.7',
+          userAgent: 'Browser/1.0',
+          caller: undefined,
+          endsAt: this.now + 20_000,
+          ...(captcha && { captcha: (until) => own('captcha', async () => CAPTCHA[captcha], until) }),
+          ...more,
+          body: sent,
+        },
+        recordingTelemetry(this.events),
         signal,
       ),
     );
   }
 
-  /** Keeps a registration as a request does. @returns its id */
-  async register({ code = '012345', password = 'right password', delivery, documents = 0 }: Given = {}) {
-    const { address, now } = this;
-    serial += 1;
-    const registrationId = `r${serial}`;
-    const keys = Array.from({ length: documents }, (_, place) => `registrations/${registrationId}/${place + 1}`);
-    const record = registrationRecord(registrationId, address, {
-      password_hash: hashOf(password, passwordSalt(this.pepper.current, 'email', address)),
-      referrer_user_id: 'CLIENT01',
-      source: this.source,
-      documents: keys.map((key, index) => ({ ...DOCUMENT, index, key })),
-      requested_at: new Date(now).toISOString(),
-    });
-    for (const key of keys) this.passing.add(key);
-    const place = { registrationId, channel: 'email', address } as const;
-    const seals = sealSecrets({ code, passwordHash: record.password_hash }, place, this.pepper, now);
-    await this.registrations.put(record, seals, now, forever);
-    const sent = delivery ?? { kind: 'code', outcome: 'sent', email_taken: false, phone_taken: false };
-    // A message takes a second.
-    const sent_at = new Date(now + 1_000).toISOString();
-    await this.registrations.noteDelivery(registrationId, { ...sent, sent_at }, forever);
-    this.#database.calls.length = 0;
-    return registrationId;
-  }
-
-  /** The items in the database, without faults. */
-  get registrations() {
-    return dynamoRegistrations(this.#database.tables.registrations, () => this.now);
-  }
-
-  /** @returns 204, or the type of the problem */
-  async confirm({ code = '012345', password = 'right password' }: Given = {}, change: Change = {}) {
-    const body = { channel: 'email', address: this.address, code, password } as const;
-    const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, caller: undefined };
-    const source = { source: this.source, endsAt: this.now };
-    const { signal = forever } = change;
-    return this.#answer(() =>
-      confirmRegistration(this.#dependencies(change), { ...request, ...source }, this.#telemetry, signal),
+  confirm(confirmed: Confirmed = {}): Promise<Answer> {
+    const { by = 'email', code = CODE, password = PASSWORD, step, signal = forever } = confirmed;
+    const body = { channel: by, address: RECIPIENTS[by].key, code, password };
+    const caller = { source: '203.0.113.7', caller: undefined, endsAt: this.now };
+    const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, ...caller };
+    return this.#run(step, (own) =>
+      confirmRegistration(this.#dependencies(own, signal), request, recordingTelemetry(this.events), signal),
     );
   }
 
-  /** As the settler does each minute, for all registrations of the database. */
+  /** As the settler does each minute. */
   async publishPending(): Promise<void> {
-    await publishPending(this.#dependencies({}), this.#telemetry, forever);
+    await publishPending(this.#dependencies(atOnce, forever), recordingTelemetry(this.events), forever);
   }
 
-  async #answer(work: () => Promise<unknown>) {
+  /** The registrations that are kept, the oldest first. */
+  async registrations(): Promise<StoredRegistration[]> {
+    const keys = [...this.tables.registrations.items.keys()].filter((pk) => pk.startsWith('registration#'));
+    const { get } = dynamoRegistrations(this.tables.registrations, () => this.now);
+    return (await Promise.all(keys.map((pk) => get(pk.split('#')[1] ?? '', forever)))).filter(
+      (one) => one !== undefined,
+    );
+  }
+
+  /** The counters that have counted something, by their kinds: the requests in a window, or the members. */
+  get counts(): Record<string, number> {
+    const counted = [...this.tables.limits.items.values()].map(({ pk, members, ...item }) => {
+      const windows = Object.entries(item).filter(([name]) => members === undefined && name.startsWith('n_'));
+      const counts = windows.map(([, count]) => Number(count));
+      return [String(pk).split('#')[0], Math.max(...counts, Object.keys(members ?? {}).length)] as const;
+    });
+    return Object.fromEntries(counted.filter(([, count]) => count > 0));
+  }
+
+  async #run(step: Step = atOnce, use: (step: Step) => Promise<{ replayed?: boolean }>) {
+    const { steps, log } = Object.assign(this, { steps: [] as string[], log: [] as string[], problem: undefined });
+    const own: Step = numbered(async (name, call, until) => {
+      log.push(name);
+      try {
+        // What is done side by side begins before any of it ends.
+        await setImmediate();
+        if (until.aborted) throw new AwsFailure('TimeoutError');
+        return await step(name, call, until);
+      } finally {
+        log.push(`${name} done`);
+      }
+    }, steps);
     try {
-      await work();
-      return 204;
+      return (await use(own)).replayed ? 'replayed' : 204;
     } catch (error) {
-      if (error instanceof Problem) return error.type;
-      throw error;
+      this.problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error });
+      return this.problem.type;
     }
   }
 
-  #dependencies({
-    table,
-    known = {},
-    limit = { kind: 'allowed', counted: [] },
-    step = atOnce,
-  }: Change): RegistrationDependencies & ConfirmationDependencies {
-    const { tables } = this.#database;
+  #dependencies(step: Step, signal: AbortSignal): RegistrationDependencies & ConfirmationDependencies {
     const now = () => this.now;
-    const directory = dynamoRegistrationDirectory(stepping('crm', tables.crm, step));
-    const counting = stepping('limits', tables.limits, step);
-    const limits = dynamoLimits(counting, () => tables.limits, DEFAULT_LIMITS, now);
-    const walked = step !== atOnce;
+    const table = (name: keyof typeof this.tables) => steppedTable(this.tables[name], step);
+    const releasing = steppedTable(this.tables.limits, (name, ...call) =>
+      step(name.replace('update', 'release'), ...call),
+    );
     return {
-      settings: DEPLOYED,
-      directory: walked
-        ? directory
-        : { ...directory, isClient: async () => ({ email: false, phone: false, ...known }) },
-      keys: dynamoRegistrationKeys(stepping('operations', tables.operations, step), now),
-      registrations: dynamoRegistrations(stepping('registrations', table ?? tables.registrations, step), now),
+      settings: this.settings,
+      directory: dynamoRegistrationDirectory(table('crm'), now),
+      keys: dynamoRegistrationKeys(table('operations'), now),
+      registrations: dynamoRegistrations(table('registrations'), now),
+      limits: dynamoLimits(table('limits'), () => releasing, this.limits, now),
       documents: s3Documents({ documentsBucket: 'documents', confirmation: true }, async () => this.#objects(step)),
-      channel: async () => ({ send: (_, message, __, signal) => this.#send(message, signal, step) }),
+      channel: (name) => step('open channel', async () => this.#channel(name, step), signal),
       events: {
         prepare: () => {},
-        publish: (type, detail, signal) =>
-          step('bus', async () => this.#hear(type, detail as EventDetail<'RegistrationConfirmed'>), signal),
+        publish: (type, detail, until) => step('publish', async () => this.#publish(type, detail), until),
       },
-      pepper: (signal) => step('secret', async () => this.pepper, signal),
-      limits: walked ? limits : { ...limits, countConfirmation: async () => limit },
-      hashPassword: async (password, salt) => {
-        this.hashes += 1;
-        return hashOf(password, salt);
-      },
-      matchesPassword: async (hash, password) => hash?.startsWith(`hash of ${password} with `) ?? true,
-      makeCode: () => String(100_000 + ++serial),
+      pepper: (until) => step('secret', async () => this.pepper, until),
+      hashPassword: (password, salt) =>
+        step('hash', async () => `hash of ${password} with ${salt.toString('hex')}`, signal),
+      matchesPassword: (hash, password) =>
+        step('verify', async () => hash?.startsWith(`hash of ${password} with `) ?? true, signal),
+      makeCode: () => this.code,
       now,
     };
   }
 
-  /** A service that refuses has certainly sent nothing. */
-  async #send(message: Message, signal: AbortSignal, step: Step) {
-    const { length } = this.codes;
-    try {
-      await step('send', async () => void this.codes.push(message.kind === 'code' ? message.code : undefined), signal);
-      return { messageId: 'message-1' };
-    } catch (error) {
-      const { reason } = error as AwsFailure;
-      const isRefused = reason === 'ServiceUnavailable' && this.codes.length === length;
-      throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', reason);
-    }
+  #channel(channel: Channel, step: Step): OtpChannel {
+    return {
+      ...(this.prepare && { prepare: this.prepare }),
+      send: async (to, message, language, signal) => {
+        const send = async () => void this.sent.push({ channel, to, message, language });
+        const { length } = this.sent;
+        await step('send', send, signal).catch((error: unknown) => {
+          if (!(error instanceof AwsFailure)) throw error;
+          // A service that refuses has certainly sent nothing.
+          const isRefused = error.reason === 'ServiceUnavailable' && this.sent.length === length;
+          throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', error.reason);
+        });
+        return { messageId: 'message-1' };
+      },
+    };
   }
 
-  #hear(type: string, detail: EventDetail<'RegistrationConfirmed'>): void {
+  #publish(type: string, detail: object): void {
     checkEvent(type, detail);
-    this.published.push(detail);
+    this.published.push(detail as EventDetail<'RegistrationConfirmed'>);
   }
 
   #objects(step: Step) {
-    const call = (change: (key: string) => void) => (key: string, signal: AbortSignal) =>
-      step(
-        'documents',
-        async () => {
-          this.objectCalls += 1;
-          change(key);
-        },
-        signal,
-      );
-    const put = call((key) => this.passing.add(key));
-    const remove = call((key) => this.passing.delete(key));
+    const never = () => Promise.reject(new Error('not asked for'));
+    const change = (name: string, work: (key: string) => void) => (key: string, signal: AbortSignal) =>
+      step(`${name} document`, async () => work(key), signal);
+    const put = change('put', (key) => this.documents.set(key, 'pending'));
     return {
       put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
-      tags: notUsed,
-      putTags: notUsed,
-      link: notUsed,
-      delete: remove,
-      deleteTags: remove,
+      delete: change('delete', (key) => this.documents.delete(key)),
+      deleteTags: change('keep', (key) => this.documents.set(key, 'kept')),
+      tags: never,
+      putTags: never,
+      link: never,
     };
   }
 }
 
-const notUsed = () => Promise.reject(new Error('not used here'));
+const VERBS: Record<string, string> = { get: 'read', getMany: 'read', findKeys: 'find', queryIndex: 'find' };
 
-function hashOf(password: string, salt: Buffer): string {
-  return `hash of ${password} with ${salt.toString('hex')}`;
+/** A table whose calls are steps: `put key`, `read form`, `find proven_email`, `update address`. */
+function steppedTable(table: Table, step: Step): Table {
+  return around(table, (method, call, signal, [first]) => {
+    const [key = first] = [first].flat() as unknown[];
+    const kind = typeof key === 'string' ? key : (String((key as { pk?: string }).pk).split('#')[0] ?? '');
+    const item = OTP_TYPES.some((one) => one === kind) ? 'address' : kind;
+    return step(`${VERBS[method] ?? method} ${item}`, call, signal);
+  });
 }
-
-const DOCUMENT = {
-  field_key: 'd0cUpl',
-  id: 'passport',
-  name: 'passport.png',
-  media_type: 'image/png',
-  bytes: 1,
-  sha256: '',
-};

@@ -4,7 +4,7 @@ import { registrationMessage } from '../../../lib/crm-webhook/messages.ts';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { registrationRequestSchema } from '../../../lib/validators/registration.ts';
-import { fakeRegistration, registrationRequest } from '../../support/registration-fakes.ts';
+import { RegistrationScene } from '../../support/registration-scene.ts';
 
 /** A request with every fixed field. */
 const BODY: Record<string, unknown> = {
@@ -28,10 +28,11 @@ const OTHER_NAMES: Record<string, string> = { password: 'password_hash', repeat_
 
 it.each(FIXED_FIELDS)('The CRM gets the value of the field %s of a registration', async (name) => {
   expect(Object.keys(BODY), 'the request of this test').toContain(name);
-  const { kept, run } = fakeRegistration({ referrerId: 'REFANN01' });
+  const scene = new RegistrationScene();
+  scene.addClient({});
   const body = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), { ...BODY, k3J9xQ: 'some' });
-  expect(await run({ ...registrationRequest(), body })).toEqual({});
-  const { record = expect.fail('The registration is kept.') } = kept;
+  expect(await scene.request({ body, members: body.members })).toBe(204);
+  const [record = expect.fail('The registration is kept.')] = await scene.registrations();
   const { data } = JSON.parse(registrationMessage(EVENT, record, [])) as { data: Record<string, unknown> };
   expect(data[OTHER_NAMES[name] ?? name]).toBeDefined();
 });

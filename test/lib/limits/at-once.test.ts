@@ -19,6 +19,7 @@ import {
 } from '../../support/limits.ts';
 import { forever } from '../../support/outcomes.ts';
 import { runs } from '../../support/runs.ts';
+import { stepping } from '../../support/step-faults.ts';
 
 const world = new LimitsWorld();
 const MOBILE = phone('+447400123456');
@@ -64,7 +65,7 @@ describe('Of many requests at once for one recipient', () => {
           [`n_${window}`, max],
           [`from_${window}`, world.now - MINUTE],
         ]);
-        await world.database.tables.limits.put({ pk, ...Object.fromEntries(entries) }, forever);
+        await world.table.put({ pk, ...Object.fromEntries(entries) }, forever);
       }
       const items = () => Promise.all([...counters.values()].map((one) => world.item(one)));
       const before = await items();
@@ -78,8 +79,11 @@ describe('Of many requests at once for one recipient', () => {
 });
 
 /** Several requests, one database call at a time, in a random order. */
-function inAnyOrder<T>(order: Iterator<number>, table: Table, actors: readonly ((table: Table) => Promise<T>)[]) {
-  return interleave(table, actors, (waiting) => (order.next().value ?? 0) % waiting);
+function inAnyOrder<T>(order: Iterator<number>, actors: readonly ((table: Table) => Promise<T>)[]) {
+  return interleave(
+    actors.map((actor) => (step) => actor(stepping('limits', world.table, step))),
+    (waiting) => (order.next().value ?? 0) % waiting,
+  );
 }
 
 describe('In any order of simultaneous requests', () => {
@@ -93,7 +97,6 @@ describe('In any order of simultaneous requests', () => {
         world.forget();
         const passages = await inAnyOrder(
           order,
-          world.database.tables.limits,
           keys.map((key) => (table) => world.pass(world.limits(SETTINGS, table), { recipient: phone(key) })),
         );
         const sent = keys.filter((_, index) => passages[index]?.kind === 'allowed');
@@ -105,7 +108,7 @@ describe('In any order of simultaneous requests', () => {
           kind: 'allowed',
         });
       }),
-      runs(5),
+      runs(25),
     );
   });
 
@@ -116,7 +119,6 @@ describe('In any order of simultaneous requests', () => {
         world.forget();
         await inAnyOrder(
           order,
-          world.database.tables.limits,
           [1, 2, 3, 4].map(() => async (table: Table) => {
             const limits = world.limits(tight, table);
             const { counted } = await world.pass(limits, { recipient: MOBILE, source: '192.0.2.1' });
@@ -126,7 +128,7 @@ describe('In any order of simultaneous requests', () => {
         const again = await world.pass(world.limits(tight), { recipient: MOBILE, source: '192.0.2.1' });
         expect(again).toMatchObject({ kind: 'allowed' });
       }),
-      runs(5),
+      runs(25),
     );
   });
 });
@@ -228,7 +230,7 @@ it('Every history of requests one after another goes as in a naive model', async
         for (const one of [own, ...message]) one.release();
       }
     }),
-    runs(5),
+    runs(25),
   );
 });
 
@@ -260,10 +262,14 @@ it('With any loss of writes and answers, the limits hold in every window', async
   await fc.assert(
     fc.asyncProperty(steps, fc.infiniteStream(fc.nat()), async (history, drawn) => {
       world.forget();
-      const { limits: table } = world.database.tables;
       const now = () => world.now;
-      const once = faulty(table, drawn, false);
-      const limits = dynamoLimits(faulty(table, drawn, true), () => once, { ...DEFAULT_LIMITS, ...settings }, now);
+      const once = faulty(world.table, drawn, false);
+      const limits = dynamoLimits(
+        faulty(world.table, drawn, true),
+        () => once,
+        { ...DEFAULT_LIMITS, ...settings },
+        now,
+      );
       const passes = new Map<string, number>();
       for (const { pause, recipient, source, fails } of history) {
         world.now += pause;
@@ -281,7 +287,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         }
       }
     }),
-    runs(8),
+    runs(40),
   );
 });
 

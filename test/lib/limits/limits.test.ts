@@ -78,7 +78,7 @@ describe.each<[string, keyof Limits, number, () => Asked]>([
 
   it('is absent if it is disabled', async () => {
     await fill(world.limits(OFF), 12, given);
-    expect(world.database.calls).toEqual([]);
+    expect(world.calls).toEqual([]);
   });
 
   it('a million may pass, and no more', async () => {
@@ -88,7 +88,7 @@ describe.each<[string, keyof Limits, number, () => Asked]>([
     const counters = await world.counters(asked, { ...OFF, [name]: 1_000_000 });
     for (const { pk, windows } of counters.values()) {
       const update = `SET n_${windows[0]?.[0]} = :n`;
-      await world.database.tables.limits.update({ pk }, { update, values: { ':n': 999_999 } }, forever);
+      await world.table.update({ pk }, { update, values: { ':n': 999_999 } }, forever);
     }
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'reached' });
@@ -263,22 +263,21 @@ describe('The table', () => {
 
   it('is asked once for every counter, and once for all of them, and not in a row', async () => {
     await world.pass(world.limits(), { recipient: MOBILE });
-    const calls = world.database.calls.map(({ operation }) => operation);
-    expect(calls.toSorted()).toEqual(['BatchGetItem', ...Array.from({ length: 5 }, () => 'UpdateItem')]);
+    expect(world.calls.toSorted()).toEqual(['getMany', ...Array.from({ length: 5 }, () => 'update')]);
   });
 
   it('is written for its source alone by a request that finds another counter full', async () => {
     const limits = world.limits();
     await world.pass(limits, { recipient: MOBILE });
-    world.database.calls.length = 0;
+    world.calls.length = 0;
     const admission = await world.admit(limits, { recipient: MOBILE });
     expect((await admission.countRecipient(forever)).kind).toBe('reached');
-    expect(world.database.calls.map(({ operation }) => operation).toSorted()).toEqual(['BatchGetItem', 'UpdateItem']);
+    expect(world.calls.toSorted()).toEqual(['getMany', 'update']);
   });
 
   it('that does not answer leaves the limits unchecked, and nothing is thrown', async () => {
     const down = () => Promise.reject(new Error('down'));
-    const { limits: table } = world.database.tables;
+    const { table } = world;
     const broken: [keyof Table, string[]][] = [
       ['update', ['unchecked', 'unchecked', 'unchecked']],
       ['getMany', ['unchecked', 'allowed', 'allowed']],

@@ -7,8 +7,8 @@ import { fitsOnePart, gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsText } from '
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
+import { DEPLOYED } from '../../support/function-environment.ts';
 import { failureOf, forever } from '../../support/outcomes.ts';
-import { DEPLOYED } from '../../support/registration-fakes.ts';
 import { BRAND, started } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 

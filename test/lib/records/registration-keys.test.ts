@@ -12,6 +12,7 @@ import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { everyOrder, interleave } from '../../support/interleave.ts';
 import { forever } from '../../support/outcomes.ts';
 import { runs } from '../../support/runs.ts';
+import { type Step, stepping } from '../../support/step-faults.ts';
 
 /** Until a key has expired. */
 const KEPT_MS = keyExpiry(0) * 1_000;
@@ -95,18 +96,17 @@ describe('A request with an Idempotency-Key', () => {
     const orders = await everyOrder(async (choose) => {
       const { clock, scope, fresh } = world();
       const first = await fresh();
-      const later = () => clock.now + 1_001;
+      const keys = (step: Step) =>
+        dynamoRegistrationKeys(stepping('keys', database.tables.operations, step), () => clock.now + 1_001);
+      const isSent = (write: Promise<unknown>) =>
+        write.then(
+          () => true,
+          () => false,
+        );
       const [sent, retry] = await interleave<boolean | KeyClaim>(
-        database.tables.operations,
         [
-          (table) =>
-            dynamoRegistrationKeys(table, later)
-              .markSent(first, ID, forever)
-              .then(
-                () => true,
-                () => false,
-              ),
-          (table) => dynamoRegistrationKeys(table, later).claim(scope, ['f'], 1_000, forever),
+          (step) => isSent(keys(step).markSent(first, ID, forever)),
+          (step) => keys(step).claim(scope, ['f'], 1_000, forever),
         ],
         choose,
       );

@@ -1,9 +1,51 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
-import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
-import { DEPLOYED } from '../../support/registration-fakes.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { deployedChannels, registrationDependencies } from '../../../lib/registration/dependencies.ts';
+import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { DEPLOYED } from '../../support/function-environment.ts';
+
+const CONFIG = {
+  ...DEPLOYED,
+  channels: [...OTP_TYPES],
+  call: { originationIdentity: '+441234567890' },
+  whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '' },
+};
+
+describe('The channels of a deployment', () => {
+  it.each(OTP_TYPES)('are opened once: %s', async (name) => {
+    const channel = deployedChannels(CONFIG, async () => '');
+    expect(await channel(name)).toHaveProperty('send');
+    expect(channel(name)).toBe(channel(name));
+  });
+
+  it('load at start no SDK client', () => {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const loaded = new Set();
+      registerHooks({ load(url, context, next) {
+        const client = /@aws-sdk\\/(client-(?!dynamodb|secrets)[a-z0-9-]+)\\//.exec(url)?.[1];
+        if (client !== undefined) loaded.add(client);
+        return next(url, context);
+      } });
+      const { deployedChannels } = await import('./lib/registration/dependencies.ts');
+      const channel = deployedChannels(${JSON.stringify(CONFIG)});
+      const atStart = [...loaded];
+      await channel('call');
+      console.log(JSON.stringify({ atStart, afterCall: [...loaded] }));`;
+    const root = new URL('../../..', import.meta.url).pathname;
+    const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(output)).toEqual({
+      atStart: [],
+      afterCall: ['client-pinpoint-sms-voice-v2'],
+    });
+  });
+});
 
 it('a write that releases a count is sent once: a repeat of it could release the count of another request', async () => {
   let writes = 0;

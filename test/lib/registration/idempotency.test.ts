@@ -1,120 +1,158 @@
 import { describe, expect, it } from 'vitest';
-import type { ProblemType } from '../../../lib/problem.ts';
-import { type KeyClaim, LeaseLost } from '../../../lib/records/registration-keys.ts';
+import { ConditionFailed } from '../../../lib/aws/dynamodb.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import {
-  fakeRegistration,
-  HELD_KEY,
-  KEYED,
-  REACHED,
+  type Answer,
+  type Asked,
+  DAY,
+  DOWN,
+  MINUTE,
+  NOW,
   RECIPIENTS,
-  registrationRequest,
-  typeOf,
-} from '../../support/registration-fakes.ts';
+  RegistrationScene,
+} from '../../support/registration-scene.ts';
+import { failing, faultySteps } from '../../support/step-faults.ts';
+
+const KEYED = { idempotencyKey: 'key-1' };
+/** Other members, and another person, so that no limit stops it. */
+const OTHER_BODY = { body: { name: 'Eve', recipient: { ...RECIPIENTS.email, key: 'eve@example.com' } } };
+const OTHER_PASSWORD = { body: { password: 'other password' } };
+
+/** A request that stops at a step, as if the function were frozen there. */
+function stopsAt(scene: RegistrationScene, step: string) {
+  const steps = faultySteps(step, 'killed before');
+  return Promise.race([scene.request({ ...KEYED, ...steps }), steps.died]);
+}
+
+/** What became of the first request with the key. */
+const FIRST = {
+  finished: (scene: RegistrationScene) => scene.request(KEYED),
+  undecided: async (scene: RegistrationScene) => {
+    await stopsAt(scene, 'send');
+    scene.now += MINUTE;
+  },
+  running: (scene: RegistrationScene) => stopsAt(scene, 'send'),
+  'running, before its mark': (scene: RegistrationScene) => stopsAt(scene, 'update recipient'),
+} satisfies Record<string, (scene: RegistrationScene) => Promise<unknown>>;
+type First = keyof typeof FIRST;
+
+async function sceneAfter(first: First): Promise<RegistrationScene> {
+  const scene = new RegistrationScene();
+  await FIRST[first](scene);
+  scene.sent.length = 0;
+  scene.events.length = 0;
+  return scene;
+}
 
 describe('An Idempotency-Key', () => {
-  const registrationId = undefined;
-  const held = HELD_KEY;
-
-  it('is claimed for this route and caller, for as long as the function may run, with the body’s fingerprint', async () => {
-    const fake = fakeRegistration();
-    await fake.run(registrationRequest({}, KEYED));
-    expect(fake.asked).toMatchObject({ scope: ['registration', '203.0.113.7', 'key-1'], leaseMs: 21_000 });
-    expect(fake.asked.fingerprints).toHaveLength(1);
+  it.each<[what: string, scope: Asked, other: Asked, Answer]>([
+    ['of the same source', {}, {}, 'replayed'],
+    ['of another source', {}, { source: '192.0.2.1' }, 204],
+    ['of one /64', { source: '2001:db8::1' }, { source: '2001:db8::ffff' }, 'replayed'],
+    ['of another /64', { source: '2001:db8::1' }, { source: '2001:db8:0:1::1' }, 204],
+    ['of a named caller', { caller: 'crm' }, { caller: 'crm', source: '192.0.2.1' }, 'replayed'],
+    ['of another caller', { caller: 'crm' }, { caller: 'page' }, 204],
+  ])('%s belongs to one request or to two', async (_, scope, other, answer) => {
+    const scene = new RegistrationScene();
+    expect(await scene.request({ ...KEYED, ...scope })).toBe(204);
+    scene.now += 2 * MINUTE;
+    expect(await scene.request({ ...KEYED, ...other })).toBe(answer);
   });
 
-  it('has the same caller for every address of one /64', async () => {
-    const scopes = await Promise.all(
-      ['2001:db8::1', '2001:db8::ffff'].map(async (source) => {
-        const fake = fakeRegistration();
-        await fake.run({ ...registrationRequest({}, KEYED), source });
-        return fake.asked.scope;
-      }),
-    );
-    expect(scopes[0]).toEqual(['registration', '20010db800000000/64', 'key-1']);
-    expect(scopes[1]).toEqual(scopes[0]);
+  it('is held for a second longer than the function may run', async () => {
+    const scene = new RegistrationScene();
+    await stopsAt(scene, 'update source');
+    scene.now += 20_999;
+    expect(await scene.request(KEYED)).toBe('request_in_progress');
+    scene.now += 1;
+    expect(await scene.request(KEYED)).toBe(204);
   });
 
-  it('is marked before the send with its registration', async () => {
-    const fake = fakeRegistration();
-    await fake.run(registrationRequest({}, KEYED));
-    expect(fake.kept.mark).toBe(fake.kept.record?.registration_id);
-  });
-
-  it('of a finished request gives the first answer again, and sends nothing', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'finished', registrationId } });
-    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'count replay', 'verify', 'release counts']);
-    // The replay itself stays counted, but is not a request on the dashboard.
-    expect(fake.released).toEqual(['admit']);
-    expect(fake.events).toEqual([]);
+  it('of a finished request gives the first answer again, sends nothing, and counts as a replay alone', async () => {
+    const scene = await sceneAfter('finished');
+    const { counts } = scene;
+    expect(await scene.request(KEYED)).toBe('replayed');
+    expect([scene.counts, scene.sent, scene.events]).toEqual([{ ...counts, replay: 1 }, [], []]);
   });
 
   it('that is replayed too often gets too_many_requests, before the password is compared', async () => {
-    const limits = { 'count replay': REACHED };
-    const fake = fakeRegistration({ claim: { kind: 'finished', registrationId }, limits });
-    expect(await fake.run(registrationRequest({}, KEYED))).toMatchObject({
-      type: 'too_many_requests',
-      options: { retryAfterSeconds: 41 },
-    });
-    expect(fake.steps()).not.toContain('verify');
+    const scene = await sceneAfter('finished');
+    scene.limits = { ...DEFAULT_LIMITS, replaysPerHour: 1 };
+    expect(await scene.request(KEYED)).toBe('replayed');
+    expect(await scene.request(KEYED)).toBe('too_many_requests');
+    expect(scene.problem?.options.retryAfterSeconds).toBe(3_600);
+    expect(scene.steps).not.toContain('verify');
   });
 
   it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
-    const limits = { admit: REACHED, 'count replay': { kind: 'unchecked' } } as const;
-    const fake = fakeRegistration({ claim: { kind: 'finished', registrationId }, limits });
-    expect(await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED))).toEqual({ replayed: true });
+    const scene = await sceneAfter('finished');
+    scene.limits = { ...DEFAULT_LIMITS, sourcePerHour: 1 };
+    expect(await scene.request({ ...KEYED, step: failing({ 'update replay': DOWN }) })).toBe('replayed');
   });
 
-  /** The registration that an earlier request with the key has kept. */
-  const kept = { registrationId: 'r-1' };
-  const running = { kind: 'in_progress', retryAfterSeconds: 5 } as const;
-  const DIFFERS = 'hash of another password';
-  const SAME = 'hash of correct horse battery';
+  it('of a repeat asks no captcha', async () => {
+    for (const first of ['finished', 'undecided'] as const) {
+      const scene = await sceneAfter(first);
+      expect(await scene.request({ ...KEYED, captcha: 'refused' })).toBe('replayed');
+    }
+  });
 
-  it.each<[string, KeyClaim, hash: string | undefined, ProblemType | 'answered']>([
-    ['finished, with another password', { kind: 'finished', ...kept }, DIFFERS, 'idempotency_key_reused'],
-    ['finished, with the same password', { kind: 'finished', ...kept }, SAME, 'answered'],
-    ['finished, whose registration is gone', { kind: 'finished', ...kept }, undefined, 'answered'],
-    ['undecided, with another password', { kind: 'undecided', held, ...kept }, DIFFERS, 'idempotency_key_reused'],
-    ['undecided, with the same password', { kind: 'undecided', held, ...kept }, SAME, 'answered'],
-    ['undecided, whose registration is gone', { kind: 'undecided', held, ...kept }, undefined, 'answered'],
-    ['running, with another password', { ...running, ...kept }, DIFFERS, 'idempotency_key_reused'],
-    ['running, with the same password', { ...running, ...kept }, SAME, 'request_in_progress'],
-    ['running, before its registration is known', { ...running, registrationId }, undefined, 'request_in_progress'],
-    ['of another body', { kind: 'reused' }, undefined, 'idempotency_key_reused'],
-  ])('of a request that is %s', async (_, claim, keptHash, expected) => {
-    const fake = fakeRegistration({ claim, ...(keptHash === undefined ? {} : { keptHash }) });
-    const other = fakeRegistration({ claim, keptHash: DIFFERS });
-    const answer = await fake.run(registrationRequest({}, KEYED));
-    expect(answer).toEqual(expected === 'answered' ? { replayed: true } : expect.objectContaining({ type: expected }));
-    expect([fake.sent, fake.released]).toEqual([[], ['admit']]);
+  it.each<[First, what: string, Asked, Answer]>([
+    ['finished', 'the same body', {}, 'replayed'],
+    ['finished', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
+    ['finished', 'another body', OTHER_BODY, 'idempotency_key_reused'],
+    ['undecided', 'the same body', {}, 'replayed'],
+    ['undecided', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
+    ['undecided', 'another body', OTHER_BODY, 'idempotency_key_reused'],
+    ['running', 'the same body', {}, 'request_in_progress'],
+    ['running', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
+    ['running', 'another body', OTHER_BODY, 'idempotency_key_reused'],
+    ['running, before its mark', 'the same body', {}, 'request_in_progress'],
+    ['running, before its mark', 'another password', OTHER_PASSWORD, 'request_in_progress'],
+  ])('whose request is %s, with %s', async (first, what, asked, answer) => {
+    const scene = await sceneAfter(first);
+    const { counts } = scene;
+    expect(await scene.request({ ...KEYED, ...asked })).toBe(answer);
+    expect(scene.sent).toEqual([]);
+    expect({ ...scene.counts, replay: 0 }).toEqual({ ...counts, replay: 0 });
     // Only the answer shows which registration was kept.
-    await other.run(registrationRequest({}, KEYED));
-    expect(fake.log).toEqual(other.log);
+    const same = await sceneAfter(first);
+    await same.request(KEYED);
+    if (what === 'another password') expect(scene.log).toEqual(same.log);
   });
 
-  it('distinguishes bodies by everything but the passwords', async () => {
-    const fingerprintOf = async (sentBody: Record<string, unknown>) => {
-      const fake = fakeRegistration();
-      await fake.run(registrationRequest({}, { ...KEYED, sentBody }));
-      return fake.asked.fingerprints;
+  it.each(['finished', 'undecided'] as const)(
+    'whose request is %s is replayed with any password when its registration has disappeared',
+    async (first) => {
+      const scene = await sceneAfter(first);
+      scene.now = NOW + DAY;
+      expect(await scene.request({ ...KEYED, ...OTHER_PASSWORD })).toBe('replayed');
+      expect(scene.steps).toContain('verify');
+    },
+  );
+
+  it('is stored with a fingerprint of everything but the passwords, which would be faster to guess than a hash', async () => {
+    const fingerprintOf = async (asked: Asked) => {
+      const scene = new RegistrationScene();
+      await scene.request({ ...KEYED, ...asked });
+      return [...scene.tables.operations.items.values()][0]?.fingerprint;
     };
-    const body = { email: 'bob@example.com', password: 'one', repeat_password: 'one' };
-    const first = await fingerprintOf(body);
-    expect(await fingerprintOf({ ...body, password: 'two', repeat_password: 'two' })).toEqual(first);
-    expect(await fingerprintOf({ ...body, email: 'eve@example.com' })).not.toEqual(first);
+    expect(await fingerprintOf(OTHER_PASSWORD)).toEqual(await fingerprintOf({}));
+    expect(await fingerprintOf(OTHER_BODY)).not.toEqual(await fingerprintOf({}));
   });
 
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
-    const fake = fakeRegistration({ claim: { kind: 'undecided', held, registrationId } });
-    expect(await fake.run(registrationRequest({}, KEYED))).toEqual({ replayed: true });
-    expect(fake.steps().slice(4)).toEqual(['count replay', 'finish', 'verify', 'release counts']);
+    const scene = await sceneAfter('undecided');
+    for (let times = 0; times < 2; times += 1) expect(await scene.request(KEYED)).toBe('replayed');
+    expect([...scene.tables.operations.items.values()]).toMatchObject([{ state: 'finished' }]);
+    expect(scene.sent).toEqual([]);
   });
 
   it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
-    const fake = fakeRegistration({ failures: { mark: new LeaseLost('lost') } });
-    expect(typeOf(await fake.run(registrationRequest({}, KEYED)))).toBe('request_in_progress');
-    expect(fake.sent).toEqual([]);
-    expect(fake.steps().slice(-2)).toEqual(['release counts', 'undo record']);
+    const scene = new RegistrationScene();
+    const step = failing({ 'update key': new ConditionFailed() });
+    expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
+    expect([scene.sent, scene.counts, await scene.registrations()]).toEqual([[], {}, []]);
+    expect([...scene.tables.operations.items.values()]).toMatchObject([{ state: 'running' }]);
   });
 });

@@ -1,92 +1,101 @@
 import { describe, expect, it } from 'vitest';
-import { DeliveryFailure } from '../../../lib/messages/message.ts';
-import { Problem } from '../../../lib/problem.ts';
-import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import {
-  DOWN,
-  type FakeSettings,
-  fakeRegistration,
-  KEYED,
-  REACHED,
-  RECIPIENTS,
-  registrationRequest,
-  typeOf,
-} from '../../support/registration-fakes.ts';
+import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
+import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { mail, phone } from '../../support/limits.ts';
+import { type Asked, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
+import { failing, overtaken, type Step } from '../../support/step-faults.ts';
+
+/** A scene in which these addresses of Bob are a client's. */
+function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): RegistrationScene {
+  const scene = new RegistrationScene();
+  scene.addClient(known);
+  return scene;
+}
+
+const CLIENTS = { email: true, phone: true };
+const deliveries = async (scene: RegistrationScene) => (await scene.registrations()).map(({ delivery }) => delivery);
+const sendFails = (kind: DeliveryFailureKind) => failing({ send: new DeliveryFailure(kind, 'Refused') });
+
+/** A request whose message is throttled until its time is up. */
+function throttled(): Asked {
+  const time = new AbortController();
+  const step: Step = async (name, call) => {
+    if (name !== 'send') return call();
+    time.abort();
+    throw new DeliveryFailure('throttled', 'Throttling');
+  };
+  return { step, signal: time.signal };
+}
 
 describe('A client’s address', () => {
-  const known = { email: true, phone: true };
-  const stranger = { email: false, phone: false };
-
-  it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (channel) => {
-    const fake = fakeRegistration({ known });
-    expect(await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }))).toEqual({});
-    expect(fake.sent).toMatchObject([{ channel, message: { kind: 'owner_notice' } }]);
-    expect(JSON.stringify(fake.sent)).not.toContain('987654');
-    expect(fake.kept.delivery).toMatchObject({ kind: 'owner_notice' });
+  it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (by) => {
+    const scene = sceneOf(CLIENTS);
+    expect(await scene.request({ by })).toBe(204);
+    expect(scene.sent).toMatchObject([{ channel: by, message: { kind: 'owner_notice' } }]);
+    expect(JSON.stringify(scene.sent)).not.toContain(scene.code);
+    expect(await deliveries(scene)).toMatchObject([{ kind: 'owner_notice' }]);
   });
 
-  it('is on a phone channel the number: a client’s email address does not keep the code from a stranger’s phone', async () => {
-    const fake = fakeRegistration({ known: { email: true, phone: false } });
-    await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }));
-    expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
-    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: true, phone_taken: false });
-  });
-
-  it('is for email the address: a client’s phone does not keep the code from a stranger’s address', async () => {
-    const fake = fakeRegistration({ known: { email: false, phone: true } });
-    await fake.run(registrationRequest());
-    expect(fake.sent).toMatchObject([{ message: { kind: 'code' } }]);
-    expect(fake.kept.delivery).toMatchObject({ kind: 'code', email_taken: false, phone_taken: true });
-  });
-
-  const endings: [string, FakeSettings][] = [
-    ['a message sent', {}],
-    ['a limit of the recipient reached', { limits: { 'count recipient': REACHED } }],
-    ['a shared limit reached', { limits: { 'count shared': REACHED } }],
-    ['a send that failed', { failures: { send: new DeliveryFailure('retryable', 'Throttling') } }],
-    ['a send without credentials', { failures: { send: new DeliveryFailure('misconfigured', 'AccessDenied') } }],
-    ['a country that is blocked', { failures: { send: new DeliveryFailure('blocked_country', 'Blocked') } }],
-    ['an unknown outcome', { failures: { send: new DeliveryFailure('unknown_outcome', 'TimeoutError') } }],
-    ['a record that could not be kept', { failures: { record: DOWN } }],
-    ['a note that could not be written', { failures: { note: DOWN } }],
-  ];
-  const everyEnding = endings.flatMap(([ending, settings]) =>
-    OTP_TYPES.flatMap((channel) => [{}, KEYED].map((key) => ({ ending, settings, channel, key }))),
-  );
-
-  it('and a stranger’s get the same answer while the provider throttles', async () => {
-    for (const which of [known, stranger]) {
-      const fake = fakeRegistration({
-        known: which,
-        failures: { send: new DeliveryFailure('throttled', 'Throttling') },
-      });
-      expect(typeOf(await fake.run(registrationRequest(), AbortSignal.timeout(100)))).toBe('otp_delivery_failed');
-    }
+  it.each([
+    ['sms', { email_taken: true, phone_taken: false }],
+    ['email', { email_taken: false, phone_taken: true }],
+  ] as const)('keeps no code from a stranger’s other address: %s', async (by, taken) => {
+    const scene = sceneOf({ email: taken.email_taken, phone: taken.phone_taken });
+    await scene.request({ by });
+    expect(scene.sent).toMatchObject([{ message: { kind: 'code' } }]);
+    expect(await deliveries(scene)).toMatchObject([{ kind: 'code', ...taken }]);
   });
 
   it.each(['refused_message', 'refused_recipient', 'opted_out'] as const)(
     'is not revealed by a provider that refuses notices alone: %s',
     async (kind) => {
-      const failures = { send: new DeliveryFailure(kind, 'Http400') };
-      const fake = fakeRegistration({ known, failures });
-      expect(await fake.run(registrationRequest({ recipient: RECIPIENTS.sms }, KEYED))).toEqual({});
-      expect(fake.steps().slice(-3)).toEqual(['send', 'note', 'finish']);
-      expect(fake.kept.delivery).toMatchObject({ kind: 'owner_notice', outcome: 'refused' });
-      expect(fake.events).toMatchObject([{ name: 'OwnerNoticeRefused', fields: { channel: 'sms', kind } }]);
-      expect(fake.released).toEqual([]);
+      const scene = sceneOf(CLIENTS);
+      expect(await scene.request({ by: 'sms', idempotencyKey: 'key-1', step: sendFails(kind) })).toBe(204);
+      expect(scene.steps.slice(-3)).toEqual(['send', 'put delivery', 'update key 2']);
+      expect(await deliveries(scene)).toMatchObject([{ kind: 'owner_notice', outcome: 'refused' }]);
+      expect(scene.events).toMatchObject([{ name: 'OwnerNoticeRefused', fields: { channel: 'sms', kind } }]);
+      expect(scene.counts).toMatchObject({ source: 1, recipient: 1 });
     },
   );
 
-  it.each(everyEnding)(
-    'makes the same calls and gets the same answer as a stranger’s: $ending, $channel, $key',
-    async ({ settings, channel, key }) => {
-      const [ours, theirs] = [known, stranger].map((which) => fakeRegistration({ ...settings, known: which }));
-      const request = registrationRequest({ recipient: RECIPIENTS[channel] }, key);
-      const answers = [await ours?.run(request), await theirs?.run(request)];
-      expect(ours?.log).toEqual(theirs?.log);
-      expect(ours?.events.map(({ name }) => name)).toEqual(theirs?.events.map(({ name }) => name));
-      const [first, second] = answers.map((one) => (one instanceof Problem ? one.toDocument('') : one));
-      expect(first).toEqual(second);
-    },
-  );
+  /** Requests that differ in no more than whose address it is. */
+  type Ending = [what: string, asked: (scene: RegistrationScene, by: Channel) => Asked];
+
+  it.each<Ending>([
+    ['a message sent', () => ({})],
+    [
+      'a limit of the recipient',
+      (scene, by) => ({ step: overtaken('update recipient', () => scene.twin().request({ by })) }),
+    ],
+    [
+      'a limit that recipients share',
+      (scene, by) => {
+        scene.limits = { ...DEFAULT_LIMITS, prefixPerHour: 1, mailDomainPerHour: 1 };
+        const recipient = by === 'email' ? mail('ann@example.com') : phone('+447400129999', by);
+        const at = by === 'email' ? 'update domain' : 'update prefix';
+        return { step: overtaken(at, () => scene.twin().request({ body: { recipient } })) };
+      },
+    ],
+    ['a captcha that is not passed', () => ({ captcha: 'refused' })],
+    ...(['retryable', 'misconfigured', 'over_budget', 'blocked_country', 'unknown_outcome'] as const).map(
+      (kind): Ending => [`a send that failed: ${kind}`, () => ({ step: sendFails(kind) })],
+    ),
+    ['a send that is throttled until the time is up', throttled],
+    ['a record that could not be kept', () => ({ step: failing({ 'put registration': DOWN }) })],
+    ['a note that could not be written', () => ({ step: failing({ 'put delivery': DOWN }) })],
+  ])('makes the same calls and gets the same answer as a stranger’s: %s', async (_, asked) => {
+    for (const by of OTP_TYPES) {
+      for (const key of [{}, { idempotencyKey: 'key-1' }]) {
+        const seen = [CLIENTS, {}].map(async (known) => {
+          const scene = sceneOf(known);
+          const answer = await scene.request({ by, ...key, ...asked(scene, by) });
+          const { log, events, problem } = scene;
+          return { answer, log, events: events.map(({ name }) => name), problem: problem?.toDocument('') };
+        });
+        const [ours, theirs] = await Promise.all(seen);
+        expect(ours, `${by} ${JSON.stringify(key)}`).toEqual(theirs);
+      }
+    }
+  });
 });

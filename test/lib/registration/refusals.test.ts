@@ -1,184 +1,285 @@
 import { describe, expect, it } from 'vitest';
-import type { Problem, ProblemType } from '../../../lib/problem.ts';
-import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import {
-  type FakeSettings,
-  fakeRegistration,
-  HELD_KEY,
-  KEYED,
-  REACHED,
-  RECIPIENTS,
-  registrationRequest,
-  typeOf,
-} from '../../support/registration-fakes.ts';
+import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import type { ProblemType } from '../../../lib/problem.ts';
+import type { EventName } from '../../../lib/telemetry.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
+import type { Channel } from '../../../lib/validators/otp-types.ts';
+import { FILES } from '../../support/document-files.ts';
+import { mail, phone } from '../../support/limits.ts';
+import { type Asked, DOCUMENTS, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
+import { failing, overtaken } from '../../support/step-faults.ts';
 
 const PHONES = ['sms', 'call', 'whatsapp'] as const;
-const reached = (...steps: (keyof NonNullable<FakeSettings['limits']>)[]): FakeSettings => ({
-  limits: Object.fromEntries(steps.map((step) => [step, REACHED])),
+const SOURCE = '2001:db8:1:2::1';
+const KEYED = { idempotencyKey: 'key-1', source: SOURCE };
+
+/** How the scene differs, and the requests before this one. */
+interface Given {
+  channels?: Channel[];
+  limits?: Partial<Limits>;
+  earlier?: Asked[];
+}
+
+async function sceneOf({ channels, limits, earlier = [] }: Given = {}): Promise<RegistrationScene> {
+  const scene = new RegistrationScene({ limits: { ...DEFAULT_LIMITS, ...limits } });
+  if (channels !== undefined) scene.settings = { ...scene.settings, channels };
+  for (const asked of earlier) await scene.request({ source: SOURCE, ...asked });
+  scene.sent.length = 0;
+  return scene;
+}
+
+const to = (recipient: ReturnType<typeof mail>): Asked => ({ body: { recipient } });
+const ANN = to(mail('ann@example.com'));
+const WRONG_FORM: Asked = { body: { form_id: 'FORM0009' } };
+const WRONG_FIELD: Asked = { members: { other: 1 } };
+const documents = (doc: string): Asked => ({ members: { d0cUpl: [{ id: '1', name: 'a', doc }] } });
+const sendFails = (kind: DeliveryFailureKind): Asked => ({
+  step: failing({ send: new DeliveryFailure(kind, 'Refused') }),
 });
 
-describe('A request that is refused', () => {
-  /** The reason of the refusal, its last steps, and the released counts. */
-  type Refusal = [
-    what: string,
-    type: ProblemType,
-    steps: string,
-    released: string,
-    settings?: FakeSettings,
-    body?: Parameters<typeof registrationRequest>[0],
-  ];
-  const documents: FakeSettings = { form: { id: 'FORM0001', fields: [{ key: 'd', type: 'document' }] } };
-  const large = { members: { d: [{ id: '1', name: 'a', doc: 'A'.repeat(4_400_000) }] } };
-  const wrong: FakeSettings = { wrongDocuments: [{ pointer: '#/d/0/doc', rule: 'media_type', detail: 'd' }] };
-  const wrongId = 'count wrong id, release counts';
+/** The counts that it keeps depend on what it asked outside, or guessed. */
+const [ITS_SOURCE, ITS_GUESS] = ['network source', 'network wrong'];
 
+/** The steps after which a request may be refused. */
+const STEPS = ['read source', 'captcha', 'update wrong', 'put registration', 'send'] as const;
+/** The answer, the last step of the work, and the counts that are kept. */
+type Refusal = [what: string, answer: ProblemType, last: (typeof STEPS)[number], kept: string, Asked, Given?];
+
+describe('A request that is refused', () => {
   it.each<Refusal>([
-    ['for its source', 'too_many_requests', 'admit', '', reached('admit')],
-    ['for its form', 'form_not_found', `admit, ${wrongId}`, 'admit', { form: undefined }],
+    // Nothing outside was asked.
+    ['with a wrong field', 'validation_failed', 'read source', '', WRONG_FIELD],
+    ['with a wrong document', 'validation_failed', 'read source', '', documents(FILES.exe.toString('base64'))],
+    ['with large documents', 'payload_too_large', 'read source', '', documents('A'.repeat(4_400_000))],
+    ['for its channel', 'otp_type_unavailable', 'read source', '', { by: 'call' }, { channels: ['email'] }],
     [
-      'for its form, as one of too many',
+      'over a limit of its source',
       'too_many_requests',
-      `admit, ${wrongId}`,
-      'admit',
-      { form: undefined, ...reached('count wrong id') },
-    ],
-    [
-      'for a custom field',
-      'validation_failed',
-      'inspect, release counts',
-      'admit',
+      'read source',
+      '',
       {},
-      { members: { k3J9xQ: 5, other: 'x' } },
+      { earlier: [ANN], limits: { sourcePerHour: 1 } },
     ],
-    ['for the size of its documents', 'payload_too_large', 'inspect, release counts', 'admit', documents, large],
-    ['for a document’s content', 'validation_failed', 'inspect, release counts', 'admit', wrong],
+    ['for a recipient who must wait', 'too_many_requests', 'read source', '', {}, { earlier: [{}] }],
     [
-      'for its channel',
-      'otp_type_unavailable',
-      'inspect, release counts',
-      'admit',
-      { deployed: { channels: ['email'] } },
-      { recipient: RECIPIENTS.call },
-    ],
-    ['for its referrer', 'referrer_not_found', `inspect, ${wrongId}`, 'admit', {}, { referrer_id: 'REFANN01' }],
-    ['for a limit that was read as reached', 'too_many_requests', 'inspect, release counts', 'admit', reached('room')],
-    [
-      'for its recipient’s limit, as one of several at once',
+      'over a limit that recipients share',
       'too_many_requests',
-      'hash, count recipient, channel, release counts',
-      'admit',
-      reached('count recipient'),
+      'read source',
+      '',
+      {},
+      { earlier: [ANN], limits: { mailDomainPerHour: 1 } },
+    ],
+    // A guess.
+    ['with a wrong form id', 'form_not_found', 'update wrong', ITS_GUESS, WRONG_FORM],
+    [
+      'with a wrong referral code',
+      'referrer_not_found',
+      'update wrong',
+      ITS_GUESS,
+      { body: { referrer_id: 'REFANN01' } },
+    ],
+    // The captcha's provider was asked.
+    ['with a refused captcha', 'captcha_failed', 'captcha', ITS_SOURCE, { captcha: 'refused' }],
+    [
+      'with a passed captcha and a wrong field',
+      'validation_failed',
+      'captcha',
+      ITS_SOURCE,
+      { captcha: 'passed', ...WRONG_FIELD },
     ],
     [
-      'for a limit that recipients share',
-      'too_many_requests',
-      'lookup, count shared, record, release counts, undo record',
-      'admit, count recipient',
-      reached('count shared'),
+      'with a passed captcha and a wrong form id',
+      'form_not_found',
+      'update wrong',
+      'network source wrong',
+      { captcha: 'passed', ...WRONG_FORM },
+    ],
+    // The message's provider was asked, and refused the recipient.
+    ...(['refused_recipient', 'opted_out', 'blocked_country'] as const).map(
+      (kind): Refusal => [`because of ${kind}`, 'otp_delivery_failed', 'send', ITS_SOURCE, sendFails(kind)],
+    ),
+    // We or a provider failed.
+    ...(['retryable', 'misconfigured', 'over_budget', 'refused_message'] as const).map(
+      (kind): Refusal => [
+        `because of ${kind}`,
+        'otp_delivery_failed',
+        'send',
+        '',
+        { captcha: 'passed', ...sendFails(kind) },
+      ],
+    ),
+    ...PHONES.map(
+      (by): Refusal => [
+        `by ${by} because of a captcha that cannot be checked`,
+        'internal_error',
+        'captcha',
+        '',
+        { by, captcha: 'down' },
+      ],
+    ),
+    [
+      'because of the database',
+      'internal_error',
+      'put registration',
+      '',
+      { captcha: 'passed', step: failing({ 'put registration': DOWN }) },
     ],
   ])(
-    '%s gets %s, stops at that step, and its counts are released, its Idempotency-Key last of all',
-    async (_, type, last, released, settings, body) => {
-      const fake = fakeRegistration(settings);
-      expect(typeOf(await fake.run(registrationRequest(body)))).toBe(type);
-      const steps = last.split(', ');
-      expect(fake.steps().slice(-steps.length)).toEqual(steps);
-      expect(fake.released.join(', ')).toBe(released);
-      expect(fake.sent).toEqual([]);
-
-      const keyed = fakeRegistration(settings);
-      expect(typeOf(await keyed.run(registrationRequest(body, KEYED)))).toBe(type);
-      expect(keyed.steps().at(-1)).toBe('release');
+    '%s gets %s, stops at that step, and leaves nothing but its counts; its key is freed last',
+    async (_, type, last, kept, asked, given) => {
+      const scene = await sceneOf(given);
+      const before = { registrations: await scene.registrations(), counts: scene.counts };
+      const documented = asked.members === undefined ? { members: DOCUMENTS } : {};
+      expect(await scene.request({ ...KEYED, ...documented, ...asked })).toBe(type);
+      expect(STEPS.findLast((step) => scene.steps.includes(step))).toBe(last);
+      const counted = Object.entries(scene.counts).filter(([kind, count]) => count > (before.counts[kind] ?? 0));
+      expect(
+        counted
+          .map(([kind]) => kind)
+          .toSorted()
+          .join(' '),
+      ).toBe(kept);
+      expect(await scene.registrations()).toEqual(before.registrations);
+      expect([scene.sent, scene.documents.size, scene.tables.operations.items.size]).toEqual([[], 0, 0]);
       // Else a retry with the key could see the counts of this request.
-      expect(keyed.log.indexOf('release')).toBeGreaterThan(keyed.log.indexOf(`${steps.at(-1)} done`));
+      expect(scene.log.slice(-2)).toEqual(['delete key', 'delete key done']);
+      const fields = { channel: asked.by ?? 'email', type };
+      expect(scene.events.at(-1)).toEqual({ name: 'RegistrationRefused', fields });
     },
   );
 
-  it('for a custom field and a document’s content lists both', async () => {
-    const answer = await fakeRegistration(wrong).run(registrationRequest({ members: { k3J9xQ: 5 } }));
-    const { errors = [] } = (answer as Problem).options;
-    expect(errors.map(({ rule }) => rule)).toEqual(['type', 'media_type']);
+  const ITS_MESSAGE = { source: 1, recipient: 1, domain: 1 };
+  it.each<[string, asked: Asked, other: Asked, Partial<Limits>, counts: object]>([
+    ['update recipient', {}, {}, {}, ITS_MESSAGE],
+    ['update domain', {}, ANN, { mailDomainPerHour: 1 }, ITS_MESSAGE],
+    ['update wrong', WRONG_FORM, WRONG_FORM, { wrongIdsPer10Minutes: 1 }, { wrong: 1 }],
+  ])(
+    'at %s, because another one came first, leaves the counts of that one',
+    async (at, asked, other, limits, counts) => {
+      const scene = await sceneOf({ limits });
+      const step = overtaken(at, () => scene.twin().request(other));
+      expect(await scene.request({ idempotencyKey: 'key-1', ...asked, step })).toBe('too_many_requests');
+      expect([scene.counts, scene.sent]).toEqual([counts, []]);
+    },
+  );
+
+  it('for a field and a document lists both', async () => {
+    const scene = new RegistrationScene();
+    const { members } = documents(FILES.exe.toString('base64'));
+    await scene.request({ members: { ...members, k3J9xQ: 5 } });
+    expect(scene.problem?.options.errors?.map(({ rule }) => rule)).toEqual(['type', 'media_type']);
   });
 
-  it('lists the available channels', async () => {
-    const answer = await fakeRegistration({ deployed: { channels: ['email', 'sms'] } }).run(
-      registrationRequest({ recipient: RECIPIENTS.whatsapp }),
-    );
-    expect(answer).toMatchObject({ options: { members: { available: ['email', 'sms'] } } });
+  it('for its channel gets the list of those that are installed', async () => {
+    const scene = await sceneOf({ channels: ['email', 'sms'] });
+    await scene.request({ by: 'whatsapp' });
+    expect(scene.problem?.options.members).toEqual({ available: ['email', 'sms'] });
   });
 
   it('for a limit says when to retry, and is counted as an event', async () => {
-    const fake = fakeRegistration({ limits: { 'count recipient': REACHED } });
-    expect(await fake.run(registrationRequest())).toMatchObject({ options: { retryAfterSeconds: 41 } });
-    expect(fake.events).toEqual([
-      { name: 'LimitReached', fields: { channel: 'email' } },
-      { name: 'RegistrationRefused', fields: { channel: 'email', type: 'too_many_requests' } },
-    ]);
+    const scene = await sceneOf({ earlier: [{}] });
+    scene.events.length = 0;
+    await scene.request();
+    expect(scene.problem?.options.retryAfterSeconds).toBe(60);
+    expect(scene.events.map(({ name }) => name)).toEqual(['LimitReached', 'RegistrationRefused']);
+  });
+
+  it.each<[DeliveryFailureKind, EventName]>([
+    ['retryable', 'OtpDeliveryFailed'],
+    ['opted_out', 'RecipientRefused'],
+  ])('by the provider (%s) is counted as %s', async (kind, name) => {
+    const scene = new RegistrationScene();
+    await scene.request({ by: 'sms', ...sendFails(kind) });
+    expect(scene.events[0]).toMatchObject({ name, fields: { channel: 'sms', kind, reason: 'Refused' } });
   });
 });
 
-describe('The limits', () => {
-  it.each(OTP_TYPES)('are checked for the recipient and the source: %s', async (channel) => {
-    const fake = fakeRegistration();
-    await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }));
-    expect(fake.asked.counted).toEqual({ recipient: RECIPIENTS[channel], source: '203.0.113.7' });
+describe('Limits that cannot be checked', () => {
+  it.each(['update source', 'update recipient', 'update domain'])('let a mail pass: %s', async (step) => {
+    const scene = new RegistrationScene();
+    expect(await scene.request({ step: failing({ [step]: DOWN }) })).toBe(204);
+    expect(scene.sent).toHaveLength(1);
+    expect(scene.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
   });
 
-  describe.each(['admit', 'count recipient', 'count shared'] as const)('that could not be checked (%s)', (step) => {
-    const settings: FakeSettings = { limits: { [step]: { kind: 'unchecked' } } };
+  it.each(
+    PHONES.flatMap((by) => ['update source', 'update recipient', 'update prefix'].map((step) => [by, step] as const)),
+  )('refuse a message to a phone, and every count is released: %s, %s', async (by, step) => {
+    const scene = new RegistrationScene();
+    expect(await scene.request({ by, ...KEYED, step: failing({ [step]: DOWN }) })).toBe('internal_error');
+    expect([scene.sent, scene.counts]).toEqual([[], {}]);
+    expect(scene.steps.at(-1)).toBe('delete key');
+    expect(scene.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: by } });
+  });
 
-    it('let a mail pass', async () => {
-      const fake = fakeRegistration(settings);
-      expect(await fake.run(registrationRequest())).toEqual({});
-      expect(fake.sent).toHaveLength(1);
-      expect(fake.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
-    });
-
-    it.each(PHONES)('refuse a %s, and all that was counted is released', async (channel) => {
-      const fake = fakeRegistration(settings);
-      const answer = await fake.run(registrationRequest({ recipient: RECIPIENTS[channel] }, KEYED));
-      expect(typeOf(answer)).toBe('internal_error');
-      expect(fake.sent).toEqual([]);
-      const counts = fake.steps().filter((one) => one === 'admit' || one.startsWith('count '));
-      expect(fake.released).toEqual(counts);
-      expect(fake.steps().at(-1)).toBe('release');
-      expect(fake.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel } });
-    });
+  it.each<[string, Asked[]]>([
+    ['source', ['a', 'b', 'c', 'd', 'e'].map((name) => to(mail(`${name}@x.example`)))],
+    ['recipient', [{}]],
+  ])('but were read as reached refuse: %s', async (kind, earlier) => {
+    const scene = await sceneOf({ earlier });
+    const step = failing({ 'update source': DOWN, 'update recipient': DOWN });
+    const source = kind === 'source' ? SOURCE : '192.0.2.1';
+    expect(await scene.request({ source, step })).toBe('too_many_requests');
+    expect(scene.sent).toEqual([]);
   });
 });
 
 describe('The captcha of a request', () => {
-  const outcomes = {
-    passed: { kind: 'passed' },
-    refused: { kind: 'refused' },
-    down: { kind: 'unavailable', reason: 'TimeoutError' },
-  } as const;
-  type Checked = [string, keyof typeof outcomes, ProblemType | 'answered', FakeSettings?, Channel?];
-  const again = { held: HELD_KEY, registrationId: undefined };
-  const withCaptcha = (outcome: keyof typeof outcomes, channel: Channel = 'email') =>
-    registrationRequest({ recipient: RECIPIENTS[channel] }, { ...KEYED, captcha: async () => outcomes[outcome] });
-
-  it.each<Checked>([
-    ['that is passed changes nothing', 'passed', 'answered'],
-    ['that is not passed refuses it', 'refused', 'captcha_failed'],
-    ['that cannot be checked lets a mail pass', 'down', 'answered'],
-    ...PHONES.map((on): Checked => ['that cannot be checked refuses it', 'down', 'internal_error', {}, on]),
-    ['is not asked about when it is a repeat', 'refused', 'answered', { claim: { kind: 'finished', ...again } }],
-    ['is not asked about when it may have sent', 'refused', 'answered', { claim: { kind: 'undecided', ...again } }],
-    ['is not asked about when its source is over a limit', 'refused', 'too_many_requests', reached('admit')],
-  ])('%s: %s, %s', async (_, outcome, expected, settings = {}, channel = 'email') => {
-    const fake = fakeRegistration(settings);
-    expect(typeOf(await fake.run(withCaptcha(outcome, channel)))).toBe(expected);
-    const isSent = expected === 'answered' && settings.claim === undefined;
-    expect(fake.sent).toHaveLength(isSent ? 1 : 0);
+  it.each(['passed', 'down'] as const)('that is %s lets a mail pass', async (captcha) => {
+    const scene = new RegistrationScene();
+    expect(await scene.request({ captcha })).toBe(204);
+    expect(scene.sent).toHaveLength(1);
+    const noted = { name: 'CaptchaUnavailable', fields: { channel: 'email', reason: 'TimeoutError' } };
+    expect(scene.events.slice(0, -1)).toEqual(captcha === 'down' ? [noted] : []);
   });
 
-  it('stops a request before any work, or is noted as unavailable', async () => {
-    const [refused, unchecked] = [fakeRegistration(), fakeRegistration()];
-    await refused.run(withCaptcha('refused'));
-    expect(refused.steps()).toEqual(['pepper', 'form', 'claim', 'admit', 'release']);
-    await unchecked.run(withCaptcha('down'));
-    const fields = { channel: 'email', reason: 'TimeoutError' };
-    expect(unchecked.events).toContainEqual({ name: 'CaptchaUnavailable', fields });
+  it('is not asked about when the source is over a limit', async () => {
+    const scene = await sceneOf({ earlier: [ANN], limits: { sourcePerHour: 1 } });
+    expect(await scene.request({ source: SOURCE, captcha: 'refused' })).toBe('too_many_requests');
+    expect(scene.steps).not.toContain('captcha');
+  });
+});
+
+describe('A source that makes us ask outside', () => {
+  /** The answers to as many requests, one after another. */
+  async function answersTo(count: number, given: (index: number) => Asked, scene = new RegistrationScene()) {
+    const answers = [];
+    for (let index = 0; index < count; index += 1) {
+      answers.push(await scene.request({ ...KEYED, idempotencyKey: `key-${index}`, ...given(index) }));
+    }
+    return answers;
+  }
+  const times = (count: number, answer: ProblemType) => Array.from({ length: count }, () => answer);
+  const number = (index: number) => to(phone(`+4474001${String(index).padStart(2, '0')}456`));
+  const subnet = (index: number) => ({ source: `2001:db8:1:${index.toString(16)}::1` });
+
+  it.each<[string, (index: number) => Asked, ProblemType, number]>([
+    [
+      'refused recipients',
+      (index) => ({ ...sendFails('refused_recipient'), ...number(index) }),
+      'otp_delivery_failed',
+      5,
+    ],
+    ['made-up captcha tokens', () => ({ captcha: 'refused' }), 'captcha_failed', 5],
+    ['wrong form ids', () => WRONG_FORM, 'form_not_found', 30],
+  ])('with %s does so a number of times in ten minutes', async (_, given, type, count) => {
+    expect(await answersTo(60, given)).toEqual([...times(count, type), ...times(60 - count, 'too_many_requests')]);
+  });
+
+  it('that is not at fault is never refused: a provider is down for 60 requests', async () => {
+    const answers = await answersTo(60, () => ({ ...sendFails('retryable'), captcha: 'passed' }));
+    expect(answers).toEqual(times(60, 'otp_delivery_failed'));
+  });
+
+  it('from twenty /64 with errors of its own does not lock the rest of its /48', async () => {
+    const scene = new RegistrationScene();
+    const answers = await answersTo(25, (index) => ({ ...subnet(index), ...WRONG_FIELD }), scene);
+    expect(answers).toEqual(times(25, 'validation_failed'));
+    expect(await scene.request(subnet(99))).toBe(204);
+  });
+
+  it('from twenty /64 of one /48 with refused captchas locks the rest', async () => {
+    const answers = await answersTo(25, (index) => ({ ...subnet(index), captcha: 'refused' }));
+    expect(answers.slice(20)).toEqual(times(5, 'too_many_requests'));
   });
 });
