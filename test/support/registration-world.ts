@@ -8,7 +8,7 @@ import { localClient } from '../../infra/local-client.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { parsePepper } from '../../lib/secrets/keys.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { withCheapHashes } from './cheap-hashes.ts';
+import { CHEAP_HASHES } from './cheap-hashes.ts';
 import { PATIENT } from './database.ts';
 import { call, tablesOf } from './local-service.ts';
 
@@ -88,11 +88,14 @@ const REMAINING = 'x-remaining-ms';
 let starts = 0;
 /** Starts a function: its modules are loaded once, its cold start is repeated. Its password hashes are cheap. */
 export async function coldStart(name: string): Promise<LambdaHandler> {
-  const cheap = withCheapHashes(name);
-  if (cheap !== undefined) return cheap;
   starts += 1;
   const url = new URL(`../../functions/${name}.ts?start=${starts}`, import.meta.url);
-  return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
+  const { handler, route } = (await import(/* @vite-ignore */ url.href)) as {
+    handler: LambdaHandler;
+    /** Of a function that hashes passwords. */
+    route?: (changes: typeof CHEAP_HASHES) => LambdaHandler;
+  };
+  return route?.(CHEAP_HASHES) ?? handler;
 }
 
 /** Loads a function whose requests may be short of time. */
@@ -187,9 +190,4 @@ export function visibleAnswer(reply: Reply) {
 /** The code that a message brings. */
 export function codeIn(message: SentMessage | undefined): string | undefined {
   return /(?<!\d)\d{6}(?!\d)/.exec(message?.text ?? '')?.[0];
-}
-
-/** The texts that a notice must not contain. */
-export function hasCode(message: SentMessage): boolean {
-  return /(?<!\d)\d{6}(?!\d)|(?<!\d)\d(?:\D{1,3}\d){5}(?!\d)/.test(`${message.subject ?? ''} ${message.text}`);
 }

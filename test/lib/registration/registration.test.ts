@@ -154,8 +154,15 @@ describe('A stored registration', () => {
       user_agent: 'Browser/1.0',
       requested_at: new Date(NOW).toISOString(),
     });
-    const written = [scene.tables.registrations, scene.tables.operations].map(({ items }) => [...items.values()]);
-    expect(JSON.stringify(written)).not.toContain(CODE);
+    expect(JSON.stringify([...scene.tables.registrations.items.values()])).not.toContain(CODE);
+  });
+
+  it('is the only item that names the person: the counters and the operation of the key do not', async () => {
+    const scene = new RegistrationScene();
+    await scene.request({ ...KEYED, by: 'sms' });
+    const items = [scene.tables.limits, scene.tables.operations].flatMap((table) => [...table.items.values()]);
+    expect(items.map(({ expires_at }) => typeof expires_at)).toEqual(items.map(() => 'number'));
+    expect(JSON.stringify(items)).not.toMatch(/bob|example|7400|correct|203\.0|key-1/i);
   });
 
   it('has 256 characters of the user agent, if there is one', async () => {
