@@ -58,8 +58,8 @@ type Asked = 'guess' | 'captcha' | 'recipient';
  * that fails by our fault or a provider's (throttled, misconfigured, down) gives back all.
  */
 const KEPT_COUNTS: Readonly<Record<Asked, readonly CounterKind[]>> = {
-  /** A form id or a referral code that does not exist. */
-  guess: ['wrong', 'network'],
+  /** A form id or a referral code that does not exist. It is counted apart, and that count stays. */
+  guess: ['network'],
   /** The captcha's provider, whatever it answered. */
   captcha: ['source', 'network'],
   /** The message's provider, which refused the recipient. */
@@ -72,13 +72,14 @@ interface Work {
   readonly request: Request<RegistrationRequest>;
   readonly telemetry: Telemetry;
   readonly signal: AbortSignal;
-  /** Its id, if it is registered. */
+  /** The id of the registration, if it is kept. */
   readonly registrationId: string;
+  /** What the request has asked outside so far, or guessed. */
   readonly asked: Asked[];
   /** The counts, claims and writes of the request. They are undone if certainly nothing was sent. */
   readonly done: {
     readonly counted: Counted[];
-    /** Its `Idempotency-Key`. */
+    /** The claimed `Idempotency-Key`. */
     key?: HeldKey;
     /** The number of documents. Like the registration recorded before the write: a failed write may have succeeded. */
     documents?: number;
@@ -131,21 +132,21 @@ export async function requestRegistration(
 }
 
 /**
- * The steps of a new registration, in this order. The comments say what a step asks outside of the service.
+ * The steps of a new registration, in this order.
  * @throws if certainly nothing was sent
  */
 async function register(work: AdmittedWork): Promise<void> {
   try {
     passLimit(work, work.admission.source);
-    // The captcha's provider.
+    // Asks the captcha's provider.
     await checkCaptcha(work);
-    // Nothing. A wrong id is a guess.
+    // Asks nothing outside; a wrong id is a guess.
     const fields = await checkFields(work);
     refuseReached(work.admission.room, work.request.body.recipient.channel, work.telemetry);
-    // Nothing: the recipient is counted while the password is hashed.
+    // Asks nothing outside: the recipient is counted while the password is hashed.
     const prepared = await prepare(work, fields);
     const message = await keep(work, fields, prepared);
-    // The message's provider.
+    // Asks the message's provider.
     const delivery = await deliver(work, prepared.channel, message);
     await note(work, delivery);
   } catch (error) {
@@ -262,15 +263,13 @@ async function checkFields(work: AdmittedWork): Promise<CheckedCustomFields> {
   return custom;
 }
 
-/** Ids can be guessed, so each wrong one is counted. */
+/** Ids can be guessed, so each wrong one is counted, and the count is never undone. */
 async function refuseWrongId(
-  { admission, asked, done, request, telemetry, signal }: AdmittedWork,
+  { admission, asked, request, telemetry, signal }: AdmittedWork,
   type: ProblemType,
 ): Promise<never> {
   asked.push('guess');
-  const decision = await admission.countWrongId(signal);
-  done.counted.push(...decision.counted);
-  refuseReached(decision, request.body.recipient.channel, telemetry);
+  refuseReached(await admission.countWrongId(signal), request.body.recipient.channel, telemetry);
   throw new Problem(type);
 }
 
