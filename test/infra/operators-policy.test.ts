@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { allowing, parseRights, type Right, type Statement } from '../../infra/local/rights/policy.ts';
 import { settingSecrets } from '../../infra/settings.ts';
@@ -292,6 +292,11 @@ describe('The policy of key rotation', () => {
 });
 
 describe('The doctor', () => {
+  let allowed: Awaited<ReturnType<typeof account.doctor>>;
+  beforeAll(async () => {
+    allowed = await account.doctor();
+  });
+
   /** The doctor's results while AWS refuses these actions, and the rights that it misses. */
   async function refused(actions: readonly string[]) {
     for (const action of actions) account.denied.add(action);
@@ -307,23 +312,21 @@ describe('The doctor', () => {
     ['that follow another one', /^(cloudformation:DescribeStackResource|.*Templates)$/],
     ['of the expiry of tables', /^dynamodb:DescribeTimeToLive$/],
   ])('continues after refused calls %s, and names each missing right', async (_, kind) => {
-    const { calls } = await account.doctor();
-    const actions = [...new Set(calls.map(({ action }) => action))].filter((action) => kind.test(action));
+    const actions = [...new Set(allowed.calls.map(({ action }) => action))].filter((action) => kind.test(action));
     const { code, missing } = await refused(actions);
     expect([...missing].sort()).toEqual(actions.sort());
     expect(code).toBe(1);
   });
 
-  it('reads what was deployed, without repetitions', async () => {
-    const { results } = (await account.doctor()).result;
+  it('reads what was deployed, without repetitions', () => {
+    const { results } = allowed.result;
     expect(results.find(({ subject }) => subject === 'release')).toMatchObject({
       detail: '1.0.0 bbbbbbbbbbbb (2026-11-21); before: 0.9.0 aaaaaaaaaaaa (2026-11-20)',
     });
   });
 
   it('continues when every call is refused', async () => {
-    const { calls } = await account.doctor();
-    const { code, results } = await refused(calls.map(({ action }) => action));
+    const { code, results } = await refused(allowed.calls.map(({ action }) => action));
     // The settings and the DNS can be asked without a right.
     const asked = results.filter(({ subject }) => !/^(web pages|access|crmWebhook|pace of .*)$/.test(subject));
     expect(asked.filter(({ state }) => state !== 'unknown')).toEqual([]);
