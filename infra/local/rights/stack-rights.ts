@@ -42,7 +42,8 @@ export async function functionRights(
 
 /** The settings of a deployment that `npm run deploy` would accept: without those of channels that it lacks. */
 function deployable(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const given = { ...settings };
+  // Limits and the brand give no right: deployments that differ in them alone are synthesized once.
+  const { limits: _, brand: __, ...given }: Record<string, unknown> = settings;
   // The receivers of the local service may be on this machine.
   if (isObject(given.provider)) {
     const channels = Object.keys(given.provider);
