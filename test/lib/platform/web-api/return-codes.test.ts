@@ -41,6 +41,7 @@ const OUTCOMES = [
   [3007, 'account_limit_reached', 'content'],
   [3008, 'platform_unavailable', 'nothing'],
   [4005, 'platform_unavailable', 'nothing'],
+  [9999, 'platform_unavailable', 'nothing'],
   [10009, 'platform_unavailable', 'nothing'],
 ] as const;
 
