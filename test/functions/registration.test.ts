@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { FILES } from '../support/document-files.ts';
+import { checkEvent } from '../support/events.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
 import {
+  CONFIRM_PATH,
+  codeIn,
   hurried,
+  PASSWORD,
   type Person,
   type RegistrationWorld,
   registrationOf,
@@ -21,6 +25,12 @@ beforeAll(async () => {
 afterAll(() => world.close());
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   world.post(body, { ...frontHeaders(world.service), ...headers });
+
+/** Documents, and the other fields of their form. */
+const DOCUMENT = { id: 'passport', name: 'passport.png', doc: FILES.png.toString('base64') };
+const WITH_DOCUMENTS = { form_id: 'FORM0001', k3J9xQ: 'none', d0cUpl: [DOCUMENT, DOCUMENT] };
+/** The tags of the stored documents. */
+const storedTags = () => [...world.service.standIns.s3.objects.values()].map(({ tags }) => tags);
 
 /** The effects of a request for this person: the answer, the calls to the database and to the channel's provider. */
 async function observe(person: Person, channel: Channel, isRefused = false) {
@@ -59,11 +69,9 @@ describe('The answer reveals nothing', () => {
 });
 
 it('A registration whose recipient is refused leaves no document', async () => {
-  const doc = { id: 'passport', name: 'passport.png', doc: FILES.png.toString('base64') };
-  const body = registrationOf(world.stranger(), { form_id: 'FORM0001', k3J9xQ: 'none', d0cUpl: [doc, doc] });
   world.service.faults('ses').set({ kind: 'refused_recipient', times: 1 });
-  expect((await post(body)).status).toBe(502);
-  expect([...world.service.standIns.s3.objects.keys()]).toEqual([]);
+  expect((await post(registrationOf(world.stranger(), WITH_DOCUMENTS))).status).toBe(502);
+  expect(storedTags()).toEqual([]);
 });
 
 it('A database that is slower than the function has time is answered in time with 500, and the next request works', async () => {
@@ -75,4 +83,51 @@ it('A database that is slower than the function has time is answered in time wit
   world.service.faults('dynamodb').clear();
   expect([status, world.sentTo('email', person)]).toEqual([500, []]);
   expect((await post(registrationOf(world.stranger()))).status).toBe(204);
+});
+
+/** Posts a confirmation from a unique source, through the front. */
+function confirm(body: Record<string, unknown>) {
+  return world.postTo(CONFIRM_PATH, { password: PASSWORD, ...body }, frontHeaders(world.service));
+}
+
+function addressOf(person: Person, otp_type: Channel) {
+  return otp_type === 'email' ? { otp_type, email: person.email } : { otp_type, phone: person.phone };
+}
+
+describe('A confirmation', () => {
+  it.each(OTP_TYPES)('by %s answers 204, and again', async (channel) => {
+    const person = world.stranger();
+    await post(registrationOf(person, { otp_type: channel }));
+    const code = codeIn(world.sentTo(channel, person)[0]);
+    for (let i = 0; i < 2; i += 1) {
+      const reply = await confirm({ ...addressOf(person, channel), code });
+      expect(reply).toMatchObject({ status: 204, text: '' });
+      expect(reply.header('cache-control')).toBe('no-store');
+    }
+    const record = await world.record(channel, person);
+    expect(record).toMatchObject({ confirmation: { published: true, email_taken: false } });
+    const events = world.service.bus.list().filter(({ detail }) => detail.id === record?.registration_id);
+    expect(events).toHaveLength(1);
+    for (const event of events) checkEvent(event['detail-type'], event.detail, event.source);
+  });
+
+  it('keeps the documents', async () => {
+    const person = world.stranger();
+    await post(registrationOf(person, WITH_DOCUMENTS));
+    expect(storedTags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
+    const code = codeIn(world.sentTo('email', person)[0]);
+    expect((await confirm({ ...addressOf(person, 'email'), code })).status).toBe(204);
+    expect(storedTags()).toEqual([{}, {}]);
+  });
+
+  it('of a client’s address and of a stranger’s gets the same answer to every code', async () => {
+    const people = [world.client(), world.stranger(), world.stranger()];
+    for (const person of people.slice(0, 2)) await post(registrationOf(person));
+    const replies = await Promise.all(
+      people.map((person) => confirm({ ...addressOf(person, 'email'), code: '000000' })),
+    );
+    const [first, ...others] = replies.map(visibleAnswer);
+    expect(first).toMatchObject({ status: 400, body: expect.stringContaining('code_not_accepted') });
+    for (const other of others) expect(other).toEqual(first);
+  });
 });
