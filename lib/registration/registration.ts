@@ -157,22 +157,18 @@ async function register(work: AdmittedWork): Promise<void> {
   }
 }
 
-/** Claims the key, counts the source and reads the form, in parallel. */
+/** Claims the key, counts the source and reads the form, in parallel. Only a cold start waits for the pepper first. */
 async function admit(work: Work): Promise<AdmittedWork> {
   const { dependencies, request, telemetry, signal } = work;
   const { form_id: formId, referrer_id: referralCode } = request.body;
-  const [begun, records] = await awaitAll([
-    claimAndCount(work),
-    // In parallel with the pepper too, which a cold start reads first.
+  const reading = dependencies.pepper(signal);
+  const [pepper, claim, admission, records] = await awaitAll([
+    reading,
+    reading.then((one) => claimKey(work, one)),
+    reading.then((one) => countSource(work, one)),
     dependencies.directory.readRegistrationRecords({ formId, referralCode }, telemetry, signal),
   ]);
-  return { ...work, ...begun, records };
-}
-
-async function claimAndCount(work: Work) {
-  const pepper = await work.dependencies.pepper(work.signal);
-  const [claim, admission] = await awaitAll([claimKey(work, pepper), countSource(work, pepper)]);
-  return { pepper, claim, admission };
+  return { ...work, pepper, claim, admission, records };
 }
 
 async function countSource({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Admission> {
@@ -273,15 +269,10 @@ async function refuseWrongId(
   throw new Problem(type);
 }
 
-/** The work before a registration is kept, in parallel. */
-interface Prepared {
-  passwordHash: string;
-  documents: PendingRegistration['documents'];
-  channel: OtpChannel;
-}
+type Prepared = Awaited<ReturnType<typeof prepare>>;
 
 /** Hashes the password, while the recipient is counted, documents are stored, and the channel is opened. */
-async function prepare(work: AdmittedWork, { documents: sent }: CheckedCustomFields): Promise<Prepared> {
+async function prepare(work: AdmittedWork, { documents: sent }: CheckedCustomFields) {
   const { dependencies, request, pepper, admission, registrationId, done, signal } = work;
   const { recipient, password, language } = request.body;
 
