@@ -1,11 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bundle } from '../../infra/bundle.ts';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { ALL_FUNCTIONS, constructName, FUNCTION_NAMES } from '../../infra/functions.ts';
 import { alarmsOf } from '../support/alarms.ts';
+import { bundleInto } from '../support/bundles.ts';
 import { EVERYTHING, plain, propertiesOf, resources, synthesize } from '../support/stack.ts';
 
 const full = synthesize(EVERYTHING);
@@ -32,12 +31,18 @@ function matches(pattern: string, line: unknown): boolean {
   });
 }
 
-/** The line that a function logs for this event. */
-function logged(event: string): unknown {
+/** The lines that a function logs, by their events. */
+function linesOf(events: readonly string[]): ReadonlyMap<string, unknown> {
   const url = new URL('../../lib/telemetry.ts', import.meta.url).href;
-  const script = `(await import(${JSON.stringify(url)})).telemetry('a-function', 'a-stage').event('${event}');`;
+  const script = `
+    const { event } = (await import(${JSON.stringify(url)})).telemetry('a-function', 'a-stage');
+    for (const name of ${JSON.stringify(events)}) event(name);
+  `;
   const args = ['--input-type=module', '--eval', script];
-  return JSON.parse(execFileSync(process.execPath, args, { env: { PATH: process.env.PATH }, encoding: 'utf8' }));
+  const log = execFileSync(process.execPath, args, { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  const lines = log.trimEnd().split('\n');
+  expect(lines).toHaveLength(events.length);
+  return new Map(events.map((name, index) => [name, JSON.parse(lines[index] ?? '')]));
 }
 
 /** Log lines of Lambda and the gateway. */
@@ -58,6 +63,12 @@ const SHOWN: Record<string, string[]> = {
 const isEvent = (metric: string) => /^[A-Z][a-z]+([A-Z][a-z]+)+$/.test(metric) && !metric.startsWith('Approximate');
 
 describe('The text of an alarm that pages', () => {
+  let logged: ReadonlyMap<string, unknown>;
+  beforeAll(() => {
+    const counted = pages.filter(({ dimensions }) => dimensions.service).map(({ metric }) => String(metric));
+    logged = linesOf([...new Set([...counted, 'CrmNotNotified', 'InternalError'])]);
+  });
+
   it('names the loss and two commands, within CloudWatch’s maximum length', () => {
     expect(pages.length).toBeGreaterThan(10);
     for (const { name, loss, show, fix, description } of pages) {
@@ -88,7 +99,8 @@ describe('The text of an alarm that pages', () => {
       else expect(service).toEqual(dimensions.service ?? expect.any(String));
       const isCounted = dimensions.service !== undefined;
       const event = name === 'CrmUndelivered' ? 'CrmNotNotified' : 'InternalError';
-      const lines = { ...OTHER_LINES, event: logged(isCounted ? String(metric) : event) };
+      const lines = { ...OTHER_LINES, event: logged.get(isCounted ? String(metric) : event) };
+      expect(lines.event).toBeDefined();
       const shown = Object.entries(lines)
         .filter(([, line]) => matches(pattern, line))
         .map(([kind]) => kind);
@@ -102,16 +114,15 @@ describe('The text of an alarm that pages', () => {
 });
 
 describe('The log of a function', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'logged-'));
   const code = new Map<string, string>();
   beforeAll(async () => {
-    for (const { name } of ALL_FUNCTIONS) {
-      await bundle(name, join(folder, name));
+    const names = ALL_FUNCTIONS.map(({ name }) => name);
+    const folder = await bundleInto(inject('bundles'), ...names);
+    for (const name of names) {
       const files = readdirSync(join(folder, name)).filter((file) => file.endsWith('.mjs'));
       code.set(name, files.map((file) => readFileSync(join(folder, name, file), 'utf8')).join(''));
     }
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
   /** Names of members have no quotes in minified code: a quoted name is the argument of a call. */
   const canLog = (service: string, event: string) => code.get(service)?.includes(`"${event}"`) === true;
 
