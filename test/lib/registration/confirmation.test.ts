@@ -139,45 +139,36 @@ describe('The right code and password', () => {
 
 describe('A refusal', () => {
   const wrong = { code: '999999' };
-  const minutesLater = (minutes: number) => {
-    scene.now += minutes * MINUTE;
+  const asked = () => register();
+  const confirmed = () => register().then(() => confirm());
+  const guessed = () => register().then(() => guess('1', '2', '3', '4', '5'));
+  const others = () => register({ password: 'other password' }).then(() => register({ code: '222222' }));
+  const clients = () => {
+    scene.addClient({ email: true });
+    return register();
   };
 
-  it.each<[string, before: () => Promise<unknown>, Confirmed]>([
+  it.each<[string, before: () => Promise<unknown>, Confirmed, minutes?: number]>([
     ['of a wrong code', () => register({ members: DOCUMENTS }), wrong],
-    ['of a wrong password and code', register, { ...wrong, password: 'wrong password' }],
-    ['of a wrong password', register, { password: 'wrong password' }],
+    ['of a wrong password and code', asked, { ...wrong, password: 'wrong password' }],
+    ['of a wrong password', asked, { password: 'wrong password' }],
     ['where nothing was asked for', async () => {}, {}],
-    [
-      'of an owner’s notice',
-      () => {
-        scene.addClient({ email: true });
-        return register();
-      },
-      {},
-    ],
-    ['of an expired code', () => register().then(() => minutesLater(10)), {}],
-    ['without guesses left', () => register().then(() => guess('1', '2', '3', '4', '5')), {}],
-    [
-      'of the code of another registration',
-      () => register({ password: 'other password' }).then(() => register({ code: '222222' })),
-      {},
-    ],
-    [
-      'of a registration that was confirmed a day ago',
-      () =>
-        register()
-          .then(() => confirm())
-          .then(() => minutesLater(24 * 60)),
-      {},
-    ],
-    ['of a registration that has disappeared', () => register().then(() => minutesLater(24 * 60)), {}],
-    ['of a wrong code of a confirmed registration', () => register().then(() => confirm()), wrong],
-  ])('%s is code_not_accepted, after the same calls and as many hashes as every other', async (_, before, given) => {
-    await before();
-    expect(await confirm(given)).toBe('code_not_accepted');
-    expect(scene.steps).toEqual(['secret', 'read address', 'hash', 'update address', 'read registration']);
-  });
+    ['of an owner’s notice', clients, {}],
+    ['of an expired code', asked, {}, 10],
+    ['without guesses left', guessed, {}],
+    ['of the code of another registration', others, {}],
+    ['of a registration that was confirmed a day ago', confirmed, {}, 24 * 60],
+    ['of a registration that has disappeared', asked, {}, 24 * 60],
+    ['of a wrong code of a confirmed registration', confirmed, wrong],
+  ])(
+    '%s is code_not_accepted, after the same calls and as many hashes as every other',
+    async (_, before, given, minutes = 0) => {
+      await before();
+      scene.now += minutes * MINUTE;
+      expect(await confirm(given)).toBe('code_not_accepted');
+      expect(scene.steps).toEqual(['secret', 'read address', 'hash', 'update address', 'read registration']);
+    },
+  );
 
   it('for a wrong password uses up no guess', async () => {
     await register();

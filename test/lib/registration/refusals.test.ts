@@ -3,7 +3,7 @@ import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { EventName } from '../../../lib/telemetry.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
-import type { Channel } from '../../../lib/validators/otp-types.ts';
+import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { FILES } from '../../support/document-files.ts';
 import { mail, phone } from '../../support/limits.ts';
 import { type Asked, DOCUMENTS, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
@@ -13,14 +13,14 @@ const PHONES = ['sms', 'call', 'whatsapp'] as const;
 const SOURCE = '2001:db8:1:2::1';
 const KEYED = { idempotencyKey: 'key-1', source: SOURCE };
 
-/** How the scene differs, and the requests before this one. */
-interface Given {
+/** A request, how the scene differs, and the requests before it. */
+interface Given extends Asked {
   channels?: Channel[];
   limits?: Partial<Limits>;
   earlier?: Asked[];
 }
 
-async function sceneOf({ channels, limits, earlier = [] }: Given = {}): Promise<RegistrationScene> {
+async function sceneOf({ channels, limits, earlier = [] }: Given): Promise<RegistrationScene> {
   const scene = new RegistrationScene({ limits: { ...DEFAULT_LIMITS, ...limits } });
   if (channels !== undefined) scene.settings = { ...scene.settings, channels };
   for (const asked of earlier) await scene.request({ source: SOURCE, ...asked });
@@ -31,114 +31,64 @@ async function sceneOf({ channels, limits, earlier = [] }: Given = {}): Promise<
 const to = (recipient: ReturnType<typeof mail>): Asked => ({ body: { recipient } });
 const ANN = to(mail('ann@example.com'));
 const WRONG_FORM: Asked = { body: { form_id: 'FORM0009' } };
+const WRONG_REFERRER: Asked = { body: { referrer_id: 'REFANN01' } };
 const WRONG_FIELD: Asked = { members: { other: 1 } };
 const documents = (doc: string): Asked => ({ members: { d0cUpl: [{ id: '1', name: 'a', doc }] } });
-const sendFails = (kind: DeliveryFailureKind): Asked => ({
-  step: failing({ send: new DeliveryFailure(kind, 'Refused') }),
-});
-
-/** The counts that it keeps depend on what it asked outside, or guessed. */
-const [ITS_SOURCE, ITS_GUESS] = ['network source', 'network wrong'];
+const fails = (step: string, error: unknown = DOWN) => ({ step: failing({ [step]: error }) });
+const sendFails = (kind: DeliveryFailureKind) => fails('send', new DeliveryFailure(kind, 'Refused'));
+const EXE = documents(FILES.exe.toString('base64'));
+const LARGE = documents('A'.repeat(4_400_000));
+const PASSED = { captcha: 'passed' } as const;
 
 /** The steps after which a request may be refused. */
 const STEPS = ['read source', 'captcha', 'update wrong', 'put registration', 'send'] as const;
+/** The counts that a request keeps depend on what it asked outside, or guessed. */
+const [ITS_SOURCE, ITS_GUESS, ITS_BOTH] = ['network source', 'network wrong', 'network source wrong'];
+
 /** The answer, the last step of the work, and the counts that are kept. */
-type Refusal = [what: string, answer: ProblemType, last: (typeof STEPS)[number], kept: string, Asked, Given?];
+type Refusal = [what: string, answer: ProblemType, last: (typeof STEPS)[number], kept: string, Given];
+const LIMITED = ['too_many_requests', 'read source', ''] as const;
+const NOT_SENT = ['otp_delivery_failed', 'send'] as const;
 
 describe('A request that is refused', () => {
   it.each<Refusal>([
     // Nothing outside was asked.
     ['with a wrong field', 'validation_failed', 'read source', '', WRONG_FIELD],
-    ['with a wrong document', 'validation_failed', 'read source', '', documents(FILES.exe.toString('base64'))],
-    ['with large documents', 'payload_too_large', 'read source', '', documents('A'.repeat(4_400_000))],
-    ['for its channel', 'otp_type_unavailable', 'read source', '', { by: 'call' }, { channels: ['email'] }],
-    [
-      'over a limit of its source',
-      'too_many_requests',
-      'read source',
-      '',
-      {},
-      { earlier: [ANN], limits: { sourcePerHour: 1 } },
-    ],
-    ['for a recipient who must wait', 'too_many_requests', 'read source', '', {}, { earlier: [{}] }],
-    [
-      'over a limit that recipients share',
-      'too_many_requests',
-      'read source',
-      '',
-      {},
-      { earlier: [ANN], limits: { mailDomainPerHour: 1 } },
-    ],
+    ['with a wrong document', 'validation_failed', 'read source', '', EXE],
+    ['with large documents', 'payload_too_large', 'read source', '', LARGE],
+    ['for its channel', 'otp_type_unavailable', 'read source', '', { by: 'call', channels: ['email'] }],
+    ['over a limit of its source', ...LIMITED, { earlier: [ANN], limits: { sourcePerHour: 1 } }],
+    ['for a recipient who must wait', ...LIMITED, { earlier: [{}] }],
+    ['over a limit that recipients share', ...LIMITED, { earlier: [ANN], limits: { mailDomainPerHour: 1 } }],
     // A guess.
     ['with a wrong form id', 'form_not_found', 'update wrong', ITS_GUESS, WRONG_FORM],
-    [
-      'with a wrong referral code',
-      'referrer_not_found',
-      'update wrong',
-      ITS_GUESS,
-      { body: { referrer_id: 'REFANN01' } },
-    ],
+    ['with a wrong referral code', 'referrer_not_found', 'update wrong', ITS_GUESS, WRONG_REFERRER],
     // The captcha's provider was asked.
-    ['with a refused captcha', 'captcha_failed', 'captcha', ITS_SOURCE, { captcha: 'refused' }],
-    [
-      'with a passed captcha and a wrong field',
-      'validation_failed',
-      'captcha',
-      ITS_SOURCE,
-      { captcha: 'passed', ...WRONG_FIELD },
-    ],
-    [
-      'with a passed captcha and a wrong form id',
-      'form_not_found',
-      'update wrong',
-      'network source wrong',
-      { captcha: 'passed', ...WRONG_FORM },
-    ],
+    ['by its captcha', 'captcha_failed', 'captcha', ITS_SOURCE, { captcha: 'refused' }],
+    ['with a captcha, a wrong field', 'validation_failed', 'captcha', ITS_SOURCE, { ...PASSED, ...WRONG_FIELD }],
+    ['with a captcha, a wrong form id', 'form_not_found', 'update wrong', ITS_BOTH, { ...PASSED, ...WRONG_FORM }],
     // The message's provider was asked, and refused the recipient.
-    ...(['refused_recipient', 'opted_out', 'blocked_country'] as const).map(
-      (kind): Refusal => [`because of ${kind}`, 'otp_delivery_failed', 'send', ITS_SOURCE, sendFails(kind)],
-    ),
+    ['because of a refused recipient', ...NOT_SENT, ITS_SOURCE, sendFails('refused_recipient')],
+    ['because of a recipient who opted out', ...NOT_SENT, ITS_SOURCE, sendFails('opted_out')],
+    ['because of a blocked country', ...NOT_SENT, ITS_SOURCE, sendFails('blocked_country')],
     // We or a provider failed.
-    ...(['retryable', 'misconfigured', 'over_budget', 'refused_message'] as const).map(
-      (kind): Refusal => [
-        `because of ${kind}`,
-        'otp_delivery_failed',
-        'send',
-        '',
-        { captcha: 'passed', ...sendFails(kind) },
-      ],
-    ),
+    ['because of a provider that is down', ...NOT_SENT, '', { ...PASSED, ...sendFails('retryable') }],
+    ['because of our rights', ...NOT_SENT, '', { ...PASSED, ...sendFails('misconfigured') }],
+    ['because of our budget', ...NOT_SENT, '', { ...PASSED, ...sendFails('over_budget') }],
+    ['because of our message', ...NOT_SENT, '', { ...PASSED, ...sendFails('refused_message') }],
     ...PHONES.map(
-      (by): Refusal => [
-        `by ${by} because of a captcha that cannot be checked`,
-        'internal_error',
-        'captcha',
-        '',
-        { by, captcha: 'down' },
-      ],
+      (by): Refusal => [`because no captcha works for ${by}`, 'internal_error', 'captcha', '', { by, captcha: 'down' }],
     ),
-    [
-      'because of the database',
-      'internal_error',
-      'put registration',
-      '',
-      { captcha: 'passed', step: failing({ 'put registration': DOWN }) },
-    ],
+    ['because of our tables', 'internal_error', 'put registration', '', { ...PASSED, ...fails('put registration') }],
   ])(
     '%s gets %s, stops at that step, and leaves nothing but its counts; its key is freed last',
-    async (_, type, last, kept, asked, given) => {
-      const scene = await sceneOf(given);
+    async (_, type, last, kept, { channels = [...OTP_TYPES], limits = {}, earlier = [], ...asked }) => {
+      const scene = await sceneOf({ channels, limits, earlier });
       const before = { registrations: await scene.registrations(), counts: scene.counts };
-      const documented = asked.members === undefined ? { members: DOCUMENTS } : {};
-      expect(await scene.request({ ...KEYED, ...documented, ...asked })).toBe(type);
+      expect(await scene.request({ ...KEYED, members: DOCUMENTS, ...asked })).toBe(type);
       expect(STEPS.findLast((step) => scene.steps.includes(step))).toBe(last);
-      const counted = Object.entries(scene.counts).filter(([kind, count]) => count > (before.counts[kind] ?? 0));
-      expect(
-        counted
-          .map(([kind]) => kind)
-          .toSorted()
-          .join(' '),
-      ).toBe(kept);
+      const kinds = Object.keys({ ...before.counts, ...scene.counts }).toSorted();
+      expect(kinds.filter((kind) => scene.counts[kind] !== before.counts[kind]).join(' ')).toBe(kept);
       expect(await scene.registrations()).toEqual(before.registrations);
       expect([scene.sent, scene.documents.size, scene.tables.operations.items.size]).toEqual([[], 0, 0]);
       // Else a retry with the key could see the counts of this request.
@@ -165,8 +115,7 @@ describe('A request that is refused', () => {
 
   it('for a field and a document lists both', async () => {
     const scene = new RegistrationScene();
-    const { members } = documents(FILES.exe.toString('base64'));
-    await scene.request({ members: { ...members, k3J9xQ: 5 } });
+    await scene.request({ members: { ...EXE.members, k3J9xQ: 5 } });
     expect(scene.problem?.options.errors?.map(({ rule }) => rule)).toEqual(['type', 'media_type']);
   });
 
@@ -197,7 +146,7 @@ describe('A request that is refused', () => {
 describe('Limits that cannot be checked', () => {
   it.each(['update source', 'update recipient', 'update domain'])('let a mail pass: %s', async (step) => {
     const scene = new RegistrationScene();
-    expect(await scene.request({ step: failing({ [step]: DOWN }) })).toBe(204);
+    expect(await scene.request({ ...fails(step) })).toBe(204);
     expect(scene.sent).toHaveLength(1);
     expect(scene.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
   });
@@ -206,7 +155,7 @@ describe('Limits that cannot be checked', () => {
     PHONES.flatMap((by) => ['update source', 'update recipient', 'update prefix'].map((step) => [by, step] as const)),
   )('refuse a message to a phone, and every count is released: %s, %s', async (by, step) => {
     const scene = new RegistrationScene();
-    expect(await scene.request({ by, ...KEYED, step: failing({ [step]: DOWN }) })).toBe('internal_error');
+    expect(await scene.request({ by, ...KEYED, ...fails(step) })).toBe('internal_error');
     expect([scene.sent, scene.counts]).toEqual([[], {}]);
     expect(scene.steps.at(-1)).toBe('delete key');
     expect(scene.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: by } });
