@@ -4,19 +4,15 @@ import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
-import { localClient } from '../../infra/local-client.ts';
-import { secretReader } from '../../lib/aws/secrets.ts';
-import { parsePepper } from '../../lib/secrets/keys.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { CHEAP_HASHES } from './cheap-hashes.ts';
-import { PATIENT } from './database.ts';
 import { call, tablesOf } from './local-service.ts';
 
 export const PATH = '/public/v1/account/register/request';
 export const CONFIRM_PATH = '/public/v1/account/register/confirm';
 export const PASSWORD = 'correct horse battery';
 
-export type Reply = Awaited<ReturnType<typeof replyOf>>;
+type Reply = Awaited<ReturnType<typeof replyOf>>;
 export type RegistrationWorld = Awaited<ReturnType<typeof registrationWorld>>;
 
 /** A person with a unique address and phone in a world. */
@@ -118,10 +114,6 @@ export function hurried(ms: number): Record<string, string> {
   return { [REMAINING]: String(4_000 + ms) };
 }
 
-function addressOf(channel: Channel, person: Person): string {
-  return channel === 'email' ? person.email.toLowerCase() : person.e164;
-}
-
 /** An answer, with its body. */
 async function replyOf(answer: Response) {
   const text = await answer.text();
@@ -138,11 +130,8 @@ async function replyOf(answer: Response) {
 /** The local service, with helpers for tests of registrations. */
 export async function registrationWorld({ clients = 40, ...options }: ServiceOptions & { clients?: number } = {}) {
   const service = await startService({ records: crmRecords(clients), load: loadForTests, ...options });
-  const { environment } = service;
   const { registrations, table, items } = tablesOf(service);
-  const readSecret = secretReader({ ...localClient(environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'), ...PATIENT });
   const patience = () => AbortSignal.timeout(60_000);
-  const pepper = parsePepper(await readSecret(environment.PEPPER_SECRET ?? '', patience()));
 
   /** Posts a body (as JSON unless it is a text) from a unique source address. */
   const postTo = async (path: string, body: unknown, headers: Record<string, string> = {}) =>
@@ -150,8 +139,6 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
 
   return {
     service,
-    registrations,
-    pepper,
     ...newPersons(clients),
     postTo,
     post: (body: unknown, headers: Record<string, string> = {}) => postTo(PATH, body, headers),
@@ -162,11 +149,11 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
         .filter(({ kind, to }) => kind === channel && to === (channel === 'email' ? person.email : person.e164)),
     /** The newest registration of a person on a channel. */
     async record(channel: Channel, person: Person) {
-      const listed = await registrations.list({ otp_type: channel, address: addressOf(channel, person) }, patience());
+      const address = channel === 'email' ? person.email.toLowerCase() : person.e164;
+      const listed = await registrations.list({ otp_type: channel, address }, patience());
       const [newest] = listed.toSorted((a, b) => b.requested_at_ms - a.requested_at_ms);
       return newest && registrations.get(newest.registration_id, patience());
     },
-    items,
     /** As if the waits of all limits were over. */
     async forgetLimits() {
       await Promise.all(
