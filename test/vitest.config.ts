@@ -12,7 +12,7 @@ const SLOW = [
 const { TESTS } = process.env;
 
 /** Tests that wait for half a minute: started first, they use no processor while the others run. */
-const WAITING = /\/create-account\.test\.ts$/;
+const WAITING = /\/(create-account|receiver)\.test\.ts$/;
 
 class WaitingFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -116,18 +116,6 @@ describe('A confirmed registration', () => {
 });
 
 describe('An address that somebody only typed', () => {
-  it('stays its owner’s: eight clients with a stranger’s phone do not take the code from it', async () => {
-    const victim = world.stranger();
-    for (let times = 0; times < 8; times += 1) {
-      await world.forgetLimits();
-      const id = await confirmed(world.stranger(), { phone: victim.phone });
-      await expect.poll(() => clients(id).length).toBe(1);
-      await expect.poll(() => delivery(id)?.state).toBe('delivered');
-      expect(received(id)).toMatchObject([{ data: { verified: 'email', phone_taken: false } }]);
-    }
-    expect(await codeFor(victim, 'sms')).toMatch(/^\d{6}$/);
-  });
-
   it('stays its owner’s: a client with a stranger’s email takes no code from it, and gets no mail there', async () => {
     const victim = world.stranger();
     const id = await confirmed(world.stranger(), { email: victim.email }, 'sms');

@@ -60,6 +60,6 @@ describe('A change of one record', () => {
       connected: ['Query', 'BatchGetItem', 'BatchGetItem', 'BatchWriteItem'],
       removed: ['BatchGetItem', 'BatchWriteItem'],
     });
-    expect(await callsWith(3_000)).toEqual(small);
+    expect(await callsWith(300)).toEqual(small);
   });
 });

@@ -66,7 +66,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     ['a reason that may be cut', saying('ERROR\r\nsimple pass'), NOT_UNDERSTOOD, 'reset'],
     ['nothing', saying(''), CLOSED, 'reset'],
     ['end alone', saying('end\r\n'), NONE, 'orderly'],
-    ['another protocol', saying('HTTP/1.1 400 Bad Request\r\n\r\n', false), NOT_UNDERSTOOD, 'reset'],
+    ['another protocol', saying('HTTP/1.1 400 Bad Request\r\n\r\n', false), NOT_UNDERSTOOD, 'reset', SHORT_TIMEOUTS],
     ['more than any answer', saying('A'.repeat(20_000)), NONE, 'reset'],
     ['silence', () => {}, NONE, 'reset', SHORT_TIMEOUTS],
   ])('that is %s leaves the outcome unknown', async (_, script, reason, ending, limits) => {
