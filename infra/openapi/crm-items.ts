@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { AccountTypeSchema, ClientSchema, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { FormSchema } from '../../lib/validators/form.ts';
 import { IdSchema } from '../../lib/validators/primitives.ts';
-import { E164 } from '../../lib/validators/setting-types.ts';
+import { E164_NUMBER } from '../../lib/validators/setting-types.ts';
 import { type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
 /** `infra/crm-items.json`: the JSON Schema of each item of the table of CRM records, for a CRM that writes them itself. */
@@ -40,7 +40,7 @@ function attribute(schema: v.GenericSchema, description: string) {
   return v.optional(v.pipe(schema, v.description(description)));
 }
 
-const phone = v.pipe(v.string(), v.regex(E164));
+const phone = v.pipe(v.string(), v.regex(E164_NUMBER));
 const email = v.pipe(v.string(), v.regex(/^[^@\sA-Z]+@[^@\sA-Z]+$/));
 
 const ITEMS: Readonly<Record<string, v.GenericSchema>> = {

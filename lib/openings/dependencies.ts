@@ -6,9 +6,13 @@ import type { AccountNotices, NoticeSettings } from '../messages/notices.ts';
 import { once } from '../once.ts';
 import { platformConnections } from '../platform/connections.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
-import { type AccountDirectory, dynamoAccountDirectory } from '../records/account-directory.ts';
 import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
-import type { Connection, LoginRange } from '../records/crm-records.ts';
+import {
+  type AccountDirectory,
+  type Connection,
+  dynamoAccountDirectory,
+  type LoginRange,
+} from '../records/crm-records.ts';
 import { type Events, lazyEvents } from '../records/events.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
 import { type DerivationKey, parseDerivationKeys } from './derivation.ts';
@@ -106,7 +110,7 @@ export function accountDependencies(
     }),
     accounts: dynamoAccounts(dynamoTable(database, config.accountsTable)),
     notices: accountNotices(config),
-    events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
+    events: lazyEvents(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
     ranges: new Map(),
     expectsClients: clientsOnTheirWay(config.webhookQueue),
     platform: platformConnections({ readSecret }),

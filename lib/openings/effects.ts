@@ -9,9 +9,15 @@ import {
   type TradingPlatform,
 } from '../platform/platform.ts';
 import { invalid, Problem } from '../problem.ts';
-import type { AccountClient, AccountDirectory } from '../records/account-directory.ts';
 import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
-import { type AccountType, type Connection, isManagerGroup, loginRanges } from '../records/crm-records.ts';
+import {
+  type AccountClient,
+  type AccountDirectory,
+  type AccountType,
+  type Connection,
+  isManagerGroup,
+  loginRanges,
+} from '../records/crm-records.ts';
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';

@@ -1,6 +1,5 @@
 import { within } from '../deadline.ts';
-import type { AccountDirectory } from '../records/account-directory.ts';
-import { type LoginRange, loginRanges } from '../records/crm-records.ts';
+import { type AccountDirectory, type LoginRange, loginRanges } from '../records/crm-records.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 
 /** A reservation, as the ledger stores it. */
@@ -81,8 +80,8 @@ export async function reportLogins(
 ): Promise<void> {
   if (time?.slice(11, 16) !== '00:00') return;
   const signal = within(endsAt - LAST_MS - now());
-  const rangesOf = async (connectionId: string) => {
-    const { connection } = await directory.readAccountRecords({ userId: 'none', connectionId }, telemetry, signal);
+  const rangesOf = async (connection_id: string) => {
+    const { connection } = await directory.readAccountRecords({ user_id: 'none', connection_id }, telemetry, signal);
     return connection === undefined ? [] : loginRanges(connection);
   };
   try {

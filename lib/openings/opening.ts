@@ -74,7 +74,8 @@ class Opening {
     this.#request = request;
     this.#telemetry = telemetry;
     this.#times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
-    this.#records = this.#readRecords();
+    const ids = { ...request.body, ...request.parameters };
+    this.#records = dependencies.directory.readAccountRecords(ids, telemetry, this.#times.signal);
     this.#server = this.#connect();
     this.#ready = this.#server.then((server) => server?.platform.ready(this.#times.platformSignal));
     const onEnd = () => {
@@ -107,17 +108,6 @@ class Opening {
   /** A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call. */
   leave(): void {
     if (this.#isConnecting) this.#times.leavePlatform();
-  }
-
-  #readRecords(): Promise<FoundRecords> {
-    const { body, parameters } = this.#request;
-    const ids = {
-      userId: parameters.user_id,
-      connectionId: body.connection_id,
-      accountTypeId: body.account_type_id,
-      rebateUserId: body.rebate_user_id,
-    };
-    return this.#dependencies.directory.readAccountRecords(ids, this.#telemetry, this.#times.signal);
   }
 
   async #connection(): Promise<Connection | undefined> {
@@ -191,7 +181,7 @@ class Opening {
       case 'ended':
         throw progressProblem(1);
       case 'reused':
-        throw reusedProblem();
+        throw new Problem('idempotency_key_reused', { detail: SAME_BODY });
       case 'underivable':
         this.#telemetry.event('OperationUnderivable', { operation_id: claim.operationId });
         throw new Problem('internal_error', { cause: new Error('The secret that made the operation is gone.') });
@@ -351,11 +341,6 @@ export function publicAnswer(
 
 function unknownProblem(members: { operation_id: string }, options: ProblemOptions): Problem {
   return new Problem('account_outcome_unknown', { members, ...options });
-}
-
-/** The key was used with another body. */
-function reusedProblem(): Problem {
-  return new Problem('idempotency_key_reused', { detail: SAME_BODY });
 }
 
 /** Another worker holds the operation. */

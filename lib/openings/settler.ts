@@ -107,8 +107,7 @@ async function findServer(
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {
-  const ids = { userId: user_id, connectionId: connection_id };
-  const { client, connection } = await directory.readAccountRecords(ids, telemetry, signal);
+  const { client, connection } = await directory.readAccountRecords({ user_id, connection_id }, telemetry, signal);
   if (connection === undefined || connection.platform !== version) return undefined;
   let known = servers.get(connection_id);
   if (known === undefined) {

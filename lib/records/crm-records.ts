@@ -1,8 +1,9 @@
 import * as v from 'valibot';
-import type { Item } from '../aws/dynamodb.ts';
+import type { Item, Table } from '../aws/dynamodb.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { CountrySchema } from '../validators/countries.ts';
 import { EmailSchema } from '../validators/email.ts';
+import type { E164 } from '../validators/phone.ts';
 import {
   closedObject,
   IdSchema,
@@ -14,7 +15,7 @@ import {
   wholeNumber,
   word,
 } from '../validators/primitives.ts';
-import { E164 } from '../validators/setting-types.ts';
+import { E164_NUMBER } from '../validators/setting-types.ts';
 
 /** The keys of the table of CRM records. `infra/crm-items.json` describes its items. */
 export const crmKey = {
@@ -35,7 +36,7 @@ export function parseRecord<S extends v.GenericSchema<unknown, { id: string }>>(
   const record = parseLeniently(schema, item.record);
   const isRight =
     key === `${key.slice(0, key.indexOf('#'))}#${record?.id}` &&
-    (item.e164 === undefined || E164.test(String(item.e164)));
+    (item.e164 === undefined || E164_NUMBER.test(String(item.e164)));
   if (isRight) return record;
   telemetry.event('CrmItemMalformed', { item: key });
   return undefined;
@@ -105,7 +106,7 @@ const groupNames = v.optional(v.array(word));
 /** In a smaller range, most chosen logins would soon exist. */
 const MIN_LOGINS = 1_000;
 /**
- * Logins that only this service uses on that server: one range, or several of which the first is used for new accounts.
+ * Logins that only this service uses on that server: one range, or several that are used in turn.
  */
 const loginRangesSchema = (version: 'tp5' | 'tp4') => {
   const range = v.pipe(
@@ -200,4 +201,56 @@ export type TextProtocolSecret = v.InferOutput<typeof TextProtocolSecretSchema>;
 /** The schema of a connection's secret. */
 export function platformSecretSchema({ protocol }: Connection) {
   return protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
+}
+
+/** A client for whom an account is opened, with the phone number in E.164. */
+export interface AccountClient extends Omit<Client, 'phone'> {
+  phone?: E164;
+}
+
+/** The records that an opening names. */
+interface RecordIds {
+  user_id: string;
+  connection_id: string;
+  account_type_id?: string | undefined;
+  rebate_user_id?: string | undefined;
+}
+
+export type AccountDirectory = ReturnType<typeof dynamoAccountDirectory>;
+
+/** The CRM records of an opening. */
+export function dynamoAccountDirectory(table: Table) {
+  return {
+    /** Reads the records in one round trip. A malformed one counts as absent. */
+    async readAccountRecords(ids: RecordIds, telemetry: Telemetry, signal: AbortSignal) {
+      const { user_id, connection_id, account_type_id, rebate_user_id } = ids;
+      const keys = {
+        client: crmKey.client(user_id),
+        connection: crmKey.connection(connection_id),
+        accountType: account_type_id && crmKey.accountType(account_type_id),
+        rebateUser: rebate_user_id && crmKey.client(rebate_user_id),
+      };
+      const wanted = [...new Set(Object.values(keys).filter((key) => key !== undefined))];
+      const found = await table.getMany(
+        wanted.map((pk) => ({ pk })),
+        signal,
+      );
+      const items = new Map(found.map((item) => [String(item.pk), item]));
+      const item = (key: string | undefined) => items.get(key ?? '');
+      return {
+        client: accountClient(item(keys.client), telemetry),
+        connection: parseRecord(ConnectionSchema, item(keys.connection), telemetry),
+        accountType: parseRecord(AccountTypeSchema, item(keys.accountType), telemetry),
+        rebateUser: accountClient(item(keys.rebateUser), telemetry),
+      };
+    },
+  };
+}
+
+/** The item has the number in E.164, so that openings need no numbering plans. */
+function accountClient(item: Item | undefined, telemetry: Telemetry): AccountClient | undefined {
+  const client = parseRecord(ClientSchema, item, telemetry);
+  if (client === undefined) return undefined;
+  const { phone: _, ...rest } = client;
+  return typeof item?.e164 === 'string' ? { ...rest, phone: item.e164 as E164 } : rest;
 }

@@ -1,16 +1,24 @@
+import * as v from 'valibot';
+import type { PutEvent } from '../aws/eventbridge.ts';
 import { once } from '../once.ts';
 import type { AccountRecord } from './accounts.ts';
 import type { EventDetail, EventType } from './event-schemas.ts';
 
 /** Publishes an event at least once, with the members of its schema alone. @throws Error; the event may still arrive */
-export type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
+type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
 
 export type Events = ReturnType<typeof lazyEvents>;
 
 /** @param open opens the bus, and loads what that takes; called once, before the first event */
-export function lazyEvents(open: () => Promise<Publish>) {
-  const getBus = once(open);
-  const publish: Publish = async (...event) => (await getBus())(...event);
+export function lazyEvents(open: () => Promise<PutEvent>) {
+  const getBus = once(async () => {
+    const [put, { EVENT_SCHEMAS }] = await Promise.all([open(), import('./event-schemas.ts')]);
+    return { put, schemas: EVENT_SCHEMAS };
+  });
+  const publish: Publish = async (type, detail, signal) => {
+    const { put, schemas } = await getBus();
+    await put(type, JSON.stringify(v.parse(schemas[type], detail)), signal);
+  };
   return {
     /** Loads and connects what publishing needs, before there is an event. */
     prepare(): void {

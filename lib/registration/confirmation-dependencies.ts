@@ -25,7 +25,7 @@ export function confirmationDependencies(
       config.confirmedDays,
     ),
     documents: s3Documents(config),
-    events: lazyEvents(async () => (await import('../records/event-bus.ts')).openBus(config.eventBus)),
+    events: lazyEvents(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
     // Counts of confirmations are never released.
     limits: dynamoLimits(limitsTable, () => limitsTable, config.limits),

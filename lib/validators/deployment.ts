@@ -3,7 +3,18 @@ import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
-import { amount, count, E164, flag, HOST_NAME, HOST_NAME_MUST, list, noneOr, price, text } from './setting-types.ts';
+import {
+  amount,
+  count,
+  E164_NUMBER,
+  flag,
+  HOST_NAME,
+  HOST_NAME_MUST,
+  list,
+  noneOr,
+  price,
+  text,
+} from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here.
@@ -54,7 +65,7 @@ const SmsSchema = closedObject({
   /** The sender's name, in countries that allow names. */
   senderId: v.optional(text(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter')),
   /** The sender's number, of this account. */
-  originationNumber: v.optional(text(E164, 'must be a phone number such as +15550100123')),
+  originationNumber: v.optional(text(E164_NUMBER, 'must be a phone number such as +15550100123')),
   /** The maximum price of one text in US dollars. A more expensive one is not sent. */
   maxPrice: v.optional(price, '0.50'),
   /** The registration page's domain, on which browsers fill in the code (WebOTP). */

@@ -15,7 +15,7 @@ export function count(least: number, most: number) {
 /** US dollars as a text such as `0.25`, as the AWS services expect them. */
 export const price = text(/^(?=.*[1-9])\d{1,6}(\.\d{1,5})?$/, 'must be an amount in US dollars such as 0.25');
 
-export const E164 = /^\+[1-9]\d{6,14}$/;
+export const E164_NUMBER = /^\+[1-9]\d{6,14}$/;
 export const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 export const HOST_NAME_MUST = 'must be a domain in lower case, such as acme.example';
 

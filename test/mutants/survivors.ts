@@ -44,7 +44,7 @@ export const SURVIVORS: readonly Survivor[] = [
     reason: 'The cause is for a debugger. No code reads it, and it has the same reason.',
   },
   {
-    path: 'lib/platform/web-api/tls.ts',
+    path: 'lib/platform/web-api/exchange.ts',
     text: 'tcp.setNoDelay(true);',
     change: 'true → false',
     reason: 'Without it a command only waits longer, and no test is timed.',

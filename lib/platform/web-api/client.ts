@@ -13,8 +13,17 @@ import {
   showsBodyRead,
   type WebApiAnswer,
 } from './answers.ts';
-import { CONNECTION_CLOSED, exchange, type HttpAnswer, LostAnswer, type WebApiRequest } from './exchange.ts';
-import { connectTls, type EarlyLine, type WebApiHost, type WebApiLine } from './tls.ts';
+import {
+  CONNECTION_CLOSED,
+  connectTls,
+  type EarlyLine,
+  exchange,
+  type HttpAnswer,
+  LostAnswer,
+  type WebApiHost,
+  type WebApiLine,
+  type WebApiRequest,
+} from './exchange.ts';
 
 /**
  * One holder at a time, in the order of the calls. The promise resolves to the function that unlocks. A caller that waits

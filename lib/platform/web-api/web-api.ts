@@ -28,9 +28,8 @@ import {
   WRONG_PASSWORD,
 } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
-import { buildPath } from './exchange.ts';
+import { buildPath, connectEarly, type EarlyLine } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
-import { connectEarly, type EarlyLine } from './tls.ts';
 
 /** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
 const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };

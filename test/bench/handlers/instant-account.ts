@@ -7,9 +7,8 @@ import { parseDerivationKeys } from '../../../lib/openings/derivation.ts';
 import { dynamoLedger } from '../../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../../lib/openings/opening.ts';
 import type { TradingPlatform } from '../../../lib/platform/platform.ts';
-import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
 import { dynamoAccounts } from '../../../lib/records/accounts.ts';
-import { crmKey } from '../../../lib/records/crm-records.ts';
+import { crmKey, dynamoAccountDirectory } from '../../../lib/records/crm-records.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import {
   MAX_ACCOUNT_BYTES,

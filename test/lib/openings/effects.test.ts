@@ -8,8 +8,8 @@ import type { Life } from '../../../lib/openings/life.ts';
 import { type LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
-import type { AccountClient } from '../../../lib/records/account-directory.ts';
 import type { AccountRecord } from '../../../lib/records/accounts.ts';
+import type { AccountClient } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.ts';
 

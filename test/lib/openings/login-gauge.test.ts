@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { countLogins, gauge, type Reservation, reportLogins } from '../../../lib/openings/login-gauge.ts';
-import type { AccountDirectory } from '../../../lib/records/account-directory.ts';
+import type { AccountDirectory } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { recordingTelemetry } from '../../support/openings.ts';
 
@@ -42,9 +42,9 @@ describe('The gauge of logins', () => {
   it('is logged in the first run of a day, for each connection with ranges', async () => {
     const events: Parameters<typeof recordingTelemetry>[0] = [];
     const directory: AccountDirectory = {
-      readAccountRecords: async ({ connectionId }) => ({
+      readAccountRecords: async ({ connection_id }) => ({
         ...{ client: undefined, accountType: undefined, rebateUser: undefined },
-        connection: connectionId === LIVE.id ? { ...LIVE, logins: RANGES } : undefined,
+        connection: connection_id === LIVE.id ? { ...LIVE, logins: RANGES } : undefined,
       }),
     };
     const reservations = () => pages([reserved(1, 1), reserved(2, 1, 'gone')]);

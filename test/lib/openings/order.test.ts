@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { buildDetails, buildOrder, demoDeposit, findRecords, judgeOrder } from '../../../lib/openings/effects.ts';
-import type { AccountClient } from '../../../lib/records/account-directory.ts';
-import type { AccountType, Connection } from '../../../lib/records/crm-records.ts';
+import type { AccountClient, AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
 import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { ANN, BODY, DEMO } from '../../support/openings.ts';

@@ -122,7 +122,7 @@ describe('A run of the settler', () => {
       },
     };
     const directory = {
-      readAccountRecords: ({ connectionId }: { connectionId: string }) =>
+      readAccountRecords: ({ connection_id: connectionId }: { connection_id: string }) =>
         sleep(TRIP_MS, { client: ANN, connection: { ...DEMO, id: connectionId } }),
     };
     const platform = async ({ id }: { id: string }) => ({

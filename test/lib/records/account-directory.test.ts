@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
-import { dynamoAccountDirectory } from '../../../lib/records/account-directory.ts';
-import { crmKey } from '../../../lib/records/crm-records.ts';
+import { crmKey, dynamoAccountDirectory } from '../../../lib/records/crm-records.ts';
 import type { Telemetry } from '../../../lib/telemetry.ts';
 
 const items = await serializeItems(DEMO_RECORDS);
@@ -20,7 +19,7 @@ function directory(changes: Record<string, object> = {}) {
 }
 const { signal } = new AbortController();
 const NO_LOG: Telemetry = { event: () => {}, with: () => NO_LOG };
-const ids = { userId: 'CLIENT01', connectionId: 'tp5-live-1' };
+const ids = { user_id: 'CLIENT01', connection_id: 'tp5-live-1' };
 
 describe('The records of an opening', () => {
   it('are the client with the phone number in E.164, and the connection', async () => {
@@ -41,7 +40,7 @@ describe('The records of an opening', () => {
 
   it('are undefined if they are missing', async () => {
     const { client, connection } = await directory().readAccountRecords(
-      { userId: 'NOBODY01', connectionId: 'none' },
+      { user_id: 'NOBODY01', connection_id: 'none' },
       NO_LOG,
       signal,
     );

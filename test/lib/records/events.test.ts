@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { openBus } from '../../../lib/records/event-bus.ts';
 import { accountOpened, lazyEvents } from '../../../lib/records/events.ts';
 import { checkEvent } from '../../support/events.ts';
 import { forever } from '../../support/outcomes.ts';
@@ -30,14 +29,14 @@ describe('The event of an opened account', () => {
 describe('An event', () => {
   it('has the members of its schema, and none of what else is known', async () => {
     const published: unknown[] = [];
-    const publish = openBus('events', async (_, event) => void published.push(JSON.parse(event)));
+    const { publish } = lazyEvents(async () => async (_, event) => void published.push(JSON.parse(event)));
     const detail = accountOpened(RECORD);
     await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), forever);
     expect(published).toEqual([detail]);
   });
 
   it('that its schema does not know is not published', async () => {
-    const publish = openBus('events', () => expect.fail());
+    const { publish } = lazyEvents(async () => () => expect.fail());
     const detail = { ...accountOpened(RECORD), login: 0.5 };
     await expect(publish('AccountOpened', detail, forever)).rejects.toThrow();
   });
@@ -69,7 +68,7 @@ describe('The bus', () => {
     let opened = 0;
     const events = lazyEvents(async () => {
       opened += 1;
-      return openBus('events', async (type) => void published.push(type));
+      return async (type) => void published.push(type);
     });
     expect(opened).toBe(0);
     await events.publish('AccountOpened', accountOpened(RECORD), forever);

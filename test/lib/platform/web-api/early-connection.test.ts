@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
-import { connectEarly } from '../../../../lib/platform/web-api/tls.ts';
+import { connectEarly } from '../../../../lib/platform/web-api/exchange.ts';
 import { forever } from '../../../support/outcomes.ts';
 import { testServer } from '../../../support/web-api.ts';
 

@@ -1,7 +1,6 @@
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
-import { exchange } from '../../../../lib/platform/web-api/exchange.ts';
-import type { WebApiLine } from '../../../../lib/platform/web-api/tls.ts';
+import { exchange, type WebApiLine } from '../../../../lib/platform/web-api/exchange.ts';
 
 const SERVER = { host: 'trade.example.com', port: 443 };
 const TIMEOUT_MS = 2_000;
