@@ -127,7 +127,8 @@ describe.each(MEASURED)('The bundle of %s', (name) => {
     expect(logged).toContainEqual(expect.objectContaining({ statusCode: 500 }));
     const stack = logged.find(({ message }) => message === 'InternalError')?.stack ?? [];
     expect(stack[0]).toMatch(/^at lib\/aws\/secrets\.ts:\d+:\d+$/);
-    expect(stack.join('\n')).toMatch(/at lib\/(registration\/registration|openings\/opening)\.ts:\d+:\d+/);
+    // The secret is read from the cold start on, so a use case is in the stack only if it waits for it already.
+    expect(stack.join('\n')).not.toContain('.mjs:');
   });
 });
 
