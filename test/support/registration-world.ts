@@ -5,7 +5,7 @@ import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { CHEAP_HASHES } from './cheap-hashes.ts';
+import { withCheapHashes } from './cheap-hashes.ts';
 import { call, tablesOf } from './local-service.ts';
 
 export const PATH = '/public/v1/account/register/request';
@@ -84,14 +84,11 @@ const REMAINING = 'x-remaining-ms';
 let starts = 0;
 /** Starts a function: its modules are loaded once, its cold start is repeated. Its password hashes are cheap. */
 export async function coldStart(name: string): Promise<LambdaHandler> {
+  const cheap = withCheapHashes(name);
+  if (cheap !== undefined) return cheap;
   starts += 1;
   const url = new URL(`../../functions/${name}.ts?start=${starts}`, import.meta.url);
-  const { handler, route } = (await import(/* @vite-ignore */ url.href)) as {
-    handler: LambdaHandler;
-    /** Of a function that hashes passwords. */
-    route?: (changes: typeof CHEAP_HASHES) => LambdaHandler;
-  };
-  return route?.(CHEAP_HASHES) ?? handler;
+  return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;
 }
 
 /** Loads a function whose requests may be short of time. */
