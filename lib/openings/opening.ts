@@ -87,17 +87,17 @@ class Opening {
 
   /** The records are read and the server is connected to, while the operation is claimed and its logins are read. */
   async run(): Promise<Answer<TradingAccountAnswer>> {
-    const { keys, ledger, now } = this.#dependencies;
+    const { ledger, now } = this.#dependencies;
     const { idempotencyKey, endsAt } = this.#request;
-    const known = await keys(this.#times.signal);
-    const identities = this.#identities(known);
-    const logins = this.#searchLogins(known, identities);
+    const keys = await this.#dependencies.keys(this.#times.signal);
+    const identities = this.#identities(keys);
+    const logins = this.#searchLogins(keys, identities);
     const recorded = this.#findRecord(identities);
     leaveUnawaited(logins, recorded);
     const claim = await ledger.claim(identities, endsAt - now() + 1_000, this.#times.signal);
-    if (claim.kind === 'busy') return this.#answerOfAnother(claim, known);
+    if (claim.kind === 'busy') return this.#answerOfAnother(claim, keys);
     const held = await this.#adopt(this.#claimed(claim), identities, logins, recorded);
-    const passwords = this.#passwords(known, held);
+    const passwords = this.#passwords(keys, held);
     const job = this.#job(held, passwords, logins, recorded);
     const end = await drive(job);
     const operation = { operationId: held.operationId, hasKey: idempotencyKey !== undefined };
