@@ -2,9 +2,10 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { runCrm } from '../../infra/crm/crm.ts';
-import { serializeItems } from '../../infra/crm/crm-items.ts';
+import { type CrmItem, serializeItems } from '../../infra/crm/crm-items.ts';
 import { type CrmTable, crmTable } from '../../infra/crm/crm-table.ts';
 import { secretStore } from '../../infra/crm/secrets.ts';
 import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
@@ -64,6 +65,7 @@ export async function crm(
 export class Operators {
   #service: LocalService | undefined;
   #table: CrmTable | undefined;
+  #demo: readonly CrmItem[] = [];
   folder = '';
 
   constructor() {
@@ -72,6 +74,7 @@ export class Operators {
       this.#service = await startService();
       // The service has set the environment to its own database with the same tables.
       this.#table = crmTable('crm');
+      this.#demo = await this.#demoItems();
     });
     beforeEach(() => this.#fill());
     afterAll(async () => {
@@ -131,14 +134,21 @@ export class Operators {
     return (await secretStore({}).read(name))?.text;
   }
 
-  async #fill(): Promise<void> {
+  async #demoItems(): Promise<CrmItem[]> {
     const connections = DEMO_RECORDS.connections.map((connection) => {
       const server = this.service.platforms.get(connection.id);
       const ca = connection.protocol === 'web-api' && server?.ca !== undefined ? { ca: server.ca } : {};
       return { ...connection, host: '127.0.0.1', port: server?.port ?? 0, ...ca };
     });
-    await this.table.write((await this.keys()).map((pk) => ({ delete: pk })));
-    await this.table.write((await serializeItems({ ...DEMO_RECORDS, connections })).map((put) => ({ put })));
+    return serializeItems({ ...DEMO_RECORDS, connections });
+  }
+
+  /** Writes what the last test has changed. */
+  async #fill(): Promise<void> {
+    const stored = new Map((await this.items('crm')).map((item) => [String(item.pk), item]));
+    const changed = this.#demo.filter((item) => !isDeepStrictEqual(stored.get(item.pk), item));
+    for (const { pk } of this.#demo) stored.delete(pk);
+    await this.table.write([...changed.map((put) => ({ put })), ...[...stored.keys()].map((pk) => ({ delete: pk }))]);
   }
 }
 
