@@ -106,7 +106,7 @@ export class ServiceStack extends Stack {
       const released = functions
         .filter(({ declared }) => hasRoute(declared))
         .map(({ declared: { name }, live }) => ({ name, live }));
-      new Release(this, 'Release', { functions: released, alarms });
+      new Release(this, 'Canary', { functions: released, alarms });
     }
     return alarms;
   }

@@ -90,19 +90,22 @@ it('Bootstrapping needs no setting: without one there is a stack that names the 
   expect(existsSync(join(out, 'broker-api-prod.template.json'))).toBe(false);
 });
 
-it('The stack carries its version and commit as tags, and in a parameter whose history names those before', () => {
-  inBareApp({}, (stack) => {
-    markRelease(stack, '1.2.3', '0123456789ab');
-    const template = Template.fromStack(stack);
-    expect(propertiesOf(template, 'AWS::SSM::Parameter')).toMatchObject([
-      {
-        Name: '/broker-api-test/release',
-        Value: '1.2.3 0123456789ab',
-        Tags: { version: '1.2.3', commit: '0123456789ab' },
-      },
-    ]);
-  });
-});
+it.each(['all', 'canary'])(
+  'The stack carries its version and commit as tags, and in a parameter whose history names those before: %s',
+  (release) => {
+    inBareApp({ release }, (stack) => {
+      markRelease(stack, '1.2.3', '0123456789ab');
+      const template = Template.fromStack(stack);
+      expect(propertiesOf(template, 'AWS::SSM::Parameter')).toMatchObject([
+        {
+          Name: '/broker-api-test/release',
+          Value: '1.2.3 0123456789ab',
+          Tags: { version: '1.2.3', commit: '0123456789ab' },
+        },
+      ]);
+    });
+  },
+);
 
 /** Runs the script of a step with `shell: bash`, as GitHub does, and with a fake npx. */
 function run(step: string, npx: string): number | null {
