@@ -103,11 +103,9 @@ const connectionEntries = {
 /** Group name to its 1-based number in the plug-in's list. */
 const groupNumbers = v.record(word, wholeNumber(1));
 const groupNames = v.optional(v.array(word));
-/** In a smaller range, most chosen logins would soon exist. */
+/** A smaller range would soon be full. */
 const MIN_LOGINS = 1_000;
-/**
- * Logins that only this service uses on that server: one range, or several that are used in turn.
- */
+/** Logins that only this service uses on that server: one range, or several that are used in turn. */
 const loginRangesSchema = (version: 'tp5' | 'tp4') => {
   const range = v.pipe(
     closedObject({ from: loginSchema(version), to: loginSchema(version) }),
