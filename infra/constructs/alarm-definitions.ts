@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import type { Channel } from '../../lib/validators/otp-types.ts';
+import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import type { DeployedFunction } from './functions.ts';
@@ -471,24 +471,21 @@ function monthlySpend(namespace: string, metricName: string): Metric {
 
 function spendNotices({ channels, spend }: Settings): AlarmRow[] {
   const { smsUsdPerMonth, callUsdPerMonth, whatsappMessagesPerDay } = spend;
-  const all: AlarmRow[] = [
-    {
-      of: 'sms',
+  const all: Readonly<Record<PhoneChannel, Pick<AlarmRow, 'loss' | 'when'>>> = {
+    sms: {
       loss: `Your bill: texts have cost $${smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
       when: { metric: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'), count: [smsUsdPerMonth, 15] },
     },
-    {
-      of: 'call',
+    call: {
       loss: `Your bill: calls have cost $${callUsdPerMonth} this month. At the account's own limit no call is made.`,
       when: { metric: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'), count: [callUsdPerMonth, 15] },
     },
-    {
-      of: 'whatsapp',
+    whatsapp: {
       loss: `Your bill: ${whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
       when: { event: 'OtpSent', service: SENDER, channel: 'whatsapp', count: [whatsappMessagesPerDay, 24 * 60] },
     },
-  ];
-  return all.filter(({ of }) => channels.some((channel) => channel === of)).map((one) => ({ id: 'Spend', ...one }));
+  };
+  return channels.filter(isPhoneChannel).map((of) => ({ id: 'Spend', of, ...all[of] }));
 }
 
 /** The health of a function; a new version that harms it is rolled back. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { INVALID_PHONE } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
-import { isPhoneChannel, OTP_TYPES } from './otp-types.ts';
+import { isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, readRequestPhone } from './phone.ts';
 import { closedObject, described, isObject, issuePath, listViolations, readString, rule } from './primitives.ts';
@@ -34,7 +34,7 @@ export const ConfirmationBodySchema = v.variant('otp_type', [
     ...shared,
   }),
   closedObject({
-    otp_type: described(v.picklist(['sms', 'call', 'whatsapp']), OTP_TYPE),
+    otp_type: described(v.picklist(PHONE_CHANNELS), OTP_TYPE),
     phone: described(PhoneSchema, 'The phone of the registration.'),
     ...shared,
   }),

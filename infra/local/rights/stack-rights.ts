@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
 import { DEPENDENT_SETTINGS, deploymentEntries } from '../../../lib/validators/deployment.ts';
+import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
 import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
@@ -50,7 +51,7 @@ function deployable(settings: Readonly<Record<string, unknown>>): Record<string,
     given.provider = Object.fromEntries(channels.map((channel) => [channel, 'https://sms.acme.example/']));
   }
   const { channels = [] } = parseSettings(ChannelsSchema, { channels: given.channels }).values ?? {};
-  for (const name of ['sms', 'call', 'whatsapp'] as const) if (!channels.includes(name)) delete given[name];
+  for (const name of PHONE_CHANNELS) if (!channels.includes(name)) delete given[name];
   if (channels.length <= 1) delete given.phone;
   given.crmWebhook = 'https://crm.acme.example/events';
   for (const [name, needed] of DEPENDENT_SETTINGS) if (!given[needed]) delete given[name];
