@@ -11,7 +11,7 @@ import {
   variableName,
 } from './validators/deployment.ts';
 import { isObject } from './validators/primitives.ts';
-import { parseSettings } from './validators/texts.ts';
+import { checkSettings } from './validators/texts.ts';
 
 /**
  * The configuration of a function: the settings of the deployment, which are a file next to its code, and the names of
@@ -126,7 +126,7 @@ function read<G extends SettingGroup, R extends string, O extends string = never
 ): Config<G, R, O> {
   const entries: v.ObjectEntries = Object.assign({}, ...groups.map((group) => SETTING_GROUPS[group]));
   const file = readSettingsFile(environment);
-  const { values, errors } = parseSettings(v.object(entries), file ?? {});
+  const { values, errors } = checkSettings(v.object(entries), file ?? {});
   // Without it, optional settings would have their defaults.
   if (file === undefined) errors.push(`${SETTINGS_FILE}: cannot be read`);
   const settings = values as Config<G, R, O> | undefined;

@@ -62,15 +62,19 @@ export function parseJson(value: unknown): unknown {
   }
 }
 
+/** Reads settings, each of which may be a text. */
+export function parseSettings<const S extends v.GenericSchema>(schema: S, given: Record<string, unknown>) {
+  return checkSettings(schema, parseText(schema, given));
+}
+
 /**
- * Reads settings, each of which may be a text. All errors are listed, as `name: must …`. They hold no value, which may
- * be the name of a secret.
+ * Checks settings. All errors are listed, as `name: must …`. They hold no value, which may be the name of a secret.
  */
-export function parseSettings<const S extends v.GenericSchema>(
+export function checkSettings<const S extends v.GenericSchema>(
   schema: S,
-  given: Record<string, unknown>,
+  given: unknown,
 ): { values: v.InferOutput<S> | undefined; errors: string[] } {
-  const result = v.safeParse(schema, parseText(schema, given));
+  const result = v.safeParse(schema, given);
   const errors = new Set<string>();
   for (const issue of result.issues ?? []) {
     const name = (issue.path ?? []).map(({ key }) => String(key)).join('.');
