@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
+import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
 
@@ -30,6 +31,14 @@ describe('The page of settings', () => {
       expect([name, literal ?? given]).toEqual([name, empty ? 'none' : String(value)]);
     }
   });
+});
+
+it('The page for integrators has a row for every member of a connection', () => {
+  const [, table = ''] = /Members of a connection:\n\n([\s\S]+?)\n\n/.exec(page('infra/docs/integrating.md')) ?? [];
+  const cells = table.split('\n').flatMap((row) => row.split('|')[1] ?? []);
+  const rows = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
+  const members = ConnectionSchema.options.flatMap(({ entries }) => Object.keys(entries));
+  expect(rows.toSorted()).toEqual([...new Set(members)].toSorted());
 });
 
 describe('The pages of operators', () => {
