@@ -30,8 +30,8 @@ export default defineConfig({
     setupFiles: 'test/support/rights/record.ts',
     testTimeout: 180_000,
     hookTimeout: 120_000,
-    // Twice as many as CI has processors: many tests wait.
-    maxWorkers: 4,
+    // One more than CI has processors: some tests wait, and each worker loads every module.
+    maxWorkers: 3,
     sequence: { sequencer: WaitingFirst },
     // The files of a worker load each module once: to load them again for every file takes as long as the tests.
     isolate: false,
