@@ -95,7 +95,9 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
   };
 }
 
-/** Creates a table, and waits until it can be used: Dynalite answers a moment before. */
+const TABLE_MS = 10_000;
+
+/** Creates a table, and waits until it can be used: Dynalite answers a moment before. @throws Error after ten seconds */
 async function createTable(dynamo: Dynamo, table: Definition): Promise<void> {
   const { status, body } = await dynamo.execute('CreateTable', { ...table });
   if (status !== 200) throw new Error(String(body));
@@ -103,7 +105,10 @@ async function createTable(dynamo: Dynamo, table: Definition): Promise<void> {
     const described = await dynamo.execute('DescribeTable', { TableName: table.TableName });
     return String(described.body).includes('"TableStatus":"ACTIVE"');
   };
-  while (!(await isActive()));
+  const endsAt = performance.now() + TABLE_MS;
+  while (!(await isActive())) {
+    if (performance.now() > endsAt) throw new Error(`The table ${table.TableName} cannot be used.`);
+  }
 }
 
 type Definition = CreateTableCommandInput & { TableName: string };

@@ -43,7 +43,7 @@ export interface Job {
   held: Held;
   times: Times;
   telemetry: Telemetry;
-  /** Without notices nobody is notified, without events nothing is published: another worker publishes. */
+  /** Absent notices: the worker sends none. Absent events: it publishes none, and another worker does. */
   dependencies: Pick<AccountDependencies, 'ledger' | 'accounts' | 'now'> &
     Partial<Pick<AccountDependencies, 'events' | 'notices'>>;
   /** @returns undefined if the server cannot be asked now */

@@ -195,7 +195,7 @@ class Opening {
   }
 
   /**
-   * An operation whose ledger was lost goes on with the login that it has reserved, or that a record has, under the key
+   * An operation whose ledger was lost resumes with the login that it has reserved, or that a record has, under the key
    * that made it.
    */
   async #adopt(

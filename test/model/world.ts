@@ -27,7 +27,7 @@ export interface Scenario {
   funded?: boolean;
   /** A stranger opens an account at one of our logins. */
   stranger?: boolean;
-  /** Once: somebody writes another operation's id into the comment of an account. */
+  /** Once: a dealer writes another operation's id into the comment of an account. */
   relabels?: boolean;
   /** The caller has chosen the login, outside of the ranges. */
   own?: boolean;
@@ -132,7 +132,7 @@ export interface World {
   ledgers: Ledger[];
   /** By login: the operation whose account it is. */
   accounts: Id[];
-  /** The login whose comment somebody has changed to another operation's id; 0: none. */
+  /** The login whose comment a dealer has changed to another operation's id; 0: none. */
   relabelled: number;
   /** Commands that were sent and may still be executed; login 0: the server chooses. */
   commands: { id: Id; login: number }[];
@@ -643,7 +643,7 @@ export class Steps {
     const { commands, accounts, payments, relabelled } = this.#world;
     for (const login of this.#scenario.relabels === true && relabelled === 0 ? LOGINS : []) {
       if (accounts[login] === NOTHING) continue;
-      this.#add(`somebody changes the comment of ${login}`, (next) => {
+      this.#add(`a dealer changes the comment of ${login}`, (next) => {
         next.relabelled = login;
       });
     }
