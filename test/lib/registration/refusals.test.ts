@@ -98,6 +98,13 @@ describe('A request that is refused', () => {
     },
   );
 
+  it('with texts larger than any form may have is refused before anything is asked, also with a key', async () => {
+    const scene = await sceneOf({});
+    const large = { other: ['x'.repeat(200_001)] };
+    expect(await scene.request({ ...KEYED, members: large })).toBe('payload_too_large');
+    expect(scene.steps).toEqual([]);
+  });
+
   const ITS_MESSAGE = { source: 1, recipient: 1, domain: 1 };
   it.each<[string, asked: Asked, other: Asked, Partial<Limits>, counts: object]>([
     ['update recipient', {}, {}, {}, ITS_MESSAGE],
