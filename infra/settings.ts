@@ -8,7 +8,7 @@ import {
   missingByChannels,
 } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
-import { type Channel, isPhoneChannel, OTP_TYPES, type PhoneChannel } from '../lib/validators/otp-types.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
 import { leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
@@ -103,12 +103,7 @@ export const KEY_SECRETS = 'broker-api-keys/';
 
 export const SettingsSchema = closedObject({
   ...deploymentEntries,
-  provider: v.optional(
-    closedObject({ sms: publicAddress, call: publicAddress, whatsapp: publicAddress } satisfies Record<
-      PhoneChannel,
-      unknown
-    >),
-  ),
+  provider: v.optional(closedObject(v.entriesFromList(PHONE_CHANNELS, publicAddress))),
   crmWebhook: publicAddress,
   /**
    * The identity that SES verifies: the sender's domain, or only the address. `existing-…`: it is already verified in

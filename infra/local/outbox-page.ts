@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { DeliveryQueue } from './delivery-queue.ts';
 import { type FaultTargets, listFaults } from './faults.ts';
 import type { FirstCalls } from './first-calls.ts';
-import { type Bus, findCode, type Outbox, type SentMessage } from './outbox.ts';
+import { type Bus, findCode, MESSAGE_KINDS, type MessageKind, type Outbox, type SentMessage } from './outbox.ts';
 import { nameParameter, sendPage, sendText } from './pages.ts';
 import type { SimulatedAccount } from './platforms/simulated-server.ts';
 import type { CrmStandIn } from './stand-ins/receivers.ts';
@@ -78,7 +78,7 @@ export function watchState(sources: LiveSources): () => [name: string, json: str
 
 function outboxState(all: readonly SentMessage[]) {
   /** How many messages of each kind there are, including those not shown. */
-  const counts = { email: 0, sms: 0, call: 0, whatsapp: 0, popup: 0 };
+  const counts = Object.fromEntries(MESSAGE_KINDS.map((kind) => [kind, 0])) as Record<MessageKind, number>;
   const messages = all.toReversed().filter(({ kind }) => {
     counts[kind] += 1;
     return counts[kind] <= SHOWN_PER_KIND;

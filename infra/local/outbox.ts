@@ -1,6 +1,12 @@
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+
+/** The channels of one-time passwords, and the popups about new accounts. */
+export const MESSAGE_KINDS = [...OTP_TYPES, 'popup'] as const;
+export type MessageKind = (typeof MESSAGE_KINDS)[number];
+
 /** A message that was sent through a stand-in. */
 export interface OutboxEntry {
-  kind: 'email' | 'sms' | 'call' | 'whatsapp' | 'popup';
+  kind: MessageKind;
   /** An address, a phone number in E.164, or the user's id of a popup. */
   to: string;
   subject?: string;
@@ -80,10 +86,9 @@ export function findCode({ kind, text }: Pick<OutboxEntry, 'kind' | 'text'>): st
       return /^\s*(\d{6})\s*$/m.exec(text)?.[1];
     case 'call':
       return /(?<!\d)(\d{6})(?!\d)(?=.*(?<!\d)\1(?!\d))/s.exec(text)?.[1];
-    case 'sms':
-    case 'whatsapp':
-      return /(?<!\d)\d{6}(?!\d)/.exec(text)?.[0];
     case 'popup':
       return undefined;
+    default:
+      return /(?<!\d)\d{6}(?!\d)/.exec(text)?.[0];
   }
 }

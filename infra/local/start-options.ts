@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { signingKeyError } from '../../lib/secrets/webhook-signature.ts';
 import { deploymentEntries, variableName } from '../../lib/validators/deployment.ts';
+import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/record-errors.ts';
@@ -28,6 +29,11 @@ const signingKey = v.pipe(
   }),
 );
 
+/** The variable with the address of a channel's provider: `PROVIDER_SMS`. */
+function providerVariable<C extends PhoneChannel>(channel: C) {
+  return `PROVIDER_${channel.toUpperCase() as Uppercase<C>}` as const;
+}
+
 /** The variables of a start that are no settings of a function. */
 const StartSchema = v.pipe(
   v.object({
@@ -35,9 +41,7 @@ const StartSchema = v.pipe(
     CRM_FILE: v.optional(v.string()),
     CRM_WEBHOOK: v.optional(receiver),
     CRM_WEBHOOK_SECRET: v.optional(signingKey),
-    PROVIDER_SMS: provider,
-    PROVIDER_CALL: provider,
-    PROVIDER_WHATSAPP: provider,
+    ...v.entriesFromList(PHONE_CHANNELS.map(providerVariable), provider),
     PROVIDER_SECRET: v.optional(signingKey),
     ALLOWED_ORIGINS: allowedOrigins,
   }),
@@ -63,13 +67,18 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
   const { values, errors } = parseSettings(StartSchema, environment);
   if (values === undefined) throw new SettingsError(errors);
   const { CRM_FILE: file, CRM_WEBHOOK: url, CRM_WEBHOOK_SECRET: key = '' } = values;
-  const providers = { sms: values.PROVIDER_SMS, call: values.PROVIDER_CALL, whatsapp: values.PROVIDER_WHATSAPP };
-  const hasProvider = Object.values(providers).some((one) => one !== undefined);
+  const providers = PHONE_CHANNELS.flatMap((channel) => {
+    const url = values[providerVariable(channel)];
+    return url === undefined ? [] : [[channel, url] as const];
+  });
   // npm changes to the project's directory.
   const folder = (isNpmStart(environment) && environment.INIT_CWD) || '.';
   return {
     port: values.PORT,
-    settings: { ...readSettings(environment), ...(hasProvider ? { provider: providers } : {}) },
+    settings: {
+      ...readSettings(environment),
+      ...(providers.length > 0 ? { provider: Object.fromEntries(providers) } : {}),
+    },
     crmWebhook: url === undefined ? undefined : { url, key },
     providerKey: values.PROVIDER_SECRET,
     allowedOrigins: values.ALLOWED_ORIGINS,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
-import { type Channel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
+import { type Channel, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
 import {
   amount,
@@ -246,9 +246,7 @@ export const SETTING_GROUPS = {
     call: v.optional(CallSchema),
     whatsapp: v.optional(WhatsAppSchema),
     /** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
-    provider: v.optional(
-      closedObject({ sms: address, call: address, whatsapp: address } satisfies Record<PhoneChannel, typeof address>),
-    ),
+    provider: v.optional(closedObject(v.entriesFromList(PHONE_CHANNELS, address))),
     captcha: v.optional(CaptchaSchema),
     /** True: the API has a route that confirms registrations. */
     confirmation: v.optional(flag),
