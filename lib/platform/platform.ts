@@ -1,3 +1,5 @@
+import type { Connection } from '../records/crm-records.ts';
+import { countryName } from '../validators/countries.ts';
 import type { Violation } from '../validators/primitives.ts';
 
 export type PasswordRole = 'master' | 'investor';
@@ -185,4 +187,13 @@ export function assertMaySend(sendDeadline: number, signal: AbortSignal, now: ()
   const reason = signal.aborted ? 'aborted_before_sending' : now() > sendDeadline ? 'too_late_to_send' : undefined;
   if (reason === undefined) return;
   throw new PlatformFailure('platform_unavailable', { reason, proof: 'unsent', retryAfterSeconds: 5 });
+}
+
+/** Names that trading servers know otherwise. */
+const OTHER_NAMES: Readonly<Record<string, string>> = { MO: 'Macau', TR: 'Turkey' };
+
+/** A country as the server knows countries: its English name, unless the connection says that it wants codes. */
+export function countryText(code: string, { country_format = 'name' }: Pick<Connection, 'country_format'>): string {
+  if (country_format === 'code' || !/^[A-Z]{2}$/.test(code)) return code;
+  return OTHER_NAMES[code] ?? countryName(code) ?? code;
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
 import type { Rule, Violation } from '../../validators/primitives.ts';
-import { countryText } from '../country.ts';
-import { type AccountOrder, type Mark, PlatformFailure } from '../platform.ts';
+import { type AccountOrder, countryText, type Mark, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
 /** The maximum bytes of each value, without the final NUL. A server truncates longer values silently. */

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import type { WebApiConnection, WebApiSecret } from '../../records/crm-records.ts';
 import { cutText, type Violation } from '../../validators/primitives.ts';
-import { countryText } from '../country.ts';
 import {
   type AccountOrder,
   type ClosedGroups,
+  countryText,
   type Mark,
   PlatformFailure,
   type PlatformInspector,
