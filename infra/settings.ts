@@ -105,6 +105,8 @@ export const SettingsSchema = closedObject({
   ...deploymentEntries,
   provider: v.optional(closedObject(v.entriesFromList(PHONE_CHANNELS, publicAddress))),
   crmWebhook: publicAddress,
+  /** True: the API has a route that confirms registrations. */
+  confirmation: v.optional(flag),
   /**
    * The identity that SES verifies: the sender's domain, or only the address. `existing-…`: it is already verified in
    * this account and region (only one stack can have an identity), and is only used.

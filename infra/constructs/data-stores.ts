@@ -154,11 +154,11 @@ interface MadeSecret {
 
 /**
  * S3 rounds up to the next midnight: documents of pending registrations are kept for 24 to 48 hours. After 24 the
- * registration that they belong to is gone, unless it was confirmed, which removes the tag.
+ * registration that they belong to is gone, unless it was confirmed, which removes the tag. The rules do not depend on
+ * the setting `confirmation`: without it confirmed documents would be deleted at the next midnight.
  */
-function expiry({ confirmation, confirmedDays }: Settings): LifecycleRule[] {
+function expiry({ confirmedDays }: Settings): LifecycleRule[] {
   const uploads = { abortIncompleteMultipartUploadAfter: Duration.days(1) };
-  if (!confirmation) return [{ expiration: Duration.days(1), ...uploads }];
   const pending = { tagFilters: { [PENDING_DOCUMENT.Key]: PENDING_DOCUMENT.Value }, expiration: Duration.days(1) };
   return [pending, { expiration: Duration.days(confirmedDays + 1), ...uploads }];
 }

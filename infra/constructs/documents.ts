@@ -74,20 +74,17 @@ class DocumentScan extends Construct {
  * The rights on the documents of registrations. A document cannot be read before its registration is confirmed, or, if
  * documents are scanned, before its verdict.
  */
-export function documentRights(
-  { documents }: { documents: Bucket },
-  { scanDocuments: scanned, confirmation }: Settings,
-) {
+export function documentRights({ documents }: { documents: Bucket }, { scanDocuments: scanned }: Settings) {
   const on = (sid: string, actions: string[]) =>
     policyStatement(sid, 's3', actions, documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`));
   const read = on('ReadDocuments', ['GetObject']);
   const { Key, Value } = PENDING_DOCUMENT;
-  if (confirmation) read.addCondition('StringNotEquals', { [`s3:ExistingObjectTag/${Key}`]: Value });
+  read.addCondition('StringNotEquals', { [`s3:ExistingObjectTag/${Key}`]: Value });
   if (scanned) read.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });
   const keep = on('KeepDocuments', scanned ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging']);
   return {
-    // If registrations can be confirmed, a document gets a tag, and disappears after a day.
-    store: [on('StoreDocuments', ['PutObject', 'DeleteObject', ...(confirmation ? ['PutObjectTagging'] : [])])],
+    // A document has a tag by which it disappears after a day.
+    store: [on('StoreDocuments', ['PutObject', 'DeleteObject', 'PutObjectTagging'])],
     keep: [keep],
     read: [read],
     // The scan of a document may end after its registration was confirmed: then the delivery keeps it.

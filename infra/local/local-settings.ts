@@ -33,7 +33,6 @@ const SETTINGS = {
     codeTemplate: 'one_time_password',
     noticeTemplate: 'registration_attempt',
   },
-  confirmation: true,
   // `startService` has the address of the receiver.
   crmWebhook: 'http://localhost/',
 };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type * as v from 'valibot';
-import type { NewObject, ObjectStore } from '../aws/s3.ts';
+import type { ObjectStore } from '../aws/s3.ts';
 import { awaitAll } from '../deadline.ts';
 import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
@@ -23,19 +23,16 @@ const LINK_SECONDS = 60 * 60;
 
 interface DocumentConfig {
   documentsBucket: string;
-  /** True: documents have a tag, and expire after a day unless they are kept. */
-  confirmation?: boolean | undefined;
   /** True: a scan for malware leaves its verdict in a tag. */
   scanDocuments?: boolean | undefined;
 }
 
 /** Documents as objects in S3. The client is loaded for the first document. */
 export function s3Documents(
-  { documentsBucket, confirmation, scanDocuments: scanned }: DocumentConfig,
+  { documentsBucket, scanDocuments: scanned }: DocumentConfig,
   open: (bucket: string) => Promise<ObjectStore> = async (name) => (await import('../aws/s3.ts')).objectStore(name),
 ) {
   const objects = once(() => open(documentsBucket));
-  const tag = confirmation ? PENDING_DOCUMENT : undefined;
 
   return {
     /** A violation for each document whose content has no media type that its form field accepts. */
@@ -67,7 +64,7 @@ export function s3Documents(
       const store = await objects();
       return await awaitAll(
         documents.map((document, place) => {
-          return put(store, { key: documentKey(registrationId, place), tag }, document, signal);
+          return put(store, documentKey(registrationId, place), document, signal);
         }),
       );
     },
@@ -130,14 +127,14 @@ async function keepScanned(store: ObjectStore, key: string, signal: AbortSignal)
 
 async function put(
   store: Pick<ObjectStore, 'put'>,
-  { key, tag }: Pick<NewObject, 'key' | 'tag'>,
+  key: string,
   document: CheckedDocument,
   signal: AbortSignal,
 ): Promise<StoredDocument> {
   const { fieldKey, index, id, name, bytes } = document;
   const media_type = (await mediaType(document)) ?? UNKNOWN;
   const sha256 = createHash('sha256').update(bytes).digest('base64');
-  await store.put({ key, body: bytes, mediaType: media_type, sha256, tag }, signal);
+  await store.put({ key, body: bytes, mediaType: media_type, sha256, tag: PENDING_DOCUMENT }, signal);
   return { field_key: fieldKey, index, id, name, key, media_type, bytes: bytes.length, sha256 };
 }
 

@@ -248,8 +248,6 @@ export const SETTING_GROUPS = {
     /** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
     provider: v.optional(closedObject(v.entriesFromList(PHONE_CHANNELS, address))),
     captcha: v.optional(CaptchaSchema),
-    /** True: the API has a route that confirms registrations. */
-    confirmation: v.optional(flag),
   },
   confirming: {
     confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
@@ -279,7 +277,6 @@ export const deploymentEntries = {
 
 /** Settings that need another one. */
 export const DEPENDENT_SETTINGS: readonly (readonly [setting: string, needed: string])[] = [
-  ['confirmedDays', 'confirmation'],
   ['scanDocuments', 'confirmation'],
   ['scanDocuments', 'crmWebhook'],
 ];

@@ -213,27 +213,9 @@ const FRONT_ALONE: Deployment = {
   ],
 };
 
-/** The form of the demo records that has documents. */
-const WITH_DOCUMENT = {
-  form_id: 'FORM0001',
-  k3J9xQ: 'some',
-  d0cUpl: [{ id: '1', name: '1.pdf', doc: Buffer.from('%PDF-1.7\n%âãÏÓ\n').toString('base64') }],
-};
-
-const NO_CONFIRMATION: Deployment = {
-  settings: { confirmation: false, phone: { countries: ['FR'] } },
-  rows: [
-    ['request-registration', 'phone.countries', answers(400, { otp_type: 'sms' })],
-    [
-      'request-registration',
-      'confirmation',
-      async (running) => {
-        expect(await register(running, WITH_DOCUMENT)).toBe(204);
-        // Without a confirmation all documents expire equally, so none is tagged as pending.
-        expect([...running.service.standIns.s3.objects.values()].map(({ tags }) => tags)).toEqual([{}]);
-      },
-    ],
-  ],
+const FRANCE_ALONE: Deployment = {
+  settings: { phone: { countries: ['FR'] } },
+  rows: [['request-registration', 'phone.countries', answers(400, { otp_type: 'sms' })]],
 };
 
 async function keptForNineDays(running: Running): Promise<void> {
@@ -387,7 +369,7 @@ const LOGGED: Readonly<Record<FunctionName, (running: Loud) => unknown>> = {
 };
 
 const DEPLOYMENTS: readonly Deployment[] = [
-  ...[EVERY_MESSAGE, PROVIDER, HCAPTCHA, FRONT, FRONT_ALONE, NO_CONFIRMATION, SCANNED],
+  ...[EVERY_MESSAGE, PROVIDER, HCAPTCHA, FRONT, FRONT_ALONE, FRANCE_ALONE, SCANNED],
   ...OF_LIMITS,
 ];
 

@@ -245,7 +245,7 @@ export class RegistrationScene {
       keys: dynamoRegistrationKeys(table('operations'), now),
       registrations: dynamoRegistrations(table('registrations'), now),
       limits: dynamoLimits(table('limits'), () => releasing, this.limits, now),
-      documents: s3Documents({ documentsBucket: 'documents', confirmation: true }, async () => this.#objects(step)),
+      documents: s3Documents({ documentsBucket: 'documents' }, async () => this.#objects(step)),
       channel: (name) => step('open channel', async () => this.#channel(name, step), signal),
       events: {
         prepare: () => {},

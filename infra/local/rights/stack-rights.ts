@@ -54,6 +54,7 @@ function deployable(settings: Readonly<Record<string, unknown>>): Record<string,
   for (const name of PHONE_CHANNELS) if (!channels.includes(name)) delete given[name];
   if (channels.length <= 1) delete given.phone;
   given.crmWebhook = 'https://crm.acme.example/events';
+  given.confirmation = true;
   for (const [name, needed] of DEPENDENT_SETTINGS) if (!given[needed]) delete given[name];
   return given;
 }

@@ -103,7 +103,7 @@ describe('What is kept', () => {
     ]);
   });
 
-  it('of documents is private, encrypted, sent over TLS only, and gone within two days', () => {
+  it('of documents is private, encrypted, and sent over TLS only', () => {
     template.hasResource('AWS::S3::Bucket', {
       DeletionPolicy: 'RetainExceptOnCreate',
       Properties: {
@@ -117,7 +117,6 @@ describe('What is kept', () => {
           ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
         },
         OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
-        LifecycleConfiguration: { Rules: [Match.objectLike({ ExpirationInDays: 1, Status: 'Enabled' })] },
         VersioningConfiguration: Match.absent(),
       },
     });
@@ -149,15 +148,23 @@ describe('What is kept', () => {
     expect(named.map((arn) => arn.replace(/^<(\w+Role)\w{8}\.Arn>$/, '$1'))).toEqual(allowed);
   });
 
-  it('of documents is kept with a registration that is confirmed, and gone within two days else', () => {
-    const [bucket] = Object.values(resources(synthesize({ confirmation: true, confirmedDays: 60 }), 'AWS::S3::Bucket'));
-    expect(bucket?.Properties.LifecycleConfiguration).toMatchObject({
-      Rules: [
-        { ExpirationInDays: 1, TagFilters: [{ Key: 'registration', Value: 'pending' }] },
-        { ExpirationInDays: 61, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },
-      ],
-    });
-  });
+  // Who switches confirmations off for an hour must not lose the documents of confirmed registrations.
+  it.each([true, false])(
+    'of documents is kept with a registration that was confirmed, and gone within two days else, with confirmation=%s',
+    (confirmation) => {
+      const [bucket] = propertiesOf(synthesize({ confirmation, confirmedDays: 60 }), 'AWS::S3::Bucket');
+      expect(bucket?.LifecycleConfiguration).toMatchObject({
+        Rules: [
+          { ExpirationInDays: 1, TagFilters: [{ Key: 'registration', Value: 'pending' }], Status: 'Enabled' },
+          {
+            ExpirationInDays: 61,
+            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+            Status: 'Enabled',
+          },
+        ],
+      });
+    },
+  );
 
   it.each([
     ['PepperSecret', '{"current":"1"}', '1'],

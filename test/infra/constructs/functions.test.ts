@@ -85,7 +85,7 @@ describe('Every function', () => {
       front: { ...front, only: false },
     };
     expect(registrationConfig(variables('RequestRegistration'))).toEqual({
-      ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, call, whatsapp, confirmation: true },
+      ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, call, whatsapp },
       sms: { ...sms, maxPrice: '0.25' },
       operationsTable: '<OperationsTable>',
       protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',

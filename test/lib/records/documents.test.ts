@@ -36,7 +36,7 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
 }
 
 /** Documents in the stand-in of S3. */
-async function realStore(options: { confirmation?: boolean; scanDocuments?: boolean }) {
+async function realStore(options: { scanDocuments?: boolean }) {
   const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
   onTestFinished(() => s3.close());
   const open = async (bucket: string) => objectStore(bucket, clientSettings(s3.url));
@@ -265,7 +265,7 @@ describe('A stored document', () => {
   });
 
   it('of a registration that sent nothing is removed, also if only some were stored', async () => {
-    const { s3, documents } = await realStore({ confirmation: true });
+    const { s3, documents } = await realStore({});
     await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
     await documents.store('r-2', [document(FILES.png)], forever);
     await documents.remove('r-1', 3, forever);
@@ -287,7 +287,7 @@ describe('A document of a registration that may be confirmed', () => {
   const KEYS = ['registrations/r-1/1', 'registrations/r-1/2'];
 
   it('has the tag by which it disappears, until it is kept', async () => {
-    const { s3, documents } = await realStore({ confirmation: true });
+    const { s3, documents } = await realStore({});
     const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
     const tags = () => KEYS.map((key) => s3.objects.get(`documents/${key}`)?.tags);
     expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
@@ -298,7 +298,7 @@ describe('A document of a registration that may be confirmed', () => {
   });
 
   it('keeps the verdict of its scan, and does not change until it has one', async () => {
-    const { s3, documents } = await realStore({ confirmation: true, scanDocuments: true });
+    const { s3, documents } = await realStore({ scanDocuments: true });
     const stored = await documents.store('r-1', [document(FILES.png)], forever);
     const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
     await documents.keep(stored, forever);
@@ -311,14 +311,8 @@ describe('A document of a registration that may be confirmed', () => {
     }
   });
 
-  it('has no tag where none can be confirmed', async () => {
-    const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png)], forever);
-    expect(s3.objects.get(`documents/${KEYS[0]}`)?.tags).toEqual({});
-  });
-
   it('that is not there cannot be kept', async () => {
-    const { documents } = await realStore({ confirmation: true });
+    const { documents } = await realStore({});
     const keeping = documents.keep(
       KEYS.map((key) => ({ key })),
       forever,
