@@ -1,11 +1,6 @@
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { registrationBody } from '../support/gateway-events.ts';
 
-export interface HostileBody {
-  what: string;
-  text: string;
-}
-
 /** The form that has a field of every type. */
 const FIXED = JSON.stringify({ ...registrationBody(1), form_id: 'FORMFULL', k3J9xQ: undefined }).slice(1, -1);
 
@@ -13,8 +8,8 @@ const FIXED = JSON.stringify({ ...registrationBody(1), form_id: 'FORMFULL', k3J9
  * Registration bodies that are refused after the most work that a caller can cause: as large as possible, or within the
  * limits of the checks; each of many small values or a large one.
  */
-export function hostileBodies(mostBytes = MAX_REGISTRATION_BYTES): HostileBody[] {
-  const parts = partsFor(mostBytes - FIXED.length - 100);
+export function hostileBodies(): { what: string; text: string }[] {
+  const parts = partsFor(MAX_REGISTRATION_BYTES - FIXED.length - 100);
   const members = { ...ofManySmallThings(parts), ...ofOneLargeThing(parts), ...withinTheBounds(parts) };
   return [
     ...Object.entries(members).map(([what, more]) => ({ what, text: `{${FIXED},${more}}` })),

@@ -7,30 +7,24 @@ import { pathToFileURL } from 'node:url';
  * event after the other as its parent sends them. `runner <bundle> <event>`
  */
 
-interface Result {
-  statusCode: number;
-}
-type Handler = (event: unknown, context: unknown) => Promise<Result>;
-
-/** The end of the cold start, as the process itself sees it. */
-export interface FirstAnswer {
-  status: number;
-  /** From the start of the process until the function was loaded, and until it had answered, in milliseconds. */
-  loadedMs: number;
-  answeredMs: number;
-  /** Processor time of all threads until then, in milliseconds. */
-  processorMs: number;
-  /** Bytes. */
-  rss: number;
-}
+type Handler = (event: unknown, context: unknown) => Promise<{ statusCode: number }>;
 
 /** The outcomes of a list of events. */
-export interface LaterAnswers {
+export interface Answers {
   statuses: number[];
   /** How long each call took, in milliseconds. */
   ms: number[];
-  /** Processor time of all of them together, in milliseconds. */
+  /** Processor time of all threads for all of them together, in milliseconds. */
   processorMs: number;
+}
+
+/** The end of the cold start, as the process itself sees it: the processor time is that of the whole process. */
+export interface FirstAnswer extends Answers {
+  /** From the start of the process until the function was loaded, and until it had answered, in milliseconds. */
+  loadedMs: number;
+  answeredMs: number;
+  /** Bytes. */
+  rss: number;
 }
 
 /** Time that an invocation may take; more than any takes. */
@@ -39,30 +33,23 @@ const TIMEOUT_MS = 29_000;
 const [file = '', first = ''] = process.argv.slice(2);
 const { handler } = (await import(pathToFileURL(file).href)) as { handler: Handler };
 const loadedMs = performance.now();
-const { statusCode } = await handler(JSON.parse(first), context());
+const answers = await callAll([JSON.parse(first)]);
 const answeredMs = performance.now();
-const answer: FirstAnswer = {
-  status: statusCode,
-  loadedMs,
-  answeredMs,
-  processorMs: processorMs(),
-  rss: process.memoryUsage.rss(),
-};
-process.send?.(answer);
+process.send?.({ ...answers, processorMs: processorMs(), loadedMs, answeredMs, rss: process.memoryUsage.rss() });
+process.on('message', async (events: unknown[]) => process.send?.(await callAll(events)));
+process.on('disconnect', () => process.exit());
 
-process.on('message', async (events: unknown[]) => {
-  const statuses: number[] = [];
-  const ms: number[] = [];
+async function callAll(events: readonly unknown[]): Promise<Answers> {
+  const done: Answers = { statuses: [], ms: [], processorMs: 0 };
   const before = processorMs();
   for (const event of events) {
     const startedAt = performance.now();
-    const { statusCode: status } = await handler(event, context());
-    ms.push(performance.now() - startedAt);
-    statuses.push(status);
+    const { statusCode } = await handler(event, context());
+    done.ms.push(performance.now() - startedAt);
+    done.statuses.push(statusCode);
   }
-  const later: LaterAnswers = { statuses, ms, processorMs: processorMs() - before };
-  process.send?.(later);
-});
+  return { ...done, processorMs: processorMs() - before };
+}
 
 function processorMs(): number {
   const { user, system } = process.cpuUsage();

@@ -1,113 +1,92 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
-import type { FunctionName } from '../../infra/functions.ts';
-import { type LocalService, startService } from '../../infra/local/service.ts';
-import type { FirstAnswer, LaterAnswers } from './runner.ts';
+import { startService } from '../../infra/local/service.ts';
+import type { Answers, FirstAnswer } from './runner.ts';
 
-/** Handlers that others would write: the same calls with the SDK alone, or a route with packages for it. */
-const BARE_HANDLERS = ['bare-registration', 'bare-tp5', 'bare-tp4', 'routed'] as const;
-type BareHandler = (typeof BARE_HANDLERS)[number];
-
-/** Other handlers to compare with; each is bundled as the functions are. */
-const HANDLERS = ['instant-registration', 'instant-account', 'rules-registration', 'rules-account', 'parse'] as const;
-export type HandlerName = MeasuredFunction | (typeof HANDLERS)[number] | BareHandler;
-
-/** Of each function: its bare handler, bundled as CDK does. */
+/** Of each measured function: the handler that makes the same calls with the SDK alone. */
 export const BARE = {
   'request-registration': 'bare-registration',
   'create-tp5-account': 'bare-tp5',
   'create-tp4-account': 'bare-tp4',
-} as const satisfies Partial<Record<FunctionName, BareHandler>>;
+} as const;
 export type MeasuredFunction = keyof typeof BARE;
-export const MEASURED = Object.keys(BARE) as MeasuredFunction[];
 
-/** The environment of the measurements: bundles, and their services. */
-export interface Stage {
-  service: LocalService;
-  /**
-   * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
-   * @param environment additional variables
-   */
-  start(name: HandlerName, event: unknown, environment?: Record<string, string>): Promise<Environment>;
-  close(): Promise<void>;
-}
+/** `rules` and `refusing` are parts of ours; the other handlers are what others would write. */
+export type HandlerName =
+  | MeasuredFunction
+  | (typeof BARE)[MeasuredFunction]
+  | 'rules'
+  | 'refusing'
+  | 'routed'
+  | 'parse';
 
 /** A process that has answered its first event. */
 export interface Environment {
   first: FirstAnswer;
   /** Calls it with one event after the other. */
-  call(events: readonly unknown[]): Promise<LaterAnswers>;
-  end(): Promise<void>;
+  call(events: readonly unknown[]): Promise<Answers>;
+  end(): void;
 }
 
-let stage: Promise<Stage> | undefined;
-
-/** The one stage of this process; created for the first benchmark. */
-export function openStage(): Promise<Stage> {
-  stage ??= setStage();
-  return stage;
-}
-
-export async function closeStage(): Promise<void> {
-  await (await stage)?.close();
-}
-
-async function setStage(): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
-  for (const name of MEASURED) await bundle(name, join(folder, name));
-  for (const name of HANDLERS) await bundleFile(`test/bench/handlers/${name}.ts`, join(folder, name));
-  for (const name of BARE_HANDLERS) await plainBundle(`test/bench/handlers/${name}.ts`, join(folder, name));
+/** Bundles, the service that they call, and processes of them, until this process ends. */
+export async function openStage() {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
   await bundleFile('test/bench/runner.ts', join(folder, 'runner'));
   // The services alone: the functions run in processes of their own.
   const service = await startService({ load: async () => async () => ({ statusCode: 204 }) });
-  const children = new Set<ChildProcess>();
-
-  const given = withLogs(service.environment);
+  // As deployed, logs and metrics are written.
+  const { LOG_LEVEL: _, ...given } = service.environment;
+  const bundles = new Map<HandlerName, Promise<unknown>>();
   return {
     service,
-    async start(name, event, environment = {}) {
+    folder,
+    /**
+     * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
+     * @param environment additional variables
+     * @throws Error if it is not answered with success
+     */
+    async start(name: HandlerName, event: unknown, environment: Record<string, string> = {}): Promise<Environment> {
+      const made = bundles.get(name) ?? bundleHandler(name, join(folder, name));
+      await bundles.set(name, made).get(name);
       const child = fork(join(folder, 'runner', ENTRY_FILE), [join(folder, name, ENTRY_FILE), JSON.stringify(event)], {
         env: { ...given, ...environment },
         execArgv: [],
-        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       });
-      children.add(child);
-      const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-      const first = await nextMessage<FirstAnswer>(child);
+      const answer = async <T>() => {
+        const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
+        if (child.exitCode !== null) throw new Error(`The process of ${name} has ended.`);
+        return message as T;
+      };
+      const first = await answer<FirstAnswer>();
+      if ((first.statuses[0] ?? 0) >= 300) throw new Error(`${name} answered ${first.statuses[0]}.`);
       return {
         first,
         call(events) {
           child.send(events);
-          return nextMessage<LaterAnswers>(child);
+          return answer<Answers>();
         },
-        async end() {
-          child.kill('SIGKILL');
-          await exited;
-          children.delete(child);
-        },
+        end: () => void child.kill('SIGKILL'),
       };
-    },
-    async close() {
-      for (const child of children) child.kill('SIGKILL');
-      await service.close();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }
+export type Stage = Awaited<ReturnType<typeof openStage>>;
 
-/**
- * Bundles a file as CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one
- * file, complete.
- * @param entry its path in the project
- */
-async function plainBundle(entry: string, outdir: string): Promise<void> {
-  await build({
+function bundleHandler(name: HandlerName, outdir: string): Promise<unknown> {
+  const file = `test/bench/handlers/${name}.ts`;
+  if (Object.hasOwn(BARE, name)) return bundle(name as MeasuredFunction, outdir);
+  if (name === 'rules' || name === 'refusing') return bundleFile(file, outdir);
+  // As CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one file, complete.
+  return build({
     absWorkingDir: new URL('../..', import.meta.url).pathname,
-    entryPoints: [entry],
+    entryPoints: [file],
     outfile: join(outdir, ENTRY_FILE),
     bundle: true,
     format: 'esm',
@@ -119,28 +98,5 @@ async function plainBundle(entry: string, outdir: string): Promise<void> {
     sourcemap: 'linked',
     sourcesContent: false,
     logLevel: 'warning',
-  });
-}
-
-/** As deployed, logs and metrics are written. */
-function withLogs(environment: Readonly<Record<string, string>>): Record<string, string> {
-  const { LOG_LEVEL: _, ...rest } = environment;
-  return rest;
-}
-
-function nextMessage<T>(child: ChildProcess): Promise<T> {
-  return new Promise((resolve, reject) => {
-    let said = '';
-    const read = (bytes: Buffer) => {
-      said += bytes.toString();
-    };
-    const settle = (message?: unknown) => {
-      child.stderr?.off('data', read);
-      child.off('exit', onExit).off('message', settle);
-      resolve(message as T);
-    };
-    const onExit = () => reject(new Error(`The process of a handler ended: ${said}`));
-    child.stderr?.on('data', read);
-    child.once('message', settle).once('exit', onExit);
   });
 }

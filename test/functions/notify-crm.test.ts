@@ -115,6 +115,18 @@ describe('A confirmed registration', () => {
   });
 });
 
+it('Accounts that are opened at once are posted to the CRM once each', async () => {
+  const { deliveries } = world.service;
+  const before = deliveries.list().length;
+  const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+  const open = () => world.postTo('/public/v1/users/CLIENT01/tp5/accounts', order);
+  const opened = await Promise.all(Array.from({ length: 20 }, open));
+  expect(opened.filter(({ status }) => status === 200)).toHaveLength(20);
+  await deliveries.settled();
+  const posted = deliveries.list().slice(before);
+  expect(posted.map((one) => [one.state, one.deliveries])).toEqual(opened.map(() => ['delivered', 1]));
+});
+
 describe('An address that somebody only typed', () => {
   it('stays its owner’s: a client with a stranger’s email takes no code from it, and gets no mail there', async () => {
     const victim = world.stranger();

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { put, read, secret, set } from './bare.ts';
 
-const { env } = process;
+const { ACCOUNTS_TABLE, CRM_TABLE, EVENT_BUS, OPERATIONS_TABLE, PASSWORD_SECRET } = process.env;
 
 /** The inputs of an opening on a trading server. */
 export interface BareConnection {
@@ -15,18 +13,18 @@ export interface BareConnection {
   /** Where we choose the login. */
   logins?: object;
 }
-interface Body {
-  connection_id: string;
-  group: string;
-  leverage: number;
-  send_email?: boolean;
-  send_pop_up?: boolean;
-}
 export interface BareOrder {
   operationId: string;
   group: string;
   leverage: number;
 }
+interface Body extends BareOrder {
+  connection_id: string;
+  send_email?: boolean;
+  send_pop_up?: boolean;
+}
+
+export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_password: 'L00k-Only-Pls' };
 
 /**
  * An account as it would be opened with the SDK alone: the same clients, of which the same ones are loaded on first
@@ -37,54 +35,31 @@ export function bareAccountHandler(
   version: 'tp5' | 'tp4',
   open: (connection: BareConnection, secret: string, order: BareOrder) => Promise<number>,
 ) {
-  const database = DynamoDBDocumentClient.from(new DynamoDBClient({}));
-  const secrets = new SecretsManagerClient({});
-  const kept = new Map<string, string>();
-
-  async function secret(name: string): Promise<string> {
-    const value =
-      kept.get(name) ?? (await secrets.send(new GetSecretValueCommand({ SecretId: name }))).SecretString ?? '';
-    kept.set(name, value);
-    return value;
-  }
-
   return async (event: { body: string; pathParameters: { user_id: string } }) => {
     const order = JSON.parse(event.body) as Body;
-    await secret(env.PASSWORD_SECRET ?? '');
+    await secret(PASSWORD_SECRET);
     const operationId = randomUUID();
-    const Key = { pk: operationId };
+    const { user_id } = event.pathParameters;
     const connectionKey = `connection#${order.connection_id}`;
-    const Keys = [{ pk: `client#${event.pathParameters.user_id}` }, { pk: connectionKey }];
     const [records] = await Promise.all([
-      database.send(new BatchGetCommand({ RequestItems: { [env.CRM_TABLE ?? '']: { Keys, ConsistentRead: true } } })),
-      database.send(new PutCommand({ TableName: env.OPERATIONS_TABLE, Item: { ...Key, state: 'running' } })),
+      read(CRM_TABLE, `client#${user_id}`, connectionKey),
+      put(OPERATIONS_TABLE, { pk: operationId, state: 'running' }),
     ]);
-    const item = records.Responses?.[env.CRM_TABLE ?? '']?.find(({ pk }) => pk === connectionKey);
-    const connection = item?.record as BareConnection;
+    const connection = records.find(({ pk }) => pk === connectionKey)?.record as BareConnection;
     const platformSecret = await secret(connection.secret);
-    const move = (state: string) =>
-      database.send(
-        new UpdateCommand({
-          TableName: env.OPERATIONS_TABLE,
-          Key,
-          UpdateExpression: 'SET #state = :state',
-          ExpressionAttributeNames: { '#state': 'state' },
-          ExpressionAttributeValues: { ':state': state },
-        }),
-      );
-    const reservation = { pk: `login#${randomUUID()}`, operation_id: operationId };
+    const move = (state: string) => set(OPERATIONS_TABLE, operationId, 'state', state);
     await Promise.all([
       move('sent'),
-      connection.logins && database.send(new PutCommand({ TableName: env.OPERATIONS_TABLE, Item: reservation })),
+      connection.logins && put(OPERATIONS_TABLE, { pk: `login#${randomUUID()}`, operation_id: operationId }),
     ]);
     const login = await open(connection, platformSecret, { ...order, operationId });
-    const account = { pk: event.pathParameters.user_id, sk: `${version}#${order.connection_id}#${login}`, login };
-    await database.send(new PutCommand({ TableName: env.ACCOUNTS_TABLE, Item: account }));
+    const account = { pk: user_id, sk: `${version}#${order.connection_id}#${login}`, login };
+    await put(ACCOUNTS_TABLE, account);
     await move('finished');
     await publish({ ...account, operationId });
     await move('published');
-    if (order.send_email === true) await sendMail(login);
-    if (order.send_pop_up === true) await sendPopUp(login);
+    if (order.send_email === true) await import('@aws-sdk/client-ses');
+    if (order.send_pop_up === true) await import('@aws-sdk/client-sns');
     return {
       statusCode: 200,
       headers: { 'content-type': 'application/json' },
@@ -93,29 +68,12 @@ export function bareAccountHandler(
   };
 }
 
-export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_password: 'L00k-Only-Pls' };
-
 let events: EventBridgeClient | undefined;
 
 async function publish(account: object): Promise<void> {
   const { EventBridgeClient, PutEventsCommand } = await import('@aws-sdk/client-eventbridge');
   events ??= new EventBridgeClient({});
   const Detail = JSON.stringify(account);
-  const Entries = [{ EventBusName: env.EVENT_BUS, Source: 'broker.api', DetailType: 'AccountOpened', Detail }];
+  const Entries = [{ EventBusName: EVENT_BUS, Source: 'broker.api', DetailType: 'AccountOpened', Detail }];
   await events.send(new PutEventsCommand({ Entries }));
-}
-
-async function sendMail(login: number): Promise<void> {
-  const { SESClient, SendEmailCommand } = await import('@aws-sdk/client-ses');
-  const command = new SendEmailCommand({
-    Source: env.SENDER_ADDRESS,
-    Destination: { ToAddresses: ['ann@example.com'] },
-    Message: { Subject: { Data: 'Your account' }, Body: { Text: { Data: String(login) } } },
-  });
-  await new SESClient({}).send(command);
-}
-
-async function sendPopUp(login: number): Promise<void> {
-  const { PublishCommand, SNSClient } = await import('@aws-sdk/client-sns');
-  await new SNSClient({}).send(new PublishCommand({ TopicArn: env.NOTIFICATIONS_TOPIC_ARN, Message: String(login) }));
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { readSettings } from '../../../infra/settings.ts';
-import { PRICES } from '../../bench/price-list.ts';
+import { PRICES } from '../../support/price-list.ts';
 
 const ADDRESSES = 1_000;
 const HOURS = 24;

@@ -23,4 +23,5 @@ export const PRICES = {
   compositeAlarmMonth: 0.5,
   dashboardMonth: 3,
   natGatewayMonth: 0.045 * 730,
+  publicAddressMonth: 0.005 * 730,
 } as const;

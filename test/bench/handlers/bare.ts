@@ -1,0 +1,39 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+
+/** The SDK alone, as others would use it: a client for each service, and the calls that every route makes. */
+
+const database = DynamoDBDocumentClient.from(new DynamoDBClient({}));
+const secrets = new SecretsManagerClient({});
+const known = new Map<string, string>();
+
+/** The text of a secret, which is read once. */
+export async function secret(name = ''): Promise<string> {
+  const text =
+    known.get(name) ?? (await secrets.send(new GetSecretValueCommand({ SecretId: name }))).SecretString ?? '';
+  known.set(name, text);
+  return text;
+}
+
+export async function read(table = '', ...keys: string[]): Promise<Record<string, unknown>[]> {
+  const RequestItems = { [table]: { Keys: keys.map((pk) => ({ pk })), ConsistentRead: true } };
+  return (await database.send(new BatchGetCommand({ RequestItems }))).Responses?.[table] ?? [];
+}
+
+export function put(TableName: string | undefined, Item: Record<string, unknown>): Promise<unknown> {
+  return database.send(new PutCommand({ TableName, Item }));
+}
+
+/** Sets one attribute of an item. */
+export function set(TableName: string | undefined, pk: string, name: string, value: unknown): Promise<unknown> {
+  return database.send(
+    new UpdateCommand({
+      TableName,
+      Key: { pk },
+      UpdateExpression: 'SET #name = :value',
+      ExpressionAttributeNames: { '#name': name },
+      ExpressionAttributeValues: { ':value': value },
+    }),
+  );
+}
