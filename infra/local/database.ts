@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateTableCommandInput, KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
@@ -44,7 +45,7 @@ const ERRORS = {
 
 /** The stand-in of DynamoDB: dynalite, with calls that are counted and can fail. */
 export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}) {
-  const dynamo = new Dynamo(new Map(TABLE_NAMES.map((name) => [localName(name), keyAttributes(name)])));
+  const dynamo = emptyDynamo();
   const calls: DatabaseCall[] = [];
   const run = ({ method, path: url, headers, bytes }: Call) => dynamo.run({ method, url, headers }, bytes);
 
@@ -77,8 +78,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     faults,
     /** Every call so far, oldest first; a test may empty it. */
     calls,
-    createTables: async () =>
-      void (await Promise.all(TABLE_NAMES.map((name) => createTable(dynamo, tableInput(name))))),
+    createTables: () => createTables(dynamo),
     createTable: (input: Definition) => createTable(dynamo, input),
     /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */
     execute(operation: string, input: Attributes) {
@@ -95,6 +95,16 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
   };
 }
 
+/** DynamoDB without tables, HTTP, rights and faults. */
+export function emptyDynamo(): Dynamo {
+  return new Dynamo(new Map(TABLE_NAMES.map((name) => [localName(name), keyAttributes(name)])));
+}
+
+/** Creates these tables of the stack. */
+export async function createTables(dynamo: Dynamo, names: readonly TableName[] = TABLE_NAMES): Promise<void> {
+  await Promise.all(names.map((name) => createTable(dynamo, tableInput(name))));
+}
+
 const TABLE_MS = 10_000;
 
 /** Creates a table, and waits until it can be used: Dynalite answers a moment before. @throws Error after ten seconds */
@@ -106,9 +116,10 @@ async function createTable(dynamo: Dynamo, table: Definition): Promise<void> {
     return String(described.body).includes('"TableStatus":"ACTIVE"');
   };
   const endsAt = performance.now() + TABLE_MS;
-  while (!(await isActive())) {
+  do {
     if (performance.now() > endsAt) throw new Error(`The table ${table.TableName} cannot be used.`);
-  }
+    await sleep(1);
+  } while (!(await isActive()));
 }
 
 type Definition = CreateTableCommandInput & { TableName: string };

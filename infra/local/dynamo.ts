@@ -1,5 +1,5 @@
+import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
 import dynalite from 'dynalite';
 import { type Answer, json } from './stand-ins/stand-in.ts';
 
@@ -138,7 +138,10 @@ export class Dynamo {
         },
         end: (text = '') => resolve({ status: response.statusCode, headers, body: text }),
       };
-      this.#dynalite.emit('request', Object.assign(Readable.from([body]), head), response);
+      const request = Object.assign(new EventEmitter(), head);
+      this.#dynalite.emit('request', request, response);
+      request.emit('data', body);
+      request.emit('end');
     });
   }
 }

@@ -63,7 +63,8 @@ describe('A warm request waits', () => {
   it('four times and for the hash to register, and once for documents', async () => {
     const trips = new Trips();
     const asked = { idempotencyKey: 'key-1', members: DOCUMENTS, step: warm(trips) };
-    expect(await trips.run(() => new RegistrationScene().request(asked))).toBe(204);
+    const scene = await RegistrationScene.start();
+    expect(await trips.run(() => scene.request(asked))).toBe(204);
     expect(trips.rounds).toEqual([
       ['put key', 'read form', 'read source', 'update source'],
       ['hash', 'update recipient'],
@@ -78,7 +79,7 @@ describe('A warm request waits', () => {
   });
 
   it('seven times and for the hash to confirm', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     await scene.request({ members: DOCUMENTS });
     const trips = new Trips();
     expect(await trips.run(() => scene.confirm({ step: warm(trips) }))).toBe(204);

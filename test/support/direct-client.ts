@@ -59,6 +59,8 @@ interface Answer {
   CancellationReasons?: { Code: string }[];
 }
 
+const UNCONNECTED = DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'nowhere' }));
+
 /** The error that the SDK throws. */
 function errorOf({ __type = '', message = '', CancellationReasons = [] }: Answer): Error {
   const name = __type.replace(/.*#/, '');
@@ -90,5 +92,5 @@ export function directClient(database: Pick<Database, 'execute'>): DynamoDBDocum
     const tables = Object.entries(found).map(([table, items]) => [table, items.map(fromProtocol)]);
     return { ...(translated(members, ANSWERED, fromProtocol) as Item), Responses: Object.fromEntries(tables) };
   };
-  return Object.assign(DynamoDBDocumentClient.from(new DynamoDBClient({ region: 'nowhere' })), { send });
+  return Object.assign(Object.create(UNCONNECTED) as DynamoDBDocumentClient, { send });
 }

@@ -12,7 +12,7 @@ import { parsePepper } from '../../lib/secrets/keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
-import { memoryTable } from './memory-tables.ts';
+import { testTables } from './database.ts';
 import { forever } from './outcomes.ts';
 import { around } from './step-faults.ts';
 
@@ -37,12 +37,12 @@ export interface Passage {
 /** Every limit switched off. */
 export const OFF = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 'none'])) as Limits;
 
-/** Limits on a table in memory and on a clock. Every test of a file starts with an empty table. */
+/** Limits on their table and on a clock. Every test of a file starts with an empty table. */
 export class LimitsWorld {
   /** Epoch milliseconds. */
   now = 0;
   readonly pepper = parsePepper(JSON.stringify({ current: '1', 1: 'p'.repeat(32) }));
-  table: Table = memoryTable();
+  #table: Table | undefined;
   /** The names of the calls of the table. */
   readonly calls: string[] = [];
   #serial = 0;
@@ -52,14 +52,20 @@ export class LimitsWorld {
   }
 
   /** From here on all counts are empty. */
-  forget(): void {
+  async forget(): Promise<void> {
     this.now = Date.UTC(2026, 0, 1);
     this.calls.length = 0;
-    this.table = around(memoryTable(), (method, call, _, [asked]) => {
+    const { tables } = await testTables('Limits');
+    this.#table = around(tables.limits, (method, call, _, [asked]) => {
       // Items without keys are not asked for.
       if (!Array.isArray(asked) || asked.length > 0) this.calls.push(method);
       return call();
     });
+  }
+
+  get table(): Table {
+    if (this.#table === undefined) throw new Error('No test has begun.');
+    return this.#table;
   }
 
   limits(settings: Partial<Limits> = {}, table: Table = this.table) {

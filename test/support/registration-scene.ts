@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import * as v from 'valibot';
-import type { Table } from '../../lib/aws/dynamodb.ts';
+import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import type { RegistrationConfig } from '../../lib/config.ts';
 import type { Request } from '../../lib/http/endpoint.ts';
@@ -28,10 +28,10 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
+import { scanItems, testTables } from './database.ts';
 import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
 import { DEPLOYED } from './function-environment.ts';
-import { type MemoryTable, memoryTable } from './memory-tables.ts';
 import { recordingTelemetry } from './openings.ts';
 import { forever } from './outcomes.ts';
 import { around, atOnce, numbered, type Step } from './step-faults.ts';
@@ -55,7 +55,6 @@ const FORM: Form = {
     { key: 'd0cUpl', type: 'document', accept: ['image/*'] },
   ],
 };
-const FORM_KEY = 'form#FORM0001';
 /** Two documents, as members of a request. */
 export const DOCUMENTS = {
   d0cUpl: ['passport', 'bill'].map((id) => ({ id, name: id, doc: FILES.png.toString('base64') })),
@@ -103,6 +102,8 @@ export interface Confirmed extends Pick<Asked, 'by' | 'step' | 'signal'> {
   password?: string;
 }
 
+type SceneDatabase = Awaited<ReturnType<typeof testTables>>;
+
 /** An answer in short. */
 export type Answer = 204 | 'replayed' | ProblemType;
 
@@ -115,7 +116,7 @@ export class RegistrationScene {
   now = NOW;
   pepper: Pepper = PEPPER;
   settings: RegistrationConfig = { ...DEPLOYED, channels: [...OTP_TYPES] };
-  limits: Limits = DEFAULT_LIMITS;
+  limits: Limits;
   /** The code of the next request. */
   code = CODE;
   /** The messages that have left. */
@@ -131,27 +132,32 @@ export class RegistrationScene {
   log: string[] = [];
   /** The error of the last use case. */
   problem: Problem | undefined;
-  tables: Record<'crm' | 'limits' | 'operations' | 'registrations', MemoryTable> = {
-    crm: memoryTable(),
-    limits: memoryTable(),
-    operations: memoryTable(),
-    registrations: memoryTable(),
-  };
+  readonly #database: SceneDatabase;
 
-  constructor(given: Partial<Pick<RegistrationScene, 'limits' | 'tables'>> = {}) {
-    Object.assign(this, given);
-    this.tables.crm.items.set(FORM_KEY, { pk: FORM_KEY, record: FORM });
+  private constructor(database: SceneDatabase, limits: Limits) {
+    this.#database = database;
+    this.limits = limits;
+  }
+
+  static async start(limits: Limits = DEFAULT_LIMITS): Promise<RegistrationScene> {
+    const database = await testTables('Crm', 'Limits', 'Operations', 'Registrations');
+    await database.tables.crm.put({ pk: 'form#FORM0001', record: FORM }, forever);
+    return new RegistrationScene(database, limits);
   }
 
   /** From here on these addresses of Bob are a client's. */
-  addClient({ email = false, phone = false }): void {
+  async addClient({ email = false, phone = false }): Promise<void> {
     const proven = { ...(email && { proven_email: 'bob@example.com' }), ...(phone && { proven_phone: PHONE.key }) };
-    this.tables.crm.items.set('client#CLIENT01', { pk: 'client#CLIENT01', referral_code: 'REFANN01', ...proven });
+    await this.#database.tables.crm.put({ pk: 'client#CLIENT01', referral_code: 'REFANN01', ...proven }, forever);
   }
 
   /** The same tables and limits in another process of the function. */
   twin(): RegistrationScene {
-    return new RegistrationScene({ tables: this.tables, limits: this.limits });
+    return new RegistrationScene(this.#database, this.limits);
+  }
+
+  items(table: 'limits' | 'operations' | 'registrations'): Promise<Item[]> {
+    return scanItems(this.#database.client, table);
   }
 
   request(asked: Asked = {}): Promise<Answer> {
@@ -193,18 +199,16 @@ export class RegistrationScene {
     await publishPending(this.#dependencies(atOnce, forever), recordingTelemetry(this.events), forever);
   }
 
-  /** The registrations that are kept, the oldest first. */
+  /** The registrations that are kept, in any order. */
   async registrations(): Promise<StoredRegistration[]> {
-    const keys = [...this.tables.registrations.items.keys()].filter((pk) => pk.startsWith('registration#'));
-    const { get } = dynamoRegistrations(this.tables.registrations, () => this.now);
-    return (await Promise.all(keys.map((pk) => get(pk.split('#')[1] ?? '', forever)))).filter(
-      (one) => one !== undefined,
-    );
+    const ids = (await this.items('registrations')).flatMap(({ registration_id: id }) => (id ? [String(id)] : []));
+    const { get } = dynamoRegistrations(this.#database.tables.registrations, () => this.now);
+    return (await Promise.all(ids.map((id) => get(id, forever)))).filter((one) => one !== undefined);
   }
 
   /** The counters that have counted something, by their kinds: the requests in a window, or the members. */
-  get counts(): Record<string, number> {
-    const counted = [...this.tables.limits.items.values()].map(({ pk, members, ...item }) => {
+  async counts(): Promise<Record<string, number>> {
+    const counted = (await this.items('limits')).map(({ pk, members, ...item }) => {
       const windows = Object.entries(item).filter(([name]) => members === undefined && name.startsWith('n_'));
       const counts = windows.map(([, count]) => Number(count));
       return [String(pk).split('#')[0], Math.max(...counts, Object.keys(members ?? {}).length)] as const;
@@ -235,10 +239,9 @@ export class RegistrationScene {
 
   #dependencies(step: Step, signal: AbortSignal): RegistrationDependencies & ConfirmationDependencies {
     const now = () => this.now;
-    const table = (name: keyof typeof this.tables) => steppedTable(this.tables[name], step);
-    const releasing = steppedTable(this.tables.limits, (name, ...call) =>
-      step(name.replace('update', 'release'), ...call),
-    );
+    const { tables } = this.#database;
+    const table = (name: keyof typeof tables) => steppedTable(tables[name], step);
+    const releasing = steppedTable(tables.limits, (name, ...call) => step(name.replace('update', 'release'), ...call));
     return {
       settings: this.settings,
       directory: dynamoRegistrationDirectory(table('crm'), now),

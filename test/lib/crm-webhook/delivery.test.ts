@@ -10,7 +10,7 @@ import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
-import { memoryTable } from '../../support/memory-tables.ts';
+import { testTables } from '../../support/database.ts';
 import { forever } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
 import { atOnce, FAULTS, faultySteps, numbered, type Step, stepping } from '../../support/step-faults.ts';
@@ -20,7 +20,7 @@ const HOUR_SECONDS = 3_600;
 const PENDING = { registration: 'pending' };
 const CLEAN = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
 
-const tables = { registrations: memoryTable(), crm: memoryTable() };
+const { tables } = await testTables('Registrations', 'Crm');
 
 let serial = 0;
 

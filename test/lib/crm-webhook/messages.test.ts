@@ -28,8 +28,8 @@ const OTHER_NAMES: Record<string, string> = { password: 'password_hash', repeat_
 
 it.each(FIXED_FIELDS)('The CRM gets the value of the field %s of a registration', async (name) => {
   expect(Object.keys(BODY), 'the request of this test').toContain(name);
-  const scene = new RegistrationScene();
-  scene.addClient({});
+  const scene = await RegistrationScene.start();
+  await scene.addClient({});
   const body = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), { ...BODY, k3J9xQ: 'some' });
   expect(await scene.request({ body, members: body.members })).toBe(204);
   const [record = expect.fail('The registration is kept.')] = await scene.registrations();

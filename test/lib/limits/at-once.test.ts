@@ -94,7 +94,7 @@ describe('In any order of simultaneous requests', () => {
     const keys = ['+447400120001', '+447400120001', '+447400120002', '+447400130003', '+447400130003', '+447400130003'];
     await fc.assert(
       fc.asyncProperty(orders, async (order) => {
-        world.forget();
+        await world.forget();
         const passages = await inAnyOrder(
           order,
           keys.map((key) => (table) => world.pass(world.limits(SETTINGS, table), { recipient: phone(key) })),
@@ -108,7 +108,7 @@ describe('In any order of simultaneous requests', () => {
           kind: 'allowed',
         });
       }),
-      runs(25),
+      runs(8),
     );
   });
 
@@ -116,7 +116,7 @@ describe('In any order of simultaneous requests', () => {
     const tight = { ...OFF, resendSeconds: [60], recipientPerHour: 1, sourcePerHour: 1, prefixPerHour: 1 };
     await fc.assert(
       fc.asyncProperty(orders, async (order) => {
-        world.forget();
+        await world.forget();
         await inAnyOrder(
           order,
           [1, 2, 3, 4].map(() => async (table: Table) => {
@@ -128,7 +128,7 @@ describe('In any order of simultaneous requests', () => {
         const again = await world.pass(world.limits(tight), { recipient: MOBILE, source: '192.0.2.1' });
         expect(again).toMatchObject({ kind: 'allowed' });
       }),
-      runs(25),
+      runs(8),
     );
   });
 });
@@ -188,7 +188,7 @@ it('Every history of requests one after another goes as in a naive model', async
   };
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
-      world.forget();
+      await world.forget();
       const limits = world.limits(settings);
       const sources = new Map(
         SOURCES.map((one) => [
@@ -230,7 +230,7 @@ it('Every history of requests one after another goes as in a naive model', async
         for (const one of [own, ...message]) one.release();
       }
     }),
-    runs(25),
+    runs(8),
   );
 });
 
@@ -261,7 +261,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
   };
   await fc.assert(
     fc.asyncProperty(steps, fc.infiniteStream(fc.nat()), async (history, drawn) => {
-      world.forget();
+      await world.forget();
       const now = () => world.now;
       const once = faulty(world.table, drawn, false);
       const limits = dynamoLimits(
@@ -287,7 +287,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         }
       }
     }),
-    runs(40),
+    runs(12),
   );
 });
 

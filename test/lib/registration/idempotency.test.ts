@@ -37,7 +37,7 @@ const FIRST = {
 type First = keyof typeof FIRST;
 
 async function sceneAfter(first: First): Promise<RegistrationScene> {
-  const scene = new RegistrationScene();
+  const scene = await RegistrationScene.start();
   await FIRST[first](scene);
   scene.sent.length = 0;
   scene.events.length = 0;
@@ -53,14 +53,14 @@ describe('An Idempotency-Key', () => {
     ['of a named caller', { caller: 'crm' }, { caller: 'crm', source: '192.0.2.1' }, 'replayed'],
     ['of another caller', { caller: 'crm' }, { caller: 'page' }, 204],
   ])('%s belongs to one request or to two', async (_, scope, other, answer) => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, ...scope })).toBe(204);
     scene.now += 2 * MINUTE;
     expect(await scene.request({ ...KEYED, ...other })).toBe(answer);
   });
 
   it('is held for a second longer than the function may run', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     await stopsAt(scene, 'update source');
     scene.now += 20_999;
     expect(await scene.request(KEYED)).toBe('request_in_progress');
@@ -70,9 +70,9 @@ describe('An Idempotency-Key', () => {
 
   it('of a finished request gives the first answer again, sends nothing, and counts as a replay alone', async () => {
     const scene = await sceneAfter('finished');
-    const { counts } = scene;
+    const counts = await scene.counts();
     expect(await scene.request(KEYED)).toBe('replayed');
-    expect([scene.counts, scene.sent, scene.events]).toEqual([{ ...counts, replay: 1 }, [], []]);
+    expect([await scene.counts(), scene.sent, scene.events]).toEqual([{ ...counts, replay: 1 }, [], []]);
   });
 
   it('that is replayed too often gets too_many_requests, before the password is compared', async () => {
@@ -111,10 +111,10 @@ describe('An Idempotency-Key', () => {
     ['running, before its mark', 'another password', OTHER_PASSWORD, 'request_in_progress'],
   ])('whose request is %s, with %s', async (first, what, asked, answer) => {
     const scene = await sceneAfter(first);
-    const { counts } = scene;
+    const counts = await scene.counts();
     expect(await scene.request({ ...KEYED, ...asked })).toBe(answer);
     expect(scene.sent).toEqual([]);
-    expect({ ...scene.counts, replay: 0 }).toEqual({ ...counts, replay: 0 });
+    expect({ ...(await scene.counts()), replay: 0 }).toEqual({ ...counts, replay: 0 });
     // Only the answer shows which registration was kept.
     const same = await sceneAfter(first);
     await same.request(KEYED);
@@ -133,9 +133,9 @@ describe('An Idempotency-Key', () => {
 
   it('is stored with a fingerprint of everything but the passwords, which would be faster to guess than a hash', async () => {
     const fingerprintOf = async (asked: Asked) => {
-      const scene = new RegistrationScene();
+      const scene = await RegistrationScene.start();
       await scene.request({ ...KEYED, ...asked });
-      return [...scene.tables.operations.items.values()][0]?.fingerprint;
+      return (await scene.items('operations'))[0]?.fingerprint;
     };
     expect(await fingerprintOf(OTHER_PASSWORD)).toEqual(await fingerprintOf({}));
     expect(await fingerprintOf(OTHER_BODY)).not.toEqual(await fingerprintOf({}));
@@ -144,15 +144,15 @@ describe('An Idempotency-Key', () => {
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
     const scene = await sceneAfter('undecided');
     for (let times = 0; times < 2; times += 1) expect(await scene.request(KEYED)).toBe('replayed');
-    expect([...scene.tables.operations.items.values()]).toMatchObject([{ state: 'finished' }]);
+    expect(await scene.items('operations')).toMatchObject([{ state: 'finished' }]);
     expect(scene.sent).toEqual([]);
   });
 
   it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     const step = failing({ 'update key': new ConditionFailed() });
     expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
-    expect([scene.sent, scene.counts, await scene.registrations()]).toEqual([[], {}, []]);
-    expect([...scene.tables.operations.items.values()]).toMatchObject([{ state: 'running' }]);
+    expect([scene.sent, await scene.counts(), await scene.registrations()]).toEqual([[], {}, []]);
+    expect(await scene.items('operations')).toMatchObject([{ state: 'running' }]);
   });
 });

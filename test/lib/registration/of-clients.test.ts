@@ -7,9 +7,9 @@ import { type Asked, DOWN, RegistrationScene } from '../../support/registration-
 import { failing, overtaken, type Step } from '../../support/step-faults.ts';
 
 /** A scene in which these addresses of Bob are a client's. */
-function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): RegistrationScene {
-  const scene = new RegistrationScene();
-  scene.addClient(known);
+async function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): Promise<RegistrationScene> {
+  const scene = await RegistrationScene.start();
+  await scene.addClient(known);
   return scene;
 }
 
@@ -30,7 +30,7 @@ function throttled(): Asked {
 
 describe('A client’s address', () => {
   it.each(OTP_TYPES)('gets a notice without a code on the same channel: %s', async (by) => {
-    const scene = sceneOf(CLIENTS);
+    const scene = await sceneOf(CLIENTS);
     expect(await scene.request({ by })).toBe(204);
     expect(scene.sent).toMatchObject([{ channel: by, message: { kind: 'owner_notice' } }]);
     expect(JSON.stringify(scene.sent)).not.toContain(scene.code);
@@ -41,7 +41,7 @@ describe('A client’s address', () => {
     ['sms', { email_taken: true, phone_taken: false }],
     ['email', { email_taken: false, phone_taken: true }],
   ] as const)('keeps no code from a stranger’s other address: %s', async (by, taken) => {
-    const scene = sceneOf({ email: taken.email_taken, phone: taken.phone_taken });
+    const scene = await sceneOf({ email: taken.email_taken, phone: taken.phone_taken });
     await scene.request({ by });
     expect(scene.sent).toMatchObject([{ message: { kind: 'code' } }]);
     expect(await deliveries(scene)).toMatchObject([{ kind: 'code', ...taken }]);
@@ -50,12 +50,12 @@ describe('A client’s address', () => {
   it.each(['refused_message', 'refused_recipient', 'opted_out'] as const)(
     'is not revealed by a provider that refuses notices alone: %s',
     async (kind) => {
-      const scene = sceneOf(CLIENTS);
+      const scene = await sceneOf(CLIENTS);
       expect(await scene.request({ by: 'sms', idempotencyKey: 'key-1', step: sendFails(kind) })).toBe(204);
       expect(scene.steps.slice(-3)).toEqual(['send', 'put delivery', 'update key 2']);
       expect(await deliveries(scene)).toMatchObject([{ kind: 'owner_notice', outcome: 'refused' }]);
       expect(scene.events).toMatchObject([{ name: 'OwnerNoticeRefused', fields: { channel: 'sms', kind } }]);
-      expect(scene.counts).toMatchObject({ source: 1, recipient: 1 });
+      expect(await scene.counts()).toMatchObject({ source: 1, recipient: 1 });
     },
   );
 
@@ -88,7 +88,7 @@ describe('A client’s address', () => {
     for (const by of OTP_TYPES) {
       for (const key of [{}, { idempotencyKey: 'key-1' }]) {
         const seen = [CLIENTS, {}].map(async (known) => {
-          const scene = sceneOf(known);
+          const scene = await sceneOf(known);
           const answer = await scene.request({ by, ...key, ...asked(scene, by) });
           const { log, events, problem } = scene;
           return { answer, log, events: events.map(({ name }) => name), problem: problem?.toDocument('') };

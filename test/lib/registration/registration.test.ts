@@ -20,7 +20,7 @@ const deliveries = async (scene: RegistrationScene) => (await scene.registration
 
 describe('The channel', () => {
   it('is prepared in the language of the request while the password is hashed', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     const prepared: unknown[] = [];
     scene.prepare = async (language) => void prepared.push(language, scene.steps.at(-1));
     await scene.request({ body: { language: 'es' } });
@@ -28,7 +28,7 @@ describe('The channel', () => {
   });
 
   it('that cannot be prepared is still used', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     scene.prepare = () => Promise.reject(DOWN);
     expect(await scene.request()).toBe(204);
     expect(scene.sent).toHaveLength(1);
@@ -37,14 +37,14 @@ describe('The channel', () => {
 
 describe('A failure before the send', () => {
   it('waits for running calls: nothing happens after an answer', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, step: failing({ 'find proven_email': DOWN }) })).toBe('internal_error');
     expect(scene.problem?.cause).toBe(DOWN);
     for (const step of scene.steps) expect(scene.log).toContain(`${step} done`);
   });
 
   it('has the same answer when nothing can be undone either, and each failure is logged', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     const undoing = ['release source', 'delete document', 'delete registration', 'delete key'];
     const failures = Object.fromEntries(['put registration', ...undoing].map((step) => [step, DOWN]));
     const asked = { ...KEYED, members: DOCUMENTS, step: failing(failures) };
@@ -61,9 +61,9 @@ describe('A failure before the send', () => {
       if (name === 'update address') ending.abort();
       return result;
     };
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, step, signal: ending.signal })).toBe('internal_error');
-    expect([scene.sent, scene.counts, await scene.registrations()]).toEqual([[], {}, []]);
+    expect([scene.sent, await scene.counts(), await scene.registrations()]).toEqual([[], {}, []]);
   });
 });
 
@@ -71,14 +71,14 @@ describe('A send', () => {
   const THROTTLED = new DeliveryFailure('throttled', 'Throttling');
 
   it('that is throttled is tried again, as the same message, until it is sent', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     expect(await scene.request({ step: failing({ send: THROTTLED, 'send 2': THROTTLED }) })).toBe(204);
     expect(scene.steps.filter((step) => step.startsWith('send'))).toEqual(['send', 'send 2', 'send 3']);
     expect(scene.sent).toMatchObject([{ message: { code: CODE } }]);
   });
 
   it('that is throttled until the time is up answers otp_delivery_failed, and is undone', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     const time = new AbortController();
     const step: Step = async (name, call) => {
       if (name === 'send 2') time.abort();
@@ -87,7 +87,7 @@ describe('A send', () => {
     };
     const asked = { ...KEYED, members: DOCUMENTS, step, signal: time.signal };
     expect(await scene.request(asked)).toBe('otp_delivery_failed');
-    expect([scene.counts, scene.documents.size, await scene.registrations()]).toEqual([{}, 0, []]);
+    expect([await scene.counts(), scene.documents.size, await scene.registrations()]).toEqual([{}, 0, []]);
     expect(scene.steps.at(-1)).toBe('delete key');
   });
 
@@ -95,7 +95,7 @@ describe('A send', () => {
     ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError')],
     ['any other error', new TypeError('a bug')],
   ])('that may have gone out (%s) is answered like one that has, and never repeated', async (_, send) => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, step: failing({ send }) })).toBe(204);
     expect(scene.steps.slice(-3)).toEqual(['send', 'put delivery', 'update key 2']);
     expect(await deliveries(scene)).toMatchObject([{ kind: 'code', outcome: 'unknown', email_taken: false }]);
@@ -103,20 +103,20 @@ describe('A send', () => {
   });
 
   it('is noted with the provider’s id', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     await scene.request();
     const sent = { kind: 'code', outcome: 'sent', message_id: 'message-1', sent_at: new Date(NOW).toISOString() };
     expect(await deliveries(scene)).toEqual([{ ...sent, email_taken: false, phone_taken: false }]);
   });
 
   it.each(['put delivery', 'update key 2'])('answers 204 also when it could not be noted (%s)', async (step) => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, step: failing({ [step]: DOWN }) })).toBe(204);
     expect(scene.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
   });
 
   it.each(OTP_TYPES)('on %s goes to the address, with the code and the language', async (channel) => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     await scene.request({ by: channel, body: { language: 'pt-BR' } });
     const message = { kind: 'code', code: CODE };
     expect(scene.sent).toEqual([{ channel, to: RECIPIENTS[channel].to, message, language: 'pt-BR' }]);
@@ -125,8 +125,8 @@ describe('A send', () => {
 
 describe('A stored registration', () => {
   it('is the request, the hash of the password with the salt of its address, and the form’s fields as JSON', async () => {
-    const scene = new RegistrationScene();
-    scene.addClient({});
+    const scene = await RegistrationScene.start();
+    await scene.addClient({});
     await scene.request({ body: { referrer_id: 'REFANN01', language: 'de' }, members: { k3J9xQ: 'some' } });
     const [{ delivery: _, ...stored } = expect.fail()] = await scene.registrations();
     const salt = passwordSalt(PEPPER.current, 'email', 'bob@example.com').toString('hex');
@@ -154,13 +154,13 @@ describe('A stored registration', () => {
       user_agent: 'Browser/1.0',
       requested_at: new Date(NOW).toISOString(),
     });
-    expect(JSON.stringify([...scene.tables.registrations.items.values()])).not.toContain(CODE);
+    expect(JSON.stringify(await scene.items('registrations'))).not.toContain(CODE);
   });
 
   it('is the only item that names the person: the counters and the operation of the key do not', async () => {
-    const scene = new RegistrationScene();
+    const scene = await RegistrationScene.start();
     await scene.request({ ...KEYED, by: 'sms' });
-    const items = [scene.tables.limits, scene.tables.operations].flatMap((table) => [...table.items.values()]);
+    const items = [...(await scene.items('limits')), ...(await scene.items('operations'))];
     expect(items.map(({ expires_at }) => typeof expires_at)).toEqual(items.map(() => 'number'));
     expect(JSON.stringify(items)).not.toMatch(/bob|example|7400|correct|203\.0|key-1/i);
   });
@@ -170,7 +170,7 @@ describe('A stored registration', () => {
       ['x'.repeat(300), 'x'.repeat(256)],
       [undefined, undefined],
     ]) {
-      const scene = new RegistrationScene();
+      const scene = await RegistrationScene.start();
       await scene.request({ userAgent });
       expect((await scene.registrations())[0]?.user_agent).toBe(kept);
     }
