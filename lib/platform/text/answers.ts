@@ -2,11 +2,8 @@ import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure, type PlatformFailureKind, type Proof } from '../platform.ts';
 import type { Answer } from './exchange.ts';
 
-/**
- * The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`.
- * @param keyed the command can be looked up, so a flood guard need not be believed: it may answer a repeated command
- */
-export function readOpening({ lines, ended, closed }: Answer, keyed: boolean): number | PlatformFailure {
+/** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
+export function readOpening({ lines, ended, closed }: Answer): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
@@ -14,7 +11,7 @@ export function readOpening({ lines, ended, closed }: Answer, keyed: boolean): n
       if (login > 0) return login;
     }
   }
-  if (first === 'ERROR' && rest[0] !== undefined) return refusal(rest[0], keyed) ?? outcomeUnknown('unknown_error');
+  if (first === 'ERROR' && rest[0] !== undefined) return refusal(rest[0]) ?? outcomeUnknown('unknown_error');
   if (first === 'ERROR' && ended) return outcomeUnknown('error_without_reason');
   return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
 }
@@ -41,7 +38,7 @@ export function requireAnswer({ lines: [first, reason], closed }: Answer): void 
   if (first === 'OK' || first === 'DISABLE') return;
   if (first !== 'ERROR' || reason === undefined) throw unavailable('answer_not_understood');
   if (DISCONNECTED.test(plain(reason))) throw unavailable(LOST_SERVER);
-  const failure = refusal(reason, true);
+  const failure = refusal(reason);
   if (failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason)) throw failure;
 }
 
@@ -51,7 +48,10 @@ const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/;
 /** The gateway has lost the server. A command may have been executed before. */
 const DISCONNECTED = /^(mt is disconnected|no connection|common error)$/;
 const LOST_SERVER = 'platform_disconnected';
-/** The flood guard. */
+/**
+ * The flood guard, which counts by visitor. Each operation is a visitor of its own (`visitorAddress`), so the guard has seen
+ * this operation: its command was repeated on the way, and may have been executed before.
+ */
 const BLOCKED = 'blocked';
 /** The server tried to open the account and failed, usually because the login exists. */
 export const CREATE_FAILED = 'account_create_failed';
@@ -69,9 +69,9 @@ const LEVERAGE: Violation = {
 };
 
 /** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
-function refusal(text: string, keyed: boolean): PlatformFailure | undefined {
+function refusal(text: string): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
-  if (wait !== null) return unavailable(BLOCKED, keyed ? 'nothing' : 'content', Math.max(1, Number(wait[1])));
+  if (wait !== null) return unavailable(BLOCKED, 'nothing', Math.max(1, Number(wait[1])));
   const refused = (kind: PlatformFailureKind, reason: string, errors?: Violation[]) => {
     const proof = ABOUT_US.includes(reason) ? 'rights' : 'content';
     return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });

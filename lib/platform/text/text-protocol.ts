@@ -94,7 +94,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
       .catch((error: unknown) => {
         throw unsentFailure(error);
       });
-    const outcome = readOpening(await this.#send(command, sendDeadline, signal), this.keyed);
+    const outcome = readOpening(await this.#send(command, sendDeadline, signal));
     if (typeof outcome === 'number') return { login: outcome };
     if (!this.keyed || outcome.reason !== CREATE_FAILED || order.login === undefined) throw outcome;
     throw await this.#createFailure(order.login, outcome, signal);

@@ -86,11 +86,12 @@ describe('What a failed opening proves', () => {
     expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'nothing' });
   });
 
-  it('that the plug-in has opened nothing if its flood guard answers: nothing can be looked up there', async () => {
+  it('nothing if the plug-in’s flood guard answers: each operation is a visitor of its own, so it has opened an account', async () => {
     const server = await aServer({ dialect: 'web-registration' });
-    server.faults.set({ kind: 'throttled', times: 1 });
+    server.faults.set({ kind: 'executed_twice', times: 1 });
     const failure = await failureOf(opening('web-registration', server));
-    expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'content' });
+    expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'nothing' });
+    expect(server.accounts()).toHaveLength(1);
   });
 
   it.each([
