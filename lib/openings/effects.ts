@@ -23,12 +23,11 @@ import { describeError, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 import type { AccountDependencies, Times } from './dependencies.ts';
 import type { Held, Plan } from './ledger.ts';
-import type { Context, Fact, Life, PaymentOutcome, Step } from './life.ts';
+import type { Context, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
 import type { LoginChoice } from './login-search.ts';
 
 /** A fact, with the error that caused it. */
 export type Learned = Fact & { failure?: unknown };
-export type OpenLife = Life & { at: 'open' };
 
 /** The trading server of an operation, and its client; the client is absent if the CRM no longer has it. */
 export interface Server {
@@ -233,16 +232,14 @@ async function look(job: Job, step: LookStep): Promise<Learned> {
 }
 
 type LookStep = Step & ('look' | 'prove' | 'confirm');
-type PayStep = Step & ('pay' | 'repay');
 
 /** The fact that a sighting is in each step. `prove`: the server has said that the login exists. */
-const LOOK_FACTS: Record<Exclude<Sighting, 'ours'>, Record<LookStep, 'foreign' | 'unproven' | LookResult>> = {
+const LOOK_FACTS = {
   foreign: { look: 'foreign', prove: 'foreign', confirm: 'foreign' },
   unmarked: { look: 'unproven', prove: 'unproven', confirm: 'unproven' },
   absent: { look: 'absent', prove: 'absent', confirm: 'refused' },
   silent: { look: 'silent', prove: 'unproven', confirm: 'unconfirmed' },
-};
-type LookResult = 'absent' | 'silent' | 'refused' | 'unconfirmed';
+} as const satisfies Record<Exclude<Sighting, 'ours'>, Record<LookStep, Fact['on']>>;
 
 /** Whether the account's record exists: an account that the server no longer has was deleted. @throws AwsFailure */
 async function isRecorded({ dependencies, held, times }: Job, login: number): Promise<boolean> {
@@ -283,7 +280,7 @@ async function record(job: Job, life: OpenLife): Promise<Pick<OpenLife, 'recorde
 }
 
 /** Completes an open account. @param pay the payment that may be sent now: the first one, or a repeated one */
-async function complete(job: Job, pay?: PayStep): Promise<Learned> {
+async function complete(job: Job, pay?: 'pay' | 'repay'): Promise<Learned> {
   const { life } = job.held;
   if (life.at !== 'open') return { on: 'resume' };
   const [recorded, deposit] = await Promise.all([life.recorded || putRecord(job, life), payment(job, life, pay)]);
@@ -292,7 +289,7 @@ async function complete(job: Job, pay?: PayStep): Promise<Learned> {
 }
 
 /** Pays, or checks whether an earlier payment has arrived. A repeated payment is sent to an empty account only. */
-async function payment(job: Job, life: OpenLife, pay: PayStep | undefined): Promise<PaymentOutcome> {
+async function payment(job: Job, life: OpenLife, pay: 'pay' | 'repay' | undefined): Promise<PaymentOutcome> {
   const { held, times, telemetry } = job;
   if (life.deposit !== 'sent' && life.deposit !== 'found') return 'kept';
   const server = await job.server();

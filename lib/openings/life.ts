@@ -35,7 +35,7 @@ export type Life =
   /** Nothing was opened: the key is free. */
   | { at: 'gone' };
 type State = Life['at'];
-type Open = Life & { at: 'open' };
+export type OpenLife = Life & { at: 'open' };
 
 /** A fact that the loop has learned. */
 export type Fact =
@@ -150,9 +150,9 @@ const isRequest = (_: Life, { worker }: Context) => worker === 'request';
 const lacksLookUpForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
 /** The caller's login is free after a day: no later operation depends on it. */
 const isOldAndOwn = (_: Life, { old, own }: Context) => old && own;
-const depositDue = (life: Open) => life.deposit === 'due';
-const depositRefused = (life: Open) => life.deposit === 'again';
-const complete = (life: Open, context: Context, fact: Fact) => {
+const depositDue = (life: OpenLife) => life.deposit === 'due';
+const depositRefused = (life: OpenLife) => life.deposit === 'again';
+const complete = (life: OpenLife, context: Context, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
   return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
 };
@@ -189,13 +189,13 @@ const open = (life: Of<Unopened>, context: Context, fact: Fact): Life => ({
   deposit: firstDeposit(life, context, fact),
   published: false,
 });
-const paying = (life: Open): Life => ({ ...life, deposit: 'sent' });
-function progress(life: Open, { old }: Context, fact: Fact): Open {
+const paying = (life: OpenLife): Life => ({ ...life, deposit: 'sent' });
+function progress(life: OpenLife, { old }: Context, fact: Fact): OpenLife {
   if (fact.on !== 'completed') return life;
   const { recorded, published } = fact;
   return { ...life, recorded, published, deposit: nextDeposit(life.deposit, fact.deposit, old) };
 }
-const done = (life: Open, context: Context, fact: Fact): Life => {
+const done = (life: OpenLife, context: Context, fact: Fact): Life => {
   const { login, opened_at, deposit } = progress(life, context, fact);
   return { at: 'done', login, opened_at, unpaid: deposit === 'failed' };
 };
@@ -269,14 +269,11 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
   gone: [],
 };
 
-export interface Decision {
-  /** The new state; absent: it does not change, and nothing is written. */
-  to?: Life;
-  step: Step;
-}
-
-/** What follows from a fact. @throws Error for a fact that the state has no transition for */
-export function decide(life: Life, fact: Fact, context: Context, table: typeof LIFE = LIFE): Decision {
+/**
+ * What follows from a fact. `to`: the new state; absent: it does not change, and nothing is written.
+ * @throws Error for a fact that the state has no transition for
+ */
+export function decide(life: Life, fact: Fact, context: Context, table: typeof LIFE = LIFE): { to?: Life; step: Step } {
   // TypeScript cannot relate a state to its own row.
   const row = table[life.at] as readonly Transition[];
   const found = row.find((one) => one.on.includes(fact.on) && (one.if === undefined || one.if(life, context, fact)));

@@ -7,7 +7,7 @@ export interface Reservation {
   /** The version and the login: `tp5#500001`. */
   pk?: unknown;
   connection_id?: unknown;
-  /** Epoch seconds. Absent in those that were written before version 1. */
+  /** Epoch seconds. */
   reserved_at?: unknown;
 }
 

@@ -18,13 +18,20 @@ import {
   loginSequence,
 } from './derivation.ts';
 import { drive, type End } from './drive.ts';
-import { type FoundRecords, findRecords, generatedRole, type Job, type NamedRecords, type Server } from './effects.ts';
+import {
+  type FoundRecords,
+  findRecords,
+  generatedRole,
+  type Job,
+  type NamedRecords,
+  type Order,
+  type Server,
+} from './effects.ts';
 import type { Claim, Held, Identities } from './ledger.ts';
 import { LoginSearch, loginChoice, type Reservations } from './login-search.ts';
 
 type OpeningRequest = Request<TradingAccountRequest, { user_id: string }>;
 type Keys = Awaited<ReturnType<AccountDependencies['keys']>>;
-type Passwords = Pick<TradingAccountAnswer, 'master_password' | 'investor_password'>;
 
 /** The caller of a route without an authorizer. */
 const ANONYMOUS = 'anonymous';
@@ -218,7 +225,7 @@ class Opening {
   }
 
   /** Given passwords, and derived ones if the caller gave none. */
-  #passwords(keys: Keys, identity: Identity): Passwords {
+  #passwords(keys: Keys, identity: Identity): Order['passwords'] {
     const { body } = this.#request;
     const derived = derivePasswords(findSeed(keys, identity) ?? '', this.#version);
     return {
@@ -229,7 +236,7 @@ class Opening {
 
   #job(
     held: Held,
-    passwords: Passwords,
+    passwords: Order['passwords'],
     logins: Promise<LoginSearch>,
     recorded: Promise<AccountRecord | undefined>,
   ): Job {
