@@ -1,5 +1,4 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests that start a browser, run histories of processes, explore every history, or load all rules of CloudFormation. */
 const SLOW = [
@@ -10,16 +9,6 @@ const SLOW = [
 ];
 /** `npm test` runs all others, `npm run test:slow` these; a file can be run by its name. */
 const { TESTS } = process.env;
-
-/** Tests that wait for half a minute: started first, they use no processor while the others run. */
-const WAITING = /\/(create-account|receiver)\.test\.ts$/;
-
-class WaitingFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => Number(WAITING.test(b.moduleId)) - Number(WAITING.test(a.moduleId)));
-  }
-}
 
 export default defineConfig({
   test: {
@@ -32,7 +21,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // One more than CI has processors: some tests wait, and each worker loads every module.
     maxWorkers: 3,
-    sequence: { sequencer: WaitingFirst },
     // The files of a worker load each module once: to load them again for every file takes as long as the tests.
     isolate: false,
     // The maximum of all files: a worker uses the value of its first file.

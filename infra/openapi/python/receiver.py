@@ -39,7 +39,8 @@ def is_signed(event, sent, body, signatures):
 
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # Connections are kept.
-    timeout = 10  # Seconds without a byte, after which a connection is closed.
+    # Seconds without a byte, after which a connection is closed.
+    timeout = float(os.environ.get("TIMEOUT_SECONDS", "10"))
 
     def do_POST(self):
         length = self.headers.get("content-length", "")

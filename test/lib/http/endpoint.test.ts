@@ -1,9 +1,10 @@
 import * as v from 'valibot';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { Problem } from '../../../lib/problem.ts';
 import { closedObject, openObject, wholeNumber } from '../../../lib/validators/primitives.ts';
 import { answerTo, anything, event } from '../../support/endpoint.ts';
+import { recordingTelemetry } from '../../support/openings.ts';
 
 describe('The body of a request', () => {
   it.each([
@@ -218,4 +219,24 @@ it('A request has the name of its browser', async () => {
   const { headers, ...rest } = event('{}');
   await answerTo(handler, { ...rest, headers: { ...headers, 'user-agent': 'Browser/1.0' } });
   expect(requests).toMatchObject([{ userAgent: 'Browser/1.0' }]);
+});
+
+it('A use case is aborted four seconds before its function times out, after 16 of 20 seconds', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const aborted: boolean[] = [];
+  const handler = endpoint({
+    body: openObject({}),
+    maxBodyBytes: 1_000,
+    telemetry: recordingTelemetry([]),
+    handle: async (_, __, signal) => {
+      for (const ms of [15_999, 1]) {
+        vi.advanceTimersByTime(ms);
+        aborted.push(signal.aborted);
+      }
+      return { body: undefined };
+    },
+  });
+  await answerTo(handler, event('{}'));
+  expect(aborted).toEqual([false, true]);
 });
