@@ -23,7 +23,7 @@ export function dynamoRegistrationDirectory(table: Table, now: () => number = Da
     return form;
   }
 
-  /** The first of the clients with this value: their look-up says that there is one, `npm run crm -- check` lists all. */
+  /** The first of the clients with this value: their look-up says that there is one, the doctor lists all. */
   async function findClient(index: CrmIndex, value: string | undefined, signal: AbortSignal) {
     if (value === undefined) return undefined;
     const [key] = await table.findKeys(index, value, 1, signal);

@@ -59,11 +59,12 @@ export async function openStage() {
         execArgv: [],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       });
-      const answer = async <T>() => {
-        const [message] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
-        if (child.exitCode !== null) throw new Error(`The process of ${name} has ended.`);
-        return message as T;
-      };
+      const ended = new Promise<never>((_, reject) => {
+        child.once('exit', () => reject(new Error(`The process of ${name} has ended.`)));
+      });
+      // It is ended after its last answer.
+      ended.catch(() => {});
+      const answer = async <T>() => (await Promise.race([once(child, 'message'), ended]))[0] as T;
       const first = await answer<FirstAnswer>();
       if ((first.statuses[0] ?? 0) >= 300) throw new Error(`${name} answered ${first.statuses[0]}.`);
       return {

@@ -18,7 +18,10 @@ import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/
  */
 
 const forms = new Map(
-  DEMO_RECORDS.forms.map((form) => [crmKey.form(form.id), { record: JSON.parse(JSON.stringify(form)) }]),
+  DEMO_RECORDS.forms.map((form) => {
+    const pk = crmKey.form(form.id);
+    return [pk, { pk, record: JSON.parse(JSON.stringify(form)) }];
+  }),
 );
 /** It has the forms, and accepts every write. */
 const table: Table = {
