@@ -47,7 +47,7 @@ export class Alarms extends Construct {
     const alarmName = `${Stack.of(this).stackName}-${name}`;
     const alarmDescription = describe(definition);
     let alarm: AlarmBase;
-    if ('anyOf' in when) {
+    if (when.anyOf !== undefined) {
       const alarmRule = AlarmRule.anyOf(...when.anyOf.map((part) => this.find(part)));
       alarm = new CompositeAlarm(this, name, { compositeAlarmName: alarmName, alarmDescription, alarmRule });
     } else {
@@ -96,13 +96,7 @@ function severityOf({ fix, rollsBack }: AlarmDefinition): Severity {
   return fix === undefined ? 'notice' : 'page';
 }
 
-function condition({
-  metric,
-  atLeast,
-  fewerThan,
-  twice,
-  periods = 1,
-}: Exclude<AlarmDefinition['when'], { anyOf: unknown }>) {
+function condition({ metric, atLeast, fewerThan, twice, periods = 1 }: AlarmDefinition['when']) {
   // If an expected event is missing, there is no data.
   const limit =
     fewerThan === undefined

@@ -10,15 +10,7 @@ import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import {
-  CONFIRMER,
-  eventCount,
-  loginTries,
-  type MonitoredService,
-  oldestDue,
-  SENDER,
-  scarcestLogins,
-} from './alarm-definitions.ts';
+import { CONFIRMER, loginTries, type MonitoredService, oldestDue, SENDER, serviceMetric } from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
 import type { DeployedFunction } from './functions.ts';
 
@@ -74,7 +66,7 @@ export class Dashboard extends Construct {
 /** The outcomes of a channel's registrations, and the time until confirmation. */
 function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
   const counted = (event: string, label: string, service: FunctionName = SENDER) =>
-    eventCount(stage, event, 5, { service, channel }).with({ label });
+    serviceMetric(stage, event, { of: { service, channel } }).with({ label });
   const sent = counted('OtpSent', 'sent');
   const refused = counted('RegistrationRefused', 'refused');
   const unknown = counted('OtpOutcomeUnknown', 'unknown');
@@ -102,7 +94,7 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
 }
 
 function unsentGraph({ stage }: Settings): GraphWidget {
-  const counted = (event: string) => eventCount(stage, event, 5, { service: SENDER }).with({ label: event });
+  const counted = (event: string) => serviceMetric(stage, event, { of: { service: SENDER } }).with({ label: event });
   return graph(
     'One-time passwords not sent',
     ['OtpDeliveryFailed', 'OtpOutcomeUnknown', 'LimitReached', 'LimitUncheckable'].map(counted),
@@ -114,7 +106,7 @@ function accountGraph(functions: readonly DeployedFunction[], stage: string): Gr
   const metrics = functions.flatMap(({ declared }) => {
     if (declared.version === undefined) return [];
     return shown.map((event) =>
-      eventCount(stage, event, 5, { service: declared.name }).with({ label: `${event} ${declared.version}` }),
+      serviceMetric(stage, event, { of: { service: declared.name } }).with({ label: `${event} ${declared.version}` }),
     );
   });
   const tries = loginTries(stage).with({ label: 'most logins tried for an account of the day' });
@@ -123,10 +115,12 @@ function accountGraph(functions: readonly DeployedFunction[], stage: string): Gr
 
 /** Counted once a day, so it shows a month. The log of the settler has the numbers of each connection. */
 function loginGraph(stage: string): GraphWidget {
+  const scarcest = (metricName: string, label: string) =>
+    serviceMetric(stage, metricName, { statistic: 'Minimum', minutes: 24 * 60 }).with({ label });
   return new GraphWidget({
     title: 'Logins of the connection that has the fewest',
-    left: [scarcestLogins(stage, 'logins_free').with({ label: 'free' })],
-    right: [scarcestLogins(stage, 'login_days_left').with({ label: 'days left at the pace of the last month' })],
+    left: [scarcest('logins_free', 'free')],
+    right: [scarcest('login_days_left', 'days left at the pace of the last month')],
     width: 12,
     height: 6,
     period: Duration.days(1),
