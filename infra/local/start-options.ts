@@ -86,8 +86,25 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
   };
 }
 
+const PARENT_WATCH_MS = 250;
+
+/** The part of a process that ends it with its terminal or with npm. */
+type EndingProcess = Pick<NodeJS.Process, 'env' | 'ppid' | 'exit'> & {
+  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', end: () => void): unknown;
+};
+
+/** Ends at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
+export function exitWithParent(process: EndingProcess): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(0));
+  if (!isNpmStart(process.env)) return;
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) process.exit(0);
+  }, PARENT_WATCH_MS).unref();
+}
+
 /** True when npm runs the start. */
-export function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
+function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
   return environment.npm_lifecycle_event === 'start';
 }
 

@@ -1,5 +1,5 @@
 import { enableCompileCache } from 'node:module';
-import { explain, isNpmStart, startOptions } from './start-options.ts';
+import { exitWithParent, explain, startOptions } from './start-options.ts';
 
 /**
  * `npm start`: the whole service in this one process. When it can be called, it prints `ready` with its address and
@@ -7,9 +7,7 @@ import { explain, isNpmStart, startOptions } from './start-options.ts';
  * so that npm's signals reach it.
  */
 
-const PARENT_WATCH_MS = 250;
-
-exitWithParent();
+exitWithParent(process);
 try {
   const options = await startOptions(process.env);
   // Loaded afterwards, so that an error in the file or the port is printed at once. Compiled once for all starts.
@@ -22,14 +20,4 @@ try {
 } catch (error) {
   process.stderr.write(`${explain(error)}\n`);
   process.exit(1);
-}
-
-/** Ends at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
-function exitWithParent(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(0));
-  if (!isNpmStart(process.env)) return;
-  const parent = process.ppid;
-  setInterval(() => {
-    if (process.ppid !== parent) process.exit(0);
-  }, PARENT_WATCH_MS).unref();
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startService } from '../../../infra/local/service.ts';
-import { explain, startOptions } from '../../../infra/local/start-options.ts';
+import { exitWithParent, explain, startOptions } from '../../../infra/local/start-options.ts';
 import { SettingsError } from '../../../infra/settings.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { call, register } from '../../support/local-service.ts';
@@ -19,15 +19,11 @@ const ROOT = new URL('../../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
 /** What `npm start` runs; it replaces the shell that it runs in. */
 const { start: script } = packageJson.scripts;
-const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.\n';
+const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.';
 const KEY = `whsec_${Buffer.alloc(32).toString('base64')}`;
-const NODE = [process.execPath, 'infra/local/start.ts'];
-const NPM = ['npm', 'start'];
 /** The compile cache of a start; from here on also its first import. */
 const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
 let folder: string;
-/** The processes that still run after the tests that started them: the tests of ending use them. */
-const left: Record<'node' | 'npm', Run[]> = { node: [], npm: [] };
 const children: ChildProcess[] = [];
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'start-'));
@@ -47,11 +43,10 @@ interface Run {
 
 /** Starts it and waits until it is ready or ended. */
 async function start(
+  [file = '', ...args]: readonly string[],
   environment: Record<string, string> = {},
-  command: readonly string[] = NODE,
   cwd = ROOT,
 ): Promise<Run> {
-  const [file = '', ...args] = command;
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|CRM_FILE$|INIT_CWD$)/.test(name));
   const child = spawn(file, args, {
     cwd,
@@ -100,24 +95,30 @@ async function isGone(url: string): Promise<boolean> {
 }
 
 describe('npm start', () => {
-  it('prints its address and that of its page, and accepts ten registrations at once', async () => {
-    const run = await start({}, ['sh', '-c', script]);
-    left.node.push(run);
-    const { url, output } = run;
+  it('prints its address and that of its page, accepts ten registrations at once, and ends at once on a signal', async () => {
+    const run = await start(['sh', '-c', script]);
+    const { url, output, child, exited } = run;
     expect(output.text).toBe(`ready ${url}\npage ${url}/_local\n`);
     const people = Array.from({ length: 10 }, (_, n) => ({ email: `a${n}@example.com` }));
     const answers = await Promise.all(people.map((person) => register(run, person)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    child.kill('SIGTERM');
+    expect(await exited).toBe(0);
+    expect(await isGone(url)).toBe(true);
   });
 
   it('listens on the given port, and says in one line that it is in use', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as { port: number };
-    const { exited, output } = await start({ PORT: String(port) });
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    expect(await startHere({ PORT: String(port) }).then(() => 'started', explain)).toBe(IN_USE);
+  });
+
+  it('prints what is not valid, and ends with 1', async () => {
+    const { exited, output } = await start([process.execPath, 'infra/local/start.ts'], { PORT: 'http' });
     expect(await exited).toBe(1);
-    expect(output.text).toBe(IN_USE);
-    server.close();
+    expect(output.text).toBe('The settings are not valid:\n  PORT: must be a number from 0 to 65535\n');
   });
 
   it.each<[environment: Record<string, string>, sentence: string]>([
@@ -205,11 +206,15 @@ describe('CRM_FILE=crm.json npm start', () => {
     expect(await (await fetch(`${url}/_local/platforms/mine/accounts`)).json()).toHaveLength(1);
   });
 
-  it('finds the file relative to the person’s directory', async () => {
+  it('finds the file relative to the person’s directory, and leaves no orphan when npm is killed', async () => {
     await writeFile(join(folder, 'here.json'), JSON.stringify(DEMO_RECORDS));
-    const run = await start({ CRM_FILE: 'here.json' }, ['npm', '--prefix', ROOT, 'start'], folder);
-    left.npm.push(run);
-    expect(run.url).not.toBe('');
+    const npm = ['npm', '--prefix', ROOT, 'start'];
+    const { child, url, exited } = await start(npm, { CRM_FILE: 'here.json' }, folder);
+    expect(url).toMatch(/^http:\/\/localhost:\d+$/);
+    child.kill('SIGKILL');
+    // The pipe is closed when the last process that writes to it is gone.
+    await exited;
+    expect(await isGone(url)).toBe(true);
   });
 
   it.each([
@@ -231,20 +236,33 @@ describe('CRM_FILE=crm.json npm start', () => {
   });
 });
 
-describe('npm start that serves', () => {
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends at once on %s', async (signal) => {
-    const { child, url, exited } = left.node.pop() ?? (await start());
-    child.kill(signal);
-    expect(await exited).toBe(0);
-    expect(await isGone(url)).toBe(true);
+describe('The process of a start', () => {
+  /** A process that runs under npm, or alone. */
+  function process(env: NodeJS.ProcessEnv) {
+    const ends: number[] = [];
+    return Object.assign(new EventEmitter(), { env, ppid: 7, ends, exit: (code: number) => void ends.push(code) });
+  }
+  type Process = Parameters<typeof exitWithParent>[0];
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ends with 0 on %s', (signal) => {
+    const alone = process({});
+    exitWithParent(alone as unknown as Process);
+    alone.emit(signal);
+    expect(alone.ends).toEqual([0]);
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('leaves no orphan when npm gets %s', async (signal) => {
-    const { child, url, exited } = left.npm.pop() ?? (await start({}, NPM));
-    expect(url).toMatch(/^http:\/\/localhost:\d+$/);
-    child.kill(signal);
-    // The pipe is closed when the last process that writes to it is gone.
-    await exited;
-    expect(await isGone(url)).toBe(true);
+  it.each([
+    ['ends when npm is gone', { npm_lifecycle_event: 'start' }, [0]],
+    ['that npm has not started survives its parent', {}, []],
+  ])('%s', (_, env, ends) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const own = process(env);
+    exitWithParent(own as unknown as Process);
+    vi.advanceTimersByTime(1_000);
+    expect(own.ends).toEqual([]);
+    own.ppid = 1;
+    vi.advanceTimersByTime(250);
+    expect(own.ends).toEqual(ends);
   });
 });
