@@ -12,6 +12,7 @@ import {
 } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { event } from '../support/endpoint.ts';
+import { forever } from '../support/outcomes.ts';
 import { bodyOf, checkDocumented } from './caller.ts';
 import { checkErrors } from './checks.ts';
 import { CLIENT, RECORDS } from './records.ts';
@@ -34,12 +35,7 @@ async function judge(one: RuleCase, raw: string): Promise<Judgment> {
   try {
     if (operation !== 'registration') return { kept: (await parseAccount(sent, operation)).body };
     const body = registrationRequestSchema(served);
-    const request = await parseRequest(
-      sent,
-      Date.now() + 1_000,
-      { body, path: v.object({}) },
-      AbortSignal.timeout(1_000),
-    );
+    const request = await parseRequest(sent, Date.now() + 1_000, { body, path: v.object({}) }, forever);
     return await judgeForm(request);
   } catch (error) {
     if (error instanceof Problem && error.type === 'validation_failed') return { errors: error.options.errors ?? [] };
@@ -49,7 +45,7 @@ async function judge(one: RuleCase, raw: string): Promise<Judgment> {
 
 function parseAccount(sent: Parameters<typeof parseRequest>[0], version: Version) {
   const rules = { body: tradingAccountRequestSchema(version), path: v.object({ user_id: UserIdSchema }) };
-  return parseRequest(sent, Date.now() + 1_000, rules, AbortSignal.timeout(1_000));
+  return parseRequest(sent, Date.now() + 1_000, rules, forever);
 }
 
 async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgment> {

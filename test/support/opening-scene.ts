@@ -15,6 +15,7 @@ import type { TestDatabase } from './database.ts';
 import { ANN, BODY, derivationKeys, recordingTelemetry } from './openings.ts';
 import { atOnce, type Step, stepping } from './step-faults.ts';
 
+const DAY_MS = 24 * 60 * 60_000;
 const MAX_BATCH_WRITE = 25;
 
 /** Openings with the real ledger in a test database, on a trading server in memory that refuses a login that exists. */
@@ -95,7 +96,8 @@ export class OpeningScene {
   /** @returns the login, or the type of the error */
   async open(idempotencyKey: string, body: TradingAccountRequest = BODY): Promise<number | string> {
     const request = { body, sentBody: { ...body }, parameters: { user_id: ANN.id }, idempotencyKey };
-    const rest = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + 60_000 };
+    // A busy machine takes its time.
+    const rest = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };
     try {
       const telemetry = recordingTelemetry(this.events);
       return (await openTradingAccount(this.#dependencies, 'tp5', { ...request, ...rest }, telemetry)).body.login;

@@ -1,7 +1,8 @@
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { createServer, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotAccepted, signedPost } from '../../../lib/crm-webhook/post.ts';
 import { forever } from '../../support/outcomes.ts';
 import { closedPort, listening } from '../../support/servers.ts';
@@ -101,12 +102,19 @@ describe('A message to the CRM', () => {
       expect(await postTo(await answering(status, body))).not.toHaveProperty('client_id');
   });
 
-  it.each([
-    ['breaks', (response: ServerResponse) => response.destroy()],
-    ['never ends', () => {}],
-  ])('is accepted by a 200 whose body %s', async (_, then) => {
-    const url = await crm((_request, response) => response.write('{"client_id":', () => then(response)));
-    expect(await postTo(url, 100)).toEqual({ unusable: 'answer_broken' });
+  it('is accepted by a 200 whose body breaks', async () => {
+    const url = await crm((_request, response) => response.write('{"client_id":', () => response.destroy()));
+    expect(await postTo(url)).toEqual({ unusable: 'answer_broken' });
+  });
+
+  it('is accepted by a 200 whose body does not end in time', async () => {
+    const time = new AbortController();
+    const url = await crm((_request, response) => response.write('{"client_id":'));
+    // When the head of the answer has arrived.
+    const arrive = () => void setImmediate(() => time.abort());
+    subscribe('http.client.response.finish', arrive);
+    onTestFinished(() => void unsubscribe('http.client.response.finish', arrive));
+    expect(await signedPost(url, async () => [KEY])(MESSAGE, time.signal)).toEqual({ unusable: 'answer_broken' });
   });
 
   it.each([300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 502, 503, 504, 599])(

@@ -1,7 +1,6 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { TABLES } from '../../../infra/local/database.ts';
-import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
@@ -10,17 +9,6 @@ const SIZE = 1_000;
 /** Opened before, for a short test. */
 const USED = 900;
 const OPENERS = 50;
-
-/** On a busy machine a request may run out of time; then its caller repeats it. */
-async function open(scene: OpeningScene, key: string): Promise<number | string> {
-  for (;;) {
-    try {
-      return await scene.open(key);
-    } catch (error) {
-      if (!(error instanceof AwsFailure)) throw error;
-    }
-  }
-}
 
 describe('A login range', () => {
   it('of 1,000 gives 50 openers exactly its 1,000 accounts, then login_range_exhausted, with a notice before', async () => {
@@ -34,7 +22,7 @@ describe('A login range', () => {
       const opener = async () => {
         while (requests < last) {
           requests += 1;
-          answers.push(await open(scene, `request ${requests}`));
+          answers.push(await scene.open(`request ${requests}`));
         }
       };
       await Promise.all(Array.from({ length: OPENERS }, opener));

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
 import { anOrder, connectionTo, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
@@ -87,13 +87,17 @@ describe('the session', () => {
   });
 
   it('that sends unrequested data is not used again', async () => {
+    const sockets: Socket[] = [];
     const server = await scriptedServer((_request, response) => {
+      if (response.socket !== null) sockets.push(response.socket);
       response.end(DONE);
-      setTimeout(() => response.socket?.write('HTTP/1.1 408 Request Timeout\r\n\r\n'), 10);
     });
     const platform = platformOn(server);
     await platform.check(forever);
-    await sleep(40);
+    for (const socket of sockets)
+      await new Promise((resolve) => socket.write('HTTP/1.1 408 Request Timeout\r\n\r\n', resolve));
+    // Until the client has read it.
+    for (let turns = 0; turns < 10; turns += 1) await setImmediate();
     await platform.open(anOrder(), ANY_TIME, forever);
     expect(server.requests).toHaveLength(2);
   });
