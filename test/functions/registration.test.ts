@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { FILES } from '../support/document-files.ts';
 import { checkEvent } from '../support/events.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
 import {
@@ -25,12 +24,6 @@ beforeAll(async () => {
 afterAll(() => world.close());
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   world.post(body, { ...frontHeaders(world.service), ...headers });
-
-/** Documents, and the other fields of their form. */
-const DOCUMENT = { id: 'passport', name: 'passport.png', doc: FILES.png.toString('base64') };
-const WITH_DOCUMENTS = { form_id: 'FORM0001', k3J9xQ: 'none', d0cUpl: [DOCUMENT, DOCUMENT] };
-/** The tags of the stored documents. */
-const storedTags = () => [...world.service.standIns.s3.objects.values()].map(({ tags }) => tags);
 
 /** The effects of a request for this person: the answer, the calls to the database and to the channel's provider. */
 async function observe(person: Person, channel: Channel, isRefused = false) {
@@ -68,12 +61,6 @@ describe('The answer reveals nothing', () => {
   );
 });
 
-it('A registration whose recipient is refused leaves no document', async () => {
-  world.service.faults('ses').set({ kind: 'refused_recipient', times: 1 });
-  expect((await post(registrationOf(world.stranger(), WITH_DOCUMENTS))).status).toBe(502);
-  expect(storedTags()).toEqual([]);
-});
-
 it('A database that is slower than the function has time is answered in time with 500, and the next request works', async () => {
   const person = world.stranger();
   world.service.faults('dynamodb').set({ kind: 'slow', after: 5, times: 1_000, ms: 20_000 });
@@ -109,15 +96,6 @@ describe('A confirmation', () => {
     const events = world.service.bus.list().filter(({ detail }) => detail.id === record?.registration_id);
     expect(events).toHaveLength(1);
     for (const event of events) checkEvent(event['detail-type'], event.detail, event.source);
-  });
-
-  it('keeps the documents', async () => {
-    const person = world.stranger();
-    await post(registrationOf(person, WITH_DOCUMENTS));
-    expect(storedTags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
-    const code = codeIn(world.sentTo('email', person)[0]);
-    expect((await confirm({ ...addressOf(person, 'email'), code })).status).toBe(204);
-    expect(storedTags()).toEqual([{}, {}]);
   });
 
   it('of a client’s address and of a stranger’s gets the same answer to every code', async () => {

@@ -45,15 +45,6 @@ describe('The settler publishes', () => {
     expect(kinds.sort()).toEqual(['email', 'popup']);
   });
 
-  it('nothing for an operation whose account the server does not have', async () => {
-    service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1 });
-    expect((await openAccount(service, 'tp5', LIVE)).status).toBe(503);
-    const before = published().length;
-    await makeDue('operations');
-    await service.tick();
-    expect(published()).toHaveLength(before);
-  });
-
   it('the numbers of logins once a day, for which it reads their table', async () => {
     const scans = async (time: string) => {
       service.database.calls.length = 0;

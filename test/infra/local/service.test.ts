@@ -95,13 +95,6 @@ describe('the local service', () => {
       expect((await get(service, '/_local/faults/ses')).json()).toMatchObject({ waiting: [] });
     });
 
-    it('of a throttled sender only delay a registration, whose code is sent once', async () => {
-      await put(service, '/_local/faults/ses', { kind: 'throttled', times: 1 });
-      const email = 'throttled@example.com';
-      expect((await register(service, { email })).status).toBe(204);
-      expect(service.outbox.list().filter(({ to }) => to === email)).toHaveLength(1);
-    });
-
     it('are cleared by `times: 0`, for one target, or all at once', async () => {
       const waiting = async () => {
         const all = (await get(service, '/_local/faults')).json() as Record<string, { waiting: unknown[] }>;

@@ -5,13 +5,14 @@ import { LIVE } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 
-const SIZE = 1_000;
+/** Three batches of reservations. */
+const SIZE = 300;
 /** Opened before, for a short test. */
-const USED = 900;
+const USED = 200;
 const OPENERS = 50;
 
 describe('A login range', () => {
-  it('of 1,000 gives 50 openers exactly its 1,000 accounts, then login_range_exhausted, with a notice before', async () => {
+  it('of 300 gives 50 openers exactly its 300 accounts, then login_range_exhausted, with a notice before', async () => {
     const database = await testDatabase();
     const scene = new OpeningScene(database);
     scene.connection = { ...LIVE, logins: { from: 1, to: SIZE } };
