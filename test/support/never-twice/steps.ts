@@ -66,6 +66,19 @@ const platformFault: fc.Arbitrary<Fault> = fc.oneof(
   ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, anyPlatformFault, undocumentedCode],
 );
 
+/** Codes about the server's state, that of the flood guard and an undocumented one, as texts of the plug-in. */
+const DOUBTFUL_CODES = [10, 12, 9_999] as const;
+
+/**
+ * The plug-in adds accounts inside of the trading server, so it is believed that it could not, or that it refused us. Any
+ * other error of it may follow an executed command.
+ */
+function onServerOf(target: Target, fault: Fault): Fault {
+  const { kind, code = 2 } = fault;
+  if (target !== 'reg' || kind !== 'executed_retcode') return fault;
+  return { ...fault, code: DOUBTFUL_CODES.find((one) => one === code) ?? DOUBTFUL_CODES[0] };
+}
+
 /** The command is executed after its caller has gone. */
 const lateFault: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
@@ -159,11 +172,9 @@ function stepsOf(connections: readonly ConnectionId[]): fc.Arbitrary<Step[]> {
   const edits = connections.some(isKeyed) ? EDITS : (['client renamed', 'operator decides'] as const);
   const begin = beginOf(connections, edits);
   const targets = [...new Set(connections.map((id) => CONNECTIONS[id].server))];
-  const onServer = fc.record({
-    kind: fc.constant('fault' as const),
-    target: fc.constantFrom(...targets),
-    fault: platformFault,
-  });
+  const onServer = fc
+    .tuple(fc.constantFrom(...targets), platformFault)
+    .map(([target, fault]) => ({ kind: 'fault' as const, target, fault: onServerOf(target, fault) }));
   const edited = edits.map((edit) =>
     fc.record({ kind: fc.constant('edit' as const), which: fc.nat(9), edit: fc.constant(edit) }),
   );
@@ -312,13 +323,14 @@ function beginOf(connections: readonly ConnectionId[], edits: readonly Edit[]): 
   return parts.map(([asked, { fault, databaseFault, rounds, pays }, wanted, edited]) => {
     const isPaid = pays === true && !asked.connection.startsWith('reg');
     const shape = isPaid ? onDemo({ ...asked, connection: 'tp5-demo' }) : asked;
+    const { server } = CONNECTIONS[shape.connection];
     const all = rounds.map((round, index) => ({ ...round, edit: edited[index] }));
     return {
       kind: 'begin',
       shape,
       rivals: wanted && shape.login !== 'none',
       faults: [
-        ...(fault === null ? [] : [{ target: CONNECTIONS[shape.connection].server, fault }]),
+        ...(fault === null ? [] : [{ target: server, fault: onServerOf(server, fault) }]),
         ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
       ],
       rounds: shape.keyed ? all : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0, edit: edited[0] }],
