@@ -1,6 +1,6 @@
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { KEY_SECRETS } from '../settings.ts';
-import { CrmFileError } from './record-errors.ts';
+import { CrmFileError } from './crm-items.ts';
 
 /** The command's environment on this machine: input and output, settings, host names and time. */
 export interface Terminal {

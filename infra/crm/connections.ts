@@ -1,39 +1,16 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
-import * as v from 'valibot';
-import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
 import { defaultPlatformSecrets, gather } from '../settings.ts';
-import { CommandError, type Terminal } from './command.ts';
-import { itemKey } from './crm-items.ts';
-import { readRecords } from './read-records.ts';
+import type { Terminal } from './command.ts';
 import { deployedStage, readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
 
-/** @returns undefined if there is no connection of this id; @throws CommandError if its record is malformed */
-export async function findConnection({ table }: Target, id: string): Promise<Connection | undefined> {
-  const item = await table.read(itemKey('connections', id));
-  if (item === undefined) return undefined;
-  const connection = v.safeParse(ConnectionSchema, item.record);
-  if (!connection.success) throw new CommandError(`The record of the connection ${id} is malformed. Import it again.`);
-  return connection.output;
-}
-
-/** The connections of the table, found by their index. Malformed ones are reported, and left out. */
-export async function readConnections(target: Target, report?: Terminal['report']): Promise<Connection[]> {
-  const connections: Connection[] = [];
-  for await (const page of readRecords(target, 'connections', report)) {
-    for (const one of page) if (one.kind === 'connections') connections.push(one.record);
-  }
-  return connections;
-}
-
-/** A sentence about one aspect of a trading server. */
-export interface Remark {
-  about: 'secret' | 'network' | 'rights' | 'groups' | 'logins' | 'second lock';
-  state: 'works' | 'missing' | 'warning';
-  says: string;
-  /** With every state but `works`. */
-  fix?: string;
+/** A warning about one aspect of a connection. */
+interface ConnectionWarning {
+  about: 'secret' | 'network';
+  detail: string;
+  fix: string;
 }
 
 /** Warnings about a valid connection that will not work, or not safely. */
@@ -41,7 +18,7 @@ export async function connectionWarnings(
   connection: Connection,
   target: Pick<Target, 'stack'>,
   { cdkJson, resolveHost }: Pick<Terminal, 'cdkJson' | 'resolveHost'>,
-): Promise<Remark[]> {
+): Promise<ConnectionWarning[]> {
   const all = [
     secretWarning(connection, target, readContext(cdkJson)),
     await publicTextWarning(connection, resolveHost),
@@ -54,27 +31,27 @@ function secretWarning(
   { id, secret }: Connection,
   { stack }: Pick<Target, 'stack'>,
   context: Record<string, unknown>,
-): Remark | undefined {
+): ConnectionWarning | undefined {
   if (stack === undefined) return undefined;
   const given = gather(context);
   const { platformSecrets } = given;
   const prefix =
     typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployedStage(given, stack));
   if (secret.startsWith(prefix)) return undefined;
-  const says = `the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix}`;
+  const detail = `the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix}`;
   const fix = `name another one in \`secret\` of ${id}, or change the setting platformSecrets`;
-  return { about: 'secret', state: 'warning', says, fix };
+  return { about: 'secret', detail, fix };
 }
 
 async function publicTextWarning(
   { protocol, host }: Connection,
   resolve: (host: string) => Promise<string[]>,
-): Promise<Remark | undefined> {
+): Promise<ConnectionWarning | undefined> {
   if (protocol === 'web-api') return undefined;
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
   if (!addresses.some(isPublic)) return undefined;
-  const says = `${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear`;
-  return { about: 'network', state: 'warning', says, fix: 'put the server into a private network (setting vpc)' };
+  const detail = `${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear`;
+  return { about: 'network', detail, fix: 'put the server into a private network (setting vpc)' };
 }
 
 /** Addresses that no public network leads to. */

@@ -10,7 +10,7 @@ import {
   crmKey,
 } from '../../lib/records/crm-records.ts';
 import { type Form, FormSchema } from '../../lib/validators/form.ts';
-import { describeRule, issuePath, type RecordError } from './record-errors.ts';
+import { listViolations } from '../../lib/validators/primitives.ts';
 
 /** The CRM's records. Any member of a CRM file may be absent. */
 export interface CrmRecords {
@@ -105,4 +105,38 @@ export function parseItem({ pk, record }: CrmItem): LocatedRecord | { errors: Re
   if (itemKey(kind, result.output.id) !== pk)
     return { errors: [{ path: `${pk}.id`, rule: 'must be the id in the key' }] };
   return { path: pk, kind, record: result.output } as LocatedRecord;
+}
+
+/** One error of a CRM file: its place, such as `clients[3].email`, and the rule it breaks. Never a value. */
+export interface RecordError {
+  path: string;
+  rule: string;
+}
+
+export class CrmFileError extends Error {
+  override readonly name = 'CrmFileError';
+  readonly errors: readonly RecordError[];
+
+  constructor(errors: readonly RecordError[]) {
+    super(errors.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
+    this.errors = errors;
+  }
+}
+
+/** The path of an issue, below `base`. */
+export function issuePath(base: string, issue: v.BaseIssue<unknown>): string {
+  return (issue.path ?? []).reduce((path, { key }) => member(path, key), base);
+}
+
+/** The path of a member: `clients[3].email`, `local_secrets["platform/x"]`. */
+export function member(path: string, key: unknown): string {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  if (!/^[A-Za-z_]\w*$/.test(String(key))) return `${path}[${JSON.stringify(String(key))}]`;
+  return path === '' ? String(key) : `${path}.${String(key)}`;
+}
+
+/** Our description of the rule: the library's messages quote the value. */
+export function describeRule(issue: v.BaseIssue<unknown>): string {
+  if (issue.expected === 'never') return 'is not known';
+  return listViolations([issue])[0]?.detail ?? 'is not valid';
 }

@@ -4,13 +4,12 @@ import type { Item } from '../../lib/aws/dynamodb.ts';
 import { deliveryKey } from '../../lib/records/registrations.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { logicalId } from '../tables.ts';
-import { removeRecords } from './change.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
 import { itemKey } from './crm-items.ts';
-import { type TableItems, tableItems } from './crm-table.ts';
+import type { TableItems } from './crm-table.ts';
 import { findClientIds, type Person, parsePerson } from './person.ts';
-import type { Target } from './target.ts';
+import { removeRecords } from './table-records.ts';
+import { openTable, type Target } from './target.ts';
 
 /** `client`: the id of a client, instead of an address. */
 type ForgetOptions = { client?: string; dryRun?: boolean };
@@ -33,8 +32,7 @@ export async function forget(
 ): Promise<void> {
   if ((typed === undefined) === (client === undefined)) throw wrong('Name an address, or --client ID.');
   const { addresses, clientId } = await findPerson(target, { typed, client }, terminal);
-  const table = await target.resource(logicalId('Registrations'));
-  const registrations = tableItems(table, ['pk'], target.clientOf('DYNAMODB'));
+  const registrations = await openTable(target, 'Registrations');
   const found = await findRegistrations(registrations, addresses);
   const typedClients = await findTyped(target, addresses);
   if (!dryRun) {

@@ -14,8 +14,8 @@ import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { jsonSchema } from '../openapi/json.ts';
 import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
 import { CommandError, indented, type Terminal } from './command.ts';
+import { CrmFileError, describeRule, issuePath } from './crm-items.ts';
 import type { CrmTable } from './crm-table.ts';
-import { CrmFileError, describeRule, issuePath } from './record-errors.ts';
 import type { Target } from './target.ts';
 
 /** Prints a form as JSON Schema. */

@@ -16,11 +16,10 @@ import type { Connection } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
-import { findConnection } from './connections.ts';
 import { itemKey } from './crm-items.ts';
-import { tableItems } from './crm-table.ts';
 import { table } from './records.ts';
-import type { Target } from './target.ts';
+import { findConnection } from './table-records.ts';
+import { openTable, type Target } from './target.ts';
 
 /** How long a trading server may take to accept our login and to answer all questions. */
 const ASK_MS = 20_000;
@@ -86,16 +85,16 @@ interface Traces {
 }
 
 /** Scans both tables: their keys do not name the operation. */
-async function findTraces({ clientOf, resource }: Target, id: string): Promise<Traces> {
-  const find = async (name: string, keys: readonly string[]) => {
-    for await (const page of tableItems(await resource(name), keys, clientOf('DYNAMODB')).pages()) {
+async function findTraces(target: Target, id: string): Promise<Traces> {
+  const find = async (table: 'Accounts' | 'Logins') => {
+    for await (const page of (await openTable(target, table)).pages()) {
       const item = page.find(({ operation_id }) => operation_id === id);
       if (item !== undefined) return item;
     }
     return undefined;
   };
-  const record = (await find('AccountsTable', ['pk', 'sk'])) as (AccountRecord & Item) | undefined;
-  const reservation = await find('LoginsTable', ['pk']);
+  const record = (await find('Accounts')) as (AccountRecord & Item) | undefined;
+  const reservation = await find('Logins');
   return {
     ...(record === undefined ? {} : { record }),
     ...(reservation === undefined ? {} : { reserved: Number(String(reservation.pk).split('#').at(-1)) }),
@@ -120,9 +119,8 @@ function recordedPlan({ login, opened_at: _, ...details }: AccountRecord, { keye
 type Shown = Pick<Listed, 'held'> & Partial<Listed>;
 
 /** Scans the table, because the key of an item does not name the operation. */
-async function findUnlisted({ clientOf, resource }: Target, id: string): Promise<Shown | undefined> {
-  const operations = tableItems(await resource('OperationsTable'), ['pk'], clientOf('DYNAMODB'));
-  for await (const page of operations.pages()) {
+async function findUnlisted(target: Target, id: string): Promise<Shown | undefined> {
+  for await (const page of (await openTable(target, 'Operations')).pages()) {
     // Operations of registrations have no `life`.
     const item = page.find(({ operation_id, life }) => operation_id === id && life !== undefined);
     if (item !== undefined) return { held: parseHeld(item) };

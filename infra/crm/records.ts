@@ -1,11 +1,9 @@
 import { open, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { addRecords, removeRecords, summarize } from './change.ts';
 import { CommandError, counted, indented, printableLine, type Terminal, wrong } from './command.ts';
 import { parseCrmFile } from './crm-file.ts';
-import { CRM_KINDS, type CrmKind, emptyRecords, type LocatedRecord, place, put } from './crm-items.ts';
-import { parsePage, progress, readRecords } from './read-records.ts';
-import { CrmFileError } from './record-errors.ts';
+import { CRM_KINDS, CrmFileError, type CrmKind, emptyRecords, type LocatedRecord, place, put } from './crm-items.ts';
+import { addRecords, parsePage, progress, readRecords, removeRecords, summarize } from './table-records.ts';
 import type { Target } from './target.ts';
 
 interface ChangeOptions {

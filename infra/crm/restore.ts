@@ -3,12 +3,11 @@ import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { reservationKey, reservedAt } from '../../lib/openings/ledger.ts';
 import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
-import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, type TableName } from '../tables.ts';
-import { addRecords, summarize } from './change.ts';
+import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
 import { CommandError, counted, type Terminal, wrong } from './command.ts';
-import { crmTable, type TableItems, tableItems } from './crm-table.ts';
-import { parsePage } from './read-records.ts';
-import type { Target } from './target.ts';
+import { crmTable, type TableItems } from './crm-table.ts';
+import { addRecords, parsePage, summarize } from './table-records.ts';
+import { openTable, type Target } from './target.ts';
 
 /** `from`: the name of the table that AWS restored. */
 type RestoreOptions = { from: string; dryRun?: boolean };
@@ -97,9 +96,7 @@ export async function rebuildReservations(
   { dryRun = false }: { dryRun?: boolean },
   terminal: Terminal,
 ) {
-  const open = async (table: TableName) =>
-    tableItems(await target.resource(logicalId(table)), keyAttributes(table), target.clientOf('DYNAMODB'));
-  const [accounts, live] = [await open('Accounts'), await open('Logins')];
+  const [accounts, live] = [await openTable(target, 'Accounts'), await openTable(target, 'Logins')];
   const report = new Report();
   let read = 0;
   for await (const page of accounts.pages()) {
@@ -132,13 +129,9 @@ export async function restore(
       `${options.from} is no restored table of ${name}: its name must begin with ${source}-restored.`,
     );
   if (rule === undefined) return restoreCrm(target, options, terminal);
-  const open = async (table: TableName, physical?: string) =>
-    tableItems(
-      physical ?? (await target.resource(logicalId(table))),
-      keyAttributes(table),
-      target.clientOf('DYNAMODB'),
-    );
-  const [live, restored, logins] = [await open(rule.table), await open(rule.table, options.from), await open('Logins')];
+  const live = await openTable(target, rule.table);
+  const restored = await openTable(target, rule.table, options.from);
+  const logins = await openTable(target, 'Logins');
   const report = new Report();
   const run = { live, logins, rule, report, dryRun: options.dryRun === true };
   for await (const page of restored.pages()) await copy(page, run);

@@ -15,8 +15,8 @@ import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/we
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
-import { findConnection, readConnections } from './connections.ts';
 import { passwordSecret, readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
+import { findConnection, readConnections } from './table-records.ts';
 import type { Target } from './target.ts';
 
 /**

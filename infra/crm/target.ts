@@ -5,8 +5,9 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import * as v from 'valibot';
 import { localClient } from '../local-client.ts';
+import { keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { CommandError, orAbsent, wrong } from './command.ts';
-import { type CrmTable, crmTable } from './crm-table.ts';
+import { type CrmTable, crmTable, type TableItems, tableItems } from './crm-table.ts';
 
 /** The deployment, or the table, that an operator works on. */
 export interface Target {
@@ -44,6 +45,11 @@ export interface Where {
   table?: string;
   /** The address of a local service. */
   local?: string;
+}
+
+/** A table of the service, item by item. @param name absent: that of the deployment */
+export async function openTable({ clientOf, resource }: Target, table: TableName, name?: string): Promise<TableItems> {
+  return tableItems(name ?? (await resource(logicalId(table))), keyAttributes(table), clientOf('DYNAMODB'));
 }
 
 export const LOCAL_URL = 'http://localhost:3000';

@@ -23,14 +23,13 @@ import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
 import { countLogins } from '../../lib/openings/login-gauge.ts';
 import { type Connection, loginRanges } from '../../lib/records/crm-records.ts';
 import { releaseParameter } from '../constructs/deployed-release.ts';
-import { inspectRecords, type RecordReport } from '../crm/check.ts';
 import { orAbsent } from '../crm/command.ts';
 import { connectionWarnings, resolveHost } from '../crm/connections.ts';
-import { tableItems } from '../crm/crm-table.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
-import { reportServer } from '../crm/server-report.ts';
-import type { Target } from '../crm/target.ts';
-import { keyAttributes, logicalId, type TableName } from '../tables.ts';
+import { openTable, type Target } from '../crm/target.ts';
+import { logicalId, type TableName } from '../tables.ts';
+import { inspectRecords, type RecordReport } from './record-report.ts';
+import { reportServer } from './server-report.ts';
 
 /**
  * The questions that the doctor asks. A probe only reads, answers with plain facts, and answers `undefined` for a thing
@@ -255,8 +254,7 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
     },
     /** How full the login ranges of each connection are, by its id. The reservations are read a page at a time. */
     async loginGauges(connections: readonly Connection[]) {
-      const name = await target.resource(logicalId('Logins'));
-      const reservations = tableItems(name, keyAttributes('Logins'), target.clientOf('DYNAMODB'));
+      const reservations = await openTable(target, 'Logins');
       const ranges = new Map(connections.map((one) => [one.id, loginRanges(one)]));
       return countLogins(reservations.pages(), async (id) => ranges.get(id) ?? [], Date.now());
     },

@@ -1,11 +1,9 @@
 import * as v from 'valibot';
 import { gauge } from '../../lib/openings/login-gauge.ts';
-import { PlatformFailure } from '../../lib/platform/platform.ts';
+import { type ClosedGroups, PlatformFailure, type Rights } from '../../lib/platform/platform.ts';
 import { type Connection, loginRanges, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { counted } from '../crm/command.ts';
-import type { Remark } from '../crm/connections.ts';
-import { knowsPassword, remarks } from '../crm/server-report.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
 import {
@@ -20,6 +18,7 @@ import {
   works,
 } from './checks.ts';
 import type { ServerProbes } from './probes.ts';
+import type { RangeReport, ServerReport } from './server-report.ts';
 
 /** Recovery and expiry, which AWS does not switch on in a table that it restores. */
 export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) =>
@@ -64,6 +63,8 @@ function secretQuestion(purpose: string): Question {
   return purpose === 'provider' ? 'code' : 'register';
 }
 
+const importRecords = ({ place }: ServerProbes) => `npm run crm -- import crm.json ${place}`;
+
 const MAY_SHARE = 'look whether they are one person; two may share an address';
 
 /** The CRM records: whether the service can read each, and whether there is a form to register with. */
@@ -85,27 +86,6 @@ export const recordChecks: Check<ServerProbes>[] = [
   }),
 ];
 
-const importRecords = ({ place }: ServerProbes) => `npm run crm -- import crm.json ${place}`;
-
-/** How long after its time an unfinished operation counts as forgotten, in milliseconds. */
-const OVERDUE_MS = 10 * 60_000;
-
-/** The operations whose callers did not retry. */
-export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
-  return check('server', 'unfinished openings', async (probes) => {
-    const open = await probes.openOperations();
-    const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
-    if (overdue.length > 0) {
-      const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
-      const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
-      return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
-    }
-    const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
-    if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
-    return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
-  });
-}
-
 /**
  * The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins.
  * @param ids of the connections; none: all
@@ -121,6 +101,147 @@ export function connectionCheck(ids: readonly string[] = []): Check<ServerProbes
       ...absent.map((id) => ({ subject: id, ...missing('there is no such connection', importRecords(probes)) })),
     ] satisfies (CheckResult | CheckOutcome)[];
   });
+}
+
+function serverCheck(connection: Connection): Check<ServerProbes> {
+  const { id } = connection;
+  return check('server', id, async (probes) => {
+    const put = `npm run crm -- secret put ${id} ${probes.place}`;
+    const text = await probes.secret(connection.secret);
+    if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
+    if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
+      return missing(`the secret ${connection.secret} has another shape`, put);
+    }
+    const found = await probes.warnings(connection);
+    const warnings = found.map(({ about, detail, fix }) => ({ subject: `${id} ${about}`, ...warning(detail, fix) }));
+    try {
+      const outcomes = reportOutcomes(connection, await probes.report(connection));
+      const entered = works(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
+      return [entered, ...warnings, ...outcomes];
+    } catch (error) {
+      if (!(error instanceof PlatformFailure)) throw error;
+      return [
+        missing(`${error.kind} (${error.reason})`, HINTS[error.reason] ?? HINTS[error.kind] ?? 'ask its administrator'),
+        ...warnings,
+      ];
+    }
+  });
+}
+
+/** By the reason of a failure, else by its kind. */
+const HINTS: Readonly<Record<string, string>> = {
+  wants_prefix_z: 'the server answers to commands that begin with Z: add "prefix": "Z" to the connection',
+  wants_prefix_w: 'the server answers to commands that begin with W: remove "prefix" from the connection',
+  platform_refused:
+    'the server answers, and refuses the secret, the certificate or this address: ask its administrator',
+  platform_unavailable: 'it cannot be reached from here: start it, or look again from its own network',
+};
+
+/** True: a look shows that our password is right; the web-registration plug-in is only seen to be reached. */
+function knowsPassword(protocol: Connection['protocol']): boolean {
+  return protocol !== 'web-registration';
+}
+
+/** The results of an inspection, each about one aspect of the server. */
+function reportOutcomes(connection: Connection, report: ServerReport): CheckOutcome[] {
+  const { rights, groups, ranges } = report;
+  const aspects: Record<string, CheckOutcome[]> = {
+    rights: [onRights(connection, rights)],
+    groups: onGroups(connection, groups),
+    logins: ranges === undefined ? [] : onLogins(connection, ranges),
+    'second lock': onVariant(connection, report),
+  };
+  return Object.entries(aspects).flatMap(([about, outcomes]) =>
+    outcomes.map((one) => ({ subject: `${connection.id} ${about}`, ...one })),
+  );
+}
+
+/** The name of each right, and its place in the settings of a version 5 server. */
+const RIGHTS: Record<keyof Rights, { words: string; given: string }> = {
+  openAccounts: { words: 'open accounts', given: 'Edit accounts (RIGHT_ACC_MANAGER)' },
+  seePersonalData: {
+    words: 'see personal data',
+    given:
+      'Access accounts, with all their personal details (RIGHT_ACC_READ, RIGHT_ACC_DETAILS; of newer servers _GENERAL)',
+  },
+  changeBalances: { words: 'change balances', given: 'Work with funds (RIGHT_ACCOUNTANT)' },
+};
+const TRY_ONE = 'open one account in a demo group there: infra/docs/deploying.md, section 9';
+
+function onRights({ protocol, demo }: Connection, rights: Rights): CheckOutcome {
+  if (protocol !== 'web-api') {
+    const says = knowsPassword(protocol)
+      ? 'cannot be seen: the protocol has no command for them'
+      : 'cannot be seen, nor whether our password is right: the protocol has no command but the one that opens accounts';
+    return warning(says, TRY_ONE);
+  }
+  const names = Object.keys(RIGHTS) as (keyof Rights)[];
+  const those = (permission: Rights[keyof Rights]) => names.filter((name) => rights[name] === permission);
+  const words = (some: (keyof Rights)[]) => some.map((name) => RIGHTS[name].words).join(', ');
+  const may = those('granted').length === 0 ? '' : `may ${words(those('granted'))}; `;
+  // Deposits are paid on demo connections alone.
+  const lacking = those('denied').filter((name) => name !== 'changeBalances' || demo);
+  if (lacking.length > 0) {
+    const fix = `in the server's Administrator, for the manager in the secret: ${lacking.map((name) => RIGHTS[name].given).join('; ')}`;
+    return missing(`${may}may not ${words(lacking)}`, fix);
+  }
+  if (those('unknown').length > 0)
+    return warning(`${may}cannot be seen: whether it may ${words(those('unknown'))}`, TRY_ONE);
+  const unneeded = rights.changeBalances === 'denied' ? 'may not change balances, and need not' : '';
+  return works(`${may}${unneeded}`.replace(/; $/, ''));
+}
+
+function onGroups(connection: Connection, { unknown, notShown }: ClosedGroups): CheckOutcome[] {
+  const put = `name others in \`groups\` of ${connection.id}, or have them opened to the manager on the server`;
+  if (unknown.length > 0) return [missing(`the server has no ${unknown.join(', ')}`, put)];
+  if (notShown.length > 0) return [warning(`the server does not show us ${notShown.join(', ')}`, put)];
+  const groups = connection.protocol === 'web-api' ? (connection.groups ?? []) : [];
+  return groups.length > 0 ? [works(groups.join(', '))] : [];
+}
+
+function onLogins(connection: Connection, { asked, taken, strangers }: RangeReport): CheckOutcome[] {
+  const name = loginRanges(connection)
+    .map(({ from, to }) => `${from} to ${to}`)
+    .join(', ');
+  if (asked === 0) {
+    const fix = 'have the gateway answer WCHKACCOUNT, or count the accounts of the range on the server';
+    return [warning(`${name}: the server cannot show which of them exist`, fix)];
+  }
+  const says = `${name}: ${taken} of ${asked} logins are taken`;
+  const widen = `reserve a wider range on the server, and name it first in \`logins\` of ${connection.id}`;
+  const isScarce = taken * 2 > asked;
+  const filling = taken === asked ? missing(says, widen) : isScarce ? warning(says, widen) : works(says);
+  if (strangers.length === 0) return [filling];
+  const some = strangers.slice(0, MAX_SHOWN).join(', ');
+  const more = strangers.length > MAX_SHOWN ? ' and more' : '';
+  const own = 'let only this service open accounts there, or give the connection a fresh range';
+  return [filling, warning(`the ledger does not know ${strangers.length} accounts in the range: ${some}${more}`, own)];
+}
+
+const MAX_SHOWN = 10;
+
+const COMMENTS = { shown: 'shows comments', hidden: 'shows no comments', unknown: 'may hide comments' };
+const PASSWORDS = {
+  checked: 'checks passwords',
+  unchecked: 'does not check passwords',
+  unknown: 'may not check passwords',
+};
+
+/** The dialect, and what can show whose account is at a login, next to the ledger. */
+function onVariant({ id, protocol }: Connection, { rights, variant }: ServerReport): CheckOutcome[] {
+  const { speaks, passwords } = variant;
+  if (protocol === 'web-registration') {
+    if (speaks.length === 0) return [];
+    const fix = `name the protocol interface-gateway, and \`logins\`, in ${id}: then a lost answer can be looked up`;
+    return [warning(`the server knows ${speaks.join(', ')}`, fix)];
+  }
+  const byRights = { granted: 'shown', denied: 'hidden', unknown: variant.comments } as const;
+  const comments = protocol === 'web-api' ? byRights[rights.seePersonalData] : 'hidden';
+  const knows = speaks.length === 0 ? [] : [`${protocol === 'web-api' ? '' : 'knows '}${speaks.join(' and ')}`];
+  const says = `the server ${[COMMENTS[comments], PASSWORDS[passwords], ...knows].join(', ')}`;
+  if (comments === 'shown' || passwords === 'checked') return [works(says)];
+  const fix = `let only this service open accounts in the ranges of ${id}: nothing on the server shows whose an account is`;
+  return [warning(says, fix)];
 }
 
 /** The gauge of logins is a warning from this many days on, and from this share of used logins on. */
@@ -146,36 +267,21 @@ export const loginCheck: Check<ServerProbes> = check('server', 'logins used', as
   });
 });
 
-function serverCheck(connection: Connection): Check<ServerProbes> {
-  const { id } = connection;
-  const named = ({ about, says, ...rest }: Remark) => ({ subject: `${id} ${about}`, detail: says, ...rest });
-  return check('server', id, async (probes) => {
-    const put = `npm run crm -- secret put ${id} ${probes.place}`;
-    const text = await probes.secret(connection.secret);
-    if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
-    if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
-      return missing(`the secret ${connection.secret} has another shape`, put);
+/** How long after its time an unfinished operation counts as forgotten, in milliseconds. */
+const OVERDUE_MS = 10 * 60_000;
+
+/** The operations whose callers did not retry. */
+export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
+  return check('server', 'unfinished openings', async (probes) => {
+    const open = await probes.openOperations();
+    const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
+    if (overdue.length > 0) {
+      const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
+      const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
+      return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
     }
-    const warnings = (await probes.warnings(connection)).map(named);
-    try {
-      const found = remarks(connection, await probes.report(connection));
-      const entered = works(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
-      return [entered, ...warnings, ...found.map(named)];
-    } catch (error) {
-      if (!(error instanceof PlatformFailure)) throw error;
-      return [
-        missing(`${error.kind} (${error.reason})`, HINTS[error.reason] ?? HINTS[error.kind] ?? 'ask its administrator'),
-        ...warnings,
-      ];
-    }
+    const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
+    if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
+    return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
   });
 }
-
-/** By the reason of a failure, else by its kind. */
-const HINTS: Readonly<Record<string, string>> = {
-  wants_prefix_z: 'the server answers to commands that begin with Z: add "prefix": "Z" to the connection',
-  wants_prefix_w: 'the server answers to commands that begin with W: remove "prefix" from the connection',
-  platform_refused:
-    'the server answers, and refuses the secret, the certificate or this address: ask its administrator',
-  platform_unavailable: 'it cannot be reached from here: start it, or look again from its own network',
-};

@@ -1,5 +1,4 @@
-import type { CrmFile } from '../crm/crm-file.ts';
-import { LOCAL_HOST } from '../crm/record-rules.ts';
+import { type CrmFile, LOCAL_HOST } from '../crm/crm-file.ts';
 
 export interface FirstCall {
   path: string;

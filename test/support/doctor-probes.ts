@@ -1,5 +1,5 @@
-import type { ServerReport } from '../../infra/crm/server-report.ts';
 import type { AwsProbes, ServerProbes } from '../../infra/doctor/probes.ts';
+import type { ServerReport } from '../../infra/doctor/server-report.ts';
 
 /** A trading server that grants every right that the service needs. */
 export const SOUND: ServerReport = {

@@ -13,7 +13,7 @@ async function warnings(change: object, stack?: string, context: object = {}, ad
   const terminal = { cdkJson: cdkJsonOf(context), resolveHost: async () => addresses };
   const connection = v.parse(ConnectionSchema, { ...WEB_API, ...change });
   const found = await connectionWarnings(connection, stack === undefined ? {} : { stack }, terminal);
-  return found.map(({ says }) => says);
+  return found.map(({ detail }) => detail);
 }
 
 describe('A warning of a connection', () => {

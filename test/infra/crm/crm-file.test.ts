@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { localSecretErrors, parseCrmFile } from '../../../infra/crm/crm-file.ts';
 import type { CrmKind } from '../../../infra/crm/crm-items.ts';
-import { CrmFileError } from '../../../infra/crm/record-errors.ts';
+import { CrmFileError } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { EXAMPLE_FILE } from '../../support/crm-example.ts';
 

@@ -1,11 +1,11 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { inspectRecords } from '../../../infra/crm/check.ts';
 import type { Terminal } from '../../../infra/crm/command.ts';
 import type { CrmItem } from '../../../infra/crm/crm-items.ts';
 import { exportFile, list } from '../../../infra/crm/records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
+import { inspectRecords } from '../../../infra/doctor/record-report.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ServerReport } from '../../../infra/crm/server-report.ts';
 import { type CheckResult, examine } from '../../../infra/doctor/checks.ts';
 import type { ServerProbes } from '../../../infra/doctor/probes.ts';
+import type { ServerReport } from '../../../infra/doctor/server-report.ts';
 import { connectionCheck, loginCheck } from '../../../infra/doctor/service-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import type { Terminal } from './command.ts';
-import { type CrmItem, type LocatedRecord, parseItem, serializeRecord } from './crm-items.ts';
-import type { CrmTable } from './crm-table.ts';
-import { progress } from './read-records.ts';
-import type { RecordError } from './record-errors.ts';
-import { overlapErrors, recordErrors } from './record-rules.ts';
-import type { Target } from './target.ts';
+import type { Terminal } from '../crm/command.ts';
+import { overlapErrors, recordErrors } from '../crm/crm-file.ts';
+import { type CrmItem, type LocatedRecord, parseItem, type RecordError, serializeRecord } from '../crm/crm-items.ts';
+import type { CrmTable } from '../crm/crm-table.ts';
+import { progress } from '../crm/table-records.ts';
+import type { Target } from '../crm/target.ts';
 
 /** The table of CRM records, as the service sees it. */
 export interface RecordReport {

@@ -1,13 +1,85 @@
 import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
+import * as v from 'valibot';
+import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, counted, type Terminal } from './command.ts';
-import { connectionWarnings, readConnections } from './connections.ts';
-import { type CrmItem, type CrmKind, itemKey, type LocatedRecord, serializeRecord } from './crm-items.ts';
-import { AT_ONCE, chunks } from './crm-table.ts';
-import { progress } from './read-records.ts';
-import { CrmFileError } from './record-errors.ts';
-import { duplicateErrors, localHostErrors, overlapErrors } from './record-rules.ts';
+import { connectionWarnings } from './connections.ts';
+import { duplicateErrors, localHostErrors, overlapErrors } from './crm-file.ts';
+import {
+  CrmFileError,
+  type CrmItem,
+  type CrmKind,
+  itemKey,
+  KINDS,
+  type LocatedRecord,
+  parseItem,
+  serializeRecord,
+} from './crm-items.ts';
+import { AT_ONCE, type CrmTable, chunks } from './crm-table.ts';
 import type { Target } from './target.ts';
+
+/** The records of a kind, a page at a time; clients in no order. Malformed ones are reported, and left out. */
+export async function* readRecords(
+  target: Target,
+  kind: CrmKind,
+  report?: Terminal['report'],
+): AsyncGenerator<LocatedRecord[]> {
+  for await (const page of itemPages(target.table, kind)) yield parsePage(target, page, report);
+}
+
+async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmItem[]> {
+  const { indexed } = KINDS[kind];
+  if (indexed === undefined) {
+    const values = { ':key': itemKey(kind, '') };
+    yield* table.pages({ FilterExpression: 'begins_with(pk, :key)', ExpressionAttributeValues: values });
+    return;
+  }
+  const items = await table.readMany(await table.find('kind', indexed));
+  yield items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1));
+}
+
+/** The records of these items. Malformed ones are reported, and left out. */
+export function parsePage(
+  { name }: Target,
+  items: readonly CrmItem[],
+  report: Terminal['report'] = () => {},
+): LocatedRecord[] {
+  return items.flatMap((item) => {
+    const parsed = parseItem(item);
+    if (!('errors' in parsed)) return [parsed];
+    for (const { path, rule } of parsed.errors) report(`Damaged in ${name}, and skipped: ${path}: ${rule}\n`);
+    return [];
+  });
+}
+
+/** @returns undefined if there is no connection of this id; @throws CommandError if its record is malformed */
+export async function findConnection({ table }: Target, id: string): Promise<Connection | undefined> {
+  const item = await table.read(itemKey('connections', id));
+  if (item === undefined) return undefined;
+  const connection = v.safeParse(ConnectionSchema, item.record);
+  if (!connection.success) throw new CommandError(`The record of the connection ${id} is malformed. Import it again.`);
+  return connection.output;
+}
+
+/** The connections of the table, found by their index. Malformed ones are reported, and left out. */
+export async function readConnections(target: Target, report?: Terminal['report']): Promise<Connection[]> {
+  const connections: Connection[] = [];
+  for await (const page of readRecords(target, 'connections', report)) {
+    for (const one of page) if (one.kind === 'connections') connections.push(one.record);
+  }
+  return connections;
+}
+
+/** Reports how many are done, each time another ten thousand are. */
+export function progress({ report }: Pick<Terminal, 'report'>, what: string): (done: number) => void {
+  let total = 0;
+  return (done) => {
+    const before = Math.floor(total / STEP);
+    total += done;
+    if (Math.floor(total / STEP) > before) report(`${total} ${what}\n`);
+  };
+}
+const STEP = 10_000;
 
 /** The target of a change, and whether it is only shown. */
 interface ItemLocation {
@@ -34,7 +106,7 @@ export async function addRecords(where: ItemLocation, add: readonly LocatedRecor
   if (errors.length > 0) throw new CrmFileError(errors);
   for (const { path, kind, record } of add) {
     const warnings = kind === 'connections' ? await connectionWarnings(record, target, terminal) : [];
-    for (const { says, fix } of warnings) terminal.report(`Warning: ${path}: ${says}\n  → ${fix}\n`);
+    for (const { detail, fix } of warnings) terminal.report(`Warning: ${path}: ${detail}\n  → ${fix}\n`);
   }
 
   const done = progress(terminal, dryRun ? 'records compared' : 'records written or compared');

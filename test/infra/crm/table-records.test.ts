@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { addRecords, removeRecords } from '../../../infra/crm/change.ts';
 import type { Terminal } from '../../../infra/crm/command.ts';
 import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { crmTable } from '../../../infra/crm/crm-table.ts';
 import { CDK_JSON } from '../../../infra/crm/service-secrets.ts';
+import { addRecords, removeRecords } from '../../../infra/crm/table-records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';

@@ -1,0 +1,78 @@
+import type { ClosedGroups, PlatformInspector, Rights, Variant } from '../../lib/platform/platform.ts';
+import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
+import { askServer, openLedger } from '../crm/operations.ts';
+import type { Target } from '../crm/target.ts';
+
+/** The accounts in the login ranges of a connection. */
+export interface RangeReport {
+  /** The number of checked logins: all of the ranges, or a sample; 0 if the server has no such command. */
+  asked: number;
+  taken: number;
+  /** Accounts in the ranges that the ledger does not know. Empty if there is no ledger to compare with. */
+  strangers: number[];
+}
+
+/** The result of an inspection of a trading server, which changes nothing there. */
+export interface ServerReport {
+  rights: Rights;
+  groups: ClosedGroups;
+  /** Present for a connection with ranges. */
+  ranges?: RangeReport;
+  variant: Variant;
+}
+
+/** How many logins of a range are checked if the server cannot list its accounts. */
+const SAMPLES = 20;
+
+/** Inspects a trading server. @throws PlatformFailure if the server does not accept our login */
+export function reportServer(target: Target, connection: Connection): Promise<ServerReport> {
+  return askServer(target, connection, async (server, signal) => {
+    await server.check(signal);
+    const rights = await server.rights(signal);
+    const groups = await server.closedGroups(signal);
+    const ranges = loginRanges(connection);
+    if (ranges.length === 0) return { rights, groups, variant: await server.variant(undefined, signal) };
+    const { taken, ...report } = await inspectRanges(target, server, connection, ranges, signal);
+    const variant = await server.variant(taken[0], signal);
+    return { rights, groups, ranges: { ...report, taken: taken.length }, variant };
+  });
+}
+
+async function inspectRanges(
+  target: Target,
+  server: PlatformInspector,
+  { platform }: Connection,
+  ranges: LoginRange[],
+  signal: AbortSignal,
+): Promise<Omit<RangeReport, 'taken'> & { taken: number[] }> {
+  const { asked, taken } = await takenLogins(server, ranges, signal);
+  if (target.isTable || taken.length === 0) return { asked, taken, strangers: [] };
+  const holders = await (await openLedger(target)).ledger.holders(platform, taken, signal);
+  return { asked, taken, strangers: taken.filter((login) => !holders.has(login)) };
+}
+
+async function takenLogins(
+  server: PlatformInspector,
+  ranges: LoginRange[],
+  signal: AbortSignal,
+): Promise<{ asked: number; taken: number[] }> {
+  const all = await server.logins(signal);
+  if (all !== undefined) {
+    const asked = ranges.reduce((size, { from, to }) => size + to - from + 1, 0);
+    return { asked, taken: all.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)) };
+  }
+  const taken: number[] = [];
+  const samples = ranges.flatMap(sampleLogins);
+  for (const login of samples) {
+    const exists = await server.exists(login, signal);
+    if (exists === undefined) return { asked: 0, taken: [] };
+    if (exists) taken.push(login);
+  }
+  return { asked: samples.length, taken };
+}
+
+/** Logins that are spread evenly over a range, both ends included. */
+function sampleLogins({ from, to }: LoginRange): number[] {
+  const step = (to - from) / (SAMPLES - 1);
+  return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));
+}
