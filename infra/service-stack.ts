@@ -1,7 +1,7 @@
 import { RemovalPolicy, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import { CfnServiceLinkedRole } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
-import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms, Release } from './constructs/alarms.ts';
 import { countryRules } from './constructs/country-rules.ts';
@@ -13,9 +13,9 @@ import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { createFunction, type DeployedFunction, type FunctionContext } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
-import { CrmWriter, KeyRotationPolicy, OperatorsPolicy, RegistrationReader } from './constructs/policies.ts';
+import { allowCrmWrites, allowKeyRotation, allowOperators, allowReading } from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
-import { output } from './constructs/stack-names.ts';
+import { fixLogicalId, output } from './constructs/stack-names.ts';
 import { constructName, functionsOf, hasRoute } from './functions.ts';
 import type { Settings } from './settings.ts';
 
@@ -35,14 +35,12 @@ export class ServiceStack extends Stack {
       routes: functions.flatMap(({ declared: { route }, live }) => (route ? [{ ...route, lambda: live }] : [])),
     });
     const alarms = this.monitor(context, functions, gateway);
-    new OperatorsPolicy(this, 'Operators', {
-      ...context,
-      topicArns: Object.values(alarms.topics).map(({ topicArn }) => topicArn),
-    });
-    new KeyRotationPolicy(this, 'KeyRotation', context.data);
-    if (given.confirmation) new RegistrationReader(this, 'Reader', context);
+    const topicArns = Object.values(alarms.topics).map((topic) => topic.topicArn);
+    allowOperators(this, context, topicArns);
+    allowKeyRotation(this, context.data);
+    if (given.confirmation) allowReading(this, context);
     protectDocuments(this, context.data.documents, functions, given);
-    if (given.crmWriter !== undefined) new CrmWriter(this, 'CrmWriter', context.data, given.crmWriter);
+    if (given.crmWriter !== undefined) allowCrmWrites(this, context.data, given.crmWriter);
 
     output(
       this,
@@ -118,7 +116,7 @@ export class ServiceStack extends Stack {
       masterKey: Alias.fromAliasName(this, 'SnsKey', 'alias/aws/sns'),
       enforceSSL: true,
     });
-    (topic.node.defaultChild as CfnTopic).overrideLogicalId('ClientNotificationsTopic');
+    fixLogicalId(topic, 'ClientNotificationsTopic');
     return topic;
   }
 }

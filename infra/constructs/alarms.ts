@@ -11,19 +11,17 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Alias } from 'aws-cdk-lib/aws-lambda';
-import { type CfnTopic, Topic } from 'aws-cdk-lib/aws-sns';
+import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import type { FunctionName } from '../functions.ts';
 import { type AlarmDefinition, alarmDefinitions, type MonitoredService } from './alarm-definitions.ts';
-import { output } from './stack-names.ts';
+import { fixLogicalId, output } from './stack-names.ts';
 
 /** Every alarm, and the two topics that they are published on: pages, and notices. */
 export class Alarms extends Construct {
   readonly topics: Readonly<Record<'page' | 'notice', Topic>>;
-  readonly all: { alarm: AlarmBase; severity: Severity }[];
-  private readonly made = new Map<string, AlarmBase>();
-  private readonly rollbacks: { name: FunctionName; alarm: Alarm }[] = [];
+  readonly all: { name: string; alarm: AlarmBase; severity: Severity; rollsBack: FunctionName | undefined }[] = [];
 
   constructor(scope: Construct, id: string, service: MonitoredService) {
     super(scope, id);
@@ -32,48 +30,40 @@ export class Alarms extends Construct {
       page: this.topic('Alarm', 'Alarms for which a person acts at once.', alarmEmail),
       notice: this.topic('Notice', 'Alarms that a person reads on the next working day.', alarmEmail),
     };
-    this.all = alarmDefinitions(service).map((one) => ({ alarm: this.alarm(one), severity: severityOf(one) }));
+    for (const one of alarmDefinitions(service)) this.add(one);
   }
 
   /** Those that roll a new version of the function back. */
-  rollingBack(name: FunctionName): Alarm[] {
-    return this.rollbacks.filter((one) => one.name === name).map(({ alarm }) => alarm);
+  rollingBack(name: FunctionName): AlarmBase[] {
+    return this.all.filter(({ rollsBack }) => rollsBack === name).map(({ alarm }) => alarm);
   }
 
-  private alarm(definition: AlarmDefinition): AlarmBase {
+  private add(definition: AlarmDefinition): void {
     const { id, of, when, rollsBack } = definition;
     const severity = severityOf(definition);
     const name = of === undefined ? id : `${id}-${of}`;
     const alarmName = `${Stack.of(this).stackName}-${name}`;
     const alarmDescription = describe(definition);
-    let alarm: AlarmBase;
-    if (when.anyOf !== undefined) {
-      const alarmRule = AlarmRule.anyOf(...when.anyOf.map((part) => this.find(part)));
-      alarm = new CompositeAlarm(this, name, { compositeAlarmName: alarmName, alarmDescription, alarmRule });
-    } else {
-      const single = new Alarm(this, name, { alarmName, alarmDescription, ...condition(when) });
-      if (rollsBack !== undefined) this.rollbacks.push({ name: rollsBack, alarm: single });
-      alarm = single;
-    }
-    this.made.set(name, alarm);
-    if (severity !== 'dashboard') {
-      alarm.addAlarmAction(new SnsAction(this.topics[severity]));
-      alarm.addOkAction(new SnsAction(this.topics[severity]));
-    }
-    return alarm;
-  }
-
-  private find(name: string): AlarmBase {
-    const alarm = this.made.get(name);
-    if (alarm === undefined) throw new Error(`No alarm is named ${name}.`);
-    return alarm;
+    const { anyOf } = when;
+    const parts = (anyOf ?? []).flatMap((part) => this.all.filter((one) => one.name === part));
+    const alarm =
+      anyOf === undefined
+        ? new Alarm(this, name, { alarmName, alarmDescription, ...condition(when) })
+        : new CompositeAlarm(this, name, {
+            ...{ compositeAlarmName: alarmName, alarmDescription },
+            alarmRule: AlarmRule.anyOf(...parts.map((part) => part.alarm)),
+          });
+    this.all.push({ name, alarm, severity, rollsBack });
+    if (severity === 'dashboard') return;
+    alarm.addAlarmAction(new SnsAction(this.topics[severity]));
+    alarm.addOkAction(new SnsAction(this.topics[severity]));
   }
 
   /** It is not encrypted: CloudWatch could not publish, and alarms hold no personal data. */
   private topic(name: string, description: string, email: string | undefined): Topic {
     const { stackName, account } = Stack.of(this);
     const topic = new Topic(this, name, { displayName: `${stackName} ${name.toLowerCase()}s`, enforceSSL: true });
-    (topic.node.defaultChild as CfnTopic).overrideLogicalId(`${name}Topic`);
+    fixLogicalId(topic, `${name}Topic`);
     topic.addToResourcePolicy(
       new PolicyStatement({
         sid: 'AlarmsOfThisAccount',

@@ -2,11 +2,12 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type Alias, EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { CfnQueue, Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
+import type { Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
 import { eventQueue, type ServiceEvents } from './event-bus.ts';
+import { fixLogicalId } from './stack-names.ts';
 
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;
@@ -42,11 +43,11 @@ export class CrmWebhook extends Construct {
   }
 
   /** Makes the function get the events of the queues. */
-  deliverTo(notifier: Construct & { live: Alias }): void {
+  deliverTo(notifier: Construct, live: Alias): void {
     for (const [kind, queue] of Object.entries(this.queues)) {
       const mapping = new EventSourceMapping(this, `${kind}Source`, {
         // The library's types disagree about optional members.
-        target: notifier.live as IFunction,
+        target: live as IFunction,
         eventSourceArn: queue.queueArn,
         batchSize: 1,
         maxConcurrency: this.#atOnce,
@@ -74,7 +75,7 @@ export class CrmWebhook extends Construct {
 
   private makeQueue(name: string, more: QueueProps): Queue {
     const queue = eventQueue(this, name, { ...more, removalPolicy: this.#removalPolicy });
-    (queue.node.defaultChild as CfnQueue).overrideLogicalId(`${name}Queue`);
+    fixLogicalId(queue, `${name}Queue`);
     return queue;
   }
 }

@@ -3,6 +3,7 @@ import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
   GraphWidget,
+  type GraphWidgetProps,
   type IMetric,
   MathExpression,
 } from 'aws-cdk-lib/aws-cloudwatch';
@@ -76,20 +77,11 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
     label: 'requested',
     period: PERIOD,
   });
-  return new GraphWidget({
-    title: `Registrations by ${channel}`,
-    left: [
-      requested,
-      sent,
-      refused,
-      ...(confirmation ? [counted('RegistrationConfirmed', 'confirmed', CONFIRMER)] : []),
-    ],
-    right: confirmation
-      ? [counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', CONFIRMER).with({ statistic: 'p50' })]
-      : [],
+  const confirmed = confirmation ? [counted('RegistrationConfirmed', 'confirmed', CONFIRMER)] : [];
+  const seconds = counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', CONFIRMER);
+  return graph(`Registrations by ${channel}`, [requested, sent, refused, ...confirmed], {
+    right: confirmation ? [seconds.with({ statistic: 'p50' })] : [],
     width: 24 / channels.length,
-    height: 6,
-    period: PERIOD,
   });
 }
 
@@ -110,24 +102,19 @@ function accountGraph(functions: readonly DeployedFunction[], stage: string): Gr
     );
   });
   const tries = loginTries(stage).with({ label: 'most logins tried for an account of the day' });
-  return new GraphWidget({ title: 'Accounts', left: metrics, right: [tries], width: 12, height: 6, period: PERIOD });
+  return graph('Accounts', metrics, { right: [tries] });
 }
 
 /** Counted once a day, so it shows a month. The log of the settler has the numbers of each connection. */
 function loginGraph(stage: string): GraphWidget {
   const scarcest = (metricName: string, label: string) =>
     serviceMetric(stage, metricName, { statistic: 'Minimum', minutes: 24 * 60 }).with({ label });
-  return new GraphWidget({
-    title: 'Logins of the connection that has the fewest',
-    left: [scarcest('logins_free', 'free')],
+  return graph('Logins of the connection that has the fewest', [scarcest('logins_free', 'free')], {
     right: [scarcest('login_days_left', 'days left at the pace of the last month')],
-    width: 12,
-    height: 6,
-    period: Duration.days(1),
-    start: '-P30D',
+    ...{ period: Duration.days(1), start: '-P30D' },
   });
 }
 
-function graph(title: string, left: IMetric[]): GraphWidget {
-  return new GraphWidget({ title, left, width: 12, height: 6, period: PERIOD });
+function graph(title: string, left: IMetric[], more: Partial<GraphWidgetProps> = {}): GraphWidget {
+  return new GraphWidget({ title, left, width: 12, height: 6, period: PERIOD, ...more });
 }

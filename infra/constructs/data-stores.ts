@@ -1,26 +1,12 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
-import {
-  AttributeType,
-  BillingMode,
-  type CfnTable,
-  ProjectionType,
-  Table,
-  TableEncryption,
-} from 'aws-cdk-lib/aws-dynamodb';
-import {
-  BlockPublicAccess,
-  Bucket,
-  BucketEncryption,
-  type CfnBucket,
-  type LifecycleRule,
-  ObjectOwnership,
-} from 'aws-cdk-lib/aws-s3';
-import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
 import { KEY_SECRETS, type Settings } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
-import { ownEnding } from './stack-names.ts';
+import { fixLogicalId, ownEnding } from './stack-names.ts';
 
 /**
  * Everything that the service stores. Logical ids are fixed: a resource with another id is another, empty resource.
@@ -49,8 +35,6 @@ export class DataStores extends Construct {
     this.pepper = this.secret('Pepper', {
       purpose: 'pepper',
       description: 'The keys that one-time passwords are sealed with: versions by number, and the current one.',
-      template: { current: '1' },
-      key: '1',
       notRotated:
         'Rotated by hand, with both versions valid: a rotation by schedule would invalidate codes that were just sent.',
     });
@@ -58,8 +42,6 @@ export class DataStores extends Construct {
       purpose: 'passwords',
       description:
         'The keys that logins and passwords of accounts are derived from: versions by number, and the current one.',
-      template: { current: '1' },
-      key: '1',
       notRotated: 'Rotated by hand, with the key before: a rotation by schedule could remove a key that retries need.',
     });
   }
@@ -78,7 +60,7 @@ export class DataStores extends Construct {
       removalPolicy: this.removalPolicy,
       deletionProtection: this.settings.retainData,
     });
-    (made.node.defaultChild as CfnTable).overrideLogicalId(logicalId(name));
+    fixLogicalId(made, logicalId(name));
     if (due) {
       made.addGlobalSecondaryIndex({
         indexName: DUE_INDEX.name,
@@ -115,7 +97,7 @@ export class DataStores extends Construct {
       lifecycleRules: expiry(this.settings),
       removalPolicy: this.removalPolicy,
     });
-    (made.node.defaultChild as CfnBucket).overrideLogicalId('DocumentsBucket');
+    fixLogicalId(made, 'DocumentsBucket');
     Validations.of(made).acknowledge({
       id: 'AwsSolutions-S1',
       reason:
@@ -125,18 +107,14 @@ export class DataStores extends Construct {
   }
 
   /** A changed template generates the value again: earlier codes and passwords become invalid. */
-  private secret(name: string, { purpose, description, template, key, notRotated }: MadeSecret): Secret {
+  private secret(name: string, { purpose, description, notRotated }: MadeSecret): Secret {
     const made = new Secret(this, name, {
       secretName: `${KEY_SECRETS}${this.settings.stage}/${purpose}-${ownEnding(this)}`,
       description,
-      generateSecretString: {
-        ...RANDOM,
-        secretStringTemplate: JSON.stringify(template),
-        generateStringKey: key,
-      },
+      generateSecretString: FIRST_KEY,
       removalPolicy: this.removalPolicy,
     });
-    (made.node.defaultChild as CfnSecret).overrideLogicalId(`${name}Secret`);
+    fixLogicalId(made, `${name}Secret`);
     Validations.of(made).acknowledge({ id: 'AwsSolutions-SMG4', reason: notRotated });
     return made;
   }
@@ -146,9 +124,6 @@ interface MadeSecret {
   /** In its name. */
   purpose: string;
   description: string;
-  /** The secret is this object, with a random text under `key`. */
-  template: object;
-  key: string;
   notRotated: string;
 }
 
@@ -163,5 +138,8 @@ function expiry({ confirmedDays }: Settings): LifecycleRule[] {
   return [pending, { expiration: Duration.days(confirmedDays + 1), ...uploads }];
 }
 
-/** 64 letters and digits: 381 bits. A change here makes Secrets Manager generate another value. */
-const RANDOM = { passwordLength: 64, excludePunctuation: true };
+/** The key 1, of 64 letters and digits: 381 bits. A change here makes Secrets Manager generate another value. */
+const FIRST_KEY = {
+  ...{ passwordLength: 64, excludePunctuation: true },
+  ...{ secretStringTemplate: JSON.stringify({ current: '1' }), generateStringKey: '1' },
+};

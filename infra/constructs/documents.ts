@@ -1,4 +1,4 @@
-import { Stack, Validations } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
 import { AnyPrincipal, Effect, type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
@@ -6,13 +6,16 @@ import { Construct, type IConstruct } from 'constructs';
 import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../../lib/validators/deployment.ts';
 import type { ResourceName } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import { policyStatement } from './policy-statement.ts';
+import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
 /** Of the rule that it makes for itself. */
 const MANAGED_RULE = 'DO-NOT-DELETE-AmazonGuardDutyMalwareProtectionS3*';
 /** The object by which it checks the bucket. */
 const VALIDATION_OBJECT = 'malware-protection-resource-validation-object';
+
+/** As the rules name them. */
+const DOCUMENT_ARNS = `<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*`;
 
 /** Amazon GuardDuty scans every new document for malware, and leaves its verdict in a tag of the object. */
 class DocumentScan extends Construct {
@@ -34,12 +37,8 @@ class DocumentScan extends Construct {
     });
     // GuardDuty uses the role at once.
     plan.node.addDependency(role);
-    const rule = `events:<AWS::Region>:<AWS::AccountId>:rule/${MANAGED_RULE}`;
-    for (const resource of [`<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*`, `arn:<AWS::Partition>:${rule}`])
-      Validations.of(role).acknowledge({
-        id: `AwsSolutions-IAM5[Resource::${resource}]`,
-        reason: 'Documents are named by their registration, and GuardDuty names its rule.',
-      });
+    for (const resource of [DOCUMENT_ARNS, resourcesOf('events', `rule/${MANAGED_RULE}`)])
+      explainWildcard(role, resource, 'Documents are named by their registration, and GuardDuty names its rule.');
   }
 
   private rights(bucket: Bucket): PolicyStatement[] {
@@ -93,6 +92,13 @@ export function documentRights({ documents }: { documents: Bucket }, { scanDocum
   };
 }
 
+/** The uses of documents in `infra/functions.ts`, and the rights of each. */
+export const DOCUMENT_USES = {
+  newDocuments: 'store',
+  confirmedDocuments: 'keep',
+  readableDocuments: 'deliver',
+} as const satisfies Partial<Record<ResourceName, keyof ReturnType<typeof documentRights>>>;
+
 /** The scan of documents, if the settings ask for it, and the end of everybody else's rights on them. */
 export function protectDocuments(
   scope: Construct,
@@ -100,14 +106,11 @@ export function protectDocuments(
   functions: readonly { role: IRole; declared: { uses: readonly { of: ResourceName }[] } }[],
   { scanDocuments, documentRoles }: Settings,
 ): void {
-  const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => DOCUMENT_USES.has(of)));
+  const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => of in DOCUMENT_USES));
   const roles = users.map(({ role }) => role);
   if (scanDocuments) roles.push(new DocumentScan(scope, 'Scan', bucket).role);
   refuseOthers(bucket, [...roles.map(({ roleArn }) => roleArn), ...documentRoles]);
 }
-
-/** The uses of documents in `infra/functions.ts`. */
-const DOCUMENT_USES: ReadonlySet<ResourceName> = new Set(['newDocuments', 'confirmedDocuments', 'readableDocuments']);
 
 /**
  * Refuses the objects to everybody but these roles, whatever rights others have, administrators included. The policy of
@@ -127,8 +130,6 @@ function refuseOthers(bucket: Bucket, principals: readonly string[]): void {
 }
 
 export function acknowledgeDocuments(holder: IConstruct): void {
-  Validations.of(holder).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*]`,
-    reason: 'Documents are named by their registration: their names are not known beforehand.',
-  });
+  const reason = 'Documents are named by their registration: their names are not known beforehand.';
+  explainWildcard(holder, DOCUMENT_ARNS, reason);
 }

@@ -1,10 +1,10 @@
 import { Duration, Stack } from 'aws-cdk-lib';
-import { type CfnEventBus, EventBus } from 'aws-cdk-lib/aws-events';
+import { EventBus } from 'aws-cdk-lib/aws-events';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { policyStatement } from './policy-statement.ts';
-import { output } from './stack-names.ts';
+import { fixLogicalId, output } from './stack-names.ts';
 
 const KEPT_DAYS = 14;
 
@@ -30,7 +30,7 @@ export class ServiceEvents extends Construct {
       eventBusName: Stack.of(this).stackName,
       description: 'Registrations that were confirmed, and accounts that were opened.',
     });
-    (this.bus.node.defaultChild as CfnEventBus).overrideLogicalId('EventBus');
+    fixLogicalId(this.bus, 'EventBus');
     this.right = policyStatement('PublishEvents', 'events', ['PutEvents'], this.bus.eventBusArn);
     output(this, 'EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
   }

@@ -1,7 +1,6 @@
 import { Aws, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import {
   AccountRecovery,
-  type CfnUserPool,
   FeaturePlan,
   Mfa,
   OAuthScope,
@@ -10,7 +9,7 @@ import {
   type UserPoolClient,
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
-import { output } from './stack-names.ts';
+import { fixLogicalId, output } from './stack-names.ts';
 
 /** Cognito's scopes are always a server and a scope. */
 const SERVER = 'accounts';
@@ -60,7 +59,7 @@ export class MachineClients extends Construct {
       // It holds only its clients. A new pool creates new ones.
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    (pool.node.defaultChild as CfnUserPool).overrideLogicalId('MachineClientPool');
+    fixLogicalId(pool, 'MachineClientPool');
     for (const rule of ['AwsSolutions-COG2', 'AwsSolutions-COG3', 'AwsSolutions-COG8']) {
       Validations.of(pool).acknowledge({
         id: rule,

@@ -1,7 +1,6 @@
 import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
-  type CfnConfigurationSet,
   type CfnEmailIdentity,
   CloudWatchDimensionSource,
   ConfigurationSet,
@@ -14,6 +13,7 @@ import {
 } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
+import { fixLogicalId } from './stack-names.ts';
 
 /** The sender of mails: one SES identity, and the configuration set that counts them. */
 export class MailSender extends Construct {
@@ -50,7 +50,7 @@ export class MailSender extends Construct {
       reputationMetrics: true,
       suppressionReasons: SuppressionReasons.BOUNCES_AND_COMPLAINTS,
     });
-    (configurationSet.node.defaultChild as CfnConfigurationSet).overrideLogicalId('MailConfigurationSet');
+    fixLogicalId(configurationSet, 'MailConfigurationSet');
     // Only counted: a message about a bounce would hold the address.
     configurationSet.addEventDestination('Counts', {
       destination: EventDestination.cloudWatchDimensions([

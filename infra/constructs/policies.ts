@@ -1,6 +1,6 @@
-import { ArnFormat, Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Construct } from 'constructs';
+import { Construct, type IConstruct } from 'constructs';
 import { CONFIRMED_INDEX } from '../../lib/validators/deployment.ts';
 import { KEY_SECRETS, type Settings, settingSecrets } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
@@ -8,83 +8,84 @@ import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
 import { releaseParameter } from './deployed-release.ts';
 import { acknowledgeDocuments, documentRights } from './documents.ts';
-import { policyStatement } from './policy-statement.ts';
+import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 import { acknowledgePlatformSecrets, CLIENT_KEYS, onDueIndex, onQueues, onTable, secretArn } from './rights.ts';
 import { output } from './stack-names.ts';
 
-export interface OperatorsPolicyProps {
+/**
+ * A managed policy, whose ARN is an output of the stack.
+ * @param description of the policy, and of the output
+ */
+function managedPolicy(
+  scope: Construct,
+  statements: PolicyStatement[],
+  name: string,
+  [description, outputDescription]: readonly [string, string],
+): ManagedPolicy {
+  const policy = new ManagedPolicy(scope, 'Policy', { description, statements });
+  output(scope, name, outputDescription, policy.managedPolicyArn);
+  return policy;
+}
+
+interface PolicyContext {
   settings: Settings;
   data: DataStores;
-  /** The topics of the alarms. */
-  topicArns: readonly string[];
   webhook: CrmWebhook | undefined;
 }
 
 /**
  * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all), and the
  * commands of the runbook: logs, an earlier version of a function, fewer calls of it. A deployment needs other rights.
+ * @param topicArns the topics of the alarms
  */
-export class OperatorsPolicy extends Construct {
-  constructor(scope: Construct, id: string, { settings, data, topicArns, webhook }: OperatorsPolicyProps) {
-    super(scope, id);
-    const stack = Stack.of(this);
-    const arn = (service: string, resource: string, resourceName: string) =>
-      stack.formatArn({ service, resource, resourceName });
-    const policy = new ManagedPolicy(this, 'Policy', {
-      description: 'To run the commands crm and doctor, and those of the runbook; for operators.',
-      statements: [
-        ...onTables(data),
-        ...documentRights(data, settings).forget,
-        ...secretStatements(stack, settings),
-        ...(webhook === undefined ? [] : redeliver(webhook)),
-        readStack(stack),
-        policyStatement('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
-        policyStatement(
-          'ReadBootstrap',
-          'ssm',
-          ['GetParameter'],
-          arn('ssm', 'parameter', 'cdk-bootstrap/hnb659fds/version'),
-        ),
-        policyStatement(
-          'ReadReleases',
-          'ssm',
-          ['GetParameterHistory'],
-          arn('ssm', 'parameter', releaseParameter(stack.stackName).slice(1)),
-        ),
-        new PolicyStatement({ sid: 'ReadAccount', actions: OF_THE_ACCOUNT, resources: ['*'] }),
-        ...onCall(stack),
-      ],
-    });
-    acknowledgePlatformSecrets(policy, settings);
-    acknowledgeStack(policy);
-    Validations.of(policy).acknowledge(
-      ...[
-        ...logNames(stack).map((name) => ['logs', `log-group:${name}`]),
-        ['lambda', `function:${stack.stackName}-*`],
-        ['secretsmanager', `secret:${settingSecrets(settings.stage)}*`],
-      ].map(([service, name]) => ({
-        id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${name}]`,
-        reason: 'The rest of the names is chosen by CloudFormation, or by the settings of the next deployment.',
-      })),
-      {
-        id: 'AwsSolutions-IAM5[Resource::<CrmTable.Arn>/index/*]',
-        reason: 'An operator reads the whole table, so also each of its indexes.',
-      },
-      {
-        id: 'AwsSolutions-IAM5[Resource::*]',
-        reason:
-          'These actions ask about the whole account, or about things that the stack does not own. All but one read: it takes an address off the suppression list, which has no ARN.',
-      },
-    );
-    for (const name of RESTORABLE)
-      Validations.of(policy).acknowledge({
-        id: `AwsSolutions-IAM5[Resource::<${logicalId(name)}.Arn>-restored*]`,
-        reason: 'AWS restores a table under a name that the operator chooses.',
-      });
-    acknowledgeDocuments(policy);
-    const text = 'The policy that lets a person run the commands crm and doctor.';
-    output(this, 'OperatorsPolicy', text, policy.managedPolicyArn);
+export function allowOperators(
+  stack: Stack,
+  { settings, data, webhook }: PolicyContext,
+  topicArns: readonly string[],
+): void {
+  const parameter = (resourceName: string) => stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName });
+  const releases = parameter(releaseParameter(stack.stackName).slice(1));
+  const statements = [
+    ...onTables(data),
+    ...documentRights(data, settings).forget,
+    ...secretStatements(stack, settings),
+    ...(webhook === undefined ? [] : redeliver(webhook)),
+    readStack(stack),
+    policyStatement('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
+    policyStatement('ReadBootstrap', 'ssm', ['GetParameter'], parameter('cdk-bootstrap/hnb659fds/version')),
+    policyStatement('ReadReleases', 'ssm', ['GetParameterHistory'], releases),
+    new PolicyStatement({ sid: 'ReadAccount', actions: OF_THE_ACCOUNT, resources: ['*'] }),
+    ...onCall(stack),
+  ];
+  const policy = managedPolicy(new Construct(stack, 'Operators'), statements, 'OperatorsPolicy', [
+    'To run the commands crm and doctor, and those of the runbook; for operators.',
+    'The policy that lets a person run the commands crm and doctor.',
+  ]);
+  acknowledgePlatformSecrets(policy, settings);
+  acknowledgeStack(policy);
+  acknowledgeDocuments(policy);
+  explainWildcards(policy, stack, settings);
+}
+
+/** Of the operators' policy. */
+function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings): void {
+  for (const [service, name] of [
+    ...logNames(stack).map((log) => ['logs', `log-group:${log}`] as const),
+    ['lambda', `function:${stack.stackName}-*`] as const,
+    ['secretsmanager', `secret:${settingSecrets(settings.stage)}*`] as const,
+  ]) {
+    const reason = 'The rest of the names is chosen by CloudFormation, or by the settings of the next deployment.';
+    explainWildcard(policy, resourcesOf(service, name), reason);
   }
+  const reason = 'An operator reads the whole table, so also each of its indexes.';
+  explainWildcard(policy, '<CrmTable.Arn>/index/*', reason);
+  for (const name of RESTORABLE) {
+    const restored = `<${logicalId(name)}.Arn>-restored*`;
+    explainWildcard(policy, restored, 'AWS restores a table under a name that the operator chooses.');
+  }
+  const about =
+    'These actions ask about the whole account, or about things that the stack does not own. All but one read: it takes an address off the suppression list, which has no ARN.';
+  explainWildcard(policy, '*', about);
 }
 
 function onTables({ tables }: DataStores): PolicyStatement[] {
@@ -186,31 +187,23 @@ function readStack(stack: Stack): PolicyStatement {
 }
 
 function acknowledgeStack(policy: ManagedPolicy): void {
-  const stack = `stack/${Stack.of(policy).stackName}/*`;
-  Validations.of(policy).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:cloudformation:<AWS::Region>:<AWS::AccountId>:${stack}]`,
-    reason: 'The last part of the ARN is a number that CloudFormation chooses.',
-  });
+  const stack = resourcesOf('cloudformation', `stack/${Stack.of(policy).stackName}/*`);
+  explainWildcard(policy, stack, 'The last part of the ARN is a number that CloudFormation chooses.');
 }
 
 /**
  * The rights to rotate the pepper and the key of derived passwords. A role of its own needs them: the operators' policy
  * denies both, whatever else is attached.
  */
-export class KeyRotationPolicy extends Construct {
-  constructor(scope: Construct, id: string, { pepper, passwordSecret }: DataStores) {
-    super(scope, id);
-    const keys = [pepper.secretArn, passwordSecret.secretArn];
-    const policy = new ManagedPolicy(this, 'Policy', {
-      description: 'To rotate the keys of the service; for a role that is not an operator.',
-      statements: [
-        policyStatement('RotateKeys', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...keys),
-        readStack(Stack.of(this)),
-      ],
-    });
-    acknowledgeStack(policy);
-    output(this, 'KeyRotationPolicy', 'Lets a role rotate the keys of the service.', policy.managedPolicyArn);
-  }
+export function allowKeyRotation(stack: Stack, { pepper, passwordSecret }: DataStores): void {
+  const keys = [pepper.secretArn, passwordSecret.secretArn];
+  const rotate = policyStatement('RotateKeys', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...keys);
+  const scope = new Construct(stack, 'KeyRotation');
+  const policy = managedPolicy(scope, [rotate, readStack(stack)], 'KeyRotationPolicy', [
+    'To rotate the keys of the service; for a role that is not an operator.',
+    'Lets a role rotate the keys of the service.',
+  ]);
+  acknowledgeStack(policy);
 }
 
 const ACTIONS = [
@@ -224,40 +217,27 @@ const ACTIONS = [
 ];
 
 /** The rights with which the broker's CRM writes its records itself: those of clients, or all. */
-export class CrmWriter extends Construct {
-  constructor(scope: Construct, id: string, data: DataStores, writes: NonNullable<Settings['crmWriter']>) {
-    super(scope, id);
-    const statement = onTable(data.tables.Crm, 'WriteCrmItems', ACTIONS);
-    if (writes === 'clients')
-      statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
-    const policy = new ManagedPolicy(this, 'Policy', {
-      description: 'To write CRM records as infra/crm-items.json describes them; for the CRM.',
-      statements: [statement],
-    });
-    const text = `Lets the CRM write ${writes === 'all' ? 'its records' : 'clients'}.`;
-    output(this, 'CrmWriterPolicy', text, policy.managedPolicyArn);
-  }
+export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullable<Settings['crmWriter']>): void {
+  const statement = onTable(data.tables.Crm, 'WriteCrmItems', ACTIONS);
+  if (writes === 'clients') statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
+  managedPolicy(new Construct(stack, 'CrmWriter'), [statement], 'CrmWriterPolicy', [
+    'To write CRM records as infra/crm-items.json describes them; for the CRM.',
+    `Lets the CRM write ${writes === 'all' ? 'its records' : 'clients'}.`,
+  ]);
 }
 
 /** The rights with which the broker's CRM reads a confirmed registration and its documents. */
-export class RegistrationReader extends Construct {
-  constructor(scope: Construct, id: string, { data, settings }: { data: DataStores; settings: Settings }) {
-    super(scope, id);
-    const policy = new ManagedPolicy(this, 'Policy', {
-      description: 'To read confirmed registrations and their documents; for the CRM.',
-      statements: [
-        policyStatement(
-          'ReadRegistrations',
-          'dynamodb',
-          ['Query'],
-          `${data.tables.Registrations.tableArn}/index/${CONFIRMED_INDEX}`,
-        ),
-        ...documentRights(data, settings).read,
-      ],
-    });
-    acknowledgeDocuments(policy);
-    output(this, 'ReadRegistrationsPolicy', 'Lets the CRM read confirmed registrations.', policy.managedPolicyArn);
-    output(this, 'RegistrationsTableName', 'The table of registrations.', data.tables.Registrations.tableName);
-    output(this, 'DocumentsBucketName', 'Their documents.', data.documents.bucketName);
-  }
+export function allowReading(stack: Stack, { data, settings }: PolicyContext): void {
+  const { documents, tables } = data;
+  const index = `${tables.Registrations.tableArn}/index/${CONFIRMED_INDEX}`;
+  const read = policyStatement('ReadRegistrations', 'dynamodb', ['Query'], index);
+  const scope = new Construct(stack, 'Reader');
+  const statements = [read, ...documentRights(data, settings).read];
+  const policy = managedPolicy(scope, statements, 'ReadRegistrationsPolicy', [
+    'To read confirmed registrations and their documents; for the CRM.',
+    'Lets the CRM read confirmed registrations.',
+  ]);
+  acknowledgeDocuments(policy);
+  output(scope, 'RegistrationsTableName', 'The table of registrations.', tables.Registrations.tableName);
+  output(scope, 'DocumentsBucketName', 'Their documents.', documents.bucketName);
 }

@@ -2,7 +2,6 @@ import { Duration, type RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import {
   ApiMapping,
-  type CfnApi,
   type CfnStage,
   CorsHttpMethod,
   DomainName,
@@ -25,8 +24,8 @@ import { Construct } from 'constructs';
 import { CORS, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
-import { policyStatement } from './policy-statement.ts';
-import { output, ownEnding } from './stack-names.ts';
+import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
+import { fixLogicalId, output, ownEnding } from './stack-names.ts';
 
 /** A route and its function. */
 type AnsweredRoute = RouteFunction['route'] & { lambda: Alias };
@@ -68,7 +67,7 @@ export class PublicApi extends Construct {
       disableExecuteApiEndpoint: !settings.defaultEndpoint,
       ...(settings.allowedOrigins.length === 0 ? {} : { corsPreflight: cors(settings.allowedOrigins) }),
     });
-    (this.api.node.defaultChild as CfnApi).overrideLogicalId('PublicApi');
+    fixLogicalId(this.api, 'PublicApi');
 
     const access = createAccess(this, settings);
     const routes = props.routes.map((route) => this.add(route, access));
@@ -209,11 +208,8 @@ function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRo
     ],
   });
   for (const path of paths) {
-    const arn = 'arn:<AWS::Partition>:execute-api:<AWS::Region>:<AWS::AccountId>:<PublicApi>';
-    Validations.of(policy).acknowledge({
-      id: `AwsSolutions-IAM5[Resource::${arn}/$default/POST${path}]`,
-      reason: 'Accounts are opened for every client: the client is a part of the path.',
-    });
+    const invoked = resourcesOf('execute-api', `<PublicApi>/$default/POST${path}`);
+    explainWildcard(policy, invoked, 'Accounts are opened for every client: the client is a part of the path.');
   }
   const description = 'The policy that lets a user or a role call the account routes.';
   output(scope, 'OpenAccountsPolicy', description, policy.managedPolicyArn);

@@ -1,4 +1,4 @@
-import { ArnFormat, Aws, type Stack, Validations } from 'aws-cdk-lib';
+import { ArnFormat, Aws, type Stack } from 'aws-cdk-lib';
 import type { Table } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
@@ -16,10 +16,10 @@ import type { Use } from '../functions.ts';
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
-import { documentRights } from './documents.ts';
+import { DOCUMENT_USES, documentRights } from './documents.ts';
 import type { ServiceEvents } from './event-bus.ts';
 import type { MailSender } from './mail-sender.ts';
-import { policyStatement } from './policy-statement.ts';
+import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 
 /*
  * Rights are written by hand: the grants of CDK, such as `grantReadWriteData`, allow more than a function calls. The
@@ -64,7 +64,6 @@ const INDEXES = {
 
 function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackResources): Granted {
   const { stack, settings, data, mail, events, webhook } = context;
-  const documentsBucket = data.documents.bucketName;
   switch (of) {
     case 'dueOperations':
     case 'dueRegistrations':
@@ -77,33 +76,25 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
     case 'clients':
       return { statements: writeClients(data.tables.Crm), variables: { crmTable: data.tables.Crm.tableName } };
     case 'newDocuments':
-      return { statements: documentRights(data, settings).store, variables: { documentsBucket } };
     case 'confirmedDocuments':
-      return { statements: documentRights(data, settings).keep, variables: { documentsBucket } };
-    case 'readableDocuments':
-      return { statements: documentRights(data, settings).deliver, variables: { documentsBucket } };
-    case 'pepper': {
-      const pepperSecret = data.pepper.secretArn;
-      return { statements: [readSecrets(sid, pepperSecret)], variables: { pepperSecret } };
+    case 'readableDocuments': {
+      const documentsBucket = data.documents.bucketName;
+      return { statements: documentRights(data, settings)[DOCUMENT_USES[of]], variables: { documentsBucket } };
     }
-    case 'passwordKey': {
-      const passwordSecret = data.passwordSecret.secretArn;
-      return { statements: [readSecrets(sid, passwordSecret)], variables: { passwordSecret } };
-    }
+    case 'pepper':
+      return readableSecret(sid, { pepperSecret: data.pepper.secretArn });
+    case 'passwordKey':
+      return readableSecret(sid, { passwordSecret: data.passwordSecret.secretArn });
     case 'platformSecrets':
       return { statements: [readSecrets(sid, secretArn(stack, `${settings.platformSecrets}*`))] };
     case 'captchaKey':
       return { statements: [readSecretNamed(stack, sid, settings.captcha?.secret ?? '')] };
     case 'frontKey':
       return { statements: [readSecretNamed(stack, sid, settings.front?.secret ?? '')] };
-    case 'providerKeys': {
-      const providerSecret = signingSecretName(settings.stage, 'provider');
-      return { statements: [readSecretNamed(stack, sid, providerSecret)], variables: { providerSecret } };
-    }
-    case 'webhookKeys': {
-      const webhookSecret = signingSecretName(settings.stage, 'crmWebhook');
-      return { statements: [readSecretNamed(stack, sid, webhookSecret)], variables: { webhookSecret } };
-    }
+    case 'providerKeys':
+      return signingSecret(sid, context, 'provider', 'providerSecret');
+    case 'webhookKeys':
+      return signingSecret(sid, context, 'crmWebhook', 'webhookSecret');
     case 'mail':
       return { statements: [mail.right], variables: { sesConfigurationSet: mail.configurationSetName } };
     case 'messages': {
@@ -131,6 +122,22 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
         variables: { [`${of.toLowerCase()}Table`]: data.tables[of].tableName },
       };
   }
+}
+
+/** A secret that a variable names by its ARN. */
+function readableSecret(sid: string, variables: Record<string, string>): Granted {
+  return { statements: [readSecrets(sid, ...Object.values(variables))], variables };
+}
+
+/** The key that requests to a receiver are signed with, which a variable names. */
+function signingSecret(
+  sid: string,
+  { stack, settings }: StackResources,
+  receiver: Parameters<typeof signingSecretName>[1],
+  variable: string,
+): Granted {
+  const name = signingSecretName(settings.stage, receiver);
+  return { statements: [readSecretNamed(stack, sid, name)], variables: { [variable]: name } };
 }
 
 /** The accounts' functions see how many registrations wait; another one delivers all events. */
@@ -196,13 +203,9 @@ export function secretArn(stack: Stack, resourceName: string): string {
   });
 }
 
-export function acknowledgePlatformSecrets<T extends IConstruct>(holder: T, { platformSecrets }: Settings): T {
-  const secrets = `secretsmanager:<AWS::Region>:<AWS::AccountId>:secret:${platformSecrets}*`;
-  Validations.of(holder).acknowledge({
-    id: `AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:${secrets}]`,
-    reason: 'Operators add trading servers, each with a secret of its own, without a deployment.',
-  });
-  return holder;
+export function acknowledgePlatformSecrets(holder: IConstruct, { platformSecrets }: Settings): void {
+  const reason = 'Operators add trading servers, each with a secret of its own, without a deployment.';
+  explainWildcard(holder, resourcesOf('secretsmanager', `secret:${platformSecrets}*`), reason);
 }
 
 function readSecrets(sid: string, ...resources: string[]): PolicyStatement {

@@ -83,35 +83,26 @@ const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy
 /** The message and exit code of a failure. */
 export function explain(error: unknown, profile = process.env.AWS_PROFILE): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
-  if (error instanceof CrmFileError) {
-    return {
-      message: `${counted(error.errors.length, 'error')}; nothing was written:\n${indented(error)}`,
-      exitCode: 1,
-    };
-  }
-  if (!(error instanceof Error)) return { message: String(error), exitCode: 1 };
   if (error instanceof AwsFailure && error.cause !== undefined) return explain(error.cause, profile);
-  const code = 'code' in error ? error.code : undefined;
-  if (code === 'ENOENT' && 'path' in error) return { message: `There is no file ${error.path}.`, exitCode: 1 };
-  if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT') {
-    return { message: `AWS cannot be reached from here (${error.message}).`, exitCode: 1 };
-  }
+  return { message: error instanceof Error ? sentence(error, profile) : String(error), exitCode: 1 };
+}
+
+function sentence(error: Error & { code?: unknown; path?: unknown }, profile: string | undefined): string {
+  if (error instanceof CrmFileError)
+    return `${counted(error.errors.length, 'error')}; nothing was written:\n${indented(error)}`;
+  const { code, path } = error;
+  if (code === 'ENOENT' && path !== undefined) return `There is no file ${path}.`;
+  if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT')
+    return `AWS cannot be reached from here (${error.message}).`;
   const right = missingRight(error);
-  if (right !== undefined) {
-    return { message: `These AWS credentials lack the right ${right}: ${rightFix(right, error)}.`, exitCode: 1 };
-  }
+  if (right !== undefined) return `These AWS credentials lack the right ${right}: ${rightFix(right, error)}.`;
   const about = profile === undefined ? '' : ` There may be no profile ${profile} (AWS_PROFILE).`;
   if (/region is missing/i.test(error.message))
-    return {
-      message: `The AWS region is not known: set AWS_REGION, or AWS_PROFILE to a profile that names one.${about}`,
-      exitCode: 1,
-    };
+    return `The AWS region is not known: set AWS_REGION, or AWS_PROFILE to a profile that names one.${about}`;
   if (error.name === 'CredentialsProviderError')
-    return {
-      message: `There are no AWS credentials: set AWS_PROFILE, or log in with \`aws sso login\`.${about}`,
-      exitCode: 1,
-    };
-  return { message: SERVICE_ERRORS[error.name] ?? `${error.name}: ${error.message}`, exitCode: 1 };
+    return `There are no AWS credentials: set AWS_PROFILE, or log in with \`aws sso login\`.${about}`;
+  const known = SERVICE_ERRORS.find(({ names }) => names.includes(error.name));
+  return known?.message ?? `${error.name}: ${error.message}`;
 }
 
 /** How a person gets the missing right. */
@@ -121,28 +112,23 @@ export function rightFix(right: string, error: unknown): string {
   return right.startsWith('secretsmanager:') ? SECRET_POLICY : OPERATORS_POLICY;
 }
 
-const SERVICE_ERRORS: Record<string, string> = {
-  ...Object.fromEntries(
-    ['ExpiredToken', 'ExpiredTokenException', 'RequestExpired'].map((name) => [
-      name,
-      'The AWS credentials have expired: log in again.',
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['UnrecognizedClientException', 'InvalidClientTokenId', 'InvalidAccessKeyId', 'AuthFailure'].map((name) => [
-      name,
-      'AWS does not know these credentials: the access key is wrong, or of another account.',
-    ]),
-  ),
-  ...Object.fromEntries(
-    ['SignatureDoesNotMatch', 'InvalidSignatureException'].map((name) => [
-      name,
-      'AWS refuses these credentials: the secret key does not belong to the access key, or the clock is wrong.',
-    ]),
-  ),
-  ResourceNotFoundException: 'There is no such table in this account and region.',
-  ValidationError: 'There is no such stack in this account and region.',
-};
+/** What AWS answers, by the name of the error. */
+const SERVICE_ERRORS: readonly { names: string[]; message: string }[] = [
+  {
+    names: ['ExpiredToken', 'ExpiredTokenException', 'RequestExpired'],
+    message: 'The AWS credentials have expired: log in again.',
+  },
+  {
+    names: ['UnrecognizedClientException', 'InvalidClientTokenId', 'InvalidAccessKeyId', 'AuthFailure'],
+    message: 'AWS does not know these credentials: the access key is wrong, or of another account.',
+  },
+  {
+    names: ['SignatureDoesNotMatch', 'InvalidSignatureException'],
+    message: 'AWS refuses these credentials: the secret key does not belong to the access key, or the clock is wrong.',
+  },
+  { names: ['ResourceNotFoundException'], message: 'There is no such table in this account and region.' },
+  { names: ['ValidationError'], message: 'There is no such stack in this account and region.' },
+];
 
 const DENIED = /AccessDenied|NotAuthorized|Unauthorized|AuthorizationError/i;
 /** Every AWS service words its refusal like this, with different quotes. */

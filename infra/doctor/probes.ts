@@ -10,7 +10,6 @@ import {
   PinpointSMSVoiceV2Client,
   paginateDescribeProtectConfigurations,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { GetAccountCommand, GetEmailIdentityCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import { paginateListSubscriptionsByTopic, SNSClient } from '@aws-sdk/client-sns';
 import {
@@ -26,6 +25,7 @@ import { releaseParameter } from '../constructs/deployed-release.ts';
 import { orAbsent } from '../crm/command.ts';
 import { connectionWarnings, resolveHost } from '../crm/connections.ts';
 import { openLedger, openOperations } from '../crm/operations.ts';
+import { secretStore } from '../crm/secrets.ts';
 import { openTable, type Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
 import { inspectRecords, type RecordReport } from './record-report.ts';
@@ -231,10 +231,7 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
     /** What is wrong with a connection before its server is asked. */
     warnings: (connection: Connection) => connectionWarnings(connection, target, { cdkJson, resolveHost }),
     /** A secret's text. */
-    async secret(name: string) {
-      const command = new GetSecretValueCommand({ SecretId: name });
-      return (await orAbsent(new SecretsManagerClient(clientOf('SECRETS_MANAGER')).send(command)))?.SecretString;
-    },
+    secret: async (name: string) => (await secretStore(clientOf('SECRETS_MANAGER')).read(name))?.text,
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
     report: (connection: Connection) => reportServer(target, connection),
     /** How a table of the stack is kept. */

@@ -6,7 +6,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
 import { ENTRY_FILE } from '../../../infra/bundle.ts';
-import { ServiceFunction } from '../../../infra/constructs/functions.ts';
+import { createFunction, type FunctionContext } from '../../../infra/constructs/functions.ts';
 import { readSettings, settingsFile } from '../../../infra/settings.ts';
 import {
   accountConfig,
@@ -120,11 +120,13 @@ describe('Every function', () => {
     const outdir = mkdtempSync(join(tmpdir(), 'functions-'));
     const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
     const settings = readSettings({ ...SENDER, ...EVERYTHING });
-    new ServiceFunction(new Stack(app, 'stack'), 'Function', {
-      declared: { name: 'settle-operations', description: '', timeoutSeconds: 10 },
-      ...{ settings, variables: {}, memory: 128 },
-      ...{ rights: [], logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY },
-    });
+    const declared = { name: 'settle-operations', description: '', timeoutSeconds: 10, size: 'accounts' } as const;
+    const context = { logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY };
+    createFunction({ ...declared, settings: [], uses: [], alarms: [] }, {
+      ...context,
+      stack: new Stack(app, 'stack'),
+      settings,
+    } as unknown as FunctionContext);
     const { directory } = app.synth();
     const [asset = ''] = readdirSync(directory).filter((name) => name.startsWith('asset.'));
     expect(readdirSync(join(directory, asset))).toContain(ENTRY_FILE);
