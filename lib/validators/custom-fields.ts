@@ -148,20 +148,23 @@ export function documentViolations(
   return violations;
 }
 
-/** The documents of checked values. */
+/** The documents without violations. */
 export function decodeDocuments(
   fields: readonly FormField[],
   values: Readonly<Record<string, unknown>>,
 ): CheckedDocument[] {
-  return sentDocuments(fields, values).map(({ field, index, element }) => {
-    const { id, name, doc } = v.parse(DocumentSchema, element);
+  return sentDocuments(fields, values).flatMap(({ field, index, element }) => {
+    const parsed = v.safeParse(DocumentSchema, element);
+    if (!parsed.success) return [];
+    const { id, name, doc } = parsed.output;
+    const { key: fieldKey, accept } = field;
     return {
-      fieldKey: field.key,
+      fieldKey,
       index,
       id,
       name,
       bytes: Buffer.from(doc, 'base64'),
-      ...(field.accept === undefined ? {} : { accept: field.accept }),
+      ...(accept === undefined ? {} : { accept }),
     };
   });
 }

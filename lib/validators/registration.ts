@@ -10,7 +10,7 @@ import {
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
-import { FIXED_FIELDS, type Form, type FormField } from './form.ts';
+import { FIXED_FIELDS, type Form } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
 import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
@@ -252,19 +252,17 @@ export async function checkCustomFields(
 ): Promise<CustomFieldsOutcome> {
   const violations: BodyViolation[] = [];
   const fields: Record<string, unknown> = {};
-  const documentFields: FormField[] = [];
   for (const field of form.fields) {
     const checked = await checkCustomField(field, Object.hasOwn(values, field.key) ? values[field.key] : undefined);
     if ('violations' in checked) violations.push(...checked.violations);
-    else if (field.type === 'document') documentFields.push(field);
-    else if (checked.value !== undefined) fields[field.key] = checked.value;
+    else if (field.type !== 'document' && checked.value !== undefined) fields[field.key] = checked.value;
   }
   const together = documentViolations(form.fields, values);
   violations.push(...unknownFields(form, values), ...together);
   if (violations.length === 0 && Buffer.byteLength(JSON.stringify(fields)) > MAX_JSON_BYTES) {
     violations.push(TOO_LARGE);
   }
-  const documents = together.length > 0 ? [] : decodeDocuments(documentFields, values);
+  const documents = together.length > 0 ? [] : decodeDocuments(form.fields, values);
   if (violations.length > 0) {
     return {
       ok: false,

@@ -186,6 +186,14 @@ const DOCUMENT_FIELDS: Field[] = [
             named('a program, after a PDF', [DOCUMENT, { ...DOCUMENT, doc: base64('MZ\x90\x00\x03\x00\x00\x00') }]),
             'media_type@/1/doc',
           ],
+          [
+            named('bytes of no kind, next to a document that is not base64', [
+              { ...DOCUMENT, doc: 'AAEC/w==' },
+              { ...DOCUMENT, doc: '%' },
+            ]),
+            'base64@/1/doc',
+            'media_type@/0/doc',
+          ],
         ],
       },
       'decided: at most 10 documents': limit(10, (size) => new Array(size).fill({ ...DOCUMENT, doc: GIF }), 'too_many'),
