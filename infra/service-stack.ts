@@ -4,7 +4,7 @@ import { Alias } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 import { Alarms, Release } from './constructs/alarms.ts';
-import { countryRules } from './constructs/country-rules.ts';
+import { blockCountries } from './constructs/country-rules.ts';
 import { CrmWebhook } from './constructs/crm-webhook.ts';
 import { Dashboard } from './constructs/dashboard.ts';
 import { DataStores } from './constructs/data-stores.ts';
@@ -81,7 +81,7 @@ export class ServiceStack extends Stack {
         settings.crmWebhook === undefined
           ? undefined
           : new CrmWebhook(this, 'CrmWebhook', { events, settings, removalPolicy }),
-      protectConfiguration: countryRules(this, settings)?.protectConfiguration,
+      protectConfiguration: blockCountries(this, settings),
       egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
       logRetention,
       removalPolicy,

@@ -1,3 +1,4 @@
+import type { Stack } from 'aws-cdk-lib';
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
@@ -18,31 +19,23 @@ const COUNTRIES_OF_AWS = [
 ].flatMap((line) => line.split(' '));
 
 /**
- * Blocks at AWS the countries that get no messages (setting `phone.countries`), for texts and for
- * calls. Calls name it; for texts by SNS, AWS uses only the account's default, which an operator sets once.
+ * Blocks at AWS the countries that get no messages (setting `phone.countries`), for texts and for calls. Calls name it;
+ * for texts by SNS, AWS uses only the account's default, which an operator sets once.
+ * @returns the id of the rules; undefined for a deployment that sends to all countries, or not by AWS's own networks
  */
-export class CountryRules extends Construct {
-  readonly protectConfiguration: string;
-
-  constructor(scope: Construct, id: string, served: readonly string[]) {
-    super(scope, id);
-    const rules = COUNTRIES_OF_AWS.map((countryCode) => ({
-      countryCode,
-      protectStatus: served.includes(countryCode) ? 'ALLOW' : 'BLOCK',
-    }));
-    const made = new CfnProtectConfiguration(this, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
-    made.overrideLogicalId('ProtectConfiguration');
-    this.protectConfiguration = made.attrProtectConfigurationId;
-    const description =
-      'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id';
-    output(this, 'ProtectConfigurationId', description, this.protectConfiguration);
-  }
-}
-
-/** The rules of a deployment that sends to phones by AWS' own networks, and not to all countries. */
-export function countryRules(scope: Construct, settings: Settings): CountryRules | undefined {
+export function blockCountries(stack: Stack, settings: Settings): string | undefined {
   const { phone } = settings;
   if (!usesAws(settings, 'sms') && !usesAws(settings, 'call')) return undefined;
   if (phone === undefined || phone.countries.includes(ALL_COUNTRIES)) return undefined;
-  return new CountryRules(scope, 'CountryRules', phone.countries);
+  const scope = new Construct(stack, 'CountryRules');
+  const rules = COUNTRIES_OF_AWS.map((countryCode) => ({
+    countryCode,
+    protectStatus: phone.countries.some((served) => served === countryCode) ? 'ALLOW' : 'BLOCK',
+  }));
+  const made = new CfnProtectConfiguration(scope, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
+  made.overrideLogicalId('ProtectConfiguration');
+  const description =
+    'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id';
+  output(scope, 'ProtectConfigurationId', description, made.attrProtectConfigurationId);
+  return made.attrProtectConfigurationId;
 }

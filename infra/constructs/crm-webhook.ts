@@ -2,17 +2,19 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import { Rule } from 'aws-cdk-lib/aws-events';
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type Alias, EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
-import type { Queue, QueueProps } from 'aws-cdk-lib/aws-sqs';
+import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
-import { eventQueue, type ServiceEvents } from './event-bus.ts';
+import type { ServiceEvents } from './event-bus.ts';
 import { fixLogicalId } from './stack-names.ts';
 
 /** Longer than the function runs: no message is worked on twice at a time. */
 const VISIBILITY_SECONDS = 90;
 
-export interface CrmWebhookProps {
+const KEPT_DAYS = 14;
+
+interface CrmWebhookProps {
   events: ServiceEvents;
   settings: Settings;
   removalPolicy: RemovalPolicy;
@@ -74,7 +76,13 @@ export class CrmWebhook extends Construct {
   }
 
   private makeQueue(name: string, more: QueueProps): Queue {
-    const queue = eventQueue(this, name, { ...more, removalPolicy: this.#removalPolicy });
+    const queue = new Queue(this, name, {
+      encryption: QueueEncryption.SQS_MANAGED,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(KEPT_DAYS),
+      removalPolicy: this.#removalPolicy,
+      ...more,
+    });
     fixLogicalId(queue, `${name}Queue`);
     return queue;
   }

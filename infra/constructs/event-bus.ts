@@ -1,22 +1,9 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Stack } from 'aws-cdk-lib';
 import { EventBus } from 'aws-cdk-lib/aws-events';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { policyStatement } from './policy-statement.ts';
 import { fixLogicalId, output } from './stack-names.ts';
-
-const KEPT_DAYS = 14;
-
-/** An encrypted queue that keeps its messages for two weeks. */
-export function eventQueue(scope: Construct, id: string, more: QueueProps = {}): Queue {
-  return new Queue(scope, id, {
-    encryption: QueueEncryption.SQS_MANAGED,
-    enforceSSL: true,
-    retentionPeriod: Duration.days(KEPT_DAYS),
-    ...more,
-  });
-}
 
 /** The bus that publishes events to other systems of the broker. */
 export class ServiceEvents extends Construct {

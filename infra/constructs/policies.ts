@@ -1,7 +1,7 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct, type IConstruct } from 'constructs';
-import { CONFIRMED_INDEX } from '../../lib/validators/deployment.ts';
+import { CONFIRMED_INDEX, DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { KEY_SECRETS, type Settings, settingSecrets } from '../settings.ts';
 import { logicalId, RESTORABLE } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
@@ -9,7 +9,7 @@ import type { DataStores } from './data-stores.ts';
 import { releaseParameter } from './deployed-release.ts';
 import { acknowledgeDocuments, documentRights } from './documents.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
-import { acknowledgePlatformSecrets, CLIENT_KEYS, onDueIndex, onQueues, onTable, secretArn } from './rights.ts';
+import { acknowledgePlatformSecrets, CLIENT_KEYS, onIndexes, onQueues, onTable, secretArn } from './rights.ts';
 import { output } from './stack-names.ts';
 
 /**
@@ -94,7 +94,7 @@ function onTables({ tables }: DataStores): PolicyStatement[] {
   return [
     onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
     policyStatement('FindCrmRecords', 'dynamodb', ['Query', 'Scan'], `${tables.Crm.tableArn}/index/*`),
-    onDueIndex(tables.Operations, 'FindOperations'),
+    onIndexes(tables.Operations, 'FindOperations', DUE_INDEX.name),
     onTable(tables.Operations, 'SettleOperations', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     onTable(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
     onTable(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
@@ -229,8 +229,7 @@ export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullab
 /** The rights with which the broker's CRM reads a confirmed registration and its documents. */
 export function allowReading(stack: Stack, { data, settings }: PolicyContext): void {
   const { documents, tables } = data;
-  const index = `${tables.Registrations.tableArn}/index/${CONFIRMED_INDEX}`;
-  const read = policyStatement('ReadRegistrations', 'dynamodb', ['Query'], index);
+  const read = onIndexes(tables.Registrations, 'ReadRegistrations', CONFIRMED_INDEX);
   const scope = new Construct(stack, 'Reader');
   const statements = [read, ...documentRights(data, settings).read];
   const policy = managedPolicy(scope, statements, 'ReadRegistrationsPolicy', [

@@ -6,7 +6,6 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 import {
   type CallSettings,
-  type CrmIndex,
   DUE_INDEX,
   RESERVATION_INDEX,
   variableName,
@@ -68,10 +67,10 @@ function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackRes
     case 'dueOperations':
     case 'dueRegistrations':
     case 'reservations':
-      return { statements: [onIndex(data.tables[INDEXES[of].table], sid, INDEXES[of].name)] };
+      return { statements: [onIndexes(data.tables[INDEXES[of].table], sid, INDEXES[of].name)] };
     case 'crmIndexes': {
       const { Crm } = data.tables;
-      return { statements: [onCrmIndexes(Crm, sid, indexes)], variables: { crmTable: Crm.tableName } };
+      return { statements: [onIndexes(Crm, sid, ...indexes)], variables: { crmTable: Crm.tableName } };
     }
     case 'clients':
       return { statements: writeClients(data.tables.Crm), variables: { crmTable: data.tables.Crm.tableName } };
@@ -173,19 +172,9 @@ export function onQueues(queues: readonly Queue[], sid: string, actions: string[
   return policyStatement(sid, 'sqs', actions, ...queues.map(({ queueArn }) => queueArn));
 }
 
-/** To find the due items of a table. */
-export function onDueIndex(table: Table, sid: string): PolicyStatement {
-  return onIndex(table, sid, DUE_INDEX.name);
-}
-
-function onIndex({ tableArn }: Table, sid: string, index: string): PolicyStatement {
-  return policyStatement(sid, 'dynamodb', ['Query'], `${tableArn}/index/${index}`);
-}
-
-/** To find CRM records by these indexes. */
-function onCrmIndexes({ tableArn }: Table, sid: string, indexes: readonly CrmIndex[]): PolicyStatement {
-  const arns = indexes.map((index) => `${tableArn}/index/${index}`);
-  return policyStatement(sid, 'dynamodb', ['Query'], ...arns);
+/** To query indexes of a table. */
+export function onIndexes({ tableArn }: Table, sid: string, ...indexes: string[]): PolicyStatement {
+  return policyStatement(sid, 'dynamodb', ['Query'], ...indexes.map((index) => `${tableArn}/index/${index}`));
 }
 
 /** To read the secret of this name, with any random suffix. */

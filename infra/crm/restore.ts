@@ -109,8 +109,7 @@ export async function rebuildReservations(
     read += page.length;
     terminal.report(`${counted(read, 'account')} read\n`);
   }
-  terminal.print(report.text('logins', dryRun));
-  if (report.conflicts.length > 0) throw new CommandError(report.conflictText());
+  report.print('logins', dryRun, terminal);
 }
 
 /** Copies lost items from a table that AWS restored. */
@@ -135,8 +134,7 @@ export async function restore(
   const report = new Report();
   const run = { live, logins, rule, report, dryRun: options.dryRun === true };
   for await (const page of restored.pages()) await copy(page, run);
-  terminal.print(report.text(name, run.dryRun));
-  if (report.conflicts.length > 0) throw new CommandError(report.conflictText());
+  report.print(name, run.dryRun, terminal);
 }
 
 interface Run {
@@ -186,11 +184,17 @@ class Report {
   readonly leftOut = new Map<string, number>();
   readonly conflicts: string[] = [];
 
-  text(name: string, dryRun: boolean): string {
+  /** @throws CommandError if items of other operations were found */
+  print(name: string, dryRun: boolean, terminal: Terminal): void {
     const leftOut = [...this.leftOut].sort().map(([reason, count]) => `, ${count} left out (${reason})`);
     const done = dryRun ? 'would be copied to' : 'copied to';
     const note = dryRun ? '; nothing was written' : '';
-    return `${counted(this.copied, 'item')} ${done} ${name}; ${this.existing} exist there${leftOut.join('')}${note}.\n`;
+    const there = `${this.existing} exist there${leftOut.join('')}${note}`;
+    terminal.print(`${counted(this.copied, 'item')} ${done} ${name}; ${there}.\n`);
+    const count = this.conflicts.length;
+    if (count === 0) return;
+    const found = `${counted(count, 'item')} of another operation ${count === 1 ? 'exists' : 'exist'} now`;
+    throw new CommandError(`${found}; nothing was overwritten:\n  ${this.conflicts.join('\n  ')}`);
   }
 
   /** @returns whether they differ, which is reported */
@@ -199,12 +203,6 @@ class Report {
     if (differ)
       this.conflicts.push(`${String(restored.pk)}: restored ${String(restored[owner])}, now ${String(current[owner])}`);
     return differ;
-  }
-
-  conflictText(): string {
-    const count = this.conflicts.length;
-    const found = `${counted(count, 'item')} of another operation ${count === 1 ? 'exists' : 'exist'} now`;
-    return `${found}; nothing was overwritten:\n  ${this.conflicts.join('\n  ')}`;
   }
 }
 
