@@ -4,7 +4,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const SLOW = [
   'test/infra/cloudformation-rules.test.ts',
   'test/infra/local/{accessibility,docs,outbox-page,registration-page}.test.ts',
-  'test/**/*{every-history,never-twice}.test.ts',
+  'test/model/{every-history,mistakes}.test.ts',
+  'test/**/*never-twice.test.ts',
   'test/releases/*.test.ts',
 ];
 /** `npm test` runs all others, `npm run test:slow` these; a file can be run by its name. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { pageWithDiagram } from './diagram.ts';
 import { explore, pageWithLimits, SMALL } from './model.ts';
 
-/** The small scenarios. `every-history.test.ts` explores the others, and looks for mistakes. */
+/** The small scenarios. `every-history.test.ts` explores the others, `mistakes.test.ts` what breaks promises. */
 describe('The life of an operation', () => {
   it.each(SMALL.map((scenario) => [scenario.name, scenario] as const))(
     'keeps every promise: %s',

@@ -141,7 +141,7 @@ export function pageWithLimits(): string {
 }
 
 /** The smallest first. */
-export const SCENARIOS: readonly Scenario[] = [...SMALL, ...LARGE];
+const SCENARIOS: readonly Scenario[] = [...SMALL, ...LARGE];
 
 interface Exploration {
   states: number;
@@ -161,7 +161,8 @@ export async function explore(
 ): Promise<Exploration> {
   const first = firstWorld(scenario);
   const numbers = new Map<string, number>([[keyOf(first, scenario), 0]]);
-  const worlds: (World | null)[] = [first];
+  /** The worlds that are not explored yet; then whether a history may end there. */
+  const worlds: (World | boolean)[] = [first];
   const actions: string[] = ['The request comes.'];
   const parents: number[] = [-1];
   /** For each state the states that lead to it. */
@@ -195,8 +196,8 @@ export async function explore(
   for (let state = 0; state < worlds.length; state += 1) {
     // A test runner hears nothing of a worker that never pauses.
     if (state % 10_000 === 0) await turn();
-    const world = worlds[state];
-    if (!world) continue;
+    const world = worlds[state] as World;
+    worlds[state] = isEnd(world);
     try {
       checkWorld(world);
       new Steps(world, scenario, mistake, add(state)).all();
@@ -204,7 +205,7 @@ export async function explore(
       if (!(error instanceof Broken)) throw error;
       if (!given(error.promise)) return report(state, error.promise, error.message);
       // A broken promise is the end of a history.
-      worlds[state] = null;
+      worlds[state] = true;
     }
   }
   const stuck = findEndless(worlds, sources);
@@ -214,14 +215,9 @@ export async function explore(
 }
 
 /** The first state from which no final state can be reached. */
-function findEndless(worlds: readonly (World | null)[], sources: readonly number[][]): number | undefined {
-  const ends = new Uint8Array(worlds.length);
-  const waiting: number[] = [];
-  for (const [state, world] of worlds.entries()) {
-    if (world !== null && !isEnd(world)) continue;
-    ends[state] = 1;
-    waiting.push(state);
-  }
+function findEndless(isFinal: readonly unknown[], sources: readonly number[][]): number | undefined {
+  const ends = Uint8Array.from(isFinal, Number);
+  const waiting = [...ends.keys()].filter((state) => ends[state] === 1);
   for (let state = waiting.pop(); state !== undefined; state = waiting.pop()) {
     for (const source of sources[state] ?? []) {
       if (ends[source] === 1) continue;
