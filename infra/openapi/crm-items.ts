@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { AccountTypeSchema, ClientSchema, ConnectionSchema } from '../../lib/records/crm-records.ts';
+import { AccountTypeSchema, ClientSchema, ConnectionSchema, PHONE_NUMBER } from '../../lib/records/crm-records.ts';
 import { FormSchema } from '../../lib/validators/form.ts';
 import { IdSchema } from '../../lib/validators/primitives.ts';
-import { E164_NUMBER } from '../../lib/validators/setting-types.ts';
 import { type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
 /** `infra/crm-items.json`: the JSON Schema of each item of the table of CRM records, for a CRM that writes them itself. */
@@ -40,14 +39,17 @@ function attribute(schema: v.GenericSchema, description: string) {
   return v.optional(v.pipe(schema, v.description(description)));
 }
 
-const phone = v.pipe(v.string(), v.regex(E164_NUMBER));
+const phone = v.pipe(v.string(), v.regex(PHONE_NUMBER));
 const email = v.pipe(v.string(), v.regex(/^[^@\sA-Z]+@[^@\sA-Z]+$/));
 
 const ITEMS: Readonly<Record<string, v.GenericSchema>> = {
   form: listed('form', ID, 'A registration form.', FormSchema),
   client: item(['client', CLIENT_ID], 'A client.', {
     record: record(ClientSchema),
-    e164: attribute(phone, 'The phone number in E.164, proven or not; trading servers get it.'),
+    e164: attribute(
+      phone,
+      'The phone number as a plus and digits (E.164, if a numbering plan knows it), proven or not; trading servers get it.',
+    ),
     proven_email: attribute(
       email,
       'The email address in lower case, its domain in punycode. Absent if the record has none, or names `email` in `unproven`.',

@@ -15,7 +15,6 @@ import {
   wholeNumber,
   word,
 } from '../validators/primitives.ts';
-import { E164_NUMBER } from '../validators/setting-types.ts';
 
 /** The keys of the table of CRM records. `infra/crm-items.json` describes its items. */
 export const crmKey = {
@@ -24,6 +23,12 @@ export const crmKey = {
   accountType: (id: string) => `account_type#${id}`,
   connection: (id: string) => `connection#${id}`,
 };
+
+/**
+ * A phone number as `readPhone` gives it. One that gets no message only has a possible length, which may be shorter or
+ * longer than E.164 allows.
+ */
+export const PHONE_NUMBER = /^\+[1-9]\d{2,19}$/;
 
 /** @returns the record of an item; undefined if the item is absent, or if it breaks its rules, which is logged */
 export function parseRecord<S extends v.GenericSchema<unknown, { id: string }>>(
@@ -36,7 +41,7 @@ export function parseRecord<S extends v.GenericSchema<unknown, { id: string }>>(
   const record = parseLeniently(schema, item.record);
   const isRight =
     key === `${key.slice(0, key.indexOf('#'))}#${record?.id}` &&
-    (item.e164 === undefined || E164_NUMBER.test(String(item.e164)));
+    (item.e164 === undefined || PHONE_NUMBER.test(String(item.e164)));
   if (isRight) return record;
   telemetry.event('CrmItemMalformed', { item: key });
   return undefined;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
+import { clientItem } from '../../../lib/records/crm-clients.ts';
 import { crmKey, dynamoAccountDirectory } from '../../../lib/records/crm-records.ts';
 import type { Telemetry } from '../../../lib/telemetry.ts';
 
@@ -38,6 +39,20 @@ describe('The records of an opening', () => {
     expect(client).not.toHaveProperty('phone');
   });
 
+  // A registration by email accepts every number of a possible length, and the CRM's client gets it.
+  it.each([
+    ['49', '1222'],
+    ['62', '21222222222222'],
+  ])('have a phone that is shorter or longer than E.164 allows: +%s %s', async (country_code, number) => {
+    const { record, e164 } = await clientItem({ id: 'CLIENT01', name: 'Ann', phone: { country_code, number } });
+    const { client } = await directory({ [crmKey.client('CLIENT01')]: { record, e164 } }).readAccountRecords(
+      ids,
+      NO_LOG,
+      signal,
+    );
+    expect(client?.phone).toBe(`+${country_code}${number}`);
+  });
+
   it('are undefined if they are missing', async () => {
     const { client, connection } = await directory().readAccountRecords(
       { user_id: 'NOBODY01', connection_id: 'none' },
@@ -58,7 +73,7 @@ describe('The records of an opening', () => {
   it.each([
     ['breaks its rules', { record: { id: 'CLIENT01' } }],
     ['has another id than its key', { record: { id: 'CLIENT02', email: 'ann@example.com', name: 'Ann' } }],
-    ['has a number that is not in E.164', { e164: '07400|LEVERAGE=500' }],
+    ['has a number that is not a plus and digits', { e164: '07400|LEVERAGE=500' }],
   ])('leave out a client that %s, and log its key', async (_, change) => {
     const logged: unknown[] = [];
     const telemetry: Telemetry = { event: (...event) => logged.push(event), with: () => telemetry };
