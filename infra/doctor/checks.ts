@@ -119,7 +119,7 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
 export function mailChecks(settings: Settings, deployed: boolean): Check[] {
   const { senderAddress, senderDomain, senderIdentity } = settings;
   const byDomain = senderIdentity.endsWith('domain');
-  const name = byDomain ? senderDomain : senderAddress;
+  const [kind, name] = byDomain ? ['domain', senderDomain] : ['address', senderAddress];
   return [
     check('code', 'mail account', async (probes) => {
       const { production, sending, perSecond, perDay, sentToday } = await probes.mailAccount();
@@ -132,7 +132,14 @@ export function mailChecks(settings: Settings, deployed: boolean): Check[] {
     check('code', `mail identity ${name}`, async (probes) => {
       const identity = await probes.mailIdentity(name);
       if (!deployed) return identityBeforeDeployment(identity !== undefined, senderIdentity);
-      if (identity === undefined) return missing('does not exist', 'npm run deploy');
+      // The sender has changed since the deployment, or the identity was deleted by hand, which CloudFormation ignores.
+      if (identity === undefined) {
+        const verify = `aws sesv2 create-email-identity --email-identity ${name}`;
+        return missing(
+          'does not exist',
+          `${verify}, set its records, then deploy with senderIdentity=existing-${kind}`,
+        );
+      }
       if (identity.verified) return works(`verified, DKIM ${identity.dkim.toLowerCase()}`);
       return missing(
         'is not verified yet',

@@ -68,6 +68,15 @@ describe('The doctor', () => {
       },
       { state: 'missing', question: 'code', subject: 'mail account' },
     ],
+    [
+      'a new sender, which a deployment would use at once',
+      { mailIdentity: undefined },
+      {
+        question: 'code',
+        state: 'missing',
+        fix: expect.stringMatching(/^aws sesv2 create-email-identity .* acme\.example/),
+      },
+    ],
     ['a domain that is not verified', { mailIdentity: { verified: false, dkim: 'PENDING' } }, { question: 'code' }],
     [
       'a domain without a DMARC policy',
