@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import type { Channel } from '../../lib/validators/otp-types.ts';
+import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import type { DeployedFunction } from './functions.ts';
@@ -373,6 +373,21 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
     });
   /** The cost of this month's messages, in US dollars, for the whole account and region. */
   const monthlySpend = (namespace: string, metricName: string) => new Metric({ namespace, metricName, ...most(15) });
+  const { smsUsdPerMonth, callUsdPerMonth, whatsappMessagesPerDay } = spend;
+  const spending: Record<PhoneChannel, Omit<AlarmRow, 'id' | 'of'>> = {
+    sms: {
+      loss: `Your bill: texts have cost $${smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
+      when: { metric: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'), count: [smsUsdPerMonth, 15] },
+    },
+    call: {
+      loss: `Your bill: calls have cost $${callUsdPerMonth} this month. At the account's own limit no call is made.`,
+      when: { metric: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'), count: [callUsdPerMonth, 15] },
+    },
+    whatsapp: {
+      loss: `Your bill: ${whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
+      when: { event: 'OtpSent', service: SENDER, channel: 'whatsapp', count: [whatsappMessagesPerDay, DAY_MINUTES] },
+    },
+  };
   return [
     {
       id: 'LoginsScarce',
@@ -395,32 +410,7 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
       loss: 'Soon SES stops our emails: too many people call them unwanted.',
       when: { metric: reputation('Reputation.ComplaintRate'), count: [0.001, 60] },
     },
-    {
-      id: 'Spend',
-      of: 'sms',
-      needed: channels.includes('sms'),
-      loss: `Your bill: texts have cost $${spend.smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
-      when: { metric: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'), count: [spend.smsUsdPerMonth, 15] },
-    },
-    {
-      id: 'Spend',
-      of: 'call',
-      needed: channels.includes('call'),
-      loss: `Your bill: calls have cost $${spend.callUsdPerMonth} this month. At the account's own limit no call is made.`,
-      when: { metric: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'), count: [spend.callUsdPerMonth, 15] },
-    },
-    {
-      id: 'Spend',
-      of: 'whatsapp',
-      needed: channels.includes('whatsapp'),
-      loss: `Your bill: ${spend.whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
-      when: {
-        event: 'OtpSent',
-        service: SENDER,
-        channel: 'whatsapp',
-        count: [spend.whatsappMessagesPerDay, DAY_MINUTES],
-      },
-    },
+    ...channels.filter(isPhoneChannel).map((of) => ({ id: 'Spend', of, ...spending[of] })),
   ];
 }
 

@@ -9,8 +9,9 @@ import {
   FormSchema as FormRecordSchema,
   isRequired,
 } from '../../lib/validators/form.ts';
-import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import { CHANNELS } from '../channels.ts';
 import { jsonSchema } from '../openapi/json.ts';
 import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
 import { CommandError, indented, type Terminal } from './command.ts';
@@ -50,13 +51,6 @@ interface Property {
 
 type FixedField = (typeof FIXED_FIELDS)[number];
 
-const CHANNEL_NAMES: Readonly<Record<Channel, string>> = {
-  email: 'Email',
-  sms: 'SMS',
-  call: 'Call',
-  whatsapp: 'WhatsApp',
-};
-
 /** How a page shows the fixed fields that need more than their name as a label. */
 const FIXED: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
   email: { ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
@@ -70,7 +64,7 @@ const FIXED: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
   },
   otp_type: {
     title: 'Send my code by',
-    ui: { 'ui:widget': 'radio', 'ui:enumNames': OTP_TYPES.map((channel) => CHANNEL_NAMES[channel]) },
+    ui: { 'ui:widget': 'radio', 'ui:enumNames': OTP_TYPES.map((channel) => CHANNELS[channel].title) },
   },
   password: { ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },
   repeat_password: { ui: { 'ui:widget': 'password', 'ui:autocomplete': 'new-password' } },

@@ -1,4 +1,5 @@
 import type { Channel } from '../../lib/validators/otp-types.ts';
+import { CHANNELS } from '../channels.ts';
 import { type Settings, usesAws } from '../settings.ts';
 import { type Check, check, warning, works } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
@@ -13,13 +14,6 @@ interface Quota {
 
 /** The registrations that one execution of the function accepts in a second: each takes 0.25 s with its password hash. */
 const PER_EXECUTION = 4;
-
-/** Messages a second, by AWS's default: no call reads these quotas. */
-const MESSAGE_RATES: Readonly<Record<Exclude<Channel, 'email'>, readonly [perSecond: number, service: string]>> = {
-  sms: [20, 'Amazon SNS'],
-  call: [20, 'AWS End User Messaging'],
-  whatsapp: [80, 'AWS End User Messaging Social'],
-};
 
 /** The smallest quota on the way of a registration, for each channel, and what raises it. */
 export function paceChecks(settings: Settings): Check[] {
@@ -59,12 +53,10 @@ async function quotas(settings: Settings, channel: Channel, probes: AwsProbes): 
 }
 
 async function senderQuota(channel: Channel, probes: AwsProbes): Promise<Quota> {
-  if (channel === 'email') {
-    const { perSecond } = await probes.mailAccount();
-    return { of: 'SES', perSecond, raise: 'ask for more: Service Quotas, Amazon SES, Sending rate' };
-  }
-  const [perSecond, service] = MESSAGE_RATES[channel];
-  return { of: service, perSecond, raise: `ask for more: Service Quotas, ${service}` };
+  const { service, messagesPerSecond } = CHANNELS[channel];
+  const perSecond = messagesPerSecond ?? (await probes.mailAccount()).perSecond;
+  const quota = channel === 'email' ? ', Sending rate' : '';
+  return { of: service, perSecond, raise: `ask for more: Service Quotas, ${service}${quota}` };
 }
 
 /** The service's own limits of a phone channel, which a campaign meets first. */

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { checkEvent } from '../support/events.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
+import { SENDING_SERVICES } from '../support/local-service.ts';
 import {
   CONFIRM_PATH,
   codeIn,
@@ -13,8 +14,6 @@ import {
   registrationWorld,
   visibleAnswer,
 } from '../support/registration-world.ts';
-
-const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
 
 /** With everything switched on: a captcha is required, and a proxy is in front. */
 let world: RegistrationWorld;
@@ -28,10 +27,10 @@ const post = (body: unknown, headers: Record<string, string> = {}) =>
 /** The effects of a request for this person: the answer, the calls to the database and to the channel's provider. */
 async function observe(person: Person, channel: Channel, isRefused = false) {
   const { service } = world;
-  const provider = service.standIns[PROVIDERS[channel]];
+  const provider = service.standIns[SENDING_SERVICES[channel]];
   const [sends, questions] = [provider.requests, service.captcha?.requests ?? 0];
   service.database.calls.length = 0;
-  if (isRefused) service.faults(PROVIDERS[channel]).set({ kind: 'refused', times: 1 });
+  if (isRefused) service.faults(SENDING_SERVICES[channel]).set({ kind: 'refused', times: 1 });
   const body = registrationOf(person, { otp_type: channel });
   const reply = await post(body, { 'idempotency-key': `key-${person.email}` });
   return {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { SENDING_SERVICES } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
 import { checked } from '../support/openapi.ts';
 import { codeIn, hurried, PATH } from '../support/registration-world.ts';
@@ -46,7 +47,6 @@ interface Try {
   fault?: readonly [target: string, fault: Partial<Fault>];
 }
 
-const PROVIDERS = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' };
 const KINDS = ['throttled', 'refused', 'down'] as const;
 const SENDER_KINDS = [...KINDS, 'refused_recipient'] as const;
 const REPEATING_PERSON = 900;
@@ -56,7 +56,7 @@ const EVERYONE: readonly Try[] = OTP_TYPES.flatMap((otp_type) => [
   { expected: 204, more: { otp_type, ...OWNER } },
 ]);
 const SERVICES_FAIL: readonly Try[] = [
-  ...Object.entries(PROVIDERS).flatMap(([otp_type, target]) =>
+  ...Object.entries(SENDING_SERVICES).flatMap(([otp_type, target]) =>
     SENDER_KINDS.map((kind): Try => {
       // A throttled message is sent again.
       const expected = kind === 'throttled' ? 204 : 502;

@@ -11,6 +11,7 @@ import {
   call,
   openAccount as requestAccount,
   register as requestRegistration,
+  SENDING_SERVICES,
   tablesOf,
 } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
@@ -82,9 +83,8 @@ const says =
   (channel: Channel, words: string, change: object = {}): Row[2] =>
   async (running) => {
     const body = { otp_type: channel, ...change };
-    const services = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
     const ask = () => register(running, body);
-    expect(await messageOf(running, services[channel], JSON.stringify(body), ask)).toContain(words);
+    expect(await messageOf(running, SENDING_SERVICES[channel], JSON.stringify(body), ask)).toContain(words);
   };
 
 /** The mail about an opened account has this. */

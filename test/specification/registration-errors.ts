@@ -1,3 +1,4 @@
+import { SENDING_SERVICES } from '../support/local-service.ts';
 import { type ErrorCase, error, MANY_TIMES, type ServiceFault } from './cases.ts';
 import { CLIENT, keyOf } from './records.ts';
 import { ENDPOINTS } from './rows.ts';
@@ -28,7 +29,6 @@ const TOO_MANY_BYTES = {
   'more than 200,000 characters, before the form is asked for': { form_id: 'NOSUCHID', x: ['y'.repeat(200_001)] },
   'more than 200 kB in fewer characters': { [keyOf('multiselect')]: new Array(11).fill('й'.repeat(10_000)) },
 };
-const SERVICES = { email: 'ses', sms: 'sns', call: 'voice', whatsapp: 'whatsapp' };
 
 const OF_REGISTRATION: readonly ErrorCase[] = [
   error(operation, '400 form_not_found', 'a form_id that no form has', {
@@ -58,7 +58,7 @@ const OF_REGISTRATION: readonly ErrorCase[] = [
   tooLarge('8 size limits: decided: a registration of 5.9 MB', 'a body of 5,900,001 bytes', {
     raw: '{}'.padEnd(5_900_001),
   }),
-  ...Object.entries(SERVICES).map(([otp_type, service]) =>
+  ...Object.entries(SENDING_SERVICES).map(([otp_type, service]) =>
     error(operation, '502 otp_delivery_failed', `otp_type ${otp_type} that its service refuses`, {
       body: { otp_type },
       fault: refused(service),

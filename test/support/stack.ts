@@ -2,6 +2,7 @@ import type { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import type { Statement } from '../../infra/local/rights/policy.ts';
 import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 
 export interface CfnResource {
   Type: string;
@@ -37,7 +38,7 @@ export const SENDER = { senderAddress: 'no-reply@acme.example' };
 export const EVERYTHING = {
   stage: 'full',
   allowedOrigins: ['https://www.acme.example', 'http://localhost:5173'],
-  channels: ['email', 'sms', 'call', 'whatsapp'],
+  channels: [...OTP_TYPES],
   phone: { countries: ['GB', 'DE'] },
   sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
   call: { originationIdentity: 'phone-0a1b' },

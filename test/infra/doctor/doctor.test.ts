@@ -158,19 +158,25 @@ describe('The doctor', () => {
 
   const SLOW_SES = { mailAccount: { production: true, sending: true, perSecond: 14, perDay: 50_000, sentToday: 0 } };
   const PACES: [string, Answers, Record<string, unknown>, RegExp, RegExp][] = [
-    ['email', {}, {}, /^20 .*: the throttle of the gateway \(SES 50, .* 1200\); to raise it: npm run setting/, /^$/],
+    [
+      'email',
+      {},
+      {},
+      /^20 .*: the throttle of the gateway \(Amazon SES 50, .* 1200\); to raise it: npm run setting/,
+      /^$/,
+    ],
     [
       'email',
       SLOW_SES,
       {},
-      /^14 .*: SES \(the throttle of the gateway 20, /,
+      /^14 .*: Amazon SES \(the throttle of the gateway 20, /,
       /Sending rate, or npm run setting -- throttle.registrationPerSecond=14$/,
     ],
     [
       'email',
       SLOW_SES,
       { 'concurrency.registration': 3 },
-      /^12 .*: executions of the function \(SES 14, /,
+      /^12 .*: executions of the function \(Amazon SES 14, /,
       /^npm run setting -- concurrency.registration=…, or/,
     ],
     ['email', { concurrentExecutions: 4 }, {}, /^16 .*: executions/, /Concurrent executions, or/],
