@@ -30,12 +30,12 @@ export type ResourceName =
 
 /** The use of one resource. */
 export interface Use {
-  /** Of the statement in the policy: what it is used for. */
+  /** The id of the statement in the policy: what the resource is used for. */
   sid: string;
   of: ResourceName;
   /** The actions of its service. Absent: there is one way to use it. */
   actions?: readonly string[];
-  /** Of the CRM records: the indexes that it queries. */
+  /** The indexes of the CRM records that the function queries. */
   indexes?: readonly CrmIndex[];
   /** The settings that a deployment needs to have the resource. */
   needs?: readonly (keyof Settings)[];

@@ -31,12 +31,15 @@ const ThrottleSchema = closedObject({
   registrationBurst: burst,
   confirmationPerSecond: perSecond,
   confirmationBurst: burst,
-  /** Of each account route. While a trading server is silent, 20 + 5 × 29 s are at most 165 executions. */
+  /** The throttle of each account route. While a trading server is silent, 20 + 5 × 29 s are at most 165 executions. */
   accountsPerSecond: v.optional(amount(0.1, 10_000), 5),
   accountsBurst: v.optional(count(1, 5_000), 20),
 });
 
-/** Of the functions, in MB. At 1769 Lambda gives a whole processor, and one password hash takes well below 300 ms. */
+/**
+ * The memory of the functions, in MB. At 1769 Lambda gives a whole processor, and one password hash takes well below
+ * 300 ms.
+ */
 const MemorySchema = closedObject({
   registration: v.optional(count(512, 10_240), 1_769),
   accounts: v.optional(count(256, 10_240), 1_024),
@@ -56,7 +59,7 @@ const ProvisionedSchema = closedObject({
 
 const CustomDomainSchema = closedObject({
   name: text(HOST_NAME, HOST_NAME_MUST),
-  /** Of a certificate for that name in the stack's region. */
+  /** The ARN of a certificate for that name in the stack's region. */
   certificateArn: text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate'),
 });
 
@@ -193,7 +196,7 @@ export const SettingsSchema = closedObject({
   retainData: v.optional(flag, true),
 });
 
-/** Of settings: CDK's own entries have colons, slashes or hyphens in their names. */
+/** The names of settings. CDK's own entries have colons, slashes or hyphens in their names. */
 export const SETTING_NAME = /^\w+(\.\w+)*$/;
 
 /** Every setting by its full name. */

@@ -49,5 +49,5 @@ export function keyAttributes(name: TableName): string[] {
   return stackTable(name).sortKey ? ['pk', 'sk'] : ['pk'];
 }
 
-/** Of the template. */
+/** The table's logical id in the template. */
 export const logicalId = (name: TableName) => `${name}Table`;

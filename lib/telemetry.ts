@@ -88,7 +88,7 @@ const FIELDS = {
   seconds_to_confirm: 'number',
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',
-  /** Of a connection's ranges. */
+  /** The logins of a connection's ranges. */
   logins_used: 'number',
   logins_free: 'number',
   /** Until no login is free, at the pace of the last 30 days. */

@@ -48,9 +48,9 @@ interface Condition {
   count?: readonly [atLeast: number, minutes: number];
   /** Instead of a count. No data counts as none. */
   fewerThan?: number;
-  /** In two of three periods. */
+  /** True: the alarm rings if its condition holds in two of three periods. */
   twice?: true;
-  /** In each of this many periods. */
+  /** The alarm rings if its condition holds in each of this many periods. */
   periods?: number;
   /** Instead of all these: one of other alarms rings, by their names. */
   anyOf?: readonly string[];

@@ -121,7 +121,7 @@ export class DataStores extends Construct {
 }
 
 interface MadeSecret {
-  /** In its name. */
+  /** The purpose of the key, which is in its name. */
   purpose: string;
   description: string;
   notRotated: string;

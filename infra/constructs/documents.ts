@@ -9,12 +9,12 @@ import type { Settings } from '../settings.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
-/** Of the rule that it makes for itself. */
+/** The name of the rule that GuardDuty makes for itself. */
 const MANAGED_RULE = 'DO-NOT-DELETE-AmazonGuardDutyMalwareProtectionS3*';
 /** The object by which it checks the bucket. */
 const VALIDATION_OBJECT = 'malware-protection-resource-validation-object';
 
-/** As the rules name them. */
+/** The ARNs of documents, as the rules name them. */
 const DOCUMENT_ARNS = `<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*`;
 
 /** Amazon GuardDuty scans every new document for malware, and leaves its verdict in a tag of the object. */

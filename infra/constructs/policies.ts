@@ -67,7 +67,7 @@ export function allowOperators(
   explainWildcards(policy, stack, settings);
 }
 
-/** Of the operators' policy. */
+/** Explains the wildcards of the operators' policy. */
 function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings): void {
   for (const [service, name] of [
     ...logNames(stack).map((log) => ['logs', `log-group:${log}`] as const),
@@ -122,7 +122,7 @@ function onCall(stack: Stack): PolicyStatement[] {
   ];
 }
 
-/** Of the functions, and of the access log. */
+/** The names of the log groups of the functions, and of the access log. */
 const logNames = ({ stackName }: Stack) => [`${stackName}-*`, `/aws/vendedlogs/${stackName}/*`];
 
 /** To move undelivered events into the queue of accounts: the rights that SQS checks. */

@@ -170,11 +170,13 @@ function cors(allowOrigins: string[]) {
 /** How a caller proves that it may call the account routes. */
 export interface Access {
   authorizer: IHttpRouteAuthorizer;
-  /** Of tokens. */
+  /** The scopes that a token needs. */
   authorizationScopes?: string[];
 }
 
-/** By tokens of the issuer that the settings name, or of clients that the stack makes; else by IAM. */
+/**
+ * Creates the access by tokens of the issuer that the settings name, or of clients that the stack makes; else by IAM.
+ */
 function createAccess(scope: Construct, settings: Settings): Access {
   const { jwtIssuer, jwtAudience, jwtScope, machineClients } = settings;
   if (machineClients.length > 0) {

@@ -50,7 +50,7 @@ export function grantUse(use: Use, context: StackResources) {
 
 interface Granted {
   statements: PolicyStatement[];
-  /** By the names of `lib/config.ts`. */
+  /** The variables of a function, by the names of `lib/config.ts`. */
   variables?: Record<string, string | undefined>;
 }
 

@@ -70,9 +70,9 @@ export function put(records: CrmRecords, one: LocatedRecord): void {
 export interface CrmItem {
   pk: string;
   record?: unknown;
-  /** Of every record but a client's. */
+  /** The kind of every record but a client's. */
   kind?: string;
-  /** Of a client with a phone: its number in E.164. */
+  /** The number of a client with a phone, in E.164. */
   e164?: string;
   proven_email?: string;
   proven_phone?: string;

@@ -9,10 +9,10 @@ import type { Target } from './target.ts';
 
 /** A person by one address. */
 export interface Person {
-  /** As registrations store it: an email in its look-up form, or a number in E.164. */
+  /** The address as registrations store it: an email in its look-up form, or a number in E.164. */
   address: string;
   isEmail: boolean;
-  /** Of a number, ISO 3166-1 alpha-2; empty for an email. */
+  /** The country of a number, ISO 3166-1 alpha-2; empty for an email. */
   country: string;
 }
 

@@ -73,7 +73,7 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
   return JSON.stringify(value);
 }
 
-/** Of a key that requests are signed with, as long as HMAC-SHA-256 can use. */
+/** The length of a key that requests are signed with: as long as HMAC-SHA-256 can use. */
 const SIGNING_KEY_BYTES = 32;
 
 /**
@@ -129,7 +129,7 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
 
 /** The secret that logins and passwords of accounts are derived from, as `secret put` and `secret rotate` call it. */
 const PASSWORDS = 'passwords';
-/** In the stack. */
+/** The name of the secret in the stack. */
 const PASSWORD_SECRET = 'PasswordSecret';
 
 /**

@@ -38,7 +38,7 @@ const TEXT: Omit<ServiceSecret, 'name' | 'purpose'> = {
     if (text.trim() === '') throw new Error('The secret is empty.');
   },
 };
-/** Of the settings whose secret is more than a text. */
+/** The shapes of secrets that are more than a text, by their settings. */
 const SHAPES: Readonly<Record<string, typeof TEXT>> = {
   'front.secret': {
     shape: '{"current":"32 random characters","previous":"the value before"}',

@@ -54,14 +54,14 @@ function changedContext(
   return { ...Object.fromEntries(ofCdk), ...settings };
 }
 
-/** As `cdk.json` has them, without the settings of CDK. */
+/** The settings as `cdk.json` has them, without those of CDK. */
 function shown(context: Record<string, unknown>): string {
   const groups = new Set(SETTING_NAMES.map((name) => name.split('.')[0]));
   const settings = Object.fromEntries(Object.entries(context).filter(([name]) => groups.has(name.split('.')[0])));
   return Object.keys(settings).length === 0 ? `No setting is given yet.\n\n${USAGE}` : `${formatJson(settings)}\n`;
 }
 
-/** In the project's format, with a list on one line. */
+/** The value as JSON in the project's format, with a list on one line. */
 function formatJson(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/\[\s+([^[\]{}]*?)\s+\]/g, (_, items: string) => {
     return `[${items.replaceAll(/\s*\n\s*/g, ' ')}]`;

@@ -15,7 +15,7 @@ export interface Target {
   name: string;
   /** The name of the stack; absent for the local service and for a table alone. */
   stack?: string;
-  /** Of CRM records. */
+  /** The table of CRM records. */
   table: CrmTable;
   /** The settings of the clients of a service; empty: the environment has them. */
   clientOf(service: Service): ClientConfig;
@@ -30,7 +30,7 @@ export interface Target {
   pepperSecret?: string | undefined;
 }
 
-/** In the name of the variable that holds an endpoint. */
+/** A service as the name of the variable with its endpoint has it. */
 type Service = 'DYNAMODB' | 'S3' | 'SECRETS_MANAGER' | 'SESV2' | 'SQS';
 
 interface ClientConfig {

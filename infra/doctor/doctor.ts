@@ -68,7 +68,7 @@ interface Look {
   fix: boolean;
   /** Progress. */
   report(text: string): void;
-  /** Of connections; none: everything. */
+  /** The ids of the connections to check. None: everything is checked. */
   ids: readonly string[];
 }
 

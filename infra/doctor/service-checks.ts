@@ -128,7 +128,7 @@ function serverCheck(connection: Connection): Check<ServerProbes> {
   });
 }
 
-/** By the reason of a failure, else by its kind. */
+/** What an operator can do, by the reason of a failure, else by its kind. */
 const HINTS: Readonly<Record<string, string>> = {
   wants_prefix_z: 'the server answers to commands that begin with Z: add "prefix": "Z" to the connection',
   wants_prefix_w: 'the server answers to commands that begin with W: remove "prefix" from the connection',

@@ -13,7 +13,7 @@ import { type Call, ServiceError, serve } from './stand-ins/stand-in.ts';
 interface DatabaseCall {
   /** Such as `UpdateItem`. */
   operation: string;
-  /** Of a transaction all, separated by commas. */
+  /** The table of the write. A transaction has all its tables, separated by commas. */
   table: string;
   /** A repeat: its client had no answer in time, or a failure. */
   repeated?: true;

@@ -16,9 +16,9 @@ interface Message {
   visibleAt: number;
 }
 
-/** As the stack has them. */
+/** The visibility timeout of the stack's queues. */
 const VISIBILITY_MS = 90_000;
-/** Of each kind of event. */
+/** How many events of each kind are delivered at once. */
 const AT_ONCE = 5;
 
 /**
@@ -29,7 +29,7 @@ export class DeliveryQueue {
   #messages: Message[] = [];
   #timer: NodeJS.Timeout | undefined;
   #consume: ((message: Message) => Promise<boolean>) | undefined;
-  /** With the kind of the event. */
+  /** The deliveries that are running, with the kind of their event. */
   readonly #working = new Map<Promise<void>, string>();
 
   /** From now on this function works on the messages. */

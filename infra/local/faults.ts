@@ -60,7 +60,7 @@ export interface Fault {
    * Of `late`: how the connection is closed before: in order, without TLS's close (if there is TLS), or with a reset.
    */
   ending?: (typeof ENDINGS)[number];
-  /** Of `retcode` and `executed_retcode`: the platform's return code. */
+  /** The platform's return code, for `retcode` and `executed_retcode`. */
   code?: number;
 }
 

@@ -10,7 +10,7 @@ import { isForeign } from './listen.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
-/** Of a function; all routes are POST. */
+/** The route of a function. All routes are POST. */
 export interface Route {
   /** Such as `/public/v1/users/{user_id}/tp5/accounts`. */
   path: string;
@@ -210,7 +210,7 @@ function sendResult(reply: FastifyReply, { statusCode, headers, body }: Structur
   return reply.send(Buffer.from(body ?? ''));
 }
 
-/** As bytes, to which no charset is added: API Gateway names none. */
+/** Sends a message as bytes, to which no charset is added: API Gateway names none. */
 function sendMessage(reply: FastifyReply, status: number, message: string): FastifyReply {
   return reply
     .code(status)

@@ -26,7 +26,7 @@ type Key = Record<string, string>;
 /** The condition of a write did not hold, or a transaction is writing its item: nothing was written. */
 export class ConditionFailed extends Error {
   override readonly name = 'ConditionFailed';
-  /** In a transaction: the index of the write whose condition failed. */
+  /** The index of the write whose condition failed, in a transaction. */
   readonly index: number;
 
   constructor(cause?: unknown, index = 0) {

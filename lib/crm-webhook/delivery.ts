@@ -74,7 +74,9 @@ export function secondsUntilNext(deliveries: number): number {
   return Math.min(REDELIVERY.firstSeconds * 2 ** (deliveries - 1), REDELIVERY.maxSeconds);
 }
 
-/** Also writes the record of the client that the CRM made, so that the first account can be opened at once. */
+/**
+ * Notifies the CRM, and writes the record of the client that it made, so that the first account can be opened at once.
+ */
 async function notifyOfRegistration(
   { registrations, documents, clients, post }: WebhookDependencies,
   event: EventDetail<'RegistrationConfirmed'>,

@@ -7,7 +7,7 @@ import type { FrontSettings } from '../validators/deployment.ts';
 interface SentFrom {
   /** The address that called the gateway. */
   sourceIp: string;
-  /** By names in lower case. */
+  /** The headers, by their names in lower case. */
   headers: Readonly<Record<string, string | undefined>>;
 }
 
@@ -104,7 +104,7 @@ function hostPart(address: string): string {
   return /^\[?([^[\]]*?)\]?(?::\d{1,5})?$/.exec(address)?.[1] ?? '';
 }
 
-/** With five or more groups after the `::`, the last one changes the first four groups. */
+/** Whether the last group of an address changes its first four: if five or more groups follow the `::`. */
 function movesNetwork(address: string): boolean {
   const [, tail = ''] = address.split('::');
   return tail.split(':').length > 4;

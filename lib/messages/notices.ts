@@ -11,7 +11,7 @@ export interface OpenedAccount {
   login: number;
   version: PlatformVersion;
   group?: string | undefined;
-  /** As in 1:leverage. */
+  /** The number in 1:leverage. */
   leverage?: number | undefined;
   /** True: trading is disabled. */
   readonly?: boolean | undefined;

@@ -29,7 +29,7 @@ export interface DerivationKey {
 export interface Origin {
   /** The key of the operation's item: the hash of the idempotency key with its scope, or a random id. */
   readonly pk: string;
-  /** Of the body, under the same key of the secret. */
+  /** The fingerprint of the body, under the same key of the secret. */
   readonly fingerprint: string;
   /** The id of the key of the secret. */
   readonly secret: string;

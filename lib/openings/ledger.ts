@@ -29,7 +29,7 @@ export type Plan = v.InferOutput<typeof PlanSchema>;
 /** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
 export interface Held extends Identity {
   readonly lease: string;
-  /** Of the next write, in epoch milliseconds. */
+  /** The end of the lease that the next write sets, in epoch milliseconds. */
   leaseUntil: number;
   /** Names this life of the operation: the same request makes the same operation again after its key was freed. */
   readonly incarnation: string;

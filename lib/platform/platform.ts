@@ -83,7 +83,7 @@ export type Permission = 'granted' | 'denied' | 'unknown';
 /** The rights of the manager's login on the server. */
 export interface Rights {
   openAccounts: Permission;
-  /** Of accounts, their comments among it. */
+  /** The right to see personal data of accounts, which includes their comments. */
   seePersonalData: Permission;
   changeBalances: Permission;
 }
@@ -97,7 +97,7 @@ export interface ClosedGroups {
 
 /** What a server does where servers differ. */
 export interface Variant {
-  /** In words of the protocol, for operators. */
+  /** What the server speaks, in words of the protocol, for operators. */
   speaks: string[];
   /** Whether our operation's id can be read in an account's comment. */
   comments: 'shown' | 'hidden' | 'unknown';

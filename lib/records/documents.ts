@@ -11,7 +11,7 @@ import type { LinkedDocumentSchema } from './event-schemas.ts';
 
 /** A document, and where to download it. */
 export interface LinkedDocument extends v.InferOutput<typeof LinkedDocumentSchema> {
-  /** Of the object in the bucket. */
+  /** The key of the object in the bucket. */
   key: string;
 }
 /** A stored document, in the registration's record. */

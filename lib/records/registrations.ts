@@ -19,7 +19,7 @@ export interface PendingRegistration extends Omit<v.InferOutput<typeof Confirmed
   address: string;
   /** The email address in its look-up form; absent with `email`. */
   email_key?: string | undefined;
-  /** As JSON: the database's numbers and maps cannot represent all JSON. */
+  /** The values as JSON: the database's numbers and maps cannot represent all JSON. */
   custom_fields: string;
   documents: StoredDocument[];
 }
@@ -112,7 +112,7 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       await awaitAll([table.delete(key, signal), index.remove(registration, signal)]);
     },
 
-    /** In an item of its own: a note would rewrite the fields of the registration, up to 200 kB. */
+    /** Writes an item of its own: a note in the registration would rewrite its fields, up to 200 kB. */
     async noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal) {
       const expires_at = Math.ceil(now() / 1_000) + DAY_SECONDS;
       await table.put({ ...deliveryKey(registrationId), delivery, expires_at }, signal);

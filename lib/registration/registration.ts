@@ -32,7 +32,7 @@ import {
 
 /** The dependencies of a registration; tests pass fakes. */
 export interface RegistrationDependencies {
-  /** Of the deployment. */
+  /** The settings of the deployment. */
   settings: RegistrationConfig;
   directory: RegistrationDirectory;
   keys: RegistrationKeys;
@@ -276,7 +276,7 @@ async function prepare(work: AdmittedWork, { documents: sent }: CheckedCustomFie
   const { dependencies, request, pepper, admission, registrationId, done, signal } = work;
   const { recipient, password, language } = request.body;
 
-  /** Of simultaneous requests for one recipient only one passes, and stores documents. */
+  /** One of several simultaneous requests for a recipient passes. Only that one stores documents. */
   async function countAndStore() {
     passCounted(work, await admission.countRecipient(signal));
     done.documents = sent.length;
@@ -471,7 +471,7 @@ function isOwnFailure(error: unknown, asked: readonly Asked[]): boolean {
   return !(error instanceof Problem) || (error.status >= 500 && !asked.includes('recipient'));
 }
 
-/** As `passLimit`, for a decision whose counts are not recorded for `undo` yet. */
+/** Records the counts of a decision for `undo`, and passes its limit. */
 function passCounted(work: Work, decision: LimitDecision): void {
   work.done.counted.push(...decision.counted);
   passLimit(work, decision);

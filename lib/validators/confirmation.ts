@@ -54,7 +54,7 @@ export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequestSchema
 
 type BodyContext = v.RawCheckContext<v.InferOutput<typeof ConfirmationBodySchema>>;
 
-/** Without a known channel, the schema checks no other field. */
+/** Checks the other fields of a body without a known channel, whose schema checks none of them. */
 function checkSharedFields({ dataset, addIssue }: BodyContext): void {
   const body: unknown = dataset.value;
   if (!isObject(body) || v.is(v.picklist(OTP_TYPES), body.otp_type)) return;

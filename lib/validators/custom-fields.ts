@@ -91,7 +91,10 @@ async function phoneViolations({ key }: FormField, phone: v.InferOutput<typeof P
   return parsed === undefined ? [{ pointer: jsonPointer([key, 'number']), ...IMPOSSIBLE_PHONE }] : [];
 }
 
-/** Of a number that gets no message: numbering plans change faster than any list of them. */
+/**
+ * The violation of a number that gets no message. Its plan is not checked: numbering plans change faster than any list
+ * of them.
+ */
 export const IMPOSSIBLE_PHONE = {
   rule: 'phone',
   detail: 'must be as long as the phone numbers of its dial code',

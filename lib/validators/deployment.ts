@@ -142,7 +142,7 @@ const legalTexts = v.pipe(
 
 /** How the messages look. */
 const BrandSchema = closedObject({
-  /** As people read it. Absent: the domain of the sender address. */
+  /** The broker's name as people read it. Absent: the domain of the sender address. */
   name: v.optional(text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line')),
   /** The address for replies. Absent: the sender address. */
   supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
@@ -153,7 +153,7 @@ const BrandSchema = closedObject({
    * language.
    */
   legal: v.optional(v.union([legalTexts, legalText], LEGAL_MUST)),
-  /** In the header of mails, in place of the name. Mail programs load it from there. */
+  /** The logo in the header of mails, in place of the name. Mail programs load it from this address. */
   logo: v.optional(
     closedObject({
       url: text(/^https:\/\/[^\s\x00-\x1f"<>]{1,500}$/, 'must be an https address of an image'),

@@ -86,7 +86,10 @@ function readingsOf(dialCode: string, typed: string, channel: PhoneChannel | und
   return digits.startsWith('00') ? [...international, ...national] : [...national, ...international];
 }
 
-/** With the former prefixes of mobile numbers: Mexico dropped a `1`, and Argentina's have a `9` from abroad. */
+/**
+ * Adds readings with the former prefixes of mobile numbers: Mexico dropped a `1`, and Argentina's have a `9` from
+ * abroad.
+ */
 function withLocalReadings(
   dialCode: string,
   digits: string,

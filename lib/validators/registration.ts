@@ -93,7 +93,7 @@ export type Recipient =
     }
   | {
       channel: PhoneChannel;
-      /** In E.164. */
+      /** The number in E.164. */
       key: string;
       to: string;
       /** The country of the number, ISO 3166-1 alpha-2. */
@@ -119,7 +119,7 @@ export function registrationRequestSchema(served: ServedCountries) {
       return {
         /** Its domain in Unicode. */
         email,
-        /** In its look-up form. */
+        /** The address in its look-up form. */
         emailKey: key,
         type,
         name,

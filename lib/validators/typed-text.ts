@@ -79,7 +79,10 @@ function asciiNumberCharacter(character: string): string {
 
 const SIGNS: Readonly<Record<string, string>> = { '＋': '+', '﹢': '+', '．': '.', '·': '.', '／': '/', '⁄': '/' };
 
-/** In Unicode the digits of a script stand in a row, from zero to nine; some scripts follow one another. */
+/**
+ * The ASCII digit of a digit. In Unicode the digits of a script stand in a row, from zero to nine; some scripts follow
+ * one another.
+ */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
   let zero = code;

@@ -64,9 +64,9 @@ export interface TextServerOptions {
   /** 0 or absent: a free one. */
   port?: number;
   master: string;
-  /** In the plug-in's order: the first one has index 1. */
+  /** The groups in the plug-in's order: the first one has index 1. */
   groups: SimulatedGroup[];
-  /** In which names are shown; the server itself only knows bytes. */
+  /** The code page in which the server shows names. It only knows bytes itself. */
   codePage?: string;
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;

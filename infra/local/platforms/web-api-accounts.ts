@@ -30,7 +30,7 @@ export interface WebApiAccountsOptions {
 /** A command's answer as JSON. */
 export interface Reply {
   retcode: string;
-  /** Of an error of HTTP, which has no other content. */
+  /** The status of an error of HTTP, which has no other content. */
   http_status?: number;
   [member: string]: unknown;
 }
@@ -38,7 +38,7 @@ export interface Reply {
 /** Parameters of a command, by their names in JSON. */
 export type Parameters = Record<string, string>;
 
-/** Without the terminator; longer values are cut silently. */
+/** The longest values without the terminator. The server cuts longer ones silently. */
 const LIMITS: Record<string, number> = { Name: 127, Company: 63, Address: 127, Comment: 63 };
 const TEXTS = ['Name', 'Company', 'Country', 'City', 'State', 'ZIPCode', 'Address', 'Phone', 'Email', 'ID', 'Comment'];
 const HIDDEN = {

@@ -12,7 +12,7 @@ import { readSettings } from '../../settings.ts';
 export interface StackRights {
   /** The types of its resources, by logical id. */
   types: Readonly<Record<string, string>>;
-  /** By the function's name. */
+  /** The rights of the functions, by their names. */
   functions: Readonly<Record<string, FunctionRights>>;
 }
 

@@ -12,7 +12,7 @@ export interface CaptchaOptions extends Pick<StandInOptions, 'faults'> {
 interface Solved {
   /** The page's. */
   hostname: string;
-  /** Of score-based keys. */
+  /** The score, if the key is based on scores. */
   score?: number | undefined;
 }
 

@@ -5,9 +5,9 @@ type Faults = Pick<Service, 'throttled' | 'refused' | 'refused_recipient'>;
 
 /** A service with JSON 1.0 or 1.1: a header names the operation, `__type` the error. */
 interface JsonService extends Faults {
-  /** In the credential scope of a signature, and in IAM's actions. */
+  /** The service's name in the credential scope of a signature, and in IAM's actions. */
   name: string;
-  /** In `x-amz-target`, before the operation. */
+  /** The service's name in `x-amz-target`, before the operation. */
   target: string;
   operations: Readonly<Record<string, JsonOperation>>;
   /** What a call with this input needs the right on, by ARN. */

@@ -87,7 +87,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
   }
 
-  /** As Amazon GuardDuty does: the verdict is added to the existing tags. */
+  /** Scans an object as Amazon GuardDuty does, which adds its verdict to the existing tags. */
   function scan(name: string): void {
     const object = objects.get(name);
     if (object !== undefined) object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
@@ -140,7 +140,7 @@ function tagging(tags: S3Object['tags']): Answer {
   return xml(200, element('Tagging', element('TagSet', set.join(''))));
 }
 
-/** Of a link that is signed in its address. */
+/** Whether a link that is signed in its address has expired. */
 function isExpired(path: string): boolean {
   const { searchParams } = new URL(path, 'http://localhost');
   const [date, seconds] = [searchParams.get('X-Amz-Date'), searchParams.get('X-Amz-Expires')];

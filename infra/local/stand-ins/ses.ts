@@ -163,7 +163,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
 
 /** The mail data of an SES account: the suppression list, and the events of each mail. SES v2, as JSON. */
 function sesAccount() {
-  /** By the address with its domain in lower case: to manage the list, SES compares the local part exactly. */
+  /** The suppression list, by the address with its domain in lower case: SES compares the local part exactly. */
   const suppressed = new Map<string, Suppressed>();
   const mails = new Map<string, object>();
 

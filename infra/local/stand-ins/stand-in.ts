@@ -174,7 +174,7 @@ function findCaller({ headers, url }: IncomingMessage, signingName: string, call
   return callers === undefined ? ANYONE : callers.get(key);
 }
 
-/** Of the form that AWS uses for request and message ids. */
+/** A new id in the form that AWS uses for requests and messages. */
 export function requestId(): string {
   return crypto.randomUUID();
 }

@@ -141,7 +141,7 @@ function read(received: string): Pick<Answer, 'lines' | 'ended'> & { status: num
   return { lines: [first.toUpperCase(), more, ...lines.slice(status + 1)].filter(Boolean), ended, status };
 }
 
-/** In UTF-8, a character for each byte. */
+/** The mark in UTF-8, read with a character for each byte. */
 const BYTE_ORDER_MARK = /^\xef\xbb\xbf/;
 
 function isEnd(line: string): boolean {

@@ -137,7 +137,7 @@ export function connectEarly(server: WebApiHost, timeoutMs: number, signal: Abor
 }
 
 export interface WebApiRequest {
-  /** With the query. */
+  /** The path with its query. */
   path: string;
   /** Makes it a POST. Passwords are only here, because servers log paths. */
   body?: Record<string, string>;

@@ -221,7 +221,7 @@ export function commentOwner(comment: string, operationId: string): 'ours' | 'fo
 /** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */
 const RIGHTS = 0x1e3;
 const TRADE_DISABLED = 0x4;
-/** In UTF-16 units. The server would cut inside a character. */
+/** The longest name, in UTF-16 units. The server would cut a longer one inside a character. */
 const NAME_UNITS = 127;
 
 /** The record of `user/add`, all in strings. Passwords are only in the body. */
