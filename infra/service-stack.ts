@@ -3,7 +3,7 @@ import { CfnServiceLinkedRole } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
-import { Alarms, Release } from './constructs/alarms.ts';
+import { Alarms, releaseInSteps } from './constructs/alarms.ts';
 import { blockCountries } from './constructs/country-rules.ts';
 import { CrmWebhook } from './constructs/crm-webhook.ts';
 import { Dashboard } from './constructs/dashboard.ts';
@@ -16,7 +16,7 @@ import { MailSender } from './constructs/mail-sender.ts';
 import { allowCrmWrites, allowKeyRotation, allowOperators, allowReading } from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
 import { fixLogicalId, output } from './constructs/stack-names.ts';
-import { constructName, functionsOf, hasRoute } from './functions.ts';
+import { constructName, functionsOf } from './functions.ts';
 import type { Settings } from './settings.ts';
 
 /** The whole service: routes, functions, data, messages, rights and alarms. */
@@ -100,12 +100,7 @@ export class ServiceStack extends Stack {
     const monitored = { ...service, webhook };
     const alarms = new Alarms(this, 'Alarms', monitored);
     new Dashboard(this, 'Dashboard', { ...monitored, alarms });
-    if (settings.release === 'canary') {
-      const released = functions
-        .filter(({ declared }) => hasRoute(declared))
-        .map(({ declared: { name }, live }) => ({ name, live }));
-      new Release(this, 'Canary', { functions: released, alarms });
-    }
+    if (settings.release === 'canary') releaseInSteps(this, functions, alarms);
     return alarms;
   }
 

@@ -10,12 +10,12 @@ import {
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import type { Alias } from 'aws-cdk-lib/aws-lambda';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../functions.ts';
+import { type FunctionName, hasRoute } from '../functions.ts';
 import { type AlarmDefinition, alarmDefinitions, type MonitoredService } from './alarm-definitions.ts';
+import type { DeployedFunction } from './functions.ts';
 import { fixLogicalId, output } from './stack-names.ts';
 
 /** Every alarm, and the two topics that they are published on: pages, and notices. */
@@ -113,25 +113,19 @@ function describe({ id, loss, show, fix }: AlarmDefinition): string {
  * New versions of the functions take over step by step. An alarm of a function rolls the whole deployment back. A failing
  * trading server or channel does not: it fails without a release too.
  */
-export class Release extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    props: { functions: readonly { name: FunctionName; live: Alias }[]; alarms: Alarms },
-  ) {
-    super(scope, id);
-    const application = new LambdaApplication(this, 'Application');
-    for (const { name, live } of props.functions) {
-      const group = new LambdaDeploymentGroup(this, name, {
-        application,
-        alias: live,
-        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
-        alarms: props.alarms.rollingBack(name),
-      });
-      Validations.of(group).acknowledge({
-        id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]',
-        reason: 'The narrowest that AWS offers for the deployment of functions.',
-      });
-    }
+export function releaseInSteps(stack: Stack, functions: readonly DeployedFunction[], alarms: Alarms): void {
+  const scope = new Construct(stack, 'Canary');
+  const application = new LambdaApplication(scope, 'Application');
+  for (const { declared, live } of functions.filter((one) => hasRoute(one.declared))) {
+    const group = new LambdaDeploymentGroup(scope, declared.name, {
+      application,
+      alias: live,
+      deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+      alarms: alarms.rollingBack(declared.name),
+    });
+    Validations.of(group).acknowledge({
+      id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSCodeDeployRoleForLambdaLimited]',
+      reason: 'The narrowest that AWS offers for the deployment of functions.',
+    });
   }
 }

@@ -1,4 +1,4 @@
-import { Stack } from 'aws-cdk-lib';
+import type { Stack } from 'aws-cdk-lib';
 import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
 import { AnyPrincipal, Effect, type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
@@ -18,55 +18,42 @@ const VALIDATION_OBJECT = 'malware-protection-resource-validation-object';
 const DOCUMENT_ARNS = `<DocumentsBucket.Arn>/${DOCUMENTS_FOLDER}/*`;
 
 /** Amazon GuardDuty scans every new document for malware, and leaves its verdict in a tag of the object. */
-class DocumentScan extends Construct {
-  readonly role: Role;
+function scan(stack: Stack, bucket: Bucket): Role {
+  const scope = new Construct(stack, 'Scan');
+  const role = new Role(scope, 'Role', {
+    assumedBy: new ServicePrincipal(SCANNER),
+    description: 'The rights that GuardDuty needs to scan documents (Malware Protection for S3).',
+  });
+  for (const statement of scanRights(stack, bucket)) role.addToPolicy(statement);
+  const plan = new CfnMalwareProtectionPlan(scope, 'Plan', {
+    role: role.roleArn,
+    protectedResource: { s3Bucket: { bucketName: bucket.bucketName, objectPrefixes: [`${DOCUMENTS_FOLDER}/`] } },
+    actions: { tagging: { status: 'ENABLED' } },
+  });
+  // GuardDuty uses the role at once.
+  plan.node.addDependency(role);
+  for (const resource of [DOCUMENT_ARNS, resourcesOf('events', `rule/${MANAGED_RULE}`)])
+    explainWildcard(role, resource, 'Documents are named by their registration, and GuardDuty names its rule.');
+  return role;
+}
 
-  constructor(scope: Construct, id: string, bucket: Bucket) {
-    super(scope, id);
-    const role = new Role(this, 'Role', {
-      assumedBy: new ServicePrincipal(SCANNER),
-      description: 'The rights that GuardDuty needs to scan documents (Malware Protection for S3).',
-    });
-    this.role = role;
-    const statements = this.rights(bucket);
-    for (const statement of statements) role.addToPolicy(statement);
-    const plan = new CfnMalwareProtectionPlan(this, 'Plan', {
-      role: role.roleArn,
-      protectedResource: { s3Bucket: { bucketName: bucket.bucketName, objectPrefixes: [`${DOCUMENTS_FOLDER}/`] } },
-      actions: { tagging: { status: 'ENABLED' } },
-    });
-    // GuardDuty uses the role at once.
-    plan.node.addDependency(role);
-    for (const resource of [DOCUMENT_ARNS, resourcesOf('events', `rule/${MANAGED_RULE}`)])
-      explainWildcard(role, resource, 'Documents are named by their registration, and GuardDuty names its rule.');
-  }
-
-  private rights(bucket: Bucket): PolicyStatement[] {
-    const rule = Stack.of(this).formatArn({ service: 'events', resource: 'rule', resourceName: MANAGED_RULE });
-    const documents = bucket.arnForObjects(`${DOCUMENTS_FOLDER}/*`);
-    const ownRule = policyStatement(
-      'ManageOwnRule',
-      'events',
-      ['PutRule', 'DeleteRule', 'PutTargets', 'RemoveTargets'],
-      rule,
-    );
-    ownRule.addCondition('StringLike', { 'events:ManagedBy': SCANNER });
-    const tagging = ['Put', 'Get'].flatMap((verb) => [`${verb}ObjectTagging`, `${verb}ObjectVersionTagging`]);
-    return [
-      ownRule,
-      policyStatement('WatchOwnRule', 'events', ['DescribeRule', 'ListTargetsByRule'], rule),
-      policyStatement(
-        'ConfigureNotifications',
-        's3',
-        ['PutBucketNotification', 'GetBucketNotification'],
-        bucket.bucketArn,
-      ),
-      policyStatement('CheckOwner', 's3', ['ListBucket'], bucket.bucketArn),
-      policyStatement('CheckBucket', 's3', ['PutObject'], bucket.arnForObjects(VALIDATION_OBJECT)),
-      policyStatement('ReadDocuments', 's3', ['GetObject', 'GetObjectVersion'], documents),
-      policyStatement('LeaveVerdicts', 's3', tagging, documents),
-    ];
-  }
+function scanRights(stack: Stack, bucket: Bucket): PolicyStatement[] {
+  const rule = stack.formatArn({ service: 'events', resource: 'rule', resourceName: MANAGED_RULE });
+  const documents = bucket.arnForObjects(`${DOCUMENTS_FOLDER}/*`);
+  const manage = ['PutRule', 'DeleteRule', 'PutTargets', 'RemoveTargets'];
+  const ownRule = policyStatement('ManageOwnRule', 'events', manage, rule);
+  ownRule.addCondition('StringLike', { 'events:ManagedBy': SCANNER });
+  const notify = ['PutBucketNotification', 'GetBucketNotification'];
+  const tagging = ['Put', 'Get'].flatMap((verb) => [`${verb}ObjectTagging`, `${verb}ObjectVersionTagging`]);
+  return [
+    ownRule,
+    policyStatement('WatchOwnRule', 'events', ['DescribeRule', 'ListTargetsByRule'], rule),
+    policyStatement('ConfigureNotifications', 's3', notify, bucket.bucketArn),
+    policyStatement('CheckOwner', 's3', ['ListBucket'], bucket.bucketArn),
+    policyStatement('CheckBucket', 's3', ['PutObject'], bucket.arnForObjects(VALIDATION_OBJECT)),
+    policyStatement('ReadDocuments', 's3', ['GetObject', 'GetObjectVersion'], documents),
+    policyStatement('LeaveVerdicts', 's3', tagging, documents),
+  ];
 }
 
 /**
@@ -101,14 +88,14 @@ export const DOCUMENT_USES = {
 
 /** The scan of documents, if the settings ask for it, and the end of everybody else's rights on them. */
 export function protectDocuments(
-  scope: Construct,
+  stack: Stack,
   bucket: Bucket,
   functions: readonly { role: IRole; declared: { uses: readonly { of: ResourceName }[] } }[],
   { scanDocuments, documentRoles }: Settings,
 ): void {
   const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => of in DOCUMENT_USES));
   const roles = users.map(({ role }) => role);
-  if (scanDocuments) roles.push(new DocumentScan(scope, 'Scan', bucket).role);
+  if (scanDocuments) roles.push(scan(stack, bucket));
   refuseOthers(bucket, [...roles.map(({ roleArn }) => roleArn), ...documentRoles]);
 }
 

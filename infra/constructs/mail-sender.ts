@@ -1,7 +1,6 @@
-import { CfnOutput, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import {
-  type CfnEmailIdentity,
   CloudWatchDimensionSource,
   ConfigurationSet,
   ConfigurationSetTlsPolicy,
@@ -13,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
-import { fixLogicalId } from './stack-names.ts';
+import { fixLogicalId, output } from './stack-names.ts';
 
 /** The sender of mails: one SES identity, and the configuration set that counts them. */
 export class MailSender extends Construct {
@@ -75,18 +74,14 @@ export class MailSender extends Construct {
       // Until its records are set, SES sends from its own domain.
       ...(mailFromDomain === undefined ? {} : { mailFromDomain }),
     });
-    const resource = identity.node.defaultChild as CfnEmailIdentity;
-    resource.overrideLogicalId('MailIdentity');
+    fixLogicalId(identity, 'MailIdentity');
     // A verified domain is worth keeping: another identity would need other DNS records.
-    resource.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY);
+    identity.applyRemovalPolicy(retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY);
     if (!isDomain) return;
     if (mailFromDomain !== undefined) this.showMailFrom(mailFromDomain);
-    for (const [index, record] of identity.dkimRecords.entries()) {
-      new CfnOutput(this, `Dkim${index + 1}`, {
-        description: 'A CNAME record to set in the DNS of the sender domain, so that SES verifies it.',
-        value: `${record.name} CNAME ${record.value}`,
-      }).overrideLogicalId(`MailDnsRecord${index + 1}`);
-    }
+    const description = 'A CNAME record to set in the DNS of the sender domain, so that SES verifies it.';
+    for (const [index, { name: from, value }] of identity.dkimRecords.entries())
+      output(this, `MailDnsRecord${index + 1}`, description, `${from} CNAME ${value}`);
   }
 
   /** The records of the domain that bounces go to, which SPF looks at. */
@@ -94,11 +89,7 @@ export class MailSender extends Construct {
     const description = 'A record to set in the DNS, so that mails leave from the setting mailFromDomain.';
     const { region } = Stack.of(this);
     const records = [`MX 10 feedback-smtp.${region}.amazonses.com`, 'TXT "v=spf1 include:amazonses.com ~all"'];
-    for (const [index, record] of records.entries()) {
-      const value = `${domain} ${record}`;
-      new CfnOutput(this, `MailFrom${index + 1}`, { description, value }).overrideLogicalId(
-        `MailFromDnsRecord${index + 1}`,
-      );
-    }
+    for (const [index, record] of records.entries())
+      output(this, `MailFromDnsRecord${index + 1}`, description, `${domain} ${record}`);
   }
 }

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { crmTable } from '../../infra/crm/crm-table.ts';
@@ -21,15 +21,21 @@ export const TO_PLATFORM_MS = 20;
 function farAway(port: number, roundTripMs: number): Promise<number> {
   const server = createServer({ noDelay: true }, (client) => {
     const service = connect({ host: '127.0.0.1', port, noDelay: true });
-    const opensAt = performance.now() + roundTripMs;
-    const forward = (from: Socket, to: Socket) => {
-      const later = (work: () => void) => setTimeout(work, Math.max(0, opensAt - performance.now()) + roundTripMs / 2);
-      from.on('data', (chunk) => later(() => to.write(chunk)));
-      from.on('end', () => later(() => to.end()));
-      from.on('error', () => to.destroy());
-    };
-    forward(client, service);
-    forward(service, client);
+    let opensMs = roundTripMs;
+    client.on('data', (chunk) => {
+      setTimeout(() => service.write(chunk), roundTripMs / 2 + opensMs);
+      opensMs = 0;
+    });
+    service.on('data', (chunk) => setTimeout(() => client.write(chunk), roundTripMs / 2));
+    const pairs = [
+      [client, service],
+      [service, client],
+    ] as const;
+    for (const [one, other] of pairs) {
+      // After all data.
+      one.on('end', () => setTimeout(() => other.end(), roundTripMs * 2));
+      one.on('error', () => other.destroy());
+    }
   });
   return listen(server, 0);
 }
