@@ -8,7 +8,9 @@ import { hasPrivateAddress } from './crm/connections.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
 
-/** What `cdk` runs: reads the settings, builds the stack, and checks it by the rules of AWS Solutions. */
+/**
+ * The program that `cdk` runs. It reads the settings, builds the stack, and checks it by the rules of AWS Solutions.
+ */
 const app = new App({ context: flags });
 Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 try {

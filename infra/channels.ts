@@ -1,7 +1,7 @@
 import type { Channel } from '../lib/validators/otp-types.ts';
 
 interface ChannelDeclaration {
-  /** For people. */
+  /** The channel's name for people. */
   title: string;
   /** The service of AWS that sends its messages, by its name in Service Quotas. */
   service: string;
@@ -9,7 +9,7 @@ interface ChannelDeclaration {
   messagesPerSecond?: number;
 }
 
-/** What the pages and the operators' commands know of each channel. */
+/** The facts about each channel that pages and operators' commands show. */
 export const CHANNELS: Readonly<Record<Channel, ChannelDeclaration>> = {
   email: { title: 'Email', service: 'Amazon SES' },
   sms: { title: 'SMS', service: 'Amazon SNS', messagesPerSecond: 20 },

@@ -45,12 +45,12 @@ interface Declaration {
   description: string;
   /** The route that it answers; all are POST. */
   route?: {
-    /** Its id in OpenAPI. */
+    /** The route's id in OpenAPI. */
     operation: string;
     path: `/${string}`;
     /** Anyone may call an open route, also from a page; the others need IAM or a token. */
     access: 'open' | 'accounts';
-    /** Its members of the setting `throttle`. */
+    /** The group of members of the setting `throttle` that bounds the route. */
     throttle: 'registration' | 'confirmation' | 'accounts';
   };
   /** The schedule on which it runs, without any caller. */
@@ -63,15 +63,21 @@ interface Declaration {
   setting?: 'confirmation' | 'crmWebhook';
   /** The settings that it reads. */
   settings: readonly SettingGroup[];
-  /** All that it uses, except for its log and trace. */
+  /** The resources that the function uses, except for its log and trace. */
   uses: readonly Use[];
-  /** Its members of the settings `memory`, `concurrency` and `provisioned`. */
+  /** The function's member of the settings `memory`, `concurrency` and `provisioned`. */
   size: 'registration' | 'accounts';
-  /** For a route below the gateway's 30 seconds, which a cold start counts into; the use cases stop four seconds before. */
+  /**
+   * The function's timeout. That of a route is below the gateway's 30 seconds, which include a cold start. Use cases
+   * stop four seconds before.
+   */
   timeoutSeconds: number;
   /** True: with the setting `vpc` it calls from the fixed address. */
   callsTradingServers?: true;
-  /** Its alarms in `infra/constructs/alarm-definitions.ts`, besides those that all functions with a route have. */
+  /**
+   * The function's alarms in `infra/constructs/alarm-definitions.ts`, next to those that all functions with a route
+   * have.
+   */
   alarms: readonly ('sending' | 'confirming' | 'opening' | 'settling' | 'notifying')[];
 }
 

@@ -47,7 +47,7 @@ export interface ProblemOptions {
   retryAfterSeconds?: number;
   /** More members of the problem document. */
   members?: { available?: readonly string[]; operation_id?: string };
-  /** Instead of the type's own. */
+  /** The status instead of the type's own. */
   status?: number;
   cause?: unknown;
 }

@@ -17,7 +17,7 @@ export interface MonitoredService {
   api: HttpApi;
   accessLog: ILogGroup;
   configurationSetName: string;
-  /** Absent: the CRM is not notified. */
+  /** The queues of the CRM's events. Absent: the CRM is not notified. */
   webhook: { queues: Readonly<Record<'registrations' | 'accounts', Queue>>; undelivered: Queue } | undefined;
 }
 
@@ -28,11 +28,11 @@ interface AlarmRow {
   of?: string;
   /** False: this deployment does not have the alarm. */
   needed?: boolean;
-  /** What a person loses. */
+  /** What people lose while the alarm rings. */
   loss: string;
   when: Condition;
   fix?: string;
-  /** Absent: the log lines of the event. */
+  /** The command that shows the cause. Absent: it shows the log lines of the event. */
   show?: string;
   /** The function whose new version is rolled back by this alarm. The dashboard shows it, and it sends no message. */
   rollsBack?: FunctionName;
@@ -44,15 +44,15 @@ interface Condition {
   service?: FunctionName;
   channel?: Channel;
   metric?: IMetric;
-  /** This many within this many minutes; absent: one in five. */
+  /** The number within a number of minutes at which the alarm rings. Absent: one within five. */
   count?: readonly [atLeast: number, minutes: number];
-  /** Instead of a count. No data counts as none. */
+  /** The alarm rings below this number, instead of at a count. No data counts as none. */
   fewerThan?: number;
   /** True: the alarm rings if its condition holds in two of three periods. */
   twice?: true;
   /** The alarm rings if its condition holds in each of this many periods. */
   periods?: number;
-  /** Instead of all these: one of other alarms rings, by their names. */
+  /** The names of other alarms, of which one rings, instead of all these. */
   anyOf?: readonly string[];
 }
 
@@ -182,7 +182,7 @@ function pages(service: MonitoredService): AlarmRow[] {
   ];
 }
 
-/** Those of accounts. */
+/** The pages about accounts. */
 function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
   return [
     ...functions
@@ -284,7 +284,7 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
   },
 ];
 
-/** What requests, and the settler after them, meet on their way. */
+/** The notices about what requests, and the settler after them, meet on their way. */
 function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
   const { stage, channels, captcha, front } = settings;
   return [
@@ -359,7 +359,7 @@ function crmNotices({ webhook }: MonitoredService): AlarmRow[] {
   ];
 }
 
-/** What runs out: logins, the throttle of the gateway, the patience of SES, and money. */
+/** The notices about what runs out: logins, the throttle of the gateway, the patience of SES, and money. */
 function reserveNotices({ settings, api, configurationSetName }: MonitoredService): AlarmRow[] {
   const { stage, channels, throttle, spend } = settings;
   /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */

@@ -33,7 +33,7 @@ export class Alarms extends Construct {
     for (const one of alarmDefinitions(service)) this.add(one);
   }
 
-  /** Those that roll a new version of the function back. */
+  /** The alarms that roll a new version of the function back. */
   rollingBack(name: FunctionName): AlarmBase[] {
     return this.all.filter(({ rollsBack }) => rollsBack === name).map(({ alarm }) => alarm);
   }
@@ -59,7 +59,7 @@ export class Alarms extends Construct {
     alarm.addOkAction(new SnsAction(this.topics[severity]));
   }
 
-  /** It is not encrypted: CloudWatch could not publish, and alarms hold no personal data. */
+  /** A topic without encryption: CloudWatch could not publish to it otherwise, and alarms hold no personal data. */
   private topic(name: string, description: string, email: string | undefined): Topic {
     const { stackName, account } = Stack.of(this);
     const topic = new Topic(this, name, { displayName: `${stackName} ${name.toLowerCase()}s`, enforceSSL: true });

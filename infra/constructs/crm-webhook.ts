@@ -25,7 +25,7 @@ interface CrmWebhookProps {
  * then the event goes to a dead-letter queue. Lambda's own queue would retry twice, and drop it after six hours.
  */
 export class CrmWebhook extends Construct {
-  /** One for each kind of event: no client waits to be made behind the events of many accounts. */
+  /** The queues, one for each kind of event: the events of many accounts delay no new client. */
   readonly queues: Readonly<Record<'registrations' | 'accounts', Queue>>;
   /** The events that the CRM did not accept for a day, or that could not reach their queue. */
   readonly undelivered: Queue;

@@ -8,7 +8,7 @@ import { fixLogicalId, output } from './stack-names.ts';
 /** The bus that publishes events to other systems of the broker. */
 export class ServiceEvents extends Construct {
   readonly bus: EventBus;
-  /** To publish events. */
+  /** The right to publish events. */
   readonly right: PolicyStatement;
 
   constructor(scope: Construct, id: string) {

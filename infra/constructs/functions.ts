@@ -134,7 +134,7 @@ function createRole(scope: Construct, name: FunctionName, rights: readonly Polic
 const writeLog = ({ logGroupArn }: LogGroup) =>
   policyStatement('WriteOwnLog', 'logs', ['CreateLogStream', 'PutLogEvents'], logGroupArn);
 
-/** What Lambda itself needs of the role to put a function into a network. */
+/** The actions that Lambda itself needs to put a function into a network. */
 const INTERFACE_ACTIONS = [
   ...['CreateNetworkInterface', 'DescribeNetworkInterfaces', 'DescribeSubnets', 'DeleteNetworkInterface'],
   ...['AssignPrivateIpAddresses', 'UnassignPrivateIpAddresses'],

@@ -17,7 +17,7 @@ import { fixLogicalId, output } from './stack-names.ts';
 /** The sender of mails: one SES identity, and the configuration set that counts them. */
 export class MailSender extends Construct {
   readonly configurationSetName: string;
-  /** To send mails from the sender address, and from no other. */
+  /** The right to send mails from the sender address, and from no other. */
   readonly right: PolicyStatement;
 
   constructor(scope: Construct, id: string, settings: Settings) {

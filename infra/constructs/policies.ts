@@ -125,7 +125,7 @@ function onCall(stack: Stack): PolicyStatement[] {
 /** The names of the log groups of the functions, and of the access log. */
 const logNames = ({ stackName }: Stack) => [`${stackName}-*`, `/aws/vendedlogs/${stackName}/*`];
 
-/** To move undelivered events into the queue of accounts: the rights that SQS checks. */
+/** The rights that SQS checks when undelivered events are moved into the queue of accounts. */
 function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
   const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
   return [
@@ -180,7 +180,7 @@ function secretStatements(stack: Stack, settings: Settings): PolicyStatement[] {
   ];
 }
 
-/** To find the outputs and resources of the stack. */
+/** The right to find the outputs and resources of the stack. */
 function readStack(stack: Stack): PolicyStatement {
   const arn = stack.formatArn({ service: 'cloudformation', resource: 'stack', resourceName: `${stack.stackName}/*` });
   return policyStatement('ReadStack', 'cloudformation', ['DescribeStacks', 'DescribeStackResource'], arn);

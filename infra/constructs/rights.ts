@@ -160,7 +160,7 @@ export function onTable({ tableArn }: Table, sid: string, actions: string[]): Po
 /** The keys of clients in the table of CRM records. */
 export const CLIENT_KEYS = ['client#*'];
 
-/** To write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
+/** The right to write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
 function writeClients(table: Table): PolicyStatement[] {
   const write = onTable(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
   write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
@@ -172,12 +172,12 @@ export function onQueues(queues: readonly Queue[], sid: string, actions: string[
   return policyStatement(sid, 'sqs', actions, ...queues.map(({ queueArn }) => queueArn));
 }
 
-/** To query indexes of a table. */
+/** The right to query indexes of a table. */
 export function onIndexes({ tableArn }: Table, sid: string, ...indexes: string[]): PolicyStatement {
   return policyStatement(sid, 'dynamodb', ['Query'], ...indexes.map((index) => `${tableArn}/index/${index}`));
 }
 
-/** To read the secret of this name, with any random suffix. */
+/** The right to read the secret of this name, with any random suffix. */
 function readSecretNamed(stack: Stack, sid: string, name: string): PolicyStatement {
   return readSecrets(sid, secretArn(stack, `${name}-??????`));
 }
@@ -201,7 +201,7 @@ function readSecrets(sid: string, ...resources: string[]): PolicyStatement {
   return policyStatement(sid, 'secretsmanager', ['GetSecretValue'], ...resources);
 }
 
-/** To send by the channels that are installed, and by no other. */
+/** The rights to send by the channels that are installed, and by no other. */
 function rightsOfChannels(
   stack: Stack,
   settings: Settings,

@@ -112,7 +112,7 @@ export function rightFix(right: string, error: unknown): string {
   return right.startsWith('secretsmanager:') ? SECRET_POLICY : OPERATORS_POLICY;
 }
 
-/** What AWS answers, by the name of the error. */
+/** The errors of AWS, by their names, and what they mean to an operator. */
 const SERVICE_ERRORS: readonly { names: string[]; message: string }[] = [
   {
     names: ['ExpiredToken', 'ExpiredTokenException', 'RequestExpired'],

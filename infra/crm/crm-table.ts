@@ -98,7 +98,7 @@ export function tableItems(TableName: string, keys: readonly string[], config: D
       const input = { TableName, ConsistentRead: true, ...filter };
       for await (const page of paginateScan({ client: documents }, input)) yield page.Items ?? [];
     },
-    /** Those of the keys that exist, in any order: a call for each 100. */
+    /** The items of the keys that exist, in any order. There is a call for each 100. */
     get: async (items: readonly Item[]) =>
       items.length === 0 ? [] : await table.getMany(items.map(itemKey), callSignal()),
     /** @returns false if an item with this key exists */

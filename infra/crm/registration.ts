@@ -65,7 +65,7 @@ interface Found {
   guesses: number;
 }
 
-/** Those of each channel that has such an address, the newest first. */
+/** The registrations of each channel that has such an address, the newest first. */
 async function findRegistrations(registrations: Registrations, person: Person): Promise<Found[]> {
   const found: Found[] = [];
   for (const { channel } of listRecipients(person)) {
@@ -154,7 +154,7 @@ function describeLimits(reached: ReturnType<typeof reachedLimits>): string {
 /** SES refuses an id that is not one of its own, as other providers give them. */
 const NO_MAIL = /^(NotFound|BadRequest)Exception/;
 
-/** What SES knows about addresses and emails. */
+/** The part of SES that knows about addresses and emails. */
 type MailAccount = ReturnType<typeof mailAccount>;
 
 function mailAccount(config: SESv2ClientConfig) {

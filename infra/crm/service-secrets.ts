@@ -14,7 +14,7 @@ export interface ServiceSecret {
   /** `pepper`, or the setting that names the secret: `captcha.secret`. */
   purpose: string;
   name: string;
-  /** What its value looks like, for people. */
+  /** The form of the secret's value, for people. */
   shape: string;
   /** @throws Error for a value of another shape */
   parse(text: string): unknown;

@@ -11,7 +11,7 @@ import { type CrmTable, crmTable, type TableItems, tableItems } from './crm-tabl
 
 /** The deployment, or the table, that an operator works on. */
 export interface Target {
-  /** For messages. */
+  /** The target's name in messages. */
   name: string;
   /** The name of the stack; absent for the local service and for a table alone. */
   stack?: string;

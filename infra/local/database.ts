@@ -11,7 +11,7 @@ import { type Call, ServiceError, serve } from './stand-ins/stand-in.ts';
 
 /** One call to DynamoDB, with any outcome. */
 interface DatabaseCall {
-  /** Such as `UpdateItem`. */
+  /** The operation's name, such as `UpdateItem`. */
   operation: string;
   /** The table of the write. A transaction has all its tables, separated by commas. */
   table: string;

@@ -32,7 +32,7 @@ export class DeliveryQueue {
   /** The deliveries that are running, with the kind of their event. */
   readonly #working = new Map<Promise<void>, string>();
 
-  /** From now on this function works on the messages. */
+  /** Sets the function that works on the messages from now on. */
   consume(consumer: Consumer, contextOf: () => Context): void {
     this.#consume = async (message) => {
       const { batchItemFailures } = await consumer({ Records: [sqsRecord(message)] }, contextOf());

@@ -68,7 +68,7 @@ export interface Fault {
 export interface IncomingCall {
   /** The service's own name of it: an operation, a path, a command. */
   name: string;
-  /** Its fault, if it has one. */
+  /** The call's fault, if it has one. */
   fault: Fault | undefined;
   /** The kind of a command to a trading server. */
   parameters?: Readonly<Record<string, string>>;
@@ -145,7 +145,7 @@ export class Faults {
   }
 }
 
-/** What can be made to fail: embedded services by name, simulated trading servers by connection id. */
+/** The targets that can be made to fail: embedded services by name, simulated trading servers by connection id. */
 export type FaultTargets = ReadonlyMap<string, Faults>;
 
 /** Every target with the kinds of fault that it has and the one that waits. */

@@ -12,10 +12,10 @@ export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<u
 
 /** The route of a function. All routes are POST. */
 export interface Route {
-  /** Such as `/public/v1/users/{user_id}/tp5/accounts`. */
+  /** The route's path, such as `/public/v1/users/{user_id}/tp5/accounts`. */
   path: string;
   handler: LambdaHandler;
-  /** For the function's context, as in `create-tp5-account`. */
+  /** The function's name in its context, such as `create-tp5-account`. */
   functionName: string;
   /** The function's deployed timeout, in milliseconds. */
   timeoutMs: number;
@@ -284,7 +284,7 @@ function queryParameters({ searchParams }: URL): Record<string, string> {
   return Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name).join(',')]));
 }
 
-/** Such as `12/Mar/2020:19:03:58 +0000`. */
+/** The time as the access log has it, such as `12/Mar/2020:19:03:58 +0000`. */
 function accessLogTime(date: Date): string {
   const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+) GMT$/.exec(date.toUTCString()) ?? [];
   return `${day}/${month}/${year}:${time} +0000`;

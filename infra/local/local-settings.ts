@@ -55,7 +55,7 @@ export const RESOURCES = {
   EVENT_BUS: 'events',
   WEBHOOK_QUEUE: 'crm',
   WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
-  /** For operators, as the template names them. */
+  /** The names of the template, for operators. */
   CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
 };

@@ -98,7 +98,7 @@ const MAIL_POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-same-origin; frame-ancestors 'self'";
 
 const TICK_MS = 200;
-/** After this many ticks without an event the stream sends a comment, which reveals a lost connection. */
+/** The ticks without an event after which the stream sends a comment, which reveals a lost connection. */
 const QUIET_TICKS = 75;
 
 /** `/outbox`, as JSON and for browsers as the page, its mails, and `/live`: the page's state. */

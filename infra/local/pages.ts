@@ -24,7 +24,7 @@ const IMPORT_MAP = JSON.stringify({
   imports: Object.fromEntries(Object.entries(MODULES).map(([name, specifier]) => [specifier, `/_local/pages/${name}`])),
 });
 
-/** Nothing from another origin, and of inline scripts only the import map. */
+/** The policy of all pages: nothing from another origin, and of inline scripts only the import map. */
 const POLICY = [
   "default-src 'none'",
   `script-src 'self' 'sha256-${createHash('sha256').update(IMPORT_MAP).digest('base64')}'`,

@@ -34,7 +34,7 @@ type LoadFunction = (name: FunctionName) => Promise<LambdaHandler>;
 export interface ServiceOptions {
   /** 0 (or nothing) picks a free one. */
   port?: number;
-  /** Instead of the demo records. */
+  /** The records of the CRM instead of the demo records. */
   records?: CrmFile | undefined;
   /** Settings of the functions that differ from the local ones, by their names in cdk.json. */
   settings?: Readonly<Record<string, unknown>>;

@@ -24,7 +24,7 @@ interface ProblemNote {
   otherwise?: { status: number; when: string };
   /** Whether it comes with `Retry-After`. */
   retryAfter?: 'always' | 'sometimes';
-  /** Its members, and whether they are always present. */
+  /** The problem's members, and whether they are always present. */
   members?: Partial<Record<ProblemMember, 'always' | 'sometimes'>>;
 }
 
@@ -151,7 +151,7 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
 };
 
-/** What the caller does about each type, for the table of errors. */
+/** The advice to the caller for each type, in the table of errors. */
 const REMEDIES: Readonly<Record<ProblemType, string>> = {
   malformed_json: 'Send one JSON object in UTF-8.',
   validation_failed: 'Correct the fields of `errors`, and show each sentence at its field.',

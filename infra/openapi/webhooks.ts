@@ -56,7 +56,7 @@ const HEADERS: readonly [name: string, description: string][] = [
   ['webhook-signature', 'One or two signatures `v1,…`, separated by a space; one of them is of your key.'],
 ];
 
-/** Their schemas. Every object has a name. */
+/** The schemas of the webhooks. Every object has a name. */
 export function webhookSchemas(): JsonObject {
   const messages = EVENTS.flatMap((event) => {
     const { properties, ...message } = jsonSchema(MESSAGE_SCHEMAS[event]) as { properties: Record<string, Json> };

@@ -240,7 +240,10 @@ export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promis
 
 /** The pause before a transaction is repeated: random, up to this, in milliseconds. */
 const MAX_PAUSE_MS = 200;
-/** Nothing was written: a concurrent transaction writes the same items, or the table is throttled. */
+/**
+ * The errors after which nothing was written: a concurrent transaction writes the same items, or the table is
+ * throttled.
+ */
 const TRANSIENT: ReadonlySet<string | undefined> = new Set([
   ...['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded'],
   ...['ThrottlingException', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded'],

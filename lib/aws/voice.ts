@@ -42,7 +42,10 @@ export function callChannel(
   };
 }
 
-/** All other conflicts are ours: with `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` the account is still in the sandbox. */
+/**
+ * The failures of a call. Conflicts that are not listed are ours: with `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` the
+ * account is still in the sandbox.
+ */
 const FAILURES: Failures = {
   ServiceQuotaExceededException: 'over_budget',
   'ConflictException.DESTINATION_PHONE_NUMBER_OPTED_OUT': 'opted_out',

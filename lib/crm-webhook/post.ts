@@ -13,7 +13,7 @@ export class NotAccepted extends Failure {
   override readonly name = 'NotAccepted';
 }
 
-/** What the CRM says of an event that it has accepted. */
+/** The CRM's answer to an event that it has accepted. */
 export interface CrmAnswer {
   client_id?: string | undefined;
   /** Why the answer may name a client whom the service cannot know. */
@@ -98,7 +98,10 @@ const LenientAnswerSchema = v.pipe(
   v.custom<Record<string, unknown>>(isObject),
 );
 
-/** Any text is an answer. A client is named by a member `client_id` of a JSON object, as a text or as a number. */
+/**
+ * Reads an answer, which may be any text. A member `client_id` of a JSON object names a client, as a text or as a
+ * number.
+ */
 function parseAnswer(text: string): CrmAnswer {
   const { client_id } = parseLeniently(LenientAnswerSchema, text) ?? {};
   if (client_id === undefined || client_id === null || client_id === '') return {};

@@ -34,7 +34,7 @@ const AnswerSchema = v.object({
   'error-codes': v.nullish(v.array(v.string()), []),
   /** The host of the page on which the captcha was solved. */
   hostname: v.nullish(v.string()),
-  /** Only score-based keys have it. For a person, reCAPTCHA's is 1 and hCaptcha's is 0. */
+  /** The score of the request, if the key is based on scores. For a person, reCAPTCHA's is 1 and hCaptcha's is 0. */
   score: v.nullish(v.number()),
 });
 type Answer = v.InferOutput<typeof AnswerSchema>;

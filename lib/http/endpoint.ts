@@ -51,9 +51,9 @@ type BodySchema = v.GenericSchema | v.GenericSchemaAsync;
 interface RequestRules<Body extends BodySchema, Path extends v.GenericSchema> {
   body: Body;
   path: Path;
-  /** Absent: no proxy is in front. */
+  /** The proxy in front of the deployment. Absent: there is none. */
   front?: Front;
-  /** Absent: no captcha is required. */
+  /** Verifies the captcha of a request. Absent: none is required. */
   captcha?: CaptchaVerifier | undefined;
 }
 

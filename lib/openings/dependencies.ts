@@ -35,7 +35,7 @@ export interface AccountDependencies {
   now(): number;
 }
 
-/** When everything must be over, in epoch milliseconds. */
+/** The times at which the parts of an opening must be over, in epoch milliseconds. */
 export interface Times {
   /** No byte that opens an account is sent later. */
   openingEndsAt: number;
@@ -49,7 +49,7 @@ export interface Times {
   signal: AbortSignal;
 }
 
-/** After the start of the request, in milliseconds, so that it is answered within 25 seconds. */
+/** The ends of the parts after the start of the request, in milliseconds, so that it is answered within 25 seconds. */
 const OPENING_ENDS_MS = 17_000;
 const PLATFORM_ENDS_MS = 20_000;
 const WORK_ENDS_MS = 22_500;
@@ -119,7 +119,7 @@ export function accountDependencies(
   };
 }
 
-/** Those of the settler, which also publishes registrations and counts logins. */
+/** The production dependencies of the settler, which also publishes registrations and counts logins. */
 export function settlementDependencies(config: ReturnType<typeof settlementConfig>) {
   const database = databaseClient();
   return {

@@ -21,11 +21,11 @@ export interface DerivationKey {
   /** Follows from the key itself, so a replaced key has another one. */
   readonly id: string;
   readonly operations: KeyObject;
-  /** For the fingerprints of bodies. */
+  /** The key of the fingerprints of bodies. */
   readonly fingerprints: KeyObject;
 }
 
-/** What an operation follows from. It is stored with the operation, so that other workers can derive too. */
+/** The origin that an operation follows from. It is stored with the operation, so that other workers can derive too. */
 export interface Origin {
   /** The key of the operation's item: the hash of the idempotency key with its scope, or a random id. */
   readonly pk: string;

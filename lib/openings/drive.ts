@@ -21,9 +21,9 @@ export type End =
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** After a day without progress, the operation is reported to the operators. */
+/** The time without progress after which the operation is reported to the operators. */
 const DAY_MS = 24 * HOUR_MS;
-/** Between two commands or look-ups of one drive. */
+/** The pause between two commands or look-ups of one drive. */
 const PAUSE_MS = 1_000;
 /** A write that ends a drive may take this long, even if the request's time is up. */
 const LAST_WRITE_MS = 2_000;

@@ -94,7 +94,7 @@ export const EFFECTS: Effects = {
   notify,
 };
 
-/** One look-up takes no longer than this, in milliseconds. */
+/** The timeout of one look-up, in milliseconds. */
 const LOOK_MS = 7_000;
 /** The answer to an opening is awaited this long, and at most half of the remaining time, in milliseconds. */
 const ANSWER_MS = 7_000;
@@ -257,7 +257,7 @@ function hasMoved({ plan }: Held, { connection }: Server): boolean {
   return plan?.server !== undefined && plan.server !== address(connection);
 }
 
-/** Only an operator can help if a server refuses the service. */
+/** Reports a server that refuses the service: only an operator can help. */
 export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   const isRefusal = error instanceof PlatformFailure && error.kind === 'platform_refused';
   if (isRefusal) telemetry.event('PlatformRefused', { reason: error.reason });

@@ -48,7 +48,7 @@ export type Claim =
   | { kind: 'held'; held: Held }
   /** Another worker holds it. */
   | { kind: 'busy'; life: Life; identity: Identity; retryAfterSeconds: number }
-  /** It ended between two calls: the caller may try again at once. */
+  /** The operation ended between two calls: the caller may try again at once. */
   | { kind: 'ended' }
   /** The key was used with another body. */
   | { kind: 'reused' }
@@ -199,7 +199,7 @@ const StoredSchema = v.object({
 export interface LedgerTables {
   operations: Table;
   logins: Table;
-  /** Their names, for transactions. */
+  /** The names of the tables, for transactions. */
   names: { operations: string; logins: string };
   transact: Transact;
 }
@@ -385,7 +385,10 @@ export function reservationKey(
   return `${keyed ? version : (server ?? connection_id)}#${name}`;
 }
 
-/** When a login was reserved, for the pace at which ranges fill, in epoch seconds. @param at epoch milliseconds */
+/**
+ * The time at which a login was reserved, in epoch seconds: it shows the pace at which ranges fill.
+ * @param at epoch milliseconds
+ */
 export function reservedAt(at: number | undefined): number | undefined {
   return at === undefined ? undefined : Math.floor(at / 1_000);
 }

@@ -129,7 +129,7 @@ type Unopened = 'claimed' | 'sent' | 'undecided';
 interface Transition<S extends State = State> {
   readonly on: readonly FactName[];
   readonly if?: (life: Of<S>, context: Context, fact: Fact) => boolean;
-  /** Absent: the state does not change. */
+  /** The new state. Absent: the state does not change. */
   readonly to?: (life: Of<S>, context: Context, fact: Fact) => Life;
   readonly step: Step;
 }
@@ -156,7 +156,7 @@ const complete = (life: OpenLife, context: Context, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
   return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
 };
-/** If the protocol names logins, the account can only be at the sent login, or at the answered one. */
+/** Whether the account can be at this login: where the protocol names logins, only at the sent or the answered one. */
 const plausible = (life: Of<'undecided'>, { keyed }: Context, fact: Fact) =>
   fact.on === 'operator_found' && (!keyed || fact.login === life.login || fact.login === life.other);
 

@@ -17,7 +17,7 @@ export interface LoginGauge {
   free: number;
   /** How many of the used ones were reserved in the last 30 days. */
   lastMonth: number;
-  /** Until no login is free, at the pace of the last 30 days. Undefined: none was reserved then. */
+  /** The days until no login is free, at the pace of the last 30 days. Undefined: none was reserved then. */
   daysLeft: number | undefined;
 }
 

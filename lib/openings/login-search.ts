@@ -17,7 +17,7 @@ export interface Reservations {
 }
 
 interface Sequence extends LoginCandidates {
-  /** Those that nobody had reserved when they were read. */
+  /** The logins that nobody had reserved when they were read. */
   free: number[];
   /** The logins that were returned, or that others had reserved before the first free one. */
   tries: number;
@@ -28,7 +28,9 @@ interface Sequence extends LoginCandidates {
 const FIRST_LOGINS = 20;
 /** The logins of one call; the most that `BatchGetItem` takes. */
 const MAX_LOGINS = 100;
-/** After the first two calls this many are made at once. At 99 % used, 98 of 100 accounts need no more than these five. */
+/**
+ * The calls that are made at once after the first two. At 99 % used, 98 of 100 accounts need no more than these five.
+ */
 const AT_ONCE = 3;
 
 /**
@@ -128,7 +130,7 @@ function draw(sequence: Sequence, most: number): number[] {
   return logins;
 }
 
-/** From this many tries on an event counts. */
+/** The number of tries from which on an event is logged. */
 const MANY_TRIES = 3;
 
 /** The logins that an operation may ask for, one after the other. */

@@ -129,7 +129,10 @@ class Opening {
     return { client, connection, platform: await this.#dependencies.platform(connection, this.#times.platformSignal) };
   }
 
-  /** What the request follows to under each key of the secret. One without a key is another request each time. */
+  /**
+   * The identities of the request, one for each key of the secret. A request without an `Idempotency-Key` has a new
+   * one each time.
+   */
   #identities([current, ...older]: Keys): Identities {
     const { sentBody, parameters, idempotencyKey, caller = ANONYMOUS } = this.#request;
     const identify = (pk: string) => (key: DerivationKey) => {

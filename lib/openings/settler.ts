@@ -7,7 +7,7 @@ import { drive } from './drive.ts';
 import { reportRefusal, type Server } from './effects.ts';
 import type { DueOperation, Plan } from './ledger.ts';
 
-/** This many operations are worked on at a time: of one trading server, and of those that need none. */
+/** The operations that are worked on at a time: of one trading server, and of those that need none. */
 const AT_ONCE = { server: 4, none: 16 };
 /** A server that has not answered this many calls in a row is not asked again in the same run. */
 const MAX_UNANSWERED = 2;
@@ -30,7 +30,7 @@ interface Run {
 interface RunServer {
   /** Undefined if it cannot be asked. */
   server: Promise<Server | undefined>;
-  /** Its last calls in a row without an answer. */
+  /** How many of the server's last calls in a row had no answer. */
   unanswered: number;
 }
 

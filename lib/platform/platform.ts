@@ -11,7 +11,7 @@ export interface AccountOrder {
   group: string;
   /** 1 to 5000, as in 1:leverage. */
   leverage: number;
-  /** Absent if the protocol cannot name one. */
+  /** The login to open. Absent: the protocol cannot name one. */
   login?: number | undefined;
   /** The caller chose the login. */
   loginGiven?: boolean;
@@ -121,7 +121,7 @@ export interface PlatformInspector {
   close(): Promise<void>;
 }
 
-/** What the caller hears, by the names of the public error table. `proof` says what is known. */
+/** The error that the caller gets, by the names of the public error table. `proof` says what is known. */
 export type PlatformFailureKind =
   | 'group_not_found'
   | 'password_rejected'

@@ -62,7 +62,7 @@ const ClientIdSchema = v.pipe(
 
 export const ClientSchema = closedObject({
   id: ClientIdSchema,
-  /** Absent: it was only typed, and erased since, or the CRM has none. */
+  /** The client's email address. Absent: it was only typed, and erased since, or the CRM has none. */
   email: v.optional(EmailSchema),
   name: word,
   phone: v.optional(closedObject({ country_code: word, number: word })),

@@ -140,7 +140,7 @@ async function put(
 
 const UNKNOWN = 'application/octet-stream';
 
-/** One family: which brands a camera lists first says little about what its files hold. */
+/** The types of one family: which brands a camera lists first says little about what its files hold. */
 const HEIF_NAMES = ['image/heic', 'image/heif', 'image/heic-sequence', 'image/heif-sequence'];
 
 /** Other names of the detected types. All older Office files have one type. */

@@ -7,7 +7,7 @@ import { DUE_INDEX } from '../validators/deployment.ts';
  */
 const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 
-/** Never due, but on the list of open items. */
+/** The due time of an item that is never due, and is on the list of open items. */
 export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
 
 /** @param id a UUID; @param at epoch ms */

@@ -66,7 +66,7 @@ export interface WantedLease {
   lease: string;
   at: number;
   until: number;
-  /** When the item expires from now on, in epoch seconds; absent: as before. */
+  /** The new expiry of the item, in epoch seconds. Absent: it stays. */
   expiresAt?: number;
 }
 
@@ -99,7 +99,10 @@ export function isSameBody(fingerprints: readonly string[]): { condition: string
   return { condition: `fingerprint IN (${Object.keys(values).join(', ')})`, values };
 }
 
-/** When a caller whose key another worker holds repeats the request, in whole seconds. @param until epoch milliseconds */
+/**
+ * The seconds after which a caller whose key another worker holds may repeat the request.
+ * @param until epoch milliseconds
+ */
 export function secondsUntilFree(until: number, at: number): number {
   return Math.min(5, Math.max(1, Math.ceil((until - at) / 1_000)));
 }

@@ -311,7 +311,7 @@ function compare(guesses: readonly Guess[], indexed: readonly IndexedRegistratio
   };
 }
 
-/** It writes even without a guess, so that every refusal makes the same calls. */
+/** The write of the guesses. It is made even without a guess, so that every refusal makes the same calls. */
 function guessUpdate(guesses: readonly Guess[], at: number) {
   const set = ['guessed_at = :at'];
   const conditions = ['attribute_exists(pk)'];

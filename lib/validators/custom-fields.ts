@@ -24,7 +24,7 @@ import {
 /** A document of a registration, decoded. Its media type is checked later, by its content. */
 export interface CheckedDocument {
   fieldKey: string;
-  /** Its position in the field's array. */
+  /** The document's position in the field's array. */
   index: number;
   id: string;
   name: string;

@@ -13,7 +13,7 @@ const MAX_LOCAL_PART = 64;
 const LOCAL_PART = /^(?!.*=\?)[\w#$&'*+/=?^`{|}~-]+(?:\.[\w#$&'*+/=?^`{|}~-]+)*$/;
 /** The only ASCII characters are letters, digits, hyphen and dot. IDNA decides about all others. */
 const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
-/** At least two labels. The last one starts with a letter. */
+/** A domain of at least two labels. The last one starts with a letter. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
 const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);

@@ -36,7 +36,7 @@ export interface ParsedPhone {
   e164: E164;
   /** ISO 3166-1 alpha-2. A dial code such as +1 has several countries, an international network has none. */
   country: string | undefined;
-  /** Such as `MOBILE` or `PREMIUM_RATE`; undefined if the plan does not say. */
+  /** The number's kind, such as `MOBILE` or `PREMIUM_RATE`. Undefined: the plan does not say. */
   type: NumberType;
   /** False: the number has a possible length, and no numbering plan knows it. */
   valid: boolean;
@@ -104,7 +104,7 @@ function withLocalReadings(
 
 type Phone = { country_code?: string; number?: string };
 
-/** Each phone is read once: this is the slowest rule. */
+/** The phones that were read: each is read once, because this is the slowest rule. */
 const phonesSeen = new WeakMap<Phone, ReturnType<typeof readPhone>>();
 
 /** Reads a phone of a request; several rules may ask for it. @param channel as the request names it */

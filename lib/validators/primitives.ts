@@ -49,7 +49,7 @@ export type Key = string | number;
 /** What `listViolations` reads of an issue. The received value is not part of it. */
 type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
 
-/** At most this many are listed, so that a hostile body cannot produce an answer larger than itself. */
+/** The violations that are listed at most, so that a hostile body cannot produce an answer larger than itself. */
 export const MAX_VIOLATIONS = 100;
 /** An answer never repeats a longer name of a member. The pointer then names the object that has the member. */
 const MAX_NAME = 255;

@@ -117,7 +117,7 @@ export function registrationRequestSchema(served: ServedCountries) {
       const parsed = phone && (await readRequestPhone(phone, otp_type));
       const key = emailKey(email);
       return {
-        /** Its domain in Unicode. */
+        /** The address with its domain in Unicode. */
         email,
         /** The address in its look-up form. */
         emailKey: key,
@@ -228,7 +228,7 @@ interface Consent {
 
 /** The valid values of a form's fields. */
 export interface CheckedCustomFields {
-  /** All but documents, without fields that were left empty. */
+  /** The values of all fields but documents, without those that were left empty. */
   fields: Record<string, unknown>;
   documents: CheckedDocument[];
   consents: Consent[];

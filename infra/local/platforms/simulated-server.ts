@@ -65,7 +65,7 @@ export class AccountStore {
     this.#accounts.delete(login);
   }
 
-  /** What this password opens. */
+  /** The access that a password gives to a login. */
   access(login: number, password: string): 'master' | 'investor' | 'none' {
     const account = this.#accounts.get(login);
     if (account === undefined || password === '') return 'none';

@@ -13,7 +13,7 @@ import {
 const MAX_LINE = 1_023;
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
-/** What a gateway also answers to a login that exists. */
+/** The answer that a gateway also gives to a login that exists. */
 export const CREATE_FAILED = 'account create failed';
 
 /**
@@ -103,12 +103,12 @@ type Reply = string[] | 'closes' | 'silent';
 /** Bytes with the final NUL that the server has for a value. */
 const SIZES = { group: 16, password: 16, name: 128, email: 48, comment: 64, other: 256 };
 
-/** What `WNEWACCOUNT` keeps in addition, with the maximum bytes. */
+/** The details that `WNEWACCOUNT` keeps in addition, with the maximum bytes. */
 const DETAILS = {
   ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
   ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
 };
-/** All keys that it accepts. It refuses a new one, so that no test passes without its effect. */
+/** The keys that `WNEWACCOUNT` accepts. It refuses a new one, so that no test passes without its effect. */
 const KEYS = new Set([
   ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COMMENT', 'LEVERAGE', 'READONLY'],
   ...['DEPOSIT', 'BALANCE', 'BALCOMMENT'],
@@ -120,7 +120,7 @@ const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
 
 class SimulatedTextServer extends SimulatedPlatform {
   readonly #options: TextServerOptions;
-  /** When an `IP=` last opened an account. */
+  /** The times at which each `IP=` last opened an account. */
   readonly #visitors = new Map<string, number>();
 
   constructor(options: TextServerOptions) {

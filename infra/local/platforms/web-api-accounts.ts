@@ -45,7 +45,10 @@ const HIDDEN = {
   names: TEXTS.filter((name) => name !== 'Company' && name !== 'Name'),
   all: TEXTS.filter((name) => name !== 'Company'),
 };
-/** What `user/add` acts on or keeps. Other members are refused, so that a test cannot pass without their effect. */
+/**
+ * The members that `user/add` acts on or keeps. Other ones are refused, so that a test cannot pass without their
+ * effect.
+ */
 const ADDED = new Set([
   ...['PassMain', 'PassInvestor', 'Group', 'Leverage', 'Rights', 'Login', 'Language', 'Agent'],
   ...TEXTS,

@@ -23,7 +23,7 @@ export interface Statement {
 
 /** One action of a statement on one of its resources. */
 export interface Right {
-  /** Such as `request-registration ReadCrm dynamodb:BatchGetItem arn:…:table/crm`. */
+  /** The right's name, such as `request-registration ReadCrm dynamodb:BatchGetItem arn:…:table/crm`. */
   readonly id: string;
   /** True: an explicit denial, which no allowed action overrides. */
   readonly denies: boolean;
@@ -105,7 +105,7 @@ function parseConditions({ Sid, Condition = {} }: Statement) {
 /** Who calls the embedded services. */
 export interface Caller {
   readonly name: string;
-  /** Absent: everything, as for an administrator. */
+  /** The rights of the caller. Absent: every right, as an administrator has. */
   readonly rights?: readonly Right[];
 }
 

@@ -10,7 +10,7 @@ interface JsonService extends Faults {
   /** The service's name in `x-amz-target`, before the operation. */
   target: string;
   operations: Readonly<Record<string, JsonOperation>>;
-  /** What a call with this input needs the right on, by ARN. */
+  /** The ARNs of the resources that a call with this input needs a right on. */
   resources(input: Readonly<Record<string, unknown>>): string[];
 }
 

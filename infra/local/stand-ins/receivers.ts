@@ -70,7 +70,7 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
   );
   return Object.assign(running, {
     webhook: `${running.url}/events`,
-    /** Those that were made since the start, oldest first. */
+    /** The clients that were made since the start, oldest first. */
     clients: () => [...clients.values()],
     /** The accepted messages, oldest first; a duplicate counts once. */
     received: () => [...messages.values()],

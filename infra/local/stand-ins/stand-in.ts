@@ -67,9 +67,9 @@ export interface Service {
   /** The errors of the faults. */
   throttled: ServiceError;
   refused: ServiceError;
-  /** Only of those that send messages. */
+  /** The error of a refused recipient. Only stand-ins that send messages have it. */
   refused_recipient?: ServiceError;
-  /** Absent: requests are not signed. */
+  /** How requests are signed. Absent: they are not signed. */
   signed?: Signed;
 }
 

@@ -77,7 +77,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     this.#limits = { ...DEFAULTS, ...limits };
   }
 
-  /** Each command has a connection of its own. */
+  /** Does nothing: each command has a connection of its own. */
   async ready(): Promise<void> {}
 
   unsupported(order: AccountOrder) {

@@ -59,7 +59,7 @@ export interface ClientLimits {
   connectMs: number;
   /** Both steps of authentication, in milliseconds; the server itself allows 10 s between them. */
   authMs: number;
-  /** One command, in milliseconds. */
+  /** The timeout of one command, in milliseconds. */
   commandMs: number;
   /** The maximum idle time of a session, in milliseconds. The server drops it at 180 s. */
   idleMs: number;

@@ -149,7 +149,7 @@ export interface WebApiRequest {
 export interface HttpAnswer {
   status: number;
   text: string;
-  /** Each `Set-Cookie`. */
+  /** The values of all `Set-Cookie` headers. */
   cookies: readonly string[];
 }
 
