@@ -29,7 +29,7 @@ export type ResourceName =
   | 'registrationsQueue';
 
 /** The use of one resource. */
-export interface Use {
+export interface ResourceUse {
   /** The id of the statement in the policy: what the resource is used for. */
   sid: string;
   of: ResourceName;
@@ -64,7 +64,7 @@ interface Declaration {
   /** The settings that it reads. */
   settings: readonly SettingGroup[];
   /** The resources that the function uses, except for its log and trace. */
-  uses: readonly Use[];
+  uses: readonly ResourceUse[];
   /** The function's member of the settings `memory`, `concurrency` and `provisioned`. */
   size: 'registration' | 'accounts';
   /**
@@ -81,16 +81,16 @@ interface Declaration {
   alarms: readonly ('sending' | 'confirming' | 'opening' | 'settling' | 'notifying')[];
 }
 
-const READ_PEPPER: Use = { sid: 'ReadPepper', of: 'pepper' };
-const READ_FRONT_KEY: Use = { sid: 'ReadFrontKey', of: 'frontKey', needs: ['front'] };
-const PUBLISH_EVENTS: Use = { sid: 'PublishEvents', of: 'events' };
-const SEND_MAIL: Use = { sid: 'SendMail', of: 'mail' };
-const KEEP_OPERATIONS: Use = {
+const READ_PEPPER: ResourceUse = { sid: 'ReadPepper', of: 'pepper' };
+const READ_FRONT_KEY: ResourceUse = { sid: 'ReadFrontKey', of: 'frontKey', needs: ['front'] };
+const PUBLISH_EVENTS: ResourceUse = { sid: 'PublishEvents', of: 'events' };
+const SEND_MAIL: ResourceUse = { sid: 'SendMail', of: 'mail' };
+const KEEP_OPERATIONS: ResourceUse = {
   sid: 'KeepOperations',
   of: 'Operations',
   actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
 };
-const OPENS_ACCOUNTS: readonly Use[] = [
+const OPENS_ACCOUNTS: readonly ResourceUse[] = [
   SEND_MAIL,
   { sid: 'PublishClientNotifications', of: 'notifications' },
   PUBLISH_EVENTS,
@@ -110,7 +110,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
     { sid: 'FindReservations', of: 'reservations' },
     { sid: 'CountWaitingEvents', of: 'registrationsQueue', needs: ['crmWebhook'] },
-  ] as const satisfies readonly Use[],
+  ] as const satisfies readonly ResourceUse[],
   size: 'accounts' as const,
   timeoutSeconds: 29,
   callsTradingServers: true as const,
@@ -267,7 +267,7 @@ export function constructName({ name }: Pick<DeclaredFunction, 'name'>): string 
 }
 
 /** The CORS headers for pages of other origins, if a deployment allows them. */
-export const CORS = {
+export const CORS_HEADERS = {
   allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
   exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
   /** How long a browser may cache that answer, in seconds. */

@@ -15,7 +15,7 @@ import { createFunction, type DeployedFunction, type FunctionContext } from './c
 import { MailSender } from './constructs/mail-sender.ts';
 import { allowCrmWrites, allowKeyRotation, allowOperators, allowReading } from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
-import { fixLogicalId, output } from './constructs/stack-names.ts';
+import { addOutput, fixLogicalId } from './constructs/stack-names.ts';
 import { constructName, functionsOf } from './functions.ts';
 import type { Settings } from './settings.ts';
 
@@ -42,23 +42,23 @@ export class ServiceStack extends Stack {
     protectDocuments(this, context.data.documents, functions, given);
     if (given.crmWriter !== undefined) allowCrmWrites(this, context.data, given.crmWriter);
 
-    output(
+    addOutput(
       this,
       'CrmTableName',
       'The table of CRM records, for the operators’ command.',
       context.data.tables.Crm.tableName,
     );
-    output(this, 'PepperSecretArn', 'The secret to rotate.', context.data.pepper.secretArn);
+    addOutput(this, 'PepperSecretArn', 'The secret to rotate.', context.data.pepper.secretArn);
     const { topicArn } = context.notifications;
-    output(this, 'NotificationsTopicArn', 'For the system that shows clients their popups.', topicArn);
-    output(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
+    addOutput(this, 'NotificationsTopicArn', 'For the system that shows clients their popups.', topicArn);
+    addOutput(this, 'AccessLogGroup', 'The log of all requests.', gateway.accessLog.logGroupName);
     for (const one of functions) this.show(one);
   }
 
   private show({ declared, lambda, logGroup }: DeployedFunction): void {
     const name = constructName(declared);
-    output(this, `${name}Function`, declared.description, lambda.functionName);
-    output(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
+    addOutput(this, `${name}Function`, declared.description, lambda.functionName);
+    addOutput(this, `${name}LogGroup`, 'Its log.', logGroup.logGroupName);
   }
 
   private createContext(settings: Settings): FunctionContext {

@@ -10,7 +10,15 @@ import {
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
-import { amount, count, flag, HOST_NAME, HOST_NAME_MUST, list, text } from '../lib/validators/setting-types.ts';
+import {
+  flag,
+  HOST_NAME,
+  HOST_NAME_MUST,
+  listOf,
+  numberBetween,
+  patternText,
+  wholeNumber,
+} from '../lib/validators/setting-types.ts';
 import { leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
 
 /**
@@ -23,8 +31,8 @@ import { leafNames, parseJson, parseSettings, parseText } from '../lib/validator
 const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1,5})?$/;
 const ISSUER = /^https:\/\/[^\s?#]+$/;
 
-const perSecond = v.optional(amount(0.1, 10_000), 20);
-const burst = v.optional(count(1, 5_000), 40);
+const perSecond = v.optional(numberBetween(0.1, 10_000), 20);
+const burst = v.optional(wholeNumber(1, 5_000), 40);
 /** The requests of all callers that the gateway passes on, for each route apart. It answers the rest with 429. */
 const ThrottleSchema = closedObject({
   registrationPerSecond: perSecond,
@@ -32,8 +40,8 @@ const ThrottleSchema = closedObject({
   confirmationPerSecond: perSecond,
   confirmationBurst: burst,
   /** The throttle of each account route. While a trading server is silent, 20 + 5 × 29 s are at most 165 executions. */
-  accountsPerSecond: v.optional(amount(0.1, 10_000), 5),
-  accountsBurst: v.optional(count(1, 5_000), 20),
+  accountsPerSecond: v.optional(numberBetween(0.1, 10_000), 5),
+  accountsBurst: v.optional(wholeNumber(1, 5_000), 20),
 });
 
 /**
@@ -41,34 +49,37 @@ const ThrottleSchema = closedObject({
  * 300 ms.
  */
 const MemorySchema = closedObject({
-  registration: v.optional(count(512, 10_240), 1_769),
-  accounts: v.optional(count(256, 10_240), 1_024),
+  registration: v.optional(wholeNumber(512, 10_240), 1_769),
+  accounts: v.optional(wholeNumber(256, 10_240), 1_024),
 });
 
 /** How many calls of a function may run at once; absent: as many as the account has left. */
 const ConcurrencySchema = closedObject({
-  registration: v.optional(count(1, 1_000)),
-  accounts: v.optional(count(1, 1_000)),
+  registration: v.optional(wholeNumber(1, 1_000)),
+  accounts: v.optional(wholeNumber(1, 1_000)),
 });
 
 /** How many environments of a function are kept warm, and paid for, all the time; absent: none. */
 const ProvisionedSchema = closedObject({
-  registration: v.optional(count(1, 1_000)),
-  accounts: v.optional(count(1, 1_000)),
+  registration: v.optional(wholeNumber(1, 1_000)),
+  accounts: v.optional(wholeNumber(1, 1_000)),
 });
 
 const CustomDomainSchema = closedObject({
-  name: text(HOST_NAME, HOST_NAME_MUST),
+  name: patternText(HOST_NAME, HOST_NAME_MUST),
   /** The ARN of a certificate for that name in the stack's region. */
-  certificateArn: text(/^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/, 'must be the ARN of a certificate'),
+  certificateArn: patternText(
+    /^arn:aws[\w-]*:acm:[\w-]+:\d{12}:certificate\/[\w-]+$/,
+    'must be the ARN of a certificate',
+  ),
 });
 
 /** The spend of messages from which an alarm is raised. Of the whole account and region, as AWS counts it. */
 const SpendSchema = closedObject({
-  smsUsdPerMonth: v.optional(amount(0.01, 1e6), 50),
-  callUsdPerMonth: v.optional(amount(0.01, 1e6), 50),
+  smsUsdPerMonth: v.optional(numberBetween(0.01, 1e6), 50),
+  callUsdPerMonth: v.optional(numberBetween(0.01, 1e6), 50),
   /** AWS has no figure for the cost of WhatsApp messages. */
-  whatsappMessagesPerDay: v.optional(count(1, 1e6), 500),
+  whatsappMessagesPerDay: v.optional(wholeNumber(1, 1e6), 500),
 });
 
 /** The days that CloudWatch knows. */
@@ -83,7 +94,10 @@ const DOCUMENT_ROLE = /^arn:aws[\w-]*:iam::\d{12}:(role|user)\/[\w+=.@-][\w+=.@/
 const DOCUMENT_ROLE_MUST = 'must be ARNs of roles, such as arn:aws:iam::123456789012:role/crm-reader';
 
 /** Web pages that may call the service from a browser. */
-export const allowedOrigins = v.optional(list(text(ORIGIN, 'must be origins such as https://www.acme.example')), []);
+export const allowedOrigins = v.optional(
+  listOf(patternText(ORIGIN, 'must be origins such as https://www.acme.example')),
+  [],
+);
 
 const PUBLIC_URL =
   /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
@@ -93,7 +107,7 @@ const PUBLIC_URL_MUST = 'must be a public https address without a password, such
 /** The address of a system of the broker: a domain, and no name that only a private network knows. */
 const publicAddress = v.optional(
   v.pipe(
-    text(PUBLIC_URL, PUBLIC_URL_MUST),
+    patternText(PUBLIC_URL, PUBLIC_URL_MUST),
     v.check((url) => URL.canParse(url) && !PRIVATE_NAME.test(new URL(url).hostname), PUBLIC_URL_MUST),
   ),
 );
@@ -122,22 +136,22 @@ export const SettingsSchema = closedObject({
     'domain',
   ),
   /** The domain that mails leave from and bounces go to; absent: SES's own. */
-  mailFromDomain: v.optional(text(HOST_NAME, HOST_NAME_MUST)),
+  mailFromDomain: v.optional(patternText(HOST_NAME, HOST_NAME_MUST)),
   allowedOrigins,
   /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
-  jwtIssuer: v.optional(text(ISSUER, 'must be an https address')),
+  jwtIssuer: v.optional(patternText(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(
-    v.pipe(list(text(/^\S.{0,254}$/, 'must name audiences')), v.minLength(1, 'must name an audience')),
+    v.pipe(listOf(patternText(/^\S.{0,254}$/, 'must name audiences')), v.minLength(1, 'must name an audience')),
   ),
   /** The audience of that issuer's tokens. */
-  jwtScope: v.optional(text(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be a scope'), 'accounts:create'),
+  jwtScope: v.optional(patternText(/^[\x21\x23-\x5b\x5d-\x7e]{1,64}$/, 'must be a scope'), 'accounts:create'),
   /** Programs of the broker that get a client of a Cognito user pool each, whose tokens open the account routes. */
   machineClients: v.optional(
-    list(text(/^[a-z][a-z0-9-]{0,31}$/, 'must be names of small letters, digits and hyphens')),
+    listOf(patternText(/^[a-z][a-z0-9-]{0,31}$/, 'must be names of small letters, digits and hyphens')),
     [],
   ),
   /** Roles of this account that may open accounts, if IAM decides. */
-  callerRoles: v.optional(list(text(/^[\w+=,.@-]{1,64}$/, 'must be names of roles')), []),
+  callerRoles: v.optional(listOf(patternText(/^[\w+=,.@-]{1,64}$/, 'must be names of roles')), []),
   throttle: v.optional(ThrottleSchema, {}),
   memory: v.optional(MemorySchema, {}),
   concurrency: v.optional(ConcurrencySchema, {}),
@@ -155,30 +169,30 @@ export const SettingsSchema = closedObject({
   /** The address range of that network; choose it if the network is peered with another one. */
   vpcCidr: v.optional(
     v.pipe(
-      text(CIDR, CIDR_MUST),
+      patternText(CIDR, CIDR_MUST),
       v.check((cidr) => isIPv4(cidr.split('/')[0] ?? ''), CIDR_MUST),
     ),
     '10.70.0.0/20',
   ),
   /** An address of the account to call from, by its id; absent: the stack makes one. */
-  egressAllocationId: v.optional(text(/^eipalloc-[0-9a-f]{8,17}$/, 'must be the id of an address (eipalloc-…)')),
+  egressAllocationId: v.optional(patternText(/^eipalloc-[0-9a-f]{8,17}$/, 'must be the id of an address (eipalloc-…)')),
   /**
    * The prefix of the trading servers' secrets; the account functions can read no others. Absent:
    * `platform/` on the stage prod, `<stage>/platform/` on the others, so that stages are separate.
    */
   platformSecrets: v.optional(
     v.pipe(
-      text(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
+      patternText(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
       v.check((prefix) => !prefix.startsWith(KEY_SECRETS), `must not begin as ${KEY_SECRETS}, the keys of the service`),
     ),
   ),
   /** How many events of each kind, registrations and accounts, are posted to the CRM at once. Lambda allows 2 to 1,000. */
-  crmWebhookAtOnce: v.optional(count(2, 1_000), 5),
+  crmWebhookAtOnce: v.optional(wholeNumber(2, 1_000), 5),
   /**
    * The roles that may read and delete documents next to the functions: that of the CRM, and those of named people. A
    * `*` matches the ending that AWS chooses.
    */
-  documentRoles: v.optional(list(text(DOCUMENT_ROLE, DOCUMENT_ROLE_MUST)), []),
+  documentRoles: v.optional(listOf(patternText(DOCUMENT_ROLE, DOCUMENT_ROLE_MUST)), []),
   /** The records that the broker's CRM writes into the table; absent: none. */
   crmWriter: v.optional(v.picklist(['clients', 'all'], 'must be clients or all')),
   /** False: the account has the role already by which AWS measures calls, from another stack or the console. */
@@ -187,9 +201,9 @@ export const SettingsSchema = closedObject({
   alarmEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   spend: v.optional(SpendSchema, {}),
   /** After so many hours without an accepted registration an alarm is raised; absent: never. CloudWatch looks back a week. */
-  silenceHours: v.optional(count(1, 168)),
+  silenceHours: v.optional(wholeNumber(1, 168)),
   logRetentionDays: v.optional(
-    v.pipe(count(1, 3_653), v.picklist(RETENTION_DAYS, `must be one of ${RETENTION_DAYS.join(', ')}`)),
+    v.pipe(wholeNumber(1, 3_653), v.picklist(RETENTION_DAYS, `must be one of ${RETENTION_DAYS.join(', ')}`)),
     90,
   ),
   /** False: `cdk destroy` deletes data and secrets too, and no table is protected. For stages that may vanish. */
@@ -220,7 +234,7 @@ export class SettingsError extends Error {
  * @throws SettingsError with every error
  */
 export function readSettings(context: Record<string, unknown>) {
-  const given = gather(context);
+  const given = gatherSettings(context);
   const { values, errors } = parseSettings(SettingsSchema, given);
   const all = [
     ...errors,
@@ -241,7 +255,7 @@ export function defaultPlatformSecrets(stage: string): string {
  * The entries of the context that are settings, with dotted names and JSON texts as the groups that they mean. An
  * empty text removes a setting, or a whole group.
  */
-export function gather(context: Record<string, unknown>): Record<string, unknown> {
+export function gatherSettings(context: Record<string, unknown>): Record<string, unknown> {
   const entries = Object.entries(context)
     .filter(([name]) => SETTING_NAME.test(name))
     .map(([name, value]) => [name.split('.'), value] as const)

@@ -36,7 +36,7 @@ export type TableName = keyof typeof TABLES;
 export const TABLE_NAMES = Object.keys(TABLES) as TableName[];
 
 /** Those that `npm run crm -- restore` copies back to. */
-export const RESTORABLE = TABLE_NAMES.filter((name) => TABLES[name].recoveryDays === 35);
+export const RESTORABLE_TABLES = TABLE_NAMES.filter((name) => TABLES[name].recoveryDays === 35);
 
 export const EXPIRY_ATTRIBUTE = 'expires_at';
 

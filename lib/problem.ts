@@ -82,7 +82,7 @@ export class Problem extends Error {
 }
 
 /** The problem that lists these violations. */
-export function invalid(errors: Violation[]): Problem {
+export function validationProblem(errors: Violation[]): Problem {
   const { size } = new Set(errors.map(({ rule: _, detail: __, ...place }) => JSON.stringify(place)));
   const detail = size === 1 ? '1 field needs attention.' : `${size} fields need attention.`;
   return new Problem('validation_failed', { detail, errors });

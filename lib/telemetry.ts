@@ -132,14 +132,14 @@ export function telemetry(service: string, stage: string): Telemetry {
           service,
           xray_trace_id: traceId(),
           ...base,
-          ...allowed(fields),
+          ...allowedFields(fields),
           stage,
           [name]: 1,
         };
         line._aws = metric(name, now.getTime(), line);
         process.stdout.write(`${JSON.stringify(line)}\n`);
       },
-      with: (fields) => scoped({ ...base, ...allowed(fields) }),
+      with: (fields) => scoped({ ...base, ...allowedFields(fields) }),
     };
   }
   return scoped({});
@@ -170,7 +170,7 @@ function metric(name: EventName, Timestamp: number, fields: object) {
 type AllowedFields = Record<string, string | number | string[]>;
 
 /** Keeps the allow-listed fields, and of their values only numbers, plain words, and places. */
-export function allowed(fields: EventFields): AllowedFields {
+export function allowedFields(fields: EventFields): AllowedFields {
   const kept: AllowedFields = {};
   for (const name of Object.keys(fields) as (keyof EventFields)[]) {
     const kind = KINDS.get(name);

@@ -117,9 +117,9 @@ function functionAlarmedFor(kind: 'sending' | 'confirming' | 'settling' | 'notif
 }
 
 /** The function that sends one-time passwords. */
-export const SENDER = functionAlarmedFor('sending');
+export const SENDING_FUNCTION = functionAlarmedFor('sending');
 /** The function that confirms registrations. */
-export const CONFIRMER = functionAlarmedFor('confirming');
+export const CONFIRMING_FUNCTION = functionAlarmedFor('confirming');
 const SETTLER = functionAlarmedFor('settling');
 const NOTIFIER = functionAlarmedFor('notifying');
 
@@ -144,14 +144,14 @@ function pages(service: MonitoredService): AlarmRow[] {
       id: 'CodesNotSent',
       of: 'email',
       loss: 'People who register by email get no one-time password.',
-      when: { event: 'OtpDeliveryFailed', service: SENDER, channel: 'email', count: [5, 15] },
+      when: { event: 'OtpDeliveryFailed', service: SENDING_FUNCTION, channel: 'email', count: [5, 15] },
       fix: doctor,
     },
-    ...named(functions, SENDER).map(({ lambda }) => ({
+    ...named(functions, SENDING_FUNCTION).map(({ lambda }) => ({
       id: 'LimitsUnchecked',
-      of: SENDER,
+      of: SENDING_FUNCTION,
       loss: 'People who register by phone are refused, and emails go out without limits.',
-      when: { event: 'LimitUncheckable', service: SENDER },
+      when: { event: 'LimitUncheckable', service: SENDING_FUNCTION },
       fix: `aws lambda put-function-concurrency --function-name ${lambda.functionName} --reserved-concurrent-executions 1`,
     })),
     ...openingPages(service),
@@ -175,7 +175,7 @@ function pages(service: MonitoredService): AlarmRow[] {
       id: 'Silence',
       needed: silenceHours !== undefined,
       loss: `Nobody has registered for ${silenceHours} hours.`,
-      when: { event: 'OtpSent', service: SENDER, count: [1, 60], fewerThan: 1, periods: silenceHours ?? 1 },
+      when: { event: 'OtpSent', service: SENDING_FUNCTION, count: [1, 60], fewerThan: 1, periods: silenceHours ?? 1 },
       show: logLines(accessLog, '{ $.route = "POST /public/v1/account/register/request" }'),
       fix: doctor,
     },
@@ -295,7 +295,7 @@ function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
           id: 'CodesNotSent',
           of: channel,
           loss: `People who register by ${channel} get no one-time password.`,
-          when: { event: 'OtpDeliveryFailed', service: SENDER, channel, count: [5, 15] },
+          when: { event: 'OtpDeliveryFailed', service: SENDING_FUNCTION, channel, count: [5, 15] },
         }),
       ),
     {
@@ -311,19 +311,19 @@ function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
     {
       id: 'Flood',
       loss: 'A flood of registrations reaches the limits: people who share a source with it are refused.',
-      when: { event: 'LimitReached', service: SENDER, count: [100, 15] },
+      when: { event: 'LimitReached', service: SENDING_FUNCTION, count: [100, 15] },
     },
     {
       id: 'LimitsUnchecked',
-      of: CONFIRMER,
-      needed: functions.some(({ declared }) => declared.name === CONFIRMER),
+      of: CONFIRMING_FUNCTION,
+      needed: functions.some(({ declared }) => declared.name === CONFIRMING_FUNCTION),
       loss: 'Confirmations are not counted by source: a code still has five guesses.',
-      when: { event: 'LimitUncheckable', service: CONFIRMER },
+      when: { event: 'LimitUncheckable', service: CONFIRMING_FUNCTION },
     },
     {
       needed: captcha !== undefined,
       loss: 'People who register by phone are refused, and emails go out without a captcha.',
-      when: { event: 'CaptchaUnavailable', service: SENDER, count: [3, 5] },
+      when: { event: 'CaptchaUnavailable', service: SENDING_FUNCTION, count: [3, 5] },
     },
     {
       needed: front !== undefined,
@@ -385,7 +385,12 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
     },
     whatsapp: {
       loss: `Your bill: ${whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
-      when: { event: 'OtpSent', service: SENDER, channel: 'whatsapp', count: [whatsappMessagesPerDay, DAY_MINUTES] },
+      when: {
+        event: 'OtpSent',
+        service: SENDING_FUNCTION,
+        channel: 'whatsapp',
+        count: [whatsappMessagesPerDay, DAY_MINUTES],
+      },
     },
   };
   return [

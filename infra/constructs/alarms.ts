@@ -16,7 +16,7 @@ import { Construct } from 'constructs';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import { type AlarmDefinition, alarmDefinitions, type MonitoredService } from './alarm-definitions.ts';
 import type { DeployedFunction } from './functions.ts';
-import { fixLogicalId, output } from './stack-names.ts';
+import { addOutput, fixLogicalId } from './stack-names.ts';
 
 /** Every alarm, and the two topics that they are published on: pages, and notices. */
 export class Alarms extends Construct {
@@ -74,7 +74,7 @@ export class Alarms extends Construct {
       }),
     );
     if (email !== undefined) topic.addSubscription(new EmailSubscription(email));
-    output(this, `${name}TopicArn`, description, topic.topicArn);
+    addOutput(this, `${name}TopicArn`, description, topic.topicArn);
     return topic;
   }
 }

@@ -3,7 +3,7 @@ import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
 import { type Settings, usesAws } from '../settings.ts';
-import { output } from './stack-names.ts';
+import { addOutput } from './stack-names.ts';
 
 /**
  * The countries that AWS sends texts to (Amazon SNS developer guide, supported countries), as rules can name them. An
@@ -36,6 +36,6 @@ export function blockCountries(stack: Stack, settings: Settings): string | undef
   made.overrideLogicalId('ProtectConfiguration');
   const description =
     'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id';
-  output(scope, 'ProtectConfigurationId', description, made.attrProtectConfigurationId);
+  addOutput(scope, 'ProtectConfigurationId', description, made.attrProtectConfigurationId);
   return made.attrProtectConfigurationId;
 }

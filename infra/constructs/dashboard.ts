@@ -11,7 +11,14 @@ import { Construct } from 'constructs';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
-import { CONFIRMER, loginTries, type MonitoredService, oldestDue, SENDER, serviceMetric } from './alarm-definitions.ts';
+import {
+  CONFIRMING_FUNCTION,
+  loginTries,
+  type MonitoredService,
+  oldestDue,
+  SENDING_FUNCTION,
+  serviceMetric,
+} from './alarm-definitions.ts';
 import type { Alarms } from './alarms.ts';
 import type { DeployedFunction } from './functions.ts';
 
@@ -66,7 +73,7 @@ export class Dashboard extends Construct {
 
 /** The outcomes of a channel's registrations, and the time until confirmation. */
 function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
-  const counted = (event: string, label: string, service: FunctionName = SENDER) =>
+  const counted = (event: string, label: string, service: FunctionName = SENDING_FUNCTION) =>
     serviceMetric(stage, event, { of: { service, channel } }).with({ label });
   const sent = counted('OtpSent', 'sent');
   const refused = counted('RegistrationRefused', 'refused');
@@ -77,8 +84,8 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
     label: 'requested',
     period: PERIOD,
   });
-  const confirmed = confirmation ? [counted('RegistrationConfirmed', 'confirmed', CONFIRMER)] : [];
-  const seconds = counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', CONFIRMER);
+  const confirmed = confirmation ? [counted('RegistrationConfirmed', 'confirmed', CONFIRMING_FUNCTION)] : [];
+  const seconds = counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', CONFIRMING_FUNCTION);
   return graph(`Registrations by ${channel}`, [requested, sent, refused, ...confirmed], {
     right: confirmation ? [seconds.with({ statistic: 'p50' })] : [],
     width: 24 / channels.length,
@@ -86,7 +93,8 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
 }
 
 function unsentGraph({ stage }: Settings): GraphWidget {
-  const counted = (event: string) => serviceMetric(stage, event, { of: { service: SENDER } }).with({ label: event });
+  const counted = (event: string) =>
+    serviceMetric(stage, event, { of: { service: SENDING_FUNCTION } }).with({ label: event });
   return graph(
     'One-time passwords not sent',
     ['OtpDeliveryFailed', 'OtpOutcomeUnknown', 'LimitReached', 'LimitUncheckable'].map(counted),

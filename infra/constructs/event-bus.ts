@@ -3,7 +3,7 @@ import { EventBus } from 'aws-cdk-lib/aws-events';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { policyStatement } from './policy-statement.ts';
-import { fixLogicalId, output } from './stack-names.ts';
+import { addOutput, fixLogicalId } from './stack-names.ts';
 
 /** The bus that publishes events to other systems of the broker. */
 export class ServiceEvents extends Construct {
@@ -19,6 +19,6 @@ export class ServiceEvents extends Construct {
     });
     fixLogicalId(this.bus, 'EventBus');
     this.right = policyStatement('PublishEvents', 'events', ['PutEvents'], this.bus.eventBusArn);
-    output(this, 'EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
+    addOutput(this, 'EventBusName', 'The bus of events, for the rules of other systems.', this.bus.eventBusName);
   }
 }

@@ -18,7 +18,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
-import { output } from './stack-names.ts';
+import { addOutput } from './stack-names.ts';
 
 export interface FixedEgressProps {
   settings: Settings;
@@ -50,14 +50,14 @@ export class FixedEgress extends Construct {
     this.securityGroup = group;
 
     const tables = vpc.privateSubnets.map(({ routeTable }) => routeTable.routeTableId).join(',');
-    output(
+    addOutput(
       this,
       'VpcId',
       'The network of the account functions, to be joined with that of trading servers.',
       vpc.vpcId,
     );
-    output(this, 'RouteTableIds', 'Of that network: where routes to trading servers are added.', tables);
-    output(
+    addOutput(this, 'RouteTableIds', 'Of that network: where routes to trading servers are added.', tables);
+    addOutput(
       this,
       'EgressAllocationId',
       'To keep the address through another network: setting egressAllocationId.',
@@ -95,7 +95,7 @@ export class FixedEgress extends Construct {
     address.overrideLogicalId('EgressAddress');
     address.applyRemovalPolicy(removalPolicy);
     const text = 'The address that trading servers must admit: every call of the account functions comes from it.';
-    output(this, 'EgressIpAddress', text, address.attrPublicIp);
+    addOutput(this, 'EgressIpAddress', text, address.attrPublicIp);
     return address.attrAllocationId;
   }
 }

@@ -9,7 +9,7 @@ import {
   type UserPoolClient,
 } from 'aws-cdk-lib/aws-cognito';
 import { Construct } from 'constructs';
-import { fixLogicalId, output } from './stack-names.ts';
+import { addOutput, fixLogicalId } from './stack-names.ts';
 
 /** Cognito's scopes are always a server and a scope. */
 const SERVER = 'accounts';
@@ -37,10 +37,10 @@ export class MachineClients extends Construct {
     // The name must be unique in the region, across all accounts.
     const domainPrefix = `${Stack.of(this).stackName}-${Aws.ACCOUNT_ID}`;
     const domain = pool.addDomain('Domain', { cognitoDomain: { domainPrefix } });
-    output(this, 'UserPoolId', 'The user pool of the machine clients.', pool.userPoolId);
-    output(this, 'TokenUrl', 'Where machine clients get their tokens.', `${domain.baseUrl()}/oauth2/token`);
+    addOutput(this, 'UserPoolId', 'The user pool of the machine clients.', pool.userPoolId);
+    addOutput(this, 'TokenUrl', 'Where machine clients get their tokens.', `${domain.baseUrl()}/oauth2/token`);
     const named = clients.map(({ userPoolClientId }, index) => `${names[index]}=${userPoolClientId}`);
-    output(this, 'MachineClientIds', 'The clients by name, each with its id.', named.join(','));
+    addOutput(this, 'MachineClientIds', 'The clients by name, each with its id.', named.join(','));
   }
 
   private pool(): UserPool {

@@ -12,7 +12,7 @@ import {
 } from 'aws-cdk-lib/aws-ses';
 import { Construct } from 'constructs';
 import type { Settings } from '../settings.ts';
-import { fixLogicalId, output } from './stack-names.ts';
+import { addOutput, fixLogicalId } from './stack-names.ts';
 
 /** The sender of mails: one SES identity, and the configuration set that counts them. */
 export class MailSender extends Construct {
@@ -81,7 +81,7 @@ export class MailSender extends Construct {
     if (mailFromDomain !== undefined) this.showMailFrom(mailFromDomain);
     const description = 'A CNAME record to set in the DNS of the sender domain, so that SES verifies it.';
     for (const [index, { name: from, value }] of identity.dkimRecords.entries())
-      output(this, `MailDnsRecord${index + 1}`, description, `${from} CNAME ${value}`);
+      addOutput(this, `MailDnsRecord${index + 1}`, description, `${from} CNAME ${value}`);
   }
 
   /** The records of the domain that bounces go to, which SPF looks at. */
@@ -90,6 +90,6 @@ export class MailSender extends Construct {
     const { region } = Stack.of(this);
     const records = [`MX 10 feedback-smtp.${region}.amazonses.com`, 'TXT "v=spf1 include:amazonses.com ~all"'];
     for (const [index, record] of records.entries())
-      output(this, `MailFromDnsRecord${index + 1}`, description, `${domain} ${record}`);
+      addOutput(this, `MailFromDnsRecord${index + 1}`, description, `${domain} ${record}`);
   }
 }

@@ -3,14 +3,14 @@ import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct, type IConstruct } from 'constructs';
 import { CONFIRMED_INDEX, DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { KEY_SECRETS, type Settings, settingSecrets } from '../settings.ts';
-import { logicalId, RESTORABLE } from '../tables.ts';
+import { logicalId, RESTORABLE_TABLES } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
 import { releaseParameter } from './deployed-release.ts';
 import { acknowledgeDocuments, documentRights } from './documents.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 import { acknowledgePlatformSecrets, CLIENT_KEYS, onIndexes, onQueues, onTable, secretArn } from './rights.ts';
-import { output } from './stack-names.ts';
+import { addOutput } from './stack-names.ts';
 
 /**
  * A managed policy, whose ARN is an output of the stack.
@@ -23,7 +23,7 @@ function managedPolicy(
   [description, outputDescription]: readonly [string, string],
 ): ManagedPolicy {
   const policy = new ManagedPolicy(scope, 'Policy', { description, statements });
-  output(scope, name, outputDescription, policy.managedPolicyArn);
+  addOutput(scope, name, outputDescription, policy.managedPolicyArn);
   return policy;
 }
 
@@ -79,7 +79,7 @@ function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings):
   }
   const reason = 'An operator reads the whole table, so also each of its indexes.';
   explainWildcard(policy, '<CrmTable.Arn>/index/*', reason);
-  for (const name of RESTORABLE) {
+  for (const name of RESTORABLE_TABLES) {
     const restored = `<${logicalId(name)}.Arn>-restored*`;
     explainWildcard(policy, restored, 'AWS restores a table under a name that the operator chooses.');
   }
@@ -89,7 +89,7 @@ function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings):
 }
 
 function onTables({ tables }: DataStores): PolicyStatement[] {
-  const restored = RESTORABLE.map((name) => `${tables[name].tableArn}-restored*`);
+  const restored = RESTORABLE_TABLES.map((name) => `${tables[name].tableArn}-restored*`);
   const forget = ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
   return [
     onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
@@ -237,6 +237,6 @@ export function allowReading(stack: Stack, { data, settings }: PolicyContext): v
     'Lets the CRM read confirmed registrations.',
   ]);
   acknowledgeDocuments(policy);
-  output(scope, 'RegistrationsTableName', 'The table of registrations.', tables.Registrations.tableName);
-  output(scope, 'DocumentsBucketName', 'Their documents.', documents.bucketName);
+  addOutput(scope, 'RegistrationsTableName', 'The table of registrations.', tables.Registrations.tableName);
+  addOutput(scope, 'DocumentsBucketName', 'Their documents.', documents.bucketName);
 }

@@ -21,11 +21,11 @@ import { ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { CORS, type RouteFunction } from '../functions.ts';
+import { CORS_HEADERS, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
-import { fixLogicalId, output, ownEnding } from './stack-names.ts';
+import { addOutput, fixLogicalId, ownEnding } from './stack-names.ts';
 
 /** A route and its function. */
 type AnsweredRoute = RouteFunction['route'] & { lambda: Alias };
@@ -136,7 +136,7 @@ export class PublicApi extends Construct {
   /** The default address of AWS, and a domain of the deployment, in addition or alone. */
   private addresses({ customDomain, defaultEndpoint }: Settings, stage: HttpStage): void {
     if (customDomain === undefined) {
-      output(this, 'ApiUrl', 'The base URL of the API.', this.api.apiEndpoint);
+      addOutput(this, 'ApiUrl', 'The base URL of the API.', this.api.apiEndpoint);
       return;
     }
     const domain = new DomainName(this, 'Domain', {
@@ -145,12 +145,12 @@ export class PublicApi extends Construct {
       securityPolicy: SecurityPolicy.TLS_1_2,
     });
     new ApiMapping(this, 'Mapping', { api: this.api, domainName: domain, stage });
-    output(this, 'ApiUrl', 'The base URL of the API.', `https://${customDomain.name}`);
+    addOutput(this, 'ApiUrl', 'The base URL of the API.', `https://${customDomain.name}`);
     const target = 'What the DNS must make the custom domain point to, by a CNAME or alias record.';
-    output(this, 'ApiDomainTarget', target, domain.regionalDomainName);
+    addOutput(this, 'ApiDomainTarget', target, domain.regionalDomainName);
     if (!defaultEndpoint) return;
     const description = 'The API at its address of AWS, until the setting defaultEndpoint is false.';
-    output(this, 'ApiDefaultUrl', description, this.api.apiEndpoint);
+    addOutput(this, 'ApiDefaultUrl', description, this.api.apiEndpoint);
   }
 }
 
@@ -163,7 +163,7 @@ function accessLogName(scope: Construct): string {
 }
 
 function cors(allowOrigins: string[]) {
-  const { maxAgeSeconds, ...headers } = CORS;
+  const { maxAgeSeconds, ...headers } = CORS_HEADERS;
   return { allowOrigins, allowMethods: [CorsHttpMethod.POST], ...headers, maxAge: Duration.seconds(maxAgeSeconds) };
 }
 
@@ -214,5 +214,5 @@ function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRo
     explainWildcard(policy, invoked, 'Accounts are opened for every client: the client is a part of the path.');
   }
   const description = 'The policy that lets a user or a role call the account routes.';
-  output(scope, 'OpenAccountsPolicy', description, policy.managedPolicyArn);
+  addOutput(scope, 'OpenAccountsPolicy', description, policy.managedPolicyArn);
 }

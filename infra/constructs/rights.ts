@@ -11,7 +11,7 @@ import {
   variableName,
   type WhatsAppSettings,
 } from '../../lib/validators/deployment.ts';
-import type { Use } from '../functions.ts';
+import type { ResourceUse } from '../functions.ts';
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
@@ -40,7 +40,7 @@ export interface StackResources {
 }
 
 /** A use of a resource: the statements that allow it, and the variables that name the resource. */
-export function grantUse(use: Use, context: StackResources) {
+export function grantUse(use: ResourceUse, context: StackResources) {
   const { statements, variables = {} } = granted(use, context);
   const named = Object.entries(variables).flatMap(([name, value]) =>
     value === undefined ? [] : [[variableName(name), value] as const],
@@ -61,7 +61,7 @@ const INDEXES = {
   reservations: { table: 'Logins', name: RESERVATION_INDEX },
 } as const;
 
-function granted({ sid, of, actions = [], indexes = [] }: Use, context: StackResources): Granted {
+function granted({ sid, of, actions = [], indexes = [] }: ResourceUse, context: StackResources): Granted {
   const { stack, settings, data, mail, events, webhook } = context;
   switch (of) {
     case 'dueOperations':
@@ -140,7 +140,7 @@ function signingSecret(
 }
 
 /** The accounts' functions see how many registrations wait; another one delivers all events. */
-function grantedQueues({ sid, of, actions = [] }: Use, { queues }: CrmWebhook): Granted {
+function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues }: CrmWebhook): Granted {
   const { registrations, accounts } = queues;
   const webhookQueue = registrations.queueUrl;
   if (of === 'registrationsQueue') {

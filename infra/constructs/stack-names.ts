@@ -2,7 +2,7 @@ import { type CfnElement, CfnOutput, Fn, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 
 /** An output of the stack with exactly this name, for every construct. */
-export function output(scope: Construct, name: string, description: string, value: string): void {
+export function addOutput(scope: Construct, name: string, description: string, value: string): void {
   new CfnOutput(scope, `${name}Output`, { description, value }).overrideLogicalId(name);
 }
 

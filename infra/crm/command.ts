@@ -21,14 +21,14 @@ export interface Terminal {
 const UNSAFE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
 
 /** A text with its unsafe characters escaped as in JSON: text that is JSON keeps its meaning. */
-export function printable(text: string): string {
+export function escapeUnsafe(text: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return text.replace(UNSAFE, (character) => character.split('').map(escaped).join(''));
 }
 
 /** The same for a text that belongs on one line. */
 export function printableLine(text: string): string {
-  return printable(text).replaceAll('\n', '\\n');
+  return escapeUnsafe(text).replaceAll('\n', '\\n');
 }
 
 /** Writes results to the standard output, whose reader may stop before the end, as `head` does. */
@@ -54,17 +54,17 @@ export class CommandError extends Error {
 export const HELP_HINT = 'npm run crm -- --help shows how it is called.';
 
 /** The operator called the command wrongly. */
-export function wrong(message: string): CommandError {
+export function wrongUsage(message: string): CommandError {
   return new CommandError(`${message}\n${HELP_HINT}`, 2);
 }
 
 /** The errors, one on each line. */
-export function indented(error: CrmFileError): string {
+export function indentedErrors(error: CrmFileError): string {
   return error.message.replace(/^/gm, '  ');
 }
 
 /** `1 record`, `2 records`. */
-export function counted(count: number, noun: string): string {
+export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
@@ -81,15 +81,18 @@ const BY_THE_BUCKET = /explicit deny in a resource-based policy/;
 const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy';
 
 /** The message and exit code of a failure. */
-export function explain(error: unknown, profile = process.env.AWS_PROFILE): { message: string; exitCode: 1 | 2 } {
+export function explainFailure(
+  error: unknown,
+  profile = process.env.AWS_PROFILE,
+): { message: string; exitCode: 1 | 2 } {
   if (error instanceof CommandError) return error;
-  if (error instanceof AwsFailure && error.cause !== undefined) return explain(error.cause, profile);
+  if (error instanceof AwsFailure && error.cause !== undefined) return explainFailure(error.cause, profile);
   return { message: error instanceof Error ? sentence(error, profile) : String(error), exitCode: 1 };
 }
 
 function sentence(error: Error & { code?: unknown; path?: unknown }, profile: string | undefined): string {
   if (error instanceof CrmFileError)
-    return `${counted(error.errors.length, 'error')}; nothing was written:\n${indented(error)}`;
+    return `${countOf(error.errors.length, 'error')}; nothing was written:\n${indentedErrors(error)}`;
   const { code, path } = error;
   if (code === 'ENOENT' && path !== undefined) return `There is no file ${path}.`;
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT')

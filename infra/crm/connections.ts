@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import { defaultPlatformSecrets, gather } from '../settings.ts';
+import { defaultPlatformSecrets, gatherSettings } from '../settings.ts';
 import type { Terminal } from './command.ts';
 import { deployedStage, readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
@@ -33,7 +33,7 @@ function secretWarning(
   context: Record<string, unknown>,
 ): ConnectionWarning | undefined {
   if (stack === undefined) return undefined;
-  const given = gather(context);
+  const given = gatherSettings(context);
   const { platformSecrets } = given;
   const prefix =
     typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployedStage(given, stack));

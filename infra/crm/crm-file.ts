@@ -6,17 +6,17 @@ import { type Connection, isManagerGroup, loginsOverlap, platformSecretSchema } 
 import { parsePhone } from '../../lib/validators/phone.ts';
 import { isObject, LanguageSchema } from '../../lib/validators/primitives.ts';
 import {
+  addRecord,
   CrmFileError,
   type CrmKind,
   type CrmRecords,
   describeRule,
   emptyRecords,
   issuePath,
-  KINDS,
   type LocatedRecord,
   type LocatedRecordMap,
-  member,
-  put,
+  memberPath,
+  RECORD_KINDS,
   type RecordError,
 } from './crm-items.ts';
 
@@ -45,13 +45,13 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
       if (isObject(value)) file.local_secrets = value;
       else errors.push({ path: name, rule: 'must be an object' });
     } else if (!isKind(name)) {
-      errors.push({ path: member('', name), rule: 'is not known' });
+      errors.push({ path: memberPath('', name), rule: 'is not known' });
     } else if (!Array.isArray(value)) {
       errors.push({ path: name, rule: 'must be an array' });
     } else {
       for (const [index, entry] of value.entries()) {
         const path = `${name}[${index}]`;
-        const result = v.safeParse(KINDS[name].schema, entry);
+        const result = v.safeParse(RECORD_KINDS[name].schema, entry);
         // The other rules are checked too if a record can be read, so that all errors are listed.
         if (result.typed) placed.push({ path, kind: name, record: result.output } as LocatedRecord);
         for (const issue of result.issues ?? []) {
@@ -71,7 +71,7 @@ async function checkCrmFile(content: unknown): Promise<CrmFile> {
     ...overlapErrors(placed),
   );
   if (errors.length > 0) throw new CrmFileError(errors);
-  for (const one of placed) put(file, one);
+  for (const one of placed) addRecord(file, one);
   return file;
 }
 
@@ -93,7 +93,7 @@ function parseJson(text: string): unknown {
 /** The additional rules of the local service: connections to real servers need secrets. */
 export function localSecretErrors(file: CrmFile): RecordError[] {
   return file.connections.flatMap((connection, index) => {
-    const path = member('local_secrets', connection.secret);
+    const path = memberPath('local_secrets', connection.secret);
     if (!Object.hasOwn(file.local_secrets, connection.secret)) {
       if (connection.host === LOCAL_HOST) return [];
       return [{ path, rule: `is missing; connections[${index}] is a real server and needs it` }];
@@ -104,7 +104,7 @@ export function localSecretErrors(file: CrmFile): RecordError[] {
 }
 
 function isKind(name: string): name is CrmKind {
-  return Object.hasOwn(KINDS, name);
+  return Object.hasOwn(RECORD_KINDS, name);
 }
 
 /** The host of a connection to a simulated server of the local service. */
@@ -132,7 +132,7 @@ export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[]
     else errors.push({ path, rule: `is the same as ${first}` });
   }
   for (const { path, kind, record } of placed) {
-    once(KINDS[kind].key(record.id), `${path}.id`);
+    once(RECORD_KINDS[kind].key(record.id), `${path}.id`);
     if (kind === 'clients' && record.referral_code !== undefined)
       once(`referral_code ${record.referral_code}`, `${path}.referral_code`);
   }
@@ -171,7 +171,7 @@ function connectionErrors(connection: Connection, report: (at: string, rule: str
   const { groups = [] } = connection;
   const names = Array.isArray(groups) ? groups.entries() : Object.keys(groups).map((name) => [name, name] as const);
   for (const [key, name] of names) {
-    if (isManagerGroup(name)) report(member('.groups', key), 'must not be a group of managers');
+    if (isManagerGroup(name)) report(memberPath('.groups', key), 'must not be a group of managers');
   }
 }
 

@@ -23,7 +23,7 @@ export type CrmKind = keyof CrmRecords;
 type CrmRecord = CrmRecords[CrmKind][number];
 
 /** `indexed`: how the index `kind` names the records; clients are too many to be listed by it. */
-export const KINDS = {
+export const RECORD_KINDS = {
   forms: { schema: FormSchema, key: crmKey.form, indexed: 'form' },
   clients: { schema: ClientSchema, key: crmKey.client, indexed: undefined },
   account_types: { schema: AccountTypeSchema, key: crmKey.accountType, indexed: 'account_type' },
@@ -32,7 +32,7 @@ export const KINDS = {
   CrmKind,
   { schema: v.GenericSchema; key: (id: string) => string; indexed?: string | undefined }
 >;
-export const CRM_KINDS = Object.keys(KINDS) as CrmKind[];
+export const CRM_KINDS = Object.keys(RECORD_KINDS) as CrmKind[];
 
 /** A record and its location. */
 export interface LocatedRecordMap<Kind extends CrmKind> {
@@ -47,7 +47,7 @@ export function emptyRecords(): CrmRecords {
 }
 
 /** The records one by one; `path` names each in the words of the caller. */
-export function place(
+export function locatedRecords(
   records: CrmRecords,
   path: (kind: CrmKind, index: number, id: string) => string,
 ): LocatedRecord[] {
@@ -58,11 +58,11 @@ export function place(
 
 /** The table key of a record of this kind. */
 export function itemKey(kind: CrmKind, id: string): string {
-  return KINDS[kind].key(id);
+  return RECORD_KINDS[kind].key(id);
 }
 
 /** Puts a record among the others of its kind. */
-export function put(records: CrmRecords, one: LocatedRecord): void {
+export function addRecord(records: CrmRecords, one: LocatedRecord): void {
   (records[one.kind] as CrmRecord[]).push(one.record);
 }
 
@@ -86,19 +86,19 @@ function recordKind(key: string): CrmKind | undefined {
 /** The item that holds a record. */
 export async function serializeRecord({ kind, record }: LocatedRecord): Promise<CrmItem> {
   if (kind === 'clients') return clientItem(record);
-  return { pk: itemKey(kind, record.id), kind: KINDS[kind].indexed, record };
+  return { pk: itemKey(kind, record.id), kind: RECORD_KINDS[kind].indexed, record };
 }
 
 /** The items that hold these records. */
 export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
-  return Promise.all(place(records, () => '').map(serializeRecord));
+  return Promise.all(locatedRecords(records, () => '').map(serializeRecord));
 }
 
 /** The record of an item, or the errors of an unreadable one. */
 export function parseItem({ pk, record }: CrmItem): LocatedRecord | { errors: RecordError[] } {
   const kind = recordKind(pk);
   if (kind === undefined) return { errors: [{ path: pk, rule: 'is not a key of this table' }] };
-  const result = v.safeParse(KINDS[kind].schema, record);
+  const result = v.safeParse(RECORD_KINDS[kind].schema, record);
   if (!result.success) {
     return { errors: result.issues.map((issue) => ({ path: issuePath(pk, issue), rule: describeRule(issue) })) };
   }
@@ -125,11 +125,11 @@ export class CrmFileError extends Error {
 
 /** The path of an issue, below `base`. */
 export function issuePath(base: string, issue: v.BaseIssue<unknown>): string {
-  return (issue.path ?? []).reduce((path, { key }) => member(path, key), base);
+  return (issue.path ?? []).reduce((path, { key }) => memberPath(path, key), base);
 }
 
 /** The path of a member: `clients[3].email`, `local_secrets["platform/x"]`. */
-export function member(path: string, key: unknown): string {
+export function memberPath(path: string, key: unknown): string {
   if (typeof key === 'number') return `${path}[${key}]`;
   if (!/^[A-Za-z_]\w*$/.test(String(key))) return `${path}[${JSON.stringify(String(key))}]`;
   return path === '' ? String(key) : `${path}.${String(key)}`;

@@ -8,7 +8,7 @@ import {
   dynamoTable,
   type Item,
   tryWrite,
-  type Update,
+  type UpdateExpression,
 } from '../../lib/aws/dynamodb.ts';
 import type { CrmIndex } from '../../lib/validators/deployment.ts';
 import type { CrmItem } from './crm-items.ts';
@@ -64,16 +64,16 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
       const requests = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
-      await pLimit(AT_ONCE).map(chunks(requests, MAX_WRITES), sendBatch);
+      await pLimit(AT_ONCE).map(chunksOf(requests, MAX_WRITES), sendBatch);
     },
     /** @returns false if its condition failed */
-    update: (pk: string, expression: Update) => update({ pk }, expression),
+    update: (pk: string, expression: UpdateExpression) => update({ pk }, expression),
     close: () => documents.destroy(),
   };
 }
 
 /** A list in parts of at most this many. */
-export function chunks<T>(list: readonly T[], most: number): T[][] {
+export function chunksOf<T>(list: readonly T[], most: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / most) }, (_, part) => list.slice(part * most, (part + 1) * most));
 }
 
@@ -108,7 +108,7 @@ export function tableItems(TableName: string, keys: readonly string[], config: D
       return (await tryWrite(added)) ?? false;
     },
     /** @returns false if its condition failed */
-    update: async (item: Item, expression: Update) =>
+    update: async (item: Item, expression: UpdateExpression) =>
       (await tryWrite(table.update(itemKey(item), expression, callSignal()))) !== undefined,
     delete: (item: Item) => table.delete(itemKey(item), callSignal()),
   };

@@ -2,18 +2,18 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError, Option } from 'commander';
-import { explain, HELP_HINT, printable, standardOutput, type Terminal } from './command.ts';
+import { escapeUnsafe, explainFailure, HELP_HINT, standardOutput, type Terminal } from './command.ts';
 import { resolveHost } from './connections.ts';
-import { forget } from './forget.ts';
+import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
 import { listOperations, settleOperation, showClient, showOperation } from './operations.ts';
-import { exportFile, importFile, list, remove } from './records.ts';
-import { redeliver } from './redeliver.ts';
+import { deleteRecords, exportFile, importFile, listRecords } from './records.ts';
+import { redeliverEvents } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
-import { rebuildReservations, restore } from './restore.ts';
+import { rebuildReservations, restoreTable } from './restore.ts';
 import { putSecret, rotateKey, rotatePepper } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
-import { LOCAL_URL, openTarget, type Target, type Where } from './target.ts';
+import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
 
 const AFTER_HELP = `
 AWS credentials and region come from the environment (such as AWS_PROFILE and AWS_REGION). Within a pipe, use
@@ -25,8 +25,8 @@ did not, 2 when it was called wrongly.
 export async function runCrm(args: readonly string[], given: Terminal): Promise<number> {
   const terminal: Terminal = {
     ...given,
-    print: (text) => given.print(printable(text)),
-    report: (text) => given.report(printable(text)),
+    print: (text) => given.print(escapeUnsafe(text)),
+    report: (text) => given.report(escapeUnsafe(text)),
   };
   try {
     await program(terminal).parseAsync(args, { from: 'user' });
@@ -34,7 +34,7 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
   } catch (error) {
     // The library has reported the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const { message, exitCode } = explain(error);
+    const { message, exitCode } = explainFailure(error);
     terminal.report(`${message}\n`);
     return exitCode;
   }
@@ -55,7 +55,7 @@ function program(terminal: Terminal): Command {
     .exitOverride();
 
   const onTarget = async (work: (target: Target) => Promise<void>) => {
-    const target = await openTarget(crm.opts<Where>());
+    const target = await openTarget(crm.opts<WrittenTarget>());
     await work(target).finally(() => target.table.close());
   };
   recordCommands(crm, onTarget, terminal);
@@ -82,7 +82,7 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
   crm
     .command('list <kind>')
     .description('shows the records of a kind: forms, clients, account-types or connections')
-    .action((kind) => onTarget((target) => list(target, kind, terminal)));
+    .action((kind) => onTarget((target) => listRecords(target, kind, terminal)));
   crm
     .command('form <id>')
     .description('prints a form as JSON Schema, with labels and order, for a registration page')
@@ -91,7 +91,7 @@ function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): v
     .command('delete <kind> <id...>')
     .description('deletes records')
     .option(...DRY_RUN)
-    .action((kind, ids, options) => onTarget((target) => remove(target, [kind, ids], options, terminal)));
+    .action((kind, ids, options) => onTarget((target) => deleteRecords(target, [kind, ids], options, terminal)));
 }
 
 function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
@@ -138,13 +138,13 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
     )
     .option('--client <id>', 'the person by the client, with all addresses that no other client has proven')
     .option('--dry-run', 'shows what would be deleted, and deletes nothing')
-    .action((address, options) => onTarget((target) => forget(target, address, options, terminal)));
+    .action((address, options) => onTarget((target) => forgetPerson(target, address, options, terminal)));
   crm
     .command('restore <table>')
     .description('copies what a table lost from a table that AWS restored; infra/docs/restore.md has the steps')
     .requiredOption('--from <name>', 'the name of the restored table')
     .option('--dry-run', 'shows what would change, and changes nothing')
-    .action((table, options) => onTarget((target) => restore(target, table, options, terminal)));
+    .action((table, options) => onTarget((target) => restoreTable(target, table, options, terminal)));
   crm
     .command('rebuild-logins')
     .description('reserves the logins again that the records of accounts show; infra/docs/restore.md has the steps')
@@ -174,7 +174,7 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
   crm
     .command('redeliver')
     .description('delivers the events again that the CRM did not accept for a day')
-    .action(() => onTarget((target) => redeliver(target, terminal)));
+    .action(() => onTarget((target) => redeliverEvents(target, terminal)));
 }
 
 async function askHidden(question: string): Promise<string> {

@@ -4,7 +4,7 @@ import type { Item } from '../../lib/aws/dynamodb.ts';
 import { deliveryKey } from '../../lib/records/registrations.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import type { TableItems } from './crm-table.ts';
 import { findClientIds, type Person, parsePerson } from './person.ts';
@@ -24,13 +24,13 @@ interface Forgotten {
  * Deletes the data about a person: registrations, documents and the client's record. An address that another
  * person only typed is removed there, and nothing more: that person may be a stranger.
  */
-export async function forget(
+export async function forgetPerson(
   target: Target,
   typed: string | undefined,
   { client, dryRun = false }: ForgetOptions,
   terminal: Terminal,
 ): Promise<void> {
-  if ((typed === undefined) === (client === undefined)) throw wrong('Name an address, or --client ID.');
+  if ((typed === undefined) === (client === undefined)) throw wrongUsage('Name an address, or --client ID.');
   const { addresses, clientId } = await findPerson(target, { typed, client }, terminal);
   const registrations = await openTable(target, 'Registrations');
   const found = await findRegistrations(registrations, addresses);
@@ -42,9 +42,9 @@ export async function forget(
     for (const { pk, members } of found.typed) await registrations.update({ pk }, removal(members));
     for (const { pk, members } of typedClients) await target.table.update(pk, removal(members));
   }
-  const things = `${counted(found.registrations.length, 'registration')}, ${counted(found.documents.length, 'document')}`;
+  const things = `${countOf(found.registrations.length, 'registration')}, ${countOf(found.documents.length, 'document')}`;
   terminal.print(`${things} ${dryRun ? 'would be deleted' : 'deleted'}.\n`);
-  const others = `${counted(found.typed.length, 'other registration')} and ${counted(typedClients.length, 'client record')}`;
+  const others = `${countOf(found.typed.length, 'other registration')} and ${countOf(typedClients.length, 'client record')}`;
   terminal.print(`An address that was only typed ${dryRun ? 'would be' : 'is'} removed from ${others}.\n`);
   if (clientId === undefined) terminal.print('No client has proven this address.\n');
   else await removeRecords({ target, dryRun, terminal }, 'clients', [clientId]);

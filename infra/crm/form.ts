@@ -14,7 +14,7 @@ import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { CHANNELS } from '../channels.ts';
 import { jsonSchema } from '../openapi/json.ts';
 import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
-import { CommandError, indented, type Terminal } from './command.ts';
+import { CommandError, indentedErrors, type Terminal } from './command.ts';
 import { CrmFileError, describeRule, issuePath } from './crm-items.ts';
 import type { CrmTable } from './crm-table.ts';
 import type { Target } from './target.ts';
@@ -33,7 +33,7 @@ export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promi
   const result = v.safeParse(FormRecordSchema, item.record);
   if (result.success) return result.output;
   const errors = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
-  throw new CommandError(`The record is not a form:\n${indented(new CrmFileError(errors))}`);
+  throw new CommandError(`The record is not a form:\n${indentedErrors(new CrmFileError(errors))}`);
 }
 
 /** JSON Schema of draft 7, which form libraries read. */

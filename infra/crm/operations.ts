@@ -1,9 +1,16 @@
-import { databaseClient, dynamoTable, type Item, transactions } from '../../lib/aws/dynamodb.ts';
+import { databaseClient, dynamoTable, type Item, transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../lib/aws/secrets.ts';
 import { planTimes } from '../../lib/openings/dependencies.ts';
-import { drive } from '../../lib/openings/drive.ts';
+import { driveOperation } from '../../lib/openings/drive.ts';
 import type { Job, Learned } from '../../lib/openings/effects.ts';
-import { dynamoLedger, type Held, type Ledger, type Listed, type Plan, parseHeld } from '../../lib/openings/ledger.ts';
+import {
+  dynamoLedger,
+  type HeldOperation,
+  type Ledger,
+  type ListedOperation,
+  type OperationPlan,
+  parseHeld,
+} from '../../lib/openings/ledger.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import {
   PlatformFailure,
@@ -15,9 +22,9 @@ import { type AccountRecord, type Accounts, dynamoAccounts, openedAccounts } fro
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
-import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
-import { table } from './records.ts';
+import { textTable } from './records.ts';
 import { findConnection } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
 
@@ -40,13 +47,13 @@ export async function openLedger({ clientOf, resource }: Target): Promise<Store>
   const names = { operations: await resource('OperationsTable'), logins: await resource('LoginsTable') };
   const [operations, logins] = [dynamoTable(client, names.operations), dynamoTable(client, names.logins)];
   return {
-    ledger: dynamoLedger({ operations, logins, names, transact: transactions(client) }),
+    ledger: dynamoLedger({ operations, logins, names, transact: transactionWriter(client) }),
     accounts: dynamoAccounts(dynamoTable(client, await resource('AccountsTable'))),
   };
 }
 
 /** All operations that have not ended, the oldest first. */
-export function openOperations({ ledger }: Store): Promise<Listed[]> {
+export function openOperations({ ledger }: Store): Promise<ListedOperation[]> {
   return ledger.open(callSignal());
 }
 
@@ -54,11 +61,11 @@ export function openOperations({ ledger }: Store): Promise<Listed[]> {
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
   const open = await openOperations(await openLedger(target));
   if (json === true) return terminal.print(`${JSON.stringify(open.map(facts), null, 2)}\n`);
-  terminal.print(table(operationRows(open)));
+  terminal.print(textTable(operationRows(open)));
 }
 
 /** The columns of operations in a list, after a line of headings. */
-function operationRows(open: readonly Listed[]): string[][] {
+function operationRows(open: readonly ListedOperation[]): string[][] {
   const rows = open.map((one) => {
     const { held } = one;
     const { user_id = '', connection_id = '', group = '' } = held.plan ?? {};
@@ -111,12 +118,15 @@ function describeTraces({ record, reserved }: Traces): string {
 }
 
 /** The plan of an operation whose item has none, from the account's record. */
-function recordedPlan({ login, opened_at: _, ...details }: AccountRecord, { keyed }: { keyed: boolean }): Plan {
+function recordedPlan(
+  { login, opened_at: _, ...details }: AccountRecord,
+  { keyed }: { keyed: boolean },
+): OperationPlan {
   return { ...details, keyed, exclusive: false, login_given: false, deposit_with_opening: false };
 }
 
 /** An operation as `operation` shows it. Without `dueAt` it is not on the list: it has ended, or waits for a retry. */
-type Shown = Pick<Listed, 'held'> & Partial<Listed>;
+type Shown = Pick<ListedOperation, 'held'> & Partial<ListedOperation>;
 
 /** Scans the table, because the key of an item does not name the operation. */
 async function findUnlisted(target: Target, id: string): Promise<Shown | undefined> {
@@ -138,7 +148,7 @@ export interface Settlement {
 /** Ends an operation that only an operator can decide, with the operator's finding on the trading server. */
 export async function settleOperation(target: Target, id: string, how: Settlement, terminal: Terminal): Promise<void> {
   if ([how.login, how.foreign, how.none, how.deposit].filter((one) => one !== undefined).length !== 1)
-    throw wrong('Say what was found: --login N, --foreign N, --none or --deposit.');
+    throw wrongUsage('Say what was found: --login N, --foreign N, --none or --deposit.');
   const finding: Finding = {
     ...how,
     login: parseLogin('--login', how.login),
@@ -169,12 +179,12 @@ interface Finding {
 function parseLogin(option: string, text: string | undefined): number | undefined {
   const login = text === undefined ? undefined : Number(text);
   if (login !== undefined && (!Number.isSafeInteger(login) || login < 1))
-    throw wrong(`${option} takes the login of the account.`);
+    throw wrongUsage(`${option} takes the login of the account.`);
   return login;
 }
 
 /** The same for an operation that a restore left without its plan: it is found by its record or its reservation. */
-async function factAfterRestore(target: Target, held: Held, finding: Finding): Promise<Learned> {
+async function factAfterRestore(target: Target, held: HeldOperation, finding: Finding): Promise<Learned> {
   if (held.plan !== undefined) return operatorFact(target, held, finding);
   const { record, reserved } = await findTraces(target, held.operationId);
   if (record !== undefined) {
@@ -191,7 +201,11 @@ async function factAfterRestore(target: Target, held: Held, finding: Finding): P
 }
 
 /** The operator's finding as a fact of `life.ts`. @throws CommandError if it contradicts the state or the server */
-async function operatorFact(target: Target, held: Held, { login, foreign, deposit }: Finding): Promise<Learned> {
+async function operatorFact(
+  target: Target,
+  held: HeldOperation,
+  { login, foreign, deposit }: Finding,
+): Promise<Learned> {
   const { life, plan } = held;
   if (deposit === true) return depositFact(target, held);
   if (life.at === 'open' || life.at === 'done') throw new CommandError(`Its account is known: ${life.login}.`);
@@ -216,7 +230,7 @@ async function operatorFact(target: Target, held: Held, { login, foreign, deposi
 const NOT_UNDECIDED = 'The settler still looks for its account: only what waits for an operator can be settled.';
 const NO_LOGINS = 'Its server chooses the logins, so no account of somebody else is in its way.';
 
-async function depositFact(target: Target, held: Held): Promise<Learned> {
+async function depositFact(target: Target, held: HeldOperation): Promise<Learned> {
   const { life } = held;
   if (life.at !== 'done' || !life.unpaid) throw new CommandError('Its deposit is not known to be missing.');
   const holdsFunds = await ask(target, held, (platform, signal) => platform.holdsFunds(life.login, signal));
@@ -226,7 +240,7 @@ async function depositFact(target: Target, held: Held): Promise<Learned> {
 }
 
 /** There is no account. The server is asked once more. */
-async function absenceFact(target: Target, held: Held): Promise<Learned> {
+async function absenceFact(target: Target, held: HeldOperation): Promise<Learned> {
   const { life, plan, sentAt = Date.now() } = held;
   const isOldAndOwn = life.at === 'sent' && plan?.login_given === true && Date.now() - sentAt > DAY_MS;
   if (life.at !== 'undecided' && !isOldAndOwn) throw new CommandError(NOT_UNDECIDED);
@@ -245,13 +259,13 @@ async function absenceFact(target: Target, held: Held): Promise<Learned> {
   return { on: 'operator_found_none' };
 }
 
-function look(target: Target, held: Held, login: number): Promise<Sighting | undefined> {
+function look(target: Target, held: HeldOperation, login: number): Promise<Sighting | undefined> {
   const { operationId } = held;
   return ask(target, held, (platform, signal) => platform.look({ operationId, login }, signal));
 }
 
 /** The login of its account, if the account's record or its mark on the server shows it. */
-async function knownLogin(target: Target, held: Held): Promise<number | undefined> {
+async function knownLogin(target: Target, held: HeldOperation): Promise<number | undefined> {
   const { operationId, life, plan } = held;
   if (plan === undefined) return undefined;
   const records = await readAccounts(target, plan.user_id);
@@ -265,7 +279,7 @@ async function knownLogin(target: Target, held: Held): Promise<number | undefine
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */
-async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): Promise<void> {
+async function settle({ ledger, accounts }: Store, held: HeldOperation, fact: Learned): Promise<void> {
   const { now } = Date;
   const before = held.life;
   const job: Job = {
@@ -277,7 +291,7 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
     server: async () => undefined,
     generated: async () => undefined,
   };
-  const end = await drive(job, fact);
+  const end = await driveOperation(job, fact);
   if (fact.on === 'operator_found' && end.kind !== 'opened')
     throw new CommandError(`The login ${fact.login} belongs to another operation; nothing was settled.`);
   if (end.kind === 'overtaken') throw new CommandError('Another worker has acquired it; look at it again.');
@@ -287,16 +301,16 @@ async function settle({ ledger, accounts }: Store, held: Held, fact: Learned): P
 const SILENT: Telemetry = { event: () => {}, with: () => SILENT };
 
 /** @throws CommandError with the traces of an operation that the ledger does not have, or has as a claim only */
-async function findOperation(target: Target, store: Store, id: string): Promise<Listed> {
+async function findOperation(target: Target, store: Store, id: string): Promise<ListedOperation> {
   const open = await openOperations(store);
   const found = open.find(({ held }) => held.operationId === id);
   if (found === undefined) throw notFound(id, open, describeTraces(await findTraces(target, id)));
   return found;
 }
 
-function notFound(id: string, open: readonly Listed[], traces: string): CommandError {
+function notFound(id: string, open: readonly ListedOperation[], traces: string): CommandError {
   const retry = traces === '' ? '' : ' A retry with the same key goes on with it.';
-  return new CommandError(`No operation ${id} is open; ${counted(open.length, 'operation')} are.${traces}${retry}`);
+  return new CommandError(`No operation ${id} is open; ${countOf(open.length, 'operation')} are.${traces}${retry}`);
 }
 
 type Question<T> = (server: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>;
@@ -310,7 +324,7 @@ export async function askServer<T>({ clientOf }: Target, connection: Connection,
 }
 
 /** @returns undefined if the server cannot be asked */
-async function ask<T>(target: Target, { plan }: Held, question: Question<T>): Promise<T | undefined> {
+async function ask<T>(target: Target, { plan }: HeldOperation, question: Question<T>): Promise<T | undefined> {
   const connection = await findConnection(target, plan?.connection_id ?? '');
   if (connection === undefined) return undefined;
   try {
@@ -321,7 +335,7 @@ async function ask<T>(target: Target, { plan }: Held, question: Question<T>): Pr
   }
 }
 
-async function sighting(target: Target, held: Held): Promise<string> {
+async function sighting(target: Target, held: HeldOperation): Promise<string> {
   const login = operationLogin(held);
   if (held.life.at === 'claimed') return 'nothing was sent to it.';
   if (held.life.at === 'open' || held.life.at === 'done') return `the account ${login} was opened.`;
@@ -359,11 +373,11 @@ function advice({ held: { life, operationId: id }, dueAt }: Shown): string {
   ].join('\n');
 }
 
-function operationLogin({ life }: Held): number | undefined {
+function operationLogin({ life }: HeldOperation): number | undefined {
   return 'login' in life ? life.login : undefined;
 }
 
-function missing({ held: { life, since = 0 } }: Listed): string {
+function missing({ held: { life, since = 0 } }: ListedOperation): string {
   if (life.at === 'undecided') return 'whether it was opened: an operator decides';
   if (life.at === 'sent')
     return `whether it was opened${Date.now() - since > DAY_MS ? '; its server has not answered for a day' : ''}`;
@@ -400,9 +414,9 @@ export async function showClient(target: Target, id: string, { print }: Terminal
     throw new CommandError(`There is no client ${id} in ${target.name}, and no account was opened for this id.`);
   print(`Record: ${item === undefined ? 'none' : JSON.stringify(item.record, null, 2)}\n`);
   print(`\nAccounts opened here: ${accounts.length}\n`);
-  if (accounts.length > 0) print(table([ACCOUNT_HEADINGS, ...accounts]));
+  if (accounts.length > 0) print(textTable([ACCOUNT_HEADINGS, ...accounts]));
   print(`\nOpen operations: ${open.length}\n`);
-  if (open.length > 0) print(table(operationRows(open)));
+  if (open.length > 0) print(textTable(operationRows(open)));
 }
 
 const ACCOUNT_HEADINGS = ['OPENED', 'VERSION', 'CONNECTION', 'LOGIN', 'GROUP', 'LEVERAGE', 'OPERATION'];

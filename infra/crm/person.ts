@@ -3,7 +3,7 @@ import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readPhone } from '../../lib/validators/phone.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
-import { wrong } from './command.ts';
+import { wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import type { Target } from './target.ts';
 
@@ -22,7 +22,7 @@ export async function parsePerson(typed: string): Promise<Person> {
   if (email.success) return { address: emailKey(email.output), isEmail: true, country: '' };
   const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
   const phone = await readPhone(dialCode, typed);
-  if (phone === undefined) throw wrong('Name an email address, or a phone number such as +447400123456.');
+  if (phone === undefined) throw wrongUsage('Name an email address, or a phone number such as +447400123456.');
   return { address: phone.e164, isEmail: false, country: phone.country ?? '' };
 }
 

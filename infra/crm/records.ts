@@ -1,9 +1,24 @@
 import { open, readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
-import { CommandError, counted, indented, printableLine, type Terminal, wrong } from './command.ts';
+import { CommandError, countOf, indentedErrors, printableLine, type Terminal, wrongUsage } from './command.ts';
 import { parseCrmFile } from './crm-file.ts';
-import { CRM_KINDS, CrmFileError, type CrmKind, emptyRecords, type LocatedRecord, place, put } from './crm-items.ts';
-import { addRecords, parsePage, progress, readRecords, removeRecords, summarize } from './table-records.ts';
+import {
+  addRecord,
+  CRM_KINDS,
+  CrmFileError,
+  type CrmKind,
+  emptyRecords,
+  type LocatedRecord,
+  locatedRecords,
+} from './crm-items.ts';
+import {
+  addRecords,
+  parsePage,
+  readRecords,
+  removeRecords,
+  reportProgress,
+  summarizeChanges,
+} from './table-records.ts';
 import type { Target } from './target.ts';
 
 interface ChangeOptions {
@@ -14,8 +29,8 @@ interface ChangeOptions {
 export async function importFile(target: Target, file: string, options: ChangeOptions, terminal: Terminal) {
   const records = await naming(file, async () => parseCrmFile(await read(file, terminal)));
   const where = { target, dryRun: options.dryRun === true, terminal };
-  const located = place(records, (kind, index) => `${kind}[${index}]`);
-  summarize(where, await addRecords(where, located));
+  const located = locatedRecords(records, (kind, index) => `${kind}[${index}]`);
+  summarizeChanges(where, await addRecords(where, located));
 }
 
 /** Writes all records as a CRM file, while it reads them. */
@@ -32,7 +47,7 @@ export async function exportFile(target: Target, file: string | undefined, termi
       await handle.write(text);
       total += count;
     }
-    terminal.report(`${counted(total, 'record')} written to ${file}.\n`);
+    terminal.report(`${countOf(total, 'record')} written to ${file}.\n`);
   } finally {
     await handle.close();
   }
@@ -41,13 +56,13 @@ export async function exportFile(target: Target, file: string | undefined, termi
 /** The text of a CRM file, part by part: clients as they come, then the others, which are few. */
 async function* exportParts(target: Target, terminal: Terminal): AsyncGenerator<{ text: string; count: number }> {
   const others = emptyRecords();
-  const done = progress(terminal, 'items read');
+  const done = reportProgress(terminal, 'items read');
   let separator = '';
   yield { text: '{\n  "clients": [', count: 0 };
   for await (const page of target.table.pages()) {
     const records = parsePage(target, page, terminal.report);
     const clients = records.filter(({ kind }) => kind === 'clients');
-    for (const one of records) if (one.kind !== 'clients') put(others, one);
+    for (const one of records) if (one.kind !== 'clients') addRecord(others, one);
     const lines = clients.map(({ record }) => `${separator}\n    ${JSON.stringify(record)}`);
     yield { text: clients.length === 0 ? '' : lines.join(','), count: clients.length };
     if (clients.length > 0) separator = ',';
@@ -63,9 +78,9 @@ async function* exportParts(target: Target, terminal: Terminal): AsyncGenerator<
 }
 
 /** Shows the records of a kind, while it reads them; clients in no order. The first page decides the columns' width. */
-export async function list(target: Target, word: string, terminal: Terminal) {
+export async function listRecords(target: Target, word: string, terminal: Terminal) {
   const kind = parseKind(word);
-  const done = progress(terminal, 'records read');
+  const done = reportProgress(terminal, 'records read');
   let widths: number[] | undefined;
   for await (const page of readRecords(target, kind, terminal.report)) {
     const rows = page.map((one) => cells(listRow(one)));
@@ -79,7 +94,7 @@ export async function list(target: Target, word: string, terminal: Terminal) {
 }
 
 /** Deletes records. */
-export async function remove(
+export async function deleteRecords(
   target: Target,
   [word, ids]: [kind: string, ids: string[]],
   { dryRun = false }: ChangeOptions,
@@ -99,7 +114,7 @@ async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
     if (!(error instanceof CrmFileError)) throw error;
     const name = file === '-' ? 'The standard input' : file;
     throw new CommandError(
-      `${name} has ${counted(error.errors.length, 'error')}; nothing was written:\n${indented(error)}`,
+      `${name} has ${countOf(error.errors.length, 'error')}; nothing was written:\n${indentedErrors(error)}`,
     );
   }
 }
@@ -107,7 +122,7 @@ async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
 function parseKind(word: string): CrmKind {
   const name = word.replace('-', '_');
   const kind = CRM_KINDS.find((known) => known === name || known === `${name}s`);
-  if (kind === undefined) throw wrong('KIND is forms, clients, account-types or connections.');
+  if (kind === undefined) throw wrongUsage('KIND is forms, clients, account-types or connections.');
   return kind;
 }
 
@@ -133,7 +148,7 @@ function listRow({ kind, record }: LocatedRecord): string[] {
 }
 
 /** Rows in columns; the first row has the headings. */
-export function table(unsafeRows: readonly (readonly string[])[]): string {
+export function textTable(unsafeRows: readonly (readonly string[])[]): string {
   const rows = unsafeRows.map(cells);
   return formatRows(rows, columnWidths(rows));
 }

@@ -1,11 +1,11 @@
 import { GetQueueAttributesCommand, SQSClient, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
-import { counted, type Terminal } from './command.ts';
+import { countOf, type Terminal } from './command.ts';
 import type { Target } from './target.ts';
 
 const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
 
 /** Delivers the events again that the CRM did not accept for a day. They keep their ids. */
-export async function redeliver({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
+export async function redeliverEvents({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
   const QueueUrl = await resource('CrmUndeliveredQueue');
   const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...clientOf('SQS') });
   try {
@@ -17,7 +17,7 @@ export async function redeliver({ resource, clientOf }: Target, { print }: Termi
     const name = (await resource('CrmAccountsQueue')).split('/').at(-1) ?? '';
     const DestinationArn = QueueArn?.replace(/[^:]+$/, name);
     await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn, DestinationArn }));
-    print(`${counted(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);
+    print(`${countOf(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);
   } finally {
     client.destroy();
   }

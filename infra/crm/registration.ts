@@ -13,7 +13,7 @@ import { asciiEmail } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readSettings } from '../settings.ts';
 import { logicalId } from '../tables.ts';
-import { counted, orAbsent, type Terminal, wrong } from './command.ts';
+import { countOf, orAbsent, type Terminal, wrongUsage } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson } from './person.ts';
 import { readContext } from './service-secrets.ts';
 import type { Target } from './target.ts';
@@ -35,13 +35,13 @@ export async function showRegistrations(
   terminal: Terminal,
 ): Promise<void> {
   const person = await parsePerson(typed);
-  if (unsuppress && !person.isEmail) throw wrong('--unsuppress removes an email address from the list of SES.');
+  if (unsuppress && !person.isEmail) throw wrongUsage('--unsuppress removes an email address from the list of SES.');
   const database = databaseClient(target.clientOf('DYNAMODB'));
   const mail = mailAccount(target.clientOf('SESV2'));
   try {
     const table = dynamoTable(database, await target.resource(logicalId('Registrations')));
     const found = await findRegistrations(dynamoRegistrations(table), person);
-    terminal.print(`${counted(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
+    terminal.print(`${countOf(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
     for (const [index, one] of found.entries())
       terminal.print(`\n${await describeRegistration(one, index < MAX_TRACKED ? mail : undefined)}`);
     terminal.print('\n');

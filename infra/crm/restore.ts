@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { reservationKey, reservedAt } from '../../lib/openings/ledger.ts';
-import { due, OPERATOR_ONLY } from '../../lib/records/due.ts';
+import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
-import { CommandError, counted, type Terminal, wrong } from './command.ts';
+import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
 import { crmTable, type TableItems } from './crm-table.ts';
-import { addRecords, parsePage, summarize } from './table-records.ts';
+import { addRecords, parsePage, summarizeChanges } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
 
 /** `from`: the name of the table that AWS restored. */
@@ -65,7 +65,7 @@ function reopen(item: Item): Item {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success) return item;
   const { operation_id, life, plan } = parsed.output;
-  const now = due(operation_id, Date.now());
+  const now = dueAttributes(operation_id, Date.now());
   if (life.at === 'open') {
     const isPaid = life.deposit === 'none' || life.deposit === 'made' || life.deposit === 'failed';
     return { ...item, ...now, life: { ...life, deposit: isPaid ? life.deposit : 'found' }, lease_until: 0 };
@@ -76,7 +76,7 @@ function reopen(item: Item): Item {
   const { [EXPIRY_ATTRIBUTE]: _, ...kept } = item;
   const undecided = { at: 'undecided', ...(life.login === undefined ? {} : { login: life.login }) };
   const unpaid = plan && (plan.deposit_with_opening ? plan : { ...plan, deposit: undefined });
-  return { ...kept, life: undecided, plan: unpaid, lease_until: 0, ...due(operation_id, OPERATOR_ONLY) };
+  return { ...kept, life: undecided, plan: unpaid, lease_until: 0, ...dueAttributes(operation_id, OPERATOR_ONLY) };
 }
 
 /** An account at a login belongs to the operation that holds the reservation (lib/openings/ledger.ts). */
@@ -107,13 +107,13 @@ export async function rebuildReservations(
     const run = { live, logins: live, rule: RULES.logins as RestoreRule, report, dryRun };
     for (let at = 0; at < reservations.length; at += 100) await copy(reservations.slice(at, at + 100), run);
     read += page.length;
-    terminal.report(`${counted(read, 'account')} read\n`);
+    terminal.report(`${countOf(read, 'account')} read\n`);
   }
   report.print('logins', dryRun, terminal);
 }
 
 /** Copies lost items from a table that AWS restored. */
-export async function restore(
+export async function restoreTable(
   target: Target,
   name: string,
   options: RestoreOptions,
@@ -121,7 +121,7 @@ export async function restore(
 ): Promise<void> {
   if (name === 'limits') throw new CommandError('The limits are not restored: their windows start again.');
   const rule = RULES[name];
-  if (rule === undefined && name !== 'crm') throw wrong(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
+  if (rule === undefined && name !== 'crm') throw wrongUsage(`TABLE is crm, ${Object.keys(RULES).join(', ')}.`);
   const source = target.isTable ? undefined : await target.resource(logicalId(rule?.table ?? 'Crm'));
   if (source !== undefined && !options.from.startsWith(`${source}-restored`))
     throw new CommandError(
@@ -190,10 +190,10 @@ class Report {
     const done = dryRun ? 'would be copied to' : 'copied to';
     const note = dryRun ? '; nothing was written' : '';
     const there = `${this.existing} exist there${leftOut.join('')}${note}`;
-    terminal.print(`${counted(this.copied, 'item')} ${done} ${name}; ${there}.\n`);
+    terminal.print(`${countOf(this.copied, 'item')} ${done} ${name}; ${there}.\n`);
     const count = this.conflicts.length;
     if (count === 0) return;
-    const found = `${counted(count, 'item')} of another operation ${count === 1 ? 'exists' : 'exist'} now`;
+    const found = `${countOf(count, 'item')} of another operation ${count === 1 ? 'exists' : 'exist'} now`;
     throw new CommandError(`${found}; nothing was overwritten:\n  ${this.conflicts.join('\n  ')}`);
   }
 
@@ -222,5 +222,5 @@ async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptio
     restored.close();
   }
   if (added === 0) terminal.print('No record is missing.\n');
-  else summarize(where, added);
+  else summarizeChanges(where, added);
 }

@@ -4,7 +4,7 @@ import { parseFrontSecret } from '../../lib/http/source.ts';
 import { parseKeyVersions, parsePepper } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
-import { gather, SETTING_NAMES, signingSecretName } from '../settings.ts';
+import { gatherSettings, SETTING_NAMES, signingSecretName } from '../settings.ts';
 
 /** The file with the settings of this project. */
 export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
@@ -69,7 +69,7 @@ function signingSecrets(given: Record<string, unknown>, stage: string): ServiceS
  * the stack is known @param stack its name
  */
 export function serviceSecrets(context: Record<string, unknown>, pepper?: string, stack?: string): ServiceSecret[] {
-  const given = gather(context);
+  const given = gatherSettings(context);
   const named = SETTING_NAMES.filter((setting) => /\bsecret$/i.test(setting)).flatMap((purpose): ServiceSecret[] => {
     const [group = '', member = ''] = purpose.split('.');
     const values = given[group];

@@ -1,6 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseText } from '../../lib/validators/texts.ts';
-import { gather, readSettings, SETTING_NAME, SETTING_NAMES, SettingsError, SettingsSchema } from '../settings.ts';
+import {
+  gatherSettings,
+  readSettings,
+  SETTING_NAME,
+  SETTING_NAMES,
+  SettingsError,
+  SettingsSchema,
+} from '../settings.ts';
 import { CDK_JSON } from './service-secrets.ts';
 
 const USAGE = `npm run setting                                          shows the settings of cdk.json
@@ -29,7 +36,7 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
   try {
     const changed = changedContext(context, named);
     writeFileSync(file, `${formatJson({ ...cdk, context: changed })}\n`);
-    const hasNetwork = (one: Record<string, unknown>) => String(gather(one).vpc) === 'true';
+    const hasNetwork = (one: Record<string, unknown>) => String(gatherSettings(one).vpc) === 'true';
     const leavesNetwork = hasNetwork(context) && !hasNetwork(changed);
     return { code: 0, text: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
   } catch (error) {
@@ -48,7 +55,7 @@ function changedContext(
   changes: Readonly<Record<string, string>>,
 ): Record<string, unknown> {
   const ofCdk = Object.entries(context).filter(([name]) => !SETTING_NAME.test(name));
-  const given = gather({ ...gather(context), ...changes });
+  const given = gatherSettings({ ...gatherSettings(context), ...changes });
   const settings = parseText(SettingsSchema, given) as Record<string, unknown>;
   readSettings(settings);
   return { ...Object.fromEntries(ofCdk), ...settings };

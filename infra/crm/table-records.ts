@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import pLimit from 'p-limit';
 import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
-import { CommandError, counted, type Terminal } from './command.ts';
+import { CommandError, countOf, type Terminal } from './command.ts';
 import { connectionWarnings } from './connections.ts';
 import { duplicateErrors, localHostErrors, overlapErrors } from './crm-file.ts';
 import {
@@ -10,12 +10,12 @@ import {
   type CrmItem,
   type CrmKind,
   itemKey,
-  KINDS,
   type LocatedRecord,
   parseItem,
+  RECORD_KINDS,
   serializeRecord,
 } from './crm-items.ts';
-import { AT_ONCE, type CrmTable, chunks } from './crm-table.ts';
+import { AT_ONCE, type CrmTable, chunksOf } from './crm-table.ts';
 import type { Target } from './target.ts';
 
 /** The records of a kind, a page at a time; clients in no order. Malformed ones are reported, and left out. */
@@ -28,7 +28,7 @@ export async function* readRecords(
 }
 
 async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmItem[]> {
-  const { indexed } = KINDS[kind];
+  const { indexed } = RECORD_KINDS[kind];
   if (indexed === undefined) {
     const values = { ':key': itemKey(kind, '') };
     yield* table.pages({ FilterExpression: 'begins_with(pk, :key)', ExpressionAttributeValues: values });
@@ -71,7 +71,7 @@ export async function readConnections(target: Target, report?: Terminal['report'
 }
 
 /** Reports how many are done, each time another ten thousand are. */
-export function progress({ report }: Pick<Terminal, 'report'>, what: string): (done: number) => void {
+export function reportProgress({ report }: Pick<Terminal, 'report'>, what: string): (done: number) => void {
   let total = 0;
   return (done) => {
     const before = Math.floor(total / STEP);
@@ -109,8 +109,8 @@ export async function addRecords(where: ItemLocation, add: readonly LocatedRecor
     for (const { detail, fix } of warnings) terminal.report(`Warning: ${path}: ${detail}\n  → ${fix}\n`);
   }
 
-  const done = progress(terminal, dryRun ? 'records compared' : 'records written or compared');
-  const results = await pLimit(AT_ONCE).map(chunks(add, MAX_COMPARED), async (part) => {
+  const done = reportProgress(terminal, dryRun ? 'records compared' : 'records written or compared');
+  const results = await pLimit(AT_ONCE).map(chunksOf(add, MAX_COMPARED), async (part) => {
     const changed = await findChanges(target, part);
     if (!dryRun) await target.table.write(changed.map(({ item }) => ({ put: item })));
     done(part.length);
@@ -150,13 +150,13 @@ export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: rea
   if (missing.length > 0) throw new CommandError(`${name} holds no ${kind} of this id: ${missing.join(', ')}`);
   if (!where.dryRun) await table.write([...known].map((pk) => ({ delete: pk })));
   else where.terminal.print([...known].map((pk) => `- ${pk}\n`).join(''));
-  summarize(where, known.size);
+  summarizeChanges(where, known.size);
 }
 
 /** Says how many records were changed, or would be. */
-export function summarize({ target, dryRun, terminal }: ItemLocation, count: number): void {
+export function summarizeChanges({ target, dryRun, terminal }: ItemLocation, count: number): void {
   const done = dryRun ? `would change in ${target.name}; nothing was written` : `changed in ${target.name}`;
-  terminal.print(`${counted(count, 'record')} ${done}.\n`);
+  terminal.print(`${countOf(count, 'record')} ${done}.\n`);
 }
 
 function recordDifference({ item: { pk, record }, before }: ItemChange): string[] {

@@ -6,7 +6,7 @@ import {
 import * as v from 'valibot';
 import { localClient } from '../local-client.ts';
 import { keyAttributes, logicalId, type TableName } from '../tables.ts';
-import { CommandError, orAbsent, wrong } from './command.ts';
+import { CommandError, orAbsent, wrongUsage } from './command.ts';
 import { type CrmTable, crmTable, type TableItems, tableItems } from './crm-table.ts';
 
 /** The deployment, or the table, that an operator works on. */
@@ -40,7 +40,7 @@ interface ClientConfig {
 }
 
 /** The options that name it. */
-export interface Where {
+export interface WrittenTarget {
   stack?: string;
   table?: string;
   /** The address of a local service. */
@@ -55,7 +55,7 @@ export async function openTable({ clientOf, resource }: Target, table: TableName
 export const LOCAL_URL = 'http://localhost:3000';
 
 /** @throws CommandError if nothing is found there */
-export async function openTarget({ stack, table, local }: Where): Promise<Target> {
+export async function openTarget({ stack, table, local }: WrittenTarget): Promise<Target> {
   if ([stack, table, local].filter((place) => place !== undefined).length === 1) {
     if (local !== undefined) return openLocal(local);
     if (stack !== undefined) return openStack(stack);
@@ -66,14 +66,14 @@ export async function openTarget({ stack, table, local }: Where): Promise<Target
       return { name: `the table ${table}`, table: crmTable(table), isTable: true, resource, clientOf: () => ({}) };
     }
   }
-  throw wrong('Say where the records are: --stack NAME, --table NAME or --local.');
+  throw wrongUsage('Say where the records are: --stack NAME, --table NAME or --local.');
 }
 
 const EnvironmentSchema = v.record(v.string(), v.string());
 
 async function openLocal(address: string): Promise<Target> {
   if (!/^https?:/.test(address))
-    throw wrong(`${address} is no address of a local service: write --local=URL, or --local at the end.`);
+    throw wrongUsage(`${address} is no address of a local service: write --local=URL, or --local at the end.`);
   const url = address.replace(/\/+$/, '');
   const answer = await fetch(`${url}/_local/environment`).then(
     (response) => response.json(),

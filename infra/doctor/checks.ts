@@ -1,11 +1,11 @@
 import { getDomain } from 'tldts-icann';
-import { explain, missingRight, rightFix } from '../crm/command.ts';
+import { explainFailure, missingRight, rightFix } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
 import { type Settings, usesAws } from '../settings.ts';
 import type { AwsProbes } from './probes.ts';
 
 /** The questions of the doctor, in the order in which a deployment answers them: one for each arrow of README.md's picture. */
-export const QUESTIONS = {
+export const DOCTOR_QUESTIONS = {
   deployed: 'Is the service deployed?',
   register: 'Can a person register?',
   code: 'Does a code arrive?',
@@ -15,11 +15,11 @@ export const QUESTIONS = {
   server: 'Does every connection open accounts?',
   alarm: 'Who hears of a failure?',
 } as const;
-export type Question = keyof typeof QUESTIONS;
+export type DoctorQuestion = keyof typeof DOCTOR_QUESTIONS;
 
 /** One line of the doctor's answer. */
 export interface CheckResult {
-  question: Question;
+  question: DoctorQuestion;
   /** Such as `tp5-live-1`. */
   subject: string;
   /** `unknown`: the probe failed, mostly because a right is missing. */
@@ -34,30 +34,33 @@ export type CheckOutcome = Omit<CheckResult, 'question' | 'subject'> &
   Partial<Pick<CheckResult, 'question' | 'subject'>>;
 
 /** Checks one subject with its probes. */
-export interface Check<Probes = AwsProbes> {
-  question: Question;
+export interface DoctorCheck<Probes = AwsProbes> {
+  question: DoctorQuestion;
   subject: string;
   run(probes: Probes): Promise<CheckOutcome | CheckOutcome[]>;
 }
 
 /** A check of one subject. */
-export function check<Probes = AwsProbes>(
-  question: Question,
+export function checkOf<Probes = AwsProbes>(
+  question: DoctorQuestion,
   subject: string,
-  run: Check<Probes>['run'],
-): Check<Probes> {
+  run: DoctorCheck<Probes>['run'],
+): DoctorCheck<Probes> {
   return { question, subject, run };
 }
 
-export const works = (detail: string): CheckOutcome => ({ state: 'works', detail });
-export const missing = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
-export const warning = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
+export const working = (detail: string): CheckOutcome => ({ state: 'works', detail });
+export const missingOutcome = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
+export const warningOutcome = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
 
 /** Runs the checks in parallel. @returns their results, in the order of the checks */
-export async function examine<Probes>(checks: readonly Check<Probes>[], probes: Probes): Promise<CheckResult[]> {
+export async function runChecks<Probes>(
+  checks: readonly DoctorCheck<Probes>[],
+  probes: Probes,
+): Promise<CheckResult[]> {
   const results = await Promise.all(
     checks.map(async ({ question, subject, run }) => {
-      const outcome = await run(probes).catch(unknown);
+      const outcome = await run(probes).catch(unknownOutcome);
       return [outcome].flat().map((one) => ({ question, subject, ...one }));
     }),
   );
@@ -65,11 +68,11 @@ export async function examine<Probes>(checks: readonly Check<Probes>[], probes: 
 }
 
 /** The outcome of a check whose probe failed. */
-export function unknown(error: unknown): CheckOutcome {
+export function unknownOutcome(error: unknown): CheckOutcome {
   const right = missingRight(error);
   return {
     state: 'unknown',
-    detail: right === undefined ? explain(error).message : 'cannot be read (access denied)',
+    detail: right === undefined ? explainFailure(error).message : 'cannot be read (access denied)',
     fix:
       right === undefined
         ? 'check the credentials, the region and the network, and run it again'
@@ -86,62 +89,63 @@ export function exitCode(results: readonly CheckResult[]): 0 | 1 {
 const ROOMY = 400;
 
 /** The account's requirements, with or without settings and a deployed stack. */
-export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmation'>): Check[] {
+export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmation'>): DoctorCheck[] {
   const { concurrency: { registration = 0, accounts = 0 } = {}, confirmation } = settings ?? {};
   const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
   return [
-    check('deployed', 'credentials', async (probes) => {
+    checkOf('deployed', 'credentials', async (probes) => {
       const { account, region } = await probes.caller();
-      return works(`account ${account}, region ${region}`);
+      return working(`account ${account}, region ${region}`);
     }),
-    check('deployed', 'bootstrap', async (probes) => {
+    checkOf('deployed', 'bootstrap', async (probes) => {
       const version = await probes.bootstrapVersion();
       return version === undefined
-        ? missing('CDK has not prepared this account and region', 'npx cdk bootstrap')
-        : works(`version ${version}`);
+        ? missingOutcome('CDK has not prepared this account and region', 'npx cdk bootstrap')
+        : working(`version ${version}`);
     }),
-    check('deployed', 'concurrent executions', async (probes) => {
+    checkOf('deployed', 'concurrent executions', async (probes) => {
       const max = await probes.concurrentExecutions();
       const quota = 'ask for more: Service Quotas, AWS Lambda, Concurrent executions';
       if (reserved > 0 && max - reserved < 100) {
-        return missing(`${max} in all; AWS keeps 100 unreserved, and the settings reserve ${reserved}`, quota);
+        return missingOutcome(`${max} in all; AWS keeps 100 unreserved, and the settings reserve ${reserved}`, quota);
       }
-      if (max < 100) return warning(`${max} in all: a flood stops every function`, quota);
-      if (settings === undefined || accounts > 0 || max < ROOMY) return works(`${max} in all`);
+      if (max < 100) return warningOutcome(`${max} in all: a flood stops every function`, quota);
+      if (settings === undefined || accounts > 0 || max < ROOMY) return working(`${max} in all`);
       // Two functions, each up to 25 seconds at the gateway's rate.
       const advice = `npm run setting -- concurrency.accounts=${Math.floor(max / 10)}`;
-      return warning(`${max} in all: a trading server that does not answer can take them`, advice);
+      return warningOutcome(`${max} in all: a trading server that does not answer can take them`, advice);
     }),
   ];
 }
 
 /** The mail account, the identity, and the DNS records of the sender's domain. */
-export function mailChecks(settings: Settings, deployed: boolean): Check[] {
+export function mailChecks(settings: Settings, deployed: boolean): DoctorCheck[] {
   const { senderAddress, senderDomain, senderIdentity } = settings;
   const byDomain = senderIdentity.endsWith('domain');
   const [kind, name] = byDomain ? ['domain', senderDomain] : ['address', senderAddress];
   return [
-    check('code', 'mail account', async (probes) => {
+    checkOf('code', 'mail account', async (probes) => {
       const { production, sending, perSecond, perDay, sentToday } = await probes.mailAccount();
-      if (!sending) return missing('AWS has stopped this account from sending', 'answer AWS in the Support Center');
+      if (!sending)
+        return missingOutcome('AWS has stopped this account from sending', 'answer AWS in the Support Center');
       const rate = `${perSecond} a second, ${perDay} a day, ${sentToday} sent in the last 24 hours`;
-      if (production) return works(rate);
+      if (production) return working(rate);
       const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, section 3';
-      return missing(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
+      return missingOutcome(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
     }),
-    check('code', `mail identity ${name}`, async (probes) => {
+    checkOf('code', `mail identity ${name}`, async (probes) => {
       const identity = await probes.mailIdentity(name);
       if (!deployed) return identityBeforeDeployment(identity !== undefined, senderIdentity);
       // The sender has changed since the deployment, or the identity was deleted by hand, which CloudFormation ignores.
       if (identity === undefined) {
         const verify = `aws sesv2 create-email-identity --email-identity ${name}`;
-        return missing(
+        return missingOutcome(
           'does not exist',
           `${verify}, set its records, then deploy with senderIdentity=existing-${kind}`,
         );
       }
-      if (identity.verified) return works(`verified, DKIM ${identity.dkim.toLowerCase()}`);
-      return missing(
+      if (identity.verified) return working(`verified, DKIM ${identity.dkim.toLowerCase()}`);
+      return missingOutcome(
         'is not verified yet',
         'set the DNS records of the outputs MailDnsRecord1 to 3, or follow the link in the mail',
       );
@@ -152,44 +156,45 @@ export function mailChecks(settings: Settings, deployed: boolean): Check[] {
 
 function identityBeforeDeployment(exists: boolean, senderIdentity: string): CheckOutcome {
   const expected = senderIdentity.startsWith('existing');
-  if (exists === expected) return works(exists ? 'exists already, and is used unchanged' : 'the deployment creates it');
+  if (exists === expected)
+    return working(exists ? 'exists already, and is used unchanged' : 'the deployment creates it');
   return exists
-    ? missing(
+    ? missingOutcome(
         'exists already: the first deployment would fail',
         `npm run setting -- senderIdentity=existing-${senderIdentity}`,
       )
-    : missing(
+    : missingOutcome(
         `does not exist, but senderIdentity is ${senderIdentity}`,
         `npm run setting -- senderIdentity=${senderIdentity.slice('existing-'.length)}`,
       );
 }
 
-function dmarc(domain: string): Check {
-  return check('code', `DMARC of ${domain}`, async (probes) => {
+function dmarc(domain: string): DoctorCheck {
+  return checkOf('code', `DMARC of ${domain}`, async (probes) => {
     // A domain without a policy has that of its registrable domain.
     const names = [...new Set([domain, getDomain(domain) ?? domain])];
     const records = await Promise.all(names.map((name) => probes.txtRecords(`_dmarc.${name}`)));
     const policy = records.flat().find((record) => /^v=DMARC1/i.test(record));
     const reports = `_dmarc.${domain} TXT "v=DMARC1; p=none; rua=mailto:…"`;
     if (policy === undefined)
-      return warning(
+      return warningOutcome(
         'there is no policy',
         `set ${reports}, for every mail of ${domain}; p=quarantine once the reports are clean`,
       );
-    if (!/\bp=none\b/i.test(policy)) return works('there is a policy');
+    if (!/\bp=none\b/i.test(policy)) return working('there is a policy');
     return /\brua=/i.test(policy)
-      ? works('reports only (p=none): p=quarantine once the reports are clean')
-      : warning('the policy asks for nothing, and for no reports (p=none)', `set ${reports}`);
+      ? working('reports only (p=none): p=quarantine once the reports are clean')
+      : warningOutcome('the policy asks for nothing, and for no reports (p=none)', `set ${reports}`);
   });
 }
 
-function mailFromCheck(domain: string): Check {
-  return check('code', 'MAIL FROM', async (probes) => {
+function mailFromCheck(domain: string): DoctorCheck {
+  return checkOf('code', 'MAIL FROM', async (probes) => {
     const from = (await probes.mailIdentity(domain))?.mailFrom;
-    if (from === undefined) return works('AWS’s own domain');
+    if (from === undefined) return working('AWS’s own domain');
     const spf = (await probes.txtRecords(from.domain)).some((record) => /^v=spf1 .*amazonses\.com/i.test(record));
-    if (from.status === 'SUCCESS' && spf) return works(`${from.domain}, with SPF`);
-    return missing(
+    if (from.status === 'SUCCESS' && spf) return working(`${from.domain}, with SPF`);
+    return missingOutcome(
       `${from.domain} is not set up`,
       `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and ${from.domain} MX 10 feedback-smtp.<region>.amazonses.com`,
     );
@@ -197,18 +202,18 @@ function mailFromCheck(domain: string): Check {
 }
 
 /** The questions that the settings and the outputs of the stack answer: who registers, confirms, makes clients, calls. */
-export function arrowChecks(settings: Settings, stack: string): Check[] {
+export function arrowChecks(settings: Settings, stack: string): DoctorCheck[] {
   const { allowedOrigins, front, crmWebhook } = settings;
   return [
-    check('register', 'web pages', async () =>
+    checkOf('register', 'web pages', async () =>
       allowedOrigins.length === 0 && front === undefined
-        ? warning('no page may call the API from a browser', 'npm run setting -- allowedOrigins=https://…')
-        : works(allowedOrigins.join(', ') || 'a backend calls (setting front)'),
+        ? warningOutcome('no page may call the API from a browser', 'npm run setting -- allowedOrigins=https://…')
+        : working(allowedOrigins.join(', ') || 'a backend calls (setting front)'),
     ),
-    check('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
+    checkOf('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
     ...(crmWebhook === undefined ? [] : [receiver('client', 'crmWebhook', crmWebhook)]),
-    check('client', 'events', (probes) => clientMaker(probes, stack, settings)),
-    check('caller', 'access', async () => works(callers(settings))),
+    checkOf('client', 'events', (probes) => clientMaker(probes, stack, settings)),
+    checkOf('caller', 'access', async () => working(callers(settings))),
   ];
 }
 
@@ -220,10 +225,11 @@ async function hasFunction(probes: AwsProbes, stack: string, name: string): Prom
 const DEPLOY = 'npm run deploy';
 
 async function confirmRoute(probes: AwsProbes, stack: string, confirmation: boolean): Promise<CheckOutcome> {
-  if (await hasFunction(probes, stack, 'ConfirmRegistration')) return works('POST /public/v1/account/register/confirm');
-  if (confirmation) return missing('the setting confirmation is not deployed yet', DEPLOY);
+  if (await hasFunction(probes, stack, 'ConfirmRegistration'))
+    return working('POST /public/v1/account/register/confirm');
+  if (confirmation) return missingOutcome('the setting confirmation is not deployed yet', DEPLOY);
   const detail = 'nobody can enter a code here: only a service of your own can confirm (lib/README.md)';
-  return warning(detail, `npm run setting -- confirmation=true && ${DEPLOY}`);
+  return warningOutcome(detail, `npm run setting -- confirmation=true && ${DEPLOY}`);
 }
 
 async function clientMaker(
@@ -231,11 +237,12 @@ async function clientMaker(
   stack: string,
   { crmWebhook, crmWriter }: Pick<Settings, 'crmWebhook' | 'crmWriter'>,
 ): Promise<CheckOutcome> {
-  if (await hasFunction(probes, stack, 'NotifyCrm')) return works('the CRM hears of them, and answers with its client');
-  if (crmWebhook !== undefined) return missing('the setting crmWebhook is not deployed yet', DEPLOY);
-  if (crmWriter !== undefined) return works('on the bus (output EventBusName); the CRM writes its clients itself');
+  if (await hasFunction(probes, stack, 'NotifyCrm'))
+    return working('the CRM hears of them, and answers with its client');
+  if (crmWebhook !== undefined) return missingOutcome('the setting crmWebhook is not deployed yet', DEPLOY);
+  if (crmWriter !== undefined) return working('on the bus (output EventBusName); the CRM writes its clients itself');
   const detail = 'no CRM hears of a person: an operator imports each client';
-  return warning(detail, `npm run setting -- crmWebhook=https://… && ${DEPLOY} (or crmWriter=clients)`);
+  return warningOutcome(detail, `npm run setting -- crmWebhook=https://… && ${DEPLOY} (or crmWriter=clients)`);
 }
 
 function callers({ jwtIssuer, jwtScope, machineClients, callerRoles }: Settings): string {
@@ -246,7 +253,7 @@ function callers({ jwtIssuer, jwtScope, machineClients, callerRoles }: Settings)
 }
 
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
-export function messageChecks(settings: Settings, languages: readonly string[]): Check[] {
+export function messageChecks(settings: Settings, languages: readonly string[]): DoctorCheck[] {
   const paid = (['sms', 'call'] as const).filter((channel) => usesAws(settings, channel));
   return [
     ...(paid.length > 0 ? [sandbox] : []),
@@ -259,60 +266,60 @@ export function messageChecks(settings: Settings, languages: readonly string[]):
   ];
 }
 
-const sandbox: Check = check('code', 'message sandbox', async (probes) =>
+const sandbox: DoctorCheck = checkOf('code', 'message sandbox', async (probes) =>
   (await probes.messagingSandbox())
-    ? missing(
+    ? missingOutcome(
         'texts and calls reach verified numbers only',
         'leave the sandbox: console, AWS End User Messaging, Overview',
       )
-    : works('production access'),
+    : working('production access'),
 );
 
 const LIMITS = { sms: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', call: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT' } as const;
 
-function spend(channel: keyof typeof LIMITS, settings: Settings): Check {
+function spend(channel: keyof typeof LIMITS, settings: Settings): DoctorCheck {
   const alarmAt = channel === 'sms' ? settings.spend.smsUsdPerMonth : settings.spend.callUsdPerMonth;
-  return check('code', `spend of ${channel}`, async (probes) => {
+  return checkOf('code', `spend of ${channel}`, async (probes) => {
     const limit = (await probes.spendLimits()).find(({ name }) => name === LIMITS[channel]);
     const enforced = limit?.enforced ?? 0;
     const kind = channel === 'sms' ? 'text' : 'voice';
     const fix = `aws pinpoint-sms-voice-v2 set-${kind}-message-spend-limit-override --monthly-limit ${Math.ceil(alarmAt * 2)}`;
-    if (enforced >= alarmAt) return works(`${enforced} USD a month`);
+    if (enforced >= alarmAt) return working(`${enforced} USD a month`);
     const detail = `${enforced} USD a month, below the alarm at ${alarmAt}: at the limit AWS sends no more messages`;
-    return warning(detail, `${fix} (at most ${limit?.max ?? 0}; more by Service Quotas)`);
+    return warningOutcome(detail, `${fix} (at most ${limit?.max ?? 0}; more by Service Quotas)`);
   });
 }
 
-const protection: Check = check('code', 'protect configuration', async (probes) => {
+const protection: DoctorCheck = checkOf('code', 'protect configuration', async (probes) => {
   const id = await probes.defaultProtectConfiguration();
-  if (id !== undefined) return works(`${id} is the account’s default, which SNS obeys`);
-  return warning(
+  if (id !== undefined) return working(`${id} is the account’s default, which SNS obeys`);
+  return warningOutcome(
     'SNS obeys only the account’s default, and there is none: only this service blocks countries',
     'aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id <output ProtectConfigurationId>',
   );
 });
 
 /** A system of the broker that the service posts to. Its name must have a public address: AWS reaches no other. */
-function receiver(question: Question, subject: string, url: string): Check {
+function receiver(question: DoctorQuestion, subject: string, url: string): DoctorCheck {
   const { hostname } = new URL(url);
-  return check(question, subject, async (probes) => {
+  return checkOf(question, subject, async (probes) => {
     const addresses = await probes.addresses(hostname);
-    if (addresses.length === 0) return missing(`${hostname} has no address`, 'set its DNS record');
+    if (addresses.length === 0) return missingOutcome(`${hostname} has no address`, 'set its DNS record');
     if (!addresses.every(isPublic))
-      return missing(`${hostname} has a private address`, `set a public address for ${hostname}`);
-    return works(hostname);
+      return missingOutcome(`${hostname} has a private address`, `set a public address for ${hostname}`);
+    return working(hostname);
   });
 }
 
-function templates(settings: Settings, languages: readonly string[]): Check[] {
+function templates(settings: Settings, languages: readonly string[]): DoctorCheck[] {
   const { whatsapp } = settings;
   if (!usesAws(settings, 'whatsapp') || whatsapp === undefined) return [];
   return [whatsapp.codeTemplate, whatsapp.noticeTemplate].map((template) =>
-    check('code', `template ${template}`, async (probes) => {
+    checkOf('code', `template ${template}`, async (probes) => {
       const approved = await probes.approvedLanguages(template);
       const lacking = languages.filter((language) => !approved.includes(language));
-      if (lacking.length === 0) return works(`approved in all ${languages.length} languages`);
-      return missing(
+      if (lacking.length === 0) return working(`approved in all ${languages.length} languages`);
+      return missingOutcome(
         `is not approved in ${lacking.join(', ')}`,
         'have Meta approve it there: console, AWS End User Messaging Social',
       );
@@ -328,10 +335,10 @@ export function stackChecks(
   stack: string,
   { retainData, customDomain }: Pick<Settings, 'retainData' | 'customDomain'>,
   isDeployed: boolean,
-): Check[] {
+): DoctorCheck[] {
   return [
-    check('deployed', stack, (probes) => stackState(probes, stack, retainData)),
-    ...(isDeployed ? [check('deployed', 'release', (probes) => releases(probes, stack))] : []),
+    checkOf('deployed', stack, (probes) => stackState(probes, stack, retainData)),
+    ...(isDeployed ? [checkOf('deployed', 'release', (probes) => releases(probes, stack))] : []),
     ...(isDeployed ? alarmChecks(stack) : []),
     ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
   ];
@@ -339,20 +346,20 @@ export function stackChecks(
 
 async function stackState(probes: AwsProbes, stack: string, retainData: boolean): Promise<CheckOutcome> {
   const found = await probes.stack(stack);
-  if (found === undefined) return missing('is not deployed', 'npm run deploy');
+  if (found === undefined) return missingOutcome('is not deployed', 'npm run deploy');
   const { status } = found;
   const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
   const events = `aws cloudformation describe-stack-events --stack-name ${stack}`;
   if (/^(ROLLBACK|CREATE)_(COMPLETE|FAILED)$/.test(status) && status !== 'CREATE_COMPLETE') {
     // The next deployment deletes the resources of a failed first one. Protection would prevent that.
     const again = found.protected ? `${unprotect} && npm run deploy` : 'npm run deploy';
-    return missing(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
+    return missingOutcome(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
   }
   if (status === 'UPDATE_ROLLBACK_FAILED')
-    return missing(status, `${events}, then: aws cloudformation continue-update-rollback --stack-name ${stack}`);
-  if (/FAILED$/.test(status)) return missing(status, events);
-  if (retainData && !found.protected) return warning(`${status}, not protected from deletion`, 'npm run deploy');
-  return works(status);
+    return missingOutcome(status, `${events}, then: aws cloudformation continue-update-rollback --stack-name ${stack}`);
+  if (/FAILED$/.test(status)) return missingOutcome(status, events);
+  if (retainData && !found.protected) return warningOutcome(`${status}, not protected from deletion`, 'npm run deploy');
+  return working(status);
 }
 
 /** How many earlier releases are shown. */
@@ -361,50 +368,50 @@ const RELEASES_BEFORE = 3;
 /** The version and commit that are deployed, and those before, to roll back to. */
 async function releases(probes: AwsProbes, stack: string): Promise<CheckOutcome> {
   const [current, ...before] = await probes.releases(stack);
-  if (current === undefined) return warning('the stack does not say what it runs', DEPLOY);
+  if (current === undefined) return warningOutcome('the stack does not say what it runs', DEPLOY);
   const dated = ({ release, since }: typeof current) => `${release} (${since.toISOString().slice(0, 10)})`;
   const earlier = before.slice(0, RELEASES_BEFORE).map(dated).join(', ');
-  return works(`${dated(current)}${earlier === '' ? '' : `; before: ${earlier}`}`);
+  return working(`${dated(current)}${earlier === '' ? '' : `; before: ${earlier}`}`);
 }
 
-function alarmChecks(stack: string): Check[] {
+function alarmChecks(stack: string): DoctorCheck[] {
   return [
-    receivers(stack, 'pages', 'AlarmTopicArn', missing),
-    receivers(stack, 'notices', 'NoticeTopicArn', warning),
-    check('alarm', 'alarms', async (probes) => {
+    receivers(stack, 'pages', 'AlarmTopicArn', missingOutcome),
+    receivers(stack, 'notices', 'NoticeTopicArn', warningOutcome),
+    checkOf('alarm', 'alarms', async (probes) => {
       const names = await probes.activeAlarms(stack);
       return names.length === 0
-        ? works('none rings')
-        : names.map((name) => ({ ...warning('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
+        ? working('none rings')
+        : names.map((name) => ({ ...warningOutcome('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
     }),
   ];
 }
 
 /** @param output names the topic */
-function receivers(stack: string, kind: string, output: string, absent: typeof missing): Check {
-  return check('alarm', `receivers of ${kind}`, async (probes) => {
+function receivers(stack: string, kind: string, output: string, absent: typeof missingOutcome): DoctorCheck {
+  return checkOf('alarm', `receivers of ${kind}`, async (probes) => {
     const topic = (await probes.stack(stack))?.outputs[output];
-    if (topic === undefined) return missing(`the stack has no output ${output}`, 'npm run deploy');
+    if (topic === undefined) return missingOutcome(`the stack has no output ${output}`, 'npm run deploy');
     const { confirmed, pending } = await probes.subscriptions(topic);
-    if (confirmed > 0) return works(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
+    if (confirmed > 0) return working(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
     if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
     const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
     return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);
   });
 }
 
-function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): Check {
-  return check('register', `domain ${name}`, async (probes) => {
+function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): DoctorCheck {
+  return checkOf('register', `domain ${name}`, async (probes) => {
     const certificate = await probes.certificate(certificateArn);
     if (certificate?.status !== 'ISSUED') {
       const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
-      return missing(`its certificate ${status}`, 'set the record that ACM names');
+      return missingOutcome(`its certificate ${status}`, 'set the record that ACM names');
     }
     const target = (await probes.stack(stack))?.outputs.ApiDomainTarget;
-    if (target === undefined) return works('its certificate; the deployment names the DNS record');
+    if (target === undefined) return working('its certificate; the deployment names the DNS record');
     const leads = (await probes.cnames(name)).includes(target);
     return leads
-      ? works('certificate and DNS')
-      : warning('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
+      ? working('certificate and DNS')
+      : warningOutcome('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
   });
 }

@@ -2,21 +2,21 @@ import { Command } from 'commander';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
 import { standardOutput } from '../crm/command.ts';
 import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts';
-import { LOCAL_URL, openTarget, type Where } from '../crm/target.ts';
+import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
 import { readSettings, type Settings, SettingsError } from '../settings.ts';
 import {
   arrowChecks,
-  type Check,
   type CheckResult,
-  examine,
+  DOCTOR_QUESTIONS,
+  type DoctorCheck,
+  type DoctorQuestion,
   exitCode,
   mailChecks,
   messageChecks,
-  QUESTIONS,
-  type Question,
   quotaChecks,
+  runChecks,
   stackChecks,
-  unknown,
+  unknownOutcome,
 } from './checks.ts';
 import { paceChecks } from './pace.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
@@ -51,7 +51,7 @@ export async function runDoctor(
   const results = await (local === undefined
     ? examineAws(look, stack)
     : examineServers(look, { local: local === true ? LOCAL_URL : local }));
-  print(json === true ? `${JSON.stringify(results, null, 2)}\n` : report(results));
+  print(json === true ? `${JSON.stringify(results, null, 2)}\n` : formatReport(results));
   return exitCode(results);
 }
 
@@ -78,9 +78,9 @@ async function examineAws(look: Look, name?: string): Promise<CheckResult[]> {
   const stack = name ?? ('stage' in settings ? `broker-api-${settings.stage}` : undefined);
   if (look.ids.length > 0 && stack !== undefined) return examineServers(look, { stack });
   if (!('stage' in settings) || stack === undefined)
-    return [...(await examine(quotaChecks(), aws)), ...('results' in settings ? settings.results : [])];
+    return [...(await runChecks(quotaChecks(), aws)), ...('results' in settings ? settings.results : [])];
   const found = await aws.stack(stack).catch(() => 'refused' as const);
-  const results = await examine(await awsChecks(settings, stack, found !== undefined), aws);
+  const results = await runChecks(await awsChecks(settings, stack, found !== undefined), aws);
   if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
   const secrets = serviceSecrets(readContext(look.cdkJson), undefined, stack);
   const more = [...tableChecks, ...secretChecks(secrets)];
@@ -90,8 +90,8 @@ async function examineAws(look: Look, name?: string): Promise<CheckResult[]> {
 /** The checks for which the target must be open. */
 async function examineServers(
   { ids, ...options }: Look,
-  where: Where,
-  more: Check<ServerProbes>[] = [],
+  where: WrittenTarget,
+  more: DoctorCheck<ServerProbes>[] = [],
 ): Promise<CheckResult[]> {
   const place = where.stack === undefined ? `--local=${where.local}` : `--stack ${where.stack}`;
   const checks = [
@@ -101,9 +101,9 @@ async function examineServers(
   try {
     const target = await openTarget(where);
     const probes = serverProbes(target, { place, ...options });
-    return await examine(checks, probes).finally(() => target.table.close());
+    return await runChecks(checks, probes).finally(() => target.table.close());
   } catch (error) {
-    return [{ question: 'deployed', subject: where.stack ?? 'local service', ...unknown(error) }];
+    return [{ question: 'deployed', subject: where.stack ?? 'local service', ...unknownOutcome(error) }];
   }
 }
 
@@ -120,7 +120,7 @@ function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] 
 }
 
 /** @param deployed false: only the checks that make sense before the first deployment */
-export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<Check[]> {
+export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<DoctorCheck[]> {
   const words = await Promise.all(LANGUAGES.map(findTranslation));
   const languages = words.map(({ language, whatsapp = language }) => whatsapp);
   return [
@@ -136,13 +136,13 @@ export async function awsChecks(settings: Settings, stack: string, deployed: boo
 const SIGNS = { works: 'ok', missing: 'MISSING', warning: 'warning', unknown: 'unknown' } as const;
 
 /** For people: each question with its results, below each how to fix it, and at the end the next step. */
-export function report(results: readonly CheckResult[]): string {
+export function formatReport(results: readonly CheckResult[]): string {
   const width = Math.max(0, ...results.map(({ subject }) => subject.length)) + 2;
-  const asked = (Object.keys(QUESTIONS) as Question[])
+  const asked = (Object.keys(DOCTOR_QUESTIONS) as DoctorQuestion[])
     .map((question) => results.filter((one) => one.question === question))
     .filter((answers) => answers.length > 0);
   const sections = asked.map((answers) => {
-    const title = answers.map(({ question }) => QUESTIONS[question])[0];
+    const title = answers.map(({ question }) => DOCTOR_QUESTIONS[question])[0];
     const lines = answers.map(({ subject, state, detail, fix }) => {
       const line = `  ${SIGNS[state].padEnd(9)}${subject.padEnd(width)}${detail}`;
       return fix === undefined ? line : `${line}\n${' '.repeat(11)}→ ${fix}`;

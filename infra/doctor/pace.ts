@@ -1,7 +1,7 @@
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { CHANNELS } from '../channels.ts';
 import { type Settings, usesAws } from '../settings.ts';
-import { type Check, check, warning, works } from './checks.ts';
+import { checkOf, type DoctorCheck, warningOutcome, working } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
 
 /** What bounds the registrations by one channel. */
@@ -16,16 +16,16 @@ interface Quota {
 const PER_EXECUTION = 4;
 
 /** The smallest quota on the way of a registration, for each channel, and what raises it. */
-export function paceChecks(settings: Settings): Check[] {
+export function paceChecks(settings: Settings): DoctorCheck[] {
   return settings.channels.map((channel) =>
-    check('code', `pace of ${channel}`, async (probes) => {
+    checkOf('code', `pace of ${channel}`, async (probes) => {
       const [gateway, ...behind] = await quotas(settings, channel, probes);
       const [smallest = gateway, ...others] = [gateway, ...behind].toSorted((a, b) => a.perSecond - b.perSecond);
       const rest = others.map(({ of, perSecond }) => `${of} ${perSecond}`).join(', ');
       const detail = `${smallest.perSecond} registrations a second: ${smallest.of} (${rest})${ownLimits(settings, channel)}`;
-      if (smallest === gateway) return works(`${detail}; to raise it: ${gateway.raise}`);
+      if (smallest === gateway) return working(`${detail}; to raise it: ${gateway.raise}`);
       const lower = `npm run setting -- throttle.registrationPerSecond=${smallest.perSecond}`;
-      return warning(`${detail}; the rest fails`, `${smallest.raise}, or ${lower}`);
+      return warningOutcome(`${detail}; the rest fails`, `${smallest.raise}, or ${lower}`);
     }),
   );
 }

@@ -4,7 +4,7 @@ import type { Terminal } from '../crm/command.ts';
 import { overlapErrors, recordErrors } from '../crm/crm-file.ts';
 import { type CrmItem, type LocatedRecord, parseItem, type RecordError, serializeRecord } from '../crm/crm-items.ts';
 import type { CrmTable } from '../crm/crm-table.ts';
-import { progress } from '../crm/table-records.ts';
+import { reportProgress } from '../crm/table-records.ts';
 import type { Target } from '../crm/target.ts';
 
 /** The table of CRM records, as the service sees it. */
@@ -34,7 +34,7 @@ export async function inspectRecords(
   { table }: Pick<Target, 'table'>,
   { fix, report }: { fix: boolean } & Pick<Terminal, 'report'>,
 ): Promise<RecordReport> {
-  const done = progress({ report }, 'items read');
+  const done = reportProgress({ report }, 'items read');
   const found: RecordReport = { items: 0, fixed: 0, errors: [], more: 0, shared: [], forms: 0, connections: [] };
   const list = (errors: RecordReport['errors']) => {
     const room = Math.max(0, MAX_LISTED - found.errors.length);

@@ -1,4 +1,4 @@
-import type { ClosedGroups, PlatformInspector, Rights, Variant } from '../../lib/platform/platform.ts';
+import type { ClosedGroups, PlatformInspector, ServerRights, ServerVariant } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
 import { askServer, openLedger } from '../crm/operations.ts';
 import type { Target } from '../crm/target.ts';
@@ -14,11 +14,11 @@ export interface RangeReport {
 
 /** The result of an inspection of a trading server, which changes nothing there. */
 export interface ServerReport {
-  rights: Rights;
+  rights: ServerRights;
   groups: ClosedGroups;
   /** Present for a connection with ranges. */
   ranges?: RangeReport;
-  variant: Variant;
+  variant: ServerVariant;
 }
 
 /** How many logins of a range are checked if the server cannot list its accounts. */

@@ -1,64 +1,64 @@
 import * as v from 'valibot';
-import { gauge } from '../../lib/openings/login-gauge.ts';
-import { type ClosedGroups, PlatformFailure, type Rights } from '../../lib/platform/platform.ts';
+import { rangeGauge } from '../../lib/openings/login-gauge.ts';
+import { type ClosedGroups, PlatformFailure, type ServerRights } from '../../lib/platform/platform.ts';
 import { type Connection, loginRanges, platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { OPERATOR_ONLY } from '../../lib/records/due.ts';
-import { counted } from '../crm/command.ts';
+import { countOf } from '../crm/command.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
 import {
-  type Check,
   type CheckOutcome,
   type CheckResult,
-  check,
-  examine,
-  missing,
-  type Question,
-  warning,
-  works,
+  checkOf,
+  type DoctorCheck,
+  type DoctorQuestion,
+  missingOutcome,
+  runChecks,
+  warningOutcome,
+  working,
 } from './checks.ts';
 import type { ServerProbes } from './probes.ts';
 import type { RangeReport, ServerReport } from './server-report.ts';
 
 /** Recovery and expiry, which AWS does not switch on in a table that it restores. */
-export const tableChecks: Check<ServerProbes>[] = TABLE_NAMES.map((name) =>
-  check('deployed', `table ${name}`, async (probes) => {
+export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =>
+  checkOf('deployed', `table ${name}`, async (probes) => {
     const { expires = false, recoveryDays } = stackTable(name);
     const found = await probes.table(name);
     if (expires && !found.expires) {
       const fix = `aws dynamodb update-time-to-live --table-name ${found.name} --time-to-live-specification Enabled=true,AttributeName=${EXPIRY_ATTRIBUTE}`;
-      return missing('its items do not expire', fix);
+      return missingOutcome('its items do not expire', fix);
     }
     if (found.recoveryDays < recoveryDays) {
       const fix = `aws dynamodb update-continuous-backups --table-name ${found.name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=${recoveryDays}`;
-      return missing(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
+      return missingOutcome(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
     }
-    return works(`can be restored for ${found.recoveryDays} days`);
+    return working(`can be restored for ${found.recoveryDays} days`);
   }),
 );
 
 /** The service’s own secrets, each by its name and its shape. */
-export function secretChecks(secrets: readonly ServiceSecret[]): Check<ServerProbes>[] {
+export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<ServerProbes>[] {
   return secrets.map(({ purpose, name, shape, parse, signs }) =>
-    check(secretQuestion(purpose), `secret ${purpose}`, async (probes) => {
+    checkOf(secretQuestion(purpose), `secret ${purpose}`, async (probes) => {
       const text = await probes.secret(name);
       const fix = signs
         ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
         : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
-      if (text === undefined) return missing('does not exist', fix);
+      if (text === undefined) return missingOutcome('does not exist', fix);
       try {
         parse(text);
       } catch {
         // The parser's message may quote the secret.
-        return missing('has another shape', fix);
+        return missingOutcome('has another shape', fix);
       }
-      return works('exists, in the right shape');
+      return working('exists, in the right shape');
     }),
   );
 }
 
 /** The question that fails without the secret. */
-function secretQuestion(purpose: string): Question {
+function secretQuestion(purpose: string): DoctorQuestion {
   if (purpose === 'crmWebhook') return 'client';
   return purpose === 'provider' ? 'code' : 'register';
 }
@@ -68,21 +68,22 @@ const importRecords = ({ place }: ServerProbes) => `npm run crm -- import crm.js
 const MAY_SHARE = 'look whether they are one person; two may share an address';
 
 /** The CRM records: whether the service can read each, and whether there is a form to register with. */
-export const recordChecks: Check<ServerProbes>[] = [
-  check('register', 'forms', async (probes) => {
+export const recordChecks: DoctorCheck<ServerProbes>[] = [
+  checkOf('register', 'forms', async (probes) => {
     const { forms } = await probes.records();
-    return forms > 0 ? works(counted(forms, 'form')) : missing('there is none', importRecords(probes));
+    return forms > 0 ? working(countOf(forms, 'form')) : missingOutcome('there is none', importRecords(probes));
   }),
-  check('client', 'records', async (probes) => {
+  checkOf('client', 'records', async (probes) => {
     const { items, fixed, errors, more, shared } = await probes.records();
-    const found = `${counted(items, 'item')}${fixed === 0 ? '' : `, ${fixed} of them fixed`}`;
+    const found = `${countOf(items, 'item')}${fixed === 0 ? '' : `, ${fixed} of them fixed`}`;
     const listed = errors.map(({ path, rule, derived }) => ({
       subject: path,
-      ...missing(rule, derived ? `npm run doctor -- --fix ${probes.place}` : 'correct it in the CRM'),
+      ...missingOutcome(rule, derived ? `npm run doctor -- --fix ${probes.place}` : 'correct it in the CRM'),
     }));
-    const notes = shared.map(({ path, rule }) => ({ subject: path, ...warning(rule, MAY_SHARE) }));
-    if (more > 0) listed.push({ subject: 'records', ...missing(`${more} more errors`, 'correct those above first') });
-    return [...(listed.length === 0 ? [works(found)] : listed), ...notes];
+    const notes = shared.map(({ path, rule }) => ({ subject: path, ...warningOutcome(rule, MAY_SHARE) }));
+    if (more > 0)
+      listed.push({ subject: 'records', ...missingOutcome(`${more} more errors`, 'correct those above first') });
+    return [...(listed.length === 0 ? [working(found)] : listed), ...notes];
   }),
 ];
 
@@ -90,38 +91,44 @@ export const recordChecks: Check<ServerProbes>[] = [
  * The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins.
  * @param ids of the connections; none: all
  */
-export function connectionCheck(ids: readonly string[] = []): Check<ServerProbes> {
-  return check('server', 'connections', async (probes) => {
+export function connectionCheck(ids: readonly string[] = []): DoctorCheck<ServerProbes> {
+  return checkOf('server', 'connections', async (probes) => {
     const { connections } = await probes.records();
-    if (connections.length === 0) return missing('there are none', importRecords(probes));
+    if (connections.length === 0) return missingOutcome('there are none', importRecords(probes));
     const chosen = connections.filter(({ id }) => ids.length === 0 || ids.includes(id));
     const absent = ids.filter((id) => !connections.some((one) => one.id === id));
     return [
-      ...(await examine(chosen.map(serverCheck), probes)),
-      ...absent.map((id) => ({ subject: id, ...missing('there is no such connection', importRecords(probes)) })),
+      ...(await runChecks(chosen.map(serverCheck), probes)),
+      ...absent.map((id) => ({ subject: id, ...missingOutcome('there is no such connection', importRecords(probes)) })),
     ] satisfies (CheckResult | CheckOutcome)[];
   });
 }
 
-function serverCheck(connection: Connection): Check<ServerProbes> {
+function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   const { id } = connection;
-  return check('server', id, async (probes) => {
+  return checkOf('server', id, async (probes) => {
     const put = `npm run crm -- secret put ${id} ${probes.place}`;
     const text = await probes.secret(connection.secret);
-    if (text === undefined) return missing(`there is no secret ${connection.secret}`, put);
+    if (text === undefined) return missingOutcome(`there is no secret ${connection.secret}`, put);
     if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
-      return missing(`the secret ${connection.secret} has another shape`, put);
+      return missingOutcome(`the secret ${connection.secret} has another shape`, put);
     }
     const found = await probes.warnings(connection);
-    const warnings = found.map(({ about, detail, fix }) => ({ subject: `${id} ${about}`, ...warning(detail, fix) }));
+    const warnings = found.map(({ about, detail, fix }) => ({
+      subject: `${id} ${about}`,
+      ...warningOutcome(detail, fix),
+    }));
     try {
       const outcomes = reportOutcomes(connection, await probes.report(connection));
-      const entered = works(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
+      const entered = working(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
       return [entered, ...warnings, ...outcomes];
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
       return [
-        missing(`${error.kind} (${error.reason})`, HINTS[error.reason] ?? HINTS[error.kind] ?? 'ask its administrator'),
+        missingOutcome(
+          `${error.kind} (${error.reason})`,
+          HINTS[error.reason] ?? HINTS[error.kind] ?? 'ask its administrator',
+        ),
         ...warnings,
       ];
     }
@@ -157,7 +164,7 @@ function reportOutcomes(connection: Connection, report: ServerReport): CheckOutc
 }
 
 /** The name of each right, and its place in the settings of a version 5 server. */
-const RIGHTS: Record<keyof Rights, { words: string; given: string }> = {
+const RIGHTS: Record<keyof ServerRights, { words: string; given: string }> = {
   openAccounts: { words: 'open accounts', given: 'Edit accounts (RIGHT_ACC_MANAGER)' },
   seePersonalData: {
     words: 'see personal data',
@@ -168,35 +175,35 @@ const RIGHTS: Record<keyof Rights, { words: string; given: string }> = {
 };
 const TRY_ONE = 'open one account in a demo group there: infra/docs/deploying.md, section 9';
 
-function onRights({ protocol, demo }: Connection, rights: Rights): CheckOutcome {
+function onRights({ protocol, demo }: Connection, rights: ServerRights): CheckOutcome {
   if (protocol !== 'web-api') {
     const says = knowsPassword(protocol)
       ? 'cannot be seen: the protocol has no command for them'
       : 'cannot be seen, nor whether our password is right: the protocol has no command but the one that opens accounts';
-    return warning(says, TRY_ONE);
+    return warningOutcome(says, TRY_ONE);
   }
-  const names = Object.keys(RIGHTS) as (keyof Rights)[];
-  const those = (permission: Rights[keyof Rights]) => names.filter((name) => rights[name] === permission);
-  const words = (some: (keyof Rights)[]) => some.map((name) => RIGHTS[name].words).join(', ');
+  const names = Object.keys(RIGHTS) as (keyof ServerRights)[];
+  const those = (permission: ServerRights[keyof ServerRights]) => names.filter((name) => rights[name] === permission);
+  const words = (some: (keyof ServerRights)[]) => some.map((name) => RIGHTS[name].words).join(', ');
   const may = those('granted').length === 0 ? '' : `may ${words(those('granted'))}; `;
   // Deposits are paid on demo connections alone.
   const lacking = those('denied').filter((name) => name !== 'changeBalances' || demo);
   if (lacking.length > 0) {
     const fix = `in the server's Administrator, for the manager in the secret: ${lacking.map((name) => RIGHTS[name].given).join('; ')}`;
-    return missing(`${may}may not ${words(lacking)}`, fix);
+    return missingOutcome(`${may}may not ${words(lacking)}`, fix);
   }
   if (those('unknown').length > 0)
-    return warning(`${may}cannot be seen: whether it may ${words(those('unknown'))}`, TRY_ONE);
+    return warningOutcome(`${may}cannot be seen: whether it may ${words(those('unknown'))}`, TRY_ONE);
   const unneeded = rights.changeBalances === 'denied' ? 'may not change balances, and need not' : '';
-  return works(`${may}${unneeded}`.replace(/; $/, ''));
+  return working(`${may}${unneeded}`.replace(/; $/, ''));
 }
 
 function onGroups(connection: Connection, { unknown, notShown }: ClosedGroups): CheckOutcome[] {
   const put = `name others in \`groups\` of ${connection.id}, or have them opened to the manager on the server`;
-  if (unknown.length > 0) return [missing(`the server has no ${unknown.join(', ')}`, put)];
-  if (notShown.length > 0) return [warning(`the server does not show us ${notShown.join(', ')}`, put)];
+  if (unknown.length > 0) return [missingOutcome(`the server has no ${unknown.join(', ')}`, put)];
+  if (notShown.length > 0) return [warningOutcome(`the server does not show us ${notShown.join(', ')}`, put)];
   const groups = connection.protocol === 'web-api' ? (connection.groups ?? []) : [];
-  return groups.length > 0 ? [works(groups.join(', '))] : [];
+  return groups.length > 0 ? [working(groups.join(', '))] : [];
 }
 
 function onLogins(connection: Connection, { asked, taken, strangers }: RangeReport): CheckOutcome[] {
@@ -205,17 +212,21 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
     .join(', ');
   if (asked === 0) {
     const fix = 'have the gateway answer WCHKACCOUNT, or count the accounts of the range on the server';
-    return [warning(`${name}: the server cannot show which of them exist`, fix)];
+    return [warningOutcome(`${name}: the server cannot show which of them exist`, fix)];
   }
   const says = `${name}: ${taken} of ${asked} logins are taken`;
   const widen = `reserve a wider range on the server, and name it first in \`logins\` of ${connection.id}`;
   const isScarce = taken * 2 > asked;
-  const filling = taken === asked ? missing(says, widen) : isScarce ? warning(says, widen) : works(says);
+  const filling =
+    taken === asked ? missingOutcome(says, widen) : isScarce ? warningOutcome(says, widen) : working(says);
   if (strangers.length === 0) return [filling];
   const some = strangers.slice(0, MAX_SHOWN).join(', ');
   const more = strangers.length > MAX_SHOWN ? ' and more' : '';
   const own = 'let only this service open accounts there, or give the connection a fresh range';
-  return [filling, warning(`the ledger does not know ${strangers.length} accounts in the range: ${some}${more}`, own)];
+  return [
+    filling,
+    warningOutcome(`the ledger does not know ${strangers.length} accounts in the range: ${some}${more}`, own),
+  ];
 }
 
 const MAX_SHOWN = 10;
@@ -233,15 +244,15 @@ function onVariant({ id, protocol }: Connection, { rights, variant }: ServerRepo
   if (protocol === 'web-registration') {
     if (speaks.length === 0) return [];
     const fix = `name the protocol interface-gateway, and \`logins\`, in ${id}: then a lost answer can be looked up`;
-    return [warning(`the server knows ${speaks.join(', ')}`, fix)];
+    return [warningOutcome(`the server knows ${speaks.join(', ')}`, fix)];
   }
   const byRights = { granted: 'shown', denied: 'hidden', unknown: variant.comments } as const;
   const comments = protocol === 'web-api' ? byRights[rights.seePersonalData] : 'hidden';
   const knows = speaks.length === 0 ? [] : [`${protocol === 'web-api' ? '' : 'knows '}${speaks.join(' and ')}`];
   const says = `the server ${[COMMENTS[comments], PASSWORDS[passwords], ...knows].join(', ')}`;
-  if (comments === 'shown' || passwords === 'checked') return [works(says)];
+  if (comments === 'shown' || passwords === 'checked') return [working(says)];
   const fix = `let only this service open accounts in the ranges of ${id}: nothing on the server shows whose an account is`;
-  return [warning(says, fix)];
+  return [warningOutcome(says, fix)];
 }
 
 /** The gauge of logins is a warning from this many days on, and from this share of used logins on. */
@@ -249,20 +260,20 @@ const FEW_DAYS = 60;
 const MUCH_USED = 0.9;
 
 /** How many logins of each connection's ranges are used, and how long the others last. */
-export const loginCheck: Check<ServerProbes> = check('server', 'logins used', async (probes) => {
+export const loginCheck: DoctorCheck<ServerProbes> = checkOf('server', 'logins used', async (probes) => {
   const { connections } = await probes.records();
   const ranged = connections.filter((one) => loginRanges(one).length > 0);
-  if (ranged.length === 0) return works('no connection has ranges');
+  if (ranged.length === 0) return working('no connection has ranges');
   const gauges = await probes.loginGauges(ranged);
   return ranged.map((one) => {
-    const { used, free, lastMonth, daysLeft } = gauges.get(one.id) ?? gauge(loginRanges(one));
+    const { used, free, lastMonth, daysLeft } = gauges.get(one.id) ?? rangeGauge(loginRanges(one));
     const pace = daysLeft === undefined ? '' : `; ${lastMonth} in the last 30 days: enough for ${daysLeft} days`;
     const detail = `${used} used, ${free} free${pace}`;
     const isShort = daysLeft !== undefined && daysLeft < FEW_DAYS;
     const fix = `append a range to logins of ${one.id}`;
     const isFull = free <= 0;
     const isScarce = isShort || used > MUCH_USED * (used + free);
-    const outcome = isFull ? missing(detail, fix) : isScarce ? warning(detail, fix) : works(detail);
+    const outcome = isFull ? missingOutcome(detail, fix) : isScarce ? warningOutcome(detail, fix) : working(detail);
     return { subject: `${one.id} logins used`, ...outcome };
   });
 });
@@ -271,17 +282,17 @@ export const loginCheck: Check<ServerProbes> = check('server', 'logins used', as
 const OVERDUE_MS = 10 * 60_000;
 
 /** The operations whose callers did not retry. */
-export function settlementCheck(now: number = Date.now()): Check<ServerProbes> {
-  return check('server', 'unfinished openings', async (probes) => {
+export function settlementCheck(now: number = Date.now()): DoctorCheck<ServerProbes> {
+  return checkOf('server', 'unfinished openings', async (probes) => {
     const open = await probes.openOperations();
     const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
     if (overdue.length > 0) {
       const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
       const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
-      return missing(`the settler has left ${overdue.length} of them since ${since}`, log);
+      return missingOutcome(`the settler has left ${overdue.length} of them since ${since}`, log);
     }
     const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
-    if (forOperators === 0) return works(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
-    return warning(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
+    if (forOperators === 0) return working(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
+    return warningOutcome(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
   });
 }

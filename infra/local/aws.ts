@@ -5,7 +5,7 @@ import { DeliveryQueue } from './delivery-queue.ts';
 import { type Faults, serviceFaults } from './faults.ts';
 import type { DeploymentSettings } from './local-settings.ts';
 import { Bus, Outbox } from './outbox.ts';
-import { REGION } from './rights/arn.ts';
+import { AWS_REGION } from './rights/arn.ts';
 import { type Caller, newAccessKeyId, type Right } from './rights/policy.ts';
 import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
@@ -73,7 +73,7 @@ export async function startAws(
   const standIns = { ses, sns, voice, whatsapp, s3, secrets, events, sqs };
   /** Points an AWS client to them, as an administrator. */
   const environment: Readonly<Record<string, string>> = {
-    AWS_REGION: REGION,
+    AWS_REGION: AWS_REGION,
     AWS_ACCESS_KEY_ID: administrator,
     AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('base64url'),
     AWS_ENDPOINT_URL_DYNAMODB: database.url,

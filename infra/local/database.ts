@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateTableCommandInput, KeySchemaElement } from '@aws-sdk/client-dynamodb';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
-import { type Attributes, type Change, Dynamo } from './dynamo.ts';
+import { Dynamo, type DynamoAttributes, type ItemChange } from './dynamo.ts';
 import { Faults } from './faults.ts';
 import { tableArn } from './rights/arn.ts';
-import type { Callers, Need } from './rights/policy.ts';
+import type { Callers, NeededRight } from './rights/policy.ts';
 import { jsonError } from './stand-ins/protocols.ts';
-import { type Call, ServiceError, serve } from './stand-ins/stand-in.ts';
+import { type Call, ServiceError, serveStandIn } from './stand-ins/stand-in.ts';
 
 /** One call to DynamoDB, with any outcome. */
 interface DatabaseCall {
@@ -49,7 +49,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
   const calls: DatabaseCall[] = [];
   const run = ({ method, path: url, headers, bytes }: Call) => dynamo.run({ method, url, headers }, bytes);
 
-  const served = await serve(
+  const served = await serveStandIn(
     {
       ...ERRORS,
       signed: { name: 'dynamodb', denied: 'AccessDeniedException', needs },
@@ -71,7 +71,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     },
     { faults, callers },
   );
-  const observed = await serve({ ...ERRORS, answer: run }, { faults: new Faults() });
+  const observed = await serveStandIn({ ...ERRORS, answer: run }, { faults: new Faults() });
 
   return {
     url: served.url,
@@ -81,12 +81,12 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     createTables: () => createTables(dynamo),
     createTable: (input: Definition) => createTable(dynamo, input),
     /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */
-    execute(operation: string, input: Attributes) {
+    execute(operation: string, input: DynamoAttributes) {
       calls.push({ operation, table: tablesOf(partsOf(operation, input)) });
       return dynamo.execute(operation, input);
     },
     /** Called after each call that has written, with all its writes, before it is answered. */
-    onWritten(listener: (changes: readonly Change[]) => void) {
+    onWritten(listener: (changes: readonly ItemChange[]) => void) {
       dynamo.onWritten = listener;
     },
     /** The same tables for observers: their calls get no fault and are not counted. @returns the address */
@@ -194,7 +194,7 @@ function partsOf(action: string, input: CallInput): Part[] {
   );
 }
 
-function needs(call: Call): Need[] {
+function needs(call: Call): NeededRight[] {
   return readParts(call).map(({ action, table, IndexName, Item, Key }) => {
     const partition = (Item ?? Key)?.pk?.S;
     return {

@@ -1,25 +1,25 @@
 import { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import dynalite from 'dynalite';
-import { type Answer, json } from './stand-ins/stand-in.ts';
+import { jsonAnswer, type StandInAnswer } from './stand-ins/stand-in.ts';
 
 /** The part of a request that DynamoDB's protocol reads. */
 type Head = Pick<IncomingMessage, 'method' | 'url' | 'headers'>;
 
-export type Attributes = Record<string, unknown>;
+export type DynamoAttributes = Record<string, unknown>;
 /** One write of a transaction, as its request has it. */
-interface TransactWrite extends Attributes {
+interface TransactWrite extends DynamoAttributes {
   TableName: string;
-  Key?: Attributes;
-  Item?: Attributes;
+  Key?: DynamoAttributes;
+  Item?: DynamoAttributes;
 }
 type TransactItem = Partial<Record<'Put' | 'Update' | 'Delete', TransactWrite>>;
 
 /** The effect of one write: the item before and after, in the format of the protocol. */
-export interface Change {
+export interface ItemChange {
   table: string;
-  before: Attributes | undefined;
-  after: Attributes | undefined;
+  before: DynamoAttributes | undefined;
+  after: DynamoAttributes | undefined;
 }
 
 const WRITES = /\.(Put|Update|Delete)Item$/;
@@ -42,21 +42,21 @@ export class Dynamo {
   readonly #keys: ReadonlyMap<string, readonly string[]>;
   /** Ends when the transactions that have come in so far are over. */
   #transaction: Promise<unknown> = Promise.resolve();
-  readonly #running = new Set<Promise<Answer>>();
+  readonly #running = new Set<Promise<StandInAnswer>>();
   /** Called after each call that has written, with all its writes. While it is set, writes run one at a time. */
-  onWritten: ((changes: readonly Change[]) => void) | undefined;
+  onWritten: ((changes: readonly ItemChange[]) => void) | undefined;
 
   constructor(keys: ReadonlyMap<string, readonly string[]>) {
     this.#keys = keys;
   }
 
   /** A call that does not come over HTTP. @param input in the format of the protocol */
-  execute(operation: string, input: Attributes): Promise<Answer> {
+  execute(operation: string, input: DynamoAttributes): Promise<StandInAnswer> {
     const headers = { ...SIGNED, 'x-amz-target': `DynamoDB_20120810.${operation}` };
     return this.run({ method: 'POST', url: '/', headers }, Buffer.from(JSON.stringify(input)));
   }
 
-  async run(head: Head, body: Buffer): Promise<Answer> {
+  async run(head: Head, body: Buffer): Promise<StandInAnswer> {
     const target = String(head.headers['x-amz-target']);
     const write = this.onWritten === undefined ? undefined : WRITES.exec(target)?.[1];
     if (write === undefined && !target.endsWith('.TransactWriteItems')) {
@@ -80,9 +80,9 @@ export class Dynamo {
   async #transact(
     head: Head,
     { TransactItems = [], ClientRequestToken }: { TransactItems?: TransactItem[]; ClientRequestToken?: string },
-  ): Promise<Answer> {
-    if (ClientRequestToken !== undefined && this.#tokens.has(ClientRequestToken)) return json({});
-    const changes: Change[] = [];
+  ): Promise<StandInAnswer> {
+    if (ClientRequestToken !== undefined && this.#tokens.has(ClientRequestToken)) return jsonAnswer({});
+    const changes: ItemChange[] = [];
     for (const [index, item] of TransactItems.entries()) {
       const [action, write] = Object.entries(item)[0] as [string, TransactWrite];
       const reply = await this.#write(head, action, write, (change) => void changes.push(...change));
@@ -92,21 +92,21 @@ export class Dynamo {
     }
     if (ClientRequestToken !== undefined) this.#tokens.add(ClientRequestToken);
     this.#report(changes);
-    return json({});
+    return jsonAnswer({});
   }
 
-  readonly #report = (changes: readonly Change[]) => this.onWritten?.(changes);
+  readonly #report = (changes: readonly ItemChange[]) => this.onWritten?.(changes);
 
   async #write(
     head: Head,
     action: string,
     write: TransactWrite,
-    done: (changes: readonly Change[]) => void,
-  ): Promise<Answer> {
+    done: (changes: readonly ItemChange[]) => void,
+  ): Promise<StandInAnswer> {
     const { TableName, Key = this.#itemKey(TableName, write.Item ?? {}) } = write;
     const get = async () => {
       const { body } = await this.#call(head, 'GetItem', { TableName, Key, ConsistentRead: true });
-      return (JSON.parse(String(body)) as { Item?: Attributes }).Item;
+      return (JSON.parse(String(body)) as { Item?: DynamoAttributes }).Item;
     };
     const before = await get();
     const reply = await this.#call(head, `${action}Item`, write);
@@ -114,23 +114,23 @@ export class Dynamo {
     return reply;
   }
 
-  #undo(head: Head, { table: TableName, before, after = {} }: Change): Promise<Answer> {
+  #undo(head: Head, { table: TableName, before, after = {} }: ItemChange): Promise<StandInAnswer> {
     if (before !== undefined) return this.#call(head, 'PutItem', { TableName, Item: before });
     return this.#call(head, 'DeleteItem', { TableName, Key: this.#itemKey(TableName, after) });
   }
 
-  #itemKey(table: string, attributes: Attributes): Attributes {
+  #itemKey(table: string, attributes: DynamoAttributes): DynamoAttributes {
     return Object.fromEntries((this.#keys.get(table) ?? ['pk']).map((name) => [name, attributes[name]]));
   }
 
-  #call(head: Head, operation: string, input: Attributes): Promise<Answer> {
+  #call(head: Head, operation: string, input: DynamoAttributes): Promise<StandInAnswer> {
     const headers = { ...head.headers, 'x-amz-target': `DynamoDB_20120810.${operation}` };
     return this.#dispatch({ ...head, headers }, Buffer.from(JSON.stringify(input)));
   }
 
-  #dispatch(head: Head, body: Buffer): Promise<Answer> {
+  #dispatch(head: Head, body: Buffer): Promise<StandInAnswer> {
     return new Promise((resolve) => {
-      const headers: Answer['headers'] = {};
+      const headers: StandInAnswer['headers'] = {};
       const response = {
         statusCode: 200,
         setHeader: (name: string, value: string) => {
@@ -146,10 +146,10 @@ export class Dynamo {
   }
 }
 
-function cancelled(writes: number, failed: number): Answer {
+function cancelled(writes: number, failed: number): StandInAnswer {
   const CancellationReasons = Array.from({ length: writes }, (_, index) => ({
     Code: index === failed ? 'ConditionalCheckFailed' : 'None',
   }));
   const __type = 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException';
-  return json({ __type, Message: 'Transaction cancelled.', CancellationReasons }, 400);
+  return jsonAnswer({ __type, Message: 'Transaction cancelled.', CancellationReasons }, 400);
 }

@@ -42,7 +42,7 @@ export function serviceFaults(name: string): Faults {
 
 /** The steps before the first command of a session on a version 5 server, at which tests make faults. */
 type FaultStep = 'tls' | 'authentication';
-export const ENDINGS = ['orderly', 'cut', 'reset'] as const;
+export const CONNECTION_ENDINGS = ['orderly', 'cut', 'reset'] as const;
 
 export interface Fault {
   kind: FaultKind;
@@ -59,7 +59,7 @@ export interface Fault {
   /**
    * Of `late`: how the connection is closed before: in order, without TLS's close (if there is TLS), or with a reset.
    */
-  ending?: (typeof ENDINGS)[number];
+  ending?: (typeof CONNECTION_ENDINGS)[number];
   /** The platform's return code, for `retcode` and `executed_retcode`. */
   code?: number;
 }

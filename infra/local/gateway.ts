@@ -5,7 +5,7 @@ import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequest
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import pLimit from 'p-limit';
 import { stripPort } from '../../lib/http/source.ts';
-import { CORS } from '../functions.ts';
+import { CORS_HEADERS } from '../functions.ts';
 import { isForeign } from './listen.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
@@ -55,11 +55,11 @@ const EVENTS_AT_ONCE = 8;
 /** The bytes of a too large body that are drained, so that the caller can read the answer. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
-const EXPOSED_HEADERS = CORS.exposeHeaders.join(',');
+const EXPOSED_HEADERS = CORS_HEADERS.exposeHeaders.join(',');
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'POST',
-  'access-control-allow-headers': CORS.allowHeaders.join(','),
-  'access-control-max-age': String(CORS.maxAgeSeconds),
+  'access-control-allow-headers': CORS_HEADERS.allowHeaders.join(','),
+  'access-control-max-age': String(CORS_HEADERS.maxAgeSeconds),
 };
 
 /** What a function of this project answers: the members of payload format 2.0 without cookies and bytes. */

@@ -9,7 +9,7 @@ import type { Faults } from './faults.ts';
  * @returns the port
  * @throws Error such as `EADDRINUSE`
  */
-export async function listen(server: Server, port: number, host = '127.0.0.1'): Promise<number> {
+export async function listenOn(server: Server, port: number, host = '127.0.0.1'): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port }, () => {
@@ -50,7 +50,7 @@ export function refuseForeign(listener: RequestListener): RequestListener {
  *
  * @param server listens already; `faults.next()` is the caller's for connections that do come in, followed by `check()`
  */
-export function downtime(server: Server, faults: Faults): { check(): void; stop(): void } {
+export function refuseWhileDown(server: Server, faults: Faults): { check(): void; stop(): void } {
   const { address, port } = server.address() as AddressInfo;
   let open = true;
   let stopped = false;

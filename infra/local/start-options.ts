@@ -58,7 +58,7 @@ class UsageError extends Error {
 /**
  * The options of a start, from its environment.
  *
- * @throws an error that `explain` puts into words, if something is not valid
+ * @throws an error that `explainFailedStart` puts into words, if something is not valid
  */
 export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOptions> {
   // An empty variable counts as absent.
@@ -108,7 +108,7 @@ function isNpmStart(environment: NodeJS.ProcessEnv): boolean {
 }
 
 /** The message of a failed start. */
-export function explain(error: unknown): string {
+export function explainFailedStart(error: unknown): string {
   if (error instanceof UsageError || error instanceof SettingsError) return error.message;
   if (errorCode(error) === 'EADDRINUSE') return 'The port is in use. PORT=0 npm start picks a free one.';
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -1,5 +1,5 @@
 import { enableCompileCache } from 'node:module';
-import { exitWithParent, explain, startOptions } from './start-options.ts';
+import { exitWithParent, explainFailedStart, startOptions } from './start-options.ts';
 
 /**
  * `npm start`: the whole service in this one process. When it can be called, it prints `ready` with its address and
@@ -18,6 +18,6 @@ try {
   process.on('uncaughtException', (error) => process.stderr.write(`${error.stack ?? error}\n`));
   process.stdout.write(`ready ${url}\npage ${url}/_local\n`);
 } catch (error) {
-  process.stderr.write(`${explain(error)}\n`);
+  process.stderr.write(`${explainFailedStart(error)}\n`);
   process.exit(1);
 }

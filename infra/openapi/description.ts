@@ -3,19 +3,19 @@ import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
-import { list, table } from './json.ts';
+import { markdownList, markdownTable } from './json.ts';
 import { problemTable } from './problems.ts';
 import { documentSizes } from './schemas.ts';
 
 /** The text above all operations, as Markdown. */
-export function description(): string {
+export function apiDescription(): string {
   return [
     'Accepts registration requests of new users, and sends each a one-time password by email, SMS, call or WhatsApp. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
     'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
     '## Retries',
     `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then retry with the same key and body. The service keeps the key for ${KEY_HOURS} hours after the last request that changed anything, for its route, caller and user.`,
-    table(['The first request', 'The retry gets'], RETRIES),
+    markdownTable(['The first request', 'The retry gets'], RETRIES),
     '## Errors',
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once, each with a JSON Pointer, a `rule` and a sentence. No answer holds a value that was sent.',
     problemTable(),
@@ -55,10 +55,10 @@ const LIMITS: { readonly [Name in RegistrationLimit]: (most: Limits[Name]) => st
 };
 
 /** The limits of the registration, as Markdown. */
-export function limits(): string {
+export function limitsMarkdown(): string {
   const lines = (Object.keys(LIMITS) as RegistrationLimit[]).map((name) => sentence(name));
   const how = 'Each window starts with its first request.';
-  return `Limits (settings of the deployment; these are the defaults). ${how}\n\n${list(lines)}`;
+  return `Limits (settings of the deployment; these are the defaults). ${how}\n\n${markdownList(lines)}`;
 }
 
 function sentence<Name extends RegistrationLimit>(name: Name): string {
@@ -66,7 +66,7 @@ function sentence<Name extends RegistrationLimit>(name: Name): string {
 }
 
 /** A number of bytes, for people. */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   return `${count.toLocaleString('en')} bytes`;
 }
 
@@ -75,10 +75,10 @@ export function registrationSizes(): string {
   const { width, members, depth } = BODY_LIMITS;
   const count = (number: number) => number.toLocaleString('en');
   const sizes = [
-    `the body: ${bytes(MAX_REGISTRATION_BYTES)}`,
+    `the body: ${formatBytes(MAX_REGISTRATION_BYTES)}`,
     documentSizes(),
-    `all other fields of the form together, as JSON: ${bytes(MAX_JSON_BYTES)}`,
+    `all other fields of the form together, as JSON: ${formatBytes(MAX_JSON_BYTES)}`,
     `${count(width)} members in one object or array, ${count(members)} in all, and ${depth} levels of nesting`,
   ];
-  return `Sizes, at most:\n\n${list(sizes)}`;
+  return `Sizes, at most:\n\n${markdownList(sizes)}`;
 }

@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import packageFile from '../../package.json' with { type: 'json' };
 import { crmItemsDocument } from './crm-items.ts';
-import { description } from './description.ts';
+import { apiDescription } from './description.ts';
 import type { JsonObject } from './json.ts';
-import { PARAMETERS, paths } from './operations.ts';
-import { HEADERS } from './problems.ts';
-import { schemas } from './schemas.ts';
+import { COMPONENT_PARAMETERS, documentPaths } from './operations.ts';
+import { COMPONENT_HEADERS } from './problems.ts';
+import { componentSchemas } from './schemas.ts';
 import { eventsDocument, webhookSchemas, webhooks } from './webhooks.ts';
 
 /**
@@ -19,7 +19,7 @@ export function openapi(): JsonObject {
       title: 'Registration and trading accounts',
       version: packageFile.version,
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
-      description: description(),
+      description: apiDescription(),
     },
     // No variables: generated clients send `{base_url}` as a host.
     servers: [
@@ -33,12 +33,12 @@ export function openapi(): JsonObject {
       { name: 'Trading accounts', description: 'For systems of the broker.' },
       { name: 'Webhooks', description: 'Events that the service posts to the CRM.' },
     ],
-    paths: paths(),
+    paths: documentPaths(),
     webhooks: webhooks(),
     components: {
-      schemas: { ...schemas(), ...webhookSchemas() },
-      parameters: PARAMETERS,
-      headers: HEADERS,
+      schemas: { ...componentSchemas(), ...webhookSchemas() },
+      parameters: COMPONENT_PARAMETERS,
+      headers: COMPONENT_HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };

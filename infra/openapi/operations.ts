@@ -6,13 +6,13 @@ import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/h
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { type OperationId, ROUTES } from '../functions.ts';
-import { bytes, limits, registrationSizes } from './description.ts';
+import { formatBytes, limitsMarkdown, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
-import { type Json, type JsonObject, jsonSchema, ref } from './json.ts';
-import { errors, STANDARD_HEADERS, SUCCESS_HEADERS } from './problems.ts';
+import { componentReference, type Json, type JsonObject, jsonSchema } from './json.ts';
+import { errorAnswers, STANDARD_HEADERS, SUCCESS_HEADERS } from './problems.ts';
 
 /** `#/components/parameters` of the document. */
-export const PARAMETERS: JsonObject = {
+export const COMPONENT_PARAMETERS: JsonObject = {
   UserId: {
     name: 'user_id',
     in: 'path',
@@ -31,7 +31,7 @@ function header(name: string, schema: v.GenericSchema<string>, more = ''): JsonO
 }
 
 /** `paths` of the document. */
-export function paths(): JsonObject {
+export function documentPaths(): JsonObject {
   const described: Record<OperationId, () => JsonObject> = {
     requestRegistration: registration,
     confirmRegistration: confirmation,
@@ -56,17 +56,17 @@ function registration(): JsonObject {
       'The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.',
       'Pages of the configured origins may call it (CORS).',
       registrationSizes(),
-      limits(),
+      limitsMarkdown(),
     ].join('\n\n'),
     security: [],
-    parameters: [ref('parameters', 'IdempotencyKey'), ref('parameters', 'CaptchaToken')],
+    parameters: [componentReference('parameters', 'IdempotencyKey'), componentReference('parameters', 'CaptchaToken')],
     requestBody: body('requestRegistration', 'RegistrationRequest'),
     responses: {
       '204': {
         description: 'The request is accepted, and the one-time password is sent.',
         headers: SUCCESS_HEADERS,
       },
-      ...errors('requestRegistration'),
+      ...errorAnswers('requestRegistration'),
     },
   };
 }
@@ -82,14 +82,14 @@ function confirmation(): JsonObject {
       `Code and password must belong to a registration of this channel and address. A code allows ${MAX_GUESSES} different guesses. A wrong password uses no guess.`,
       'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
       'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
-      `At most ${DEFAULT_LIMITS.confirmationsPer10Minutes} requests in 10 minutes from a source address, right or wrong (a setting). The body may have ${bytes(MAX_CONFIRMATION_BYTES)}.`,
+      `At most ${DEFAULT_LIMITS.confirmationsPer10Minutes} requests in 10 minutes from a source address, right or wrong (a setting). The body may have ${formatBytes(MAX_CONFIRMATION_BYTES)}.`,
       'Pages of the configured origins may call it (CORS).',
     ].join('\n\n'),
     security: [],
     requestBody: body('confirmRegistration', 'ConfirmationRequest'),
     responses: {
       '204': { description: 'The registration is confirmed.', headers: STANDARD_HEADERS },
-      ...errors('confirmRegistration'),
+      ...errorAnswers('confirmRegistration'),
     },
   };
 }
@@ -103,10 +103,10 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
       `Opens a trading account on a trading-platform server of version \`tp${version}\` for an existing client, and returns its login and passwords. Absent passwords are generated; no password is ever kept.`,
       'One `Idempotency-Key` never opens a second account, even if answers are lost. Without a key a lost answer cannot be requested again: send one.',
       'A mail or popup that fails does not change the answer.',
-      `The body may have ${bytes(MAX_ACCOUNT_BYTES)}.`,
+      `The body may have ${formatBytes(MAX_ACCOUNT_BYTES)}.`,
     ].join('\n\n'),
     security: [{ iam: [] }, { jwt: ['accounts:create'] }],
-    parameters: [ref('parameters', 'UserId'), ref('parameters', 'IdempotencyKey')],
+    parameters: [componentReference('parameters', 'UserId'), componentReference('parameters', 'IdempotencyKey')],
     requestBody: body(operation, `Tp${version}AccountRequest`),
     responses: {
       '200': {
@@ -114,12 +114,12 @@ function account(operation: 'createTp5Account' | 'createTp4Account', version: '5
         headers: SUCCESS_HEADERS,
         content: {
           'application/json': {
-            schema: ref('schemas', 'TradingAccount'),
+            schema: componentReference('schemas', 'TradingAccount'),
             examples: { opened: { value: OPENED_ACCOUNT } },
           },
         },
       },
-      ...errors(operation),
+      ...errorAnswers(operation),
     },
   };
 }
@@ -129,7 +129,7 @@ function body(operation: OperationId, schema: string): JsonObject {
     required: true,
     content: {
       'application/json': {
-        schema: ref('schemas', schema),
+        schema: componentReference('schemas', schema),
         examples: REQUEST_EXAMPLES[operation] as unknown as Json,
       },
     },

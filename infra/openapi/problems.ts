@@ -2,7 +2,7 @@ import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { type OperationId, ROUTES } from '../functions.ts';
 import { problemExample } from './examples.ts';
-import { type JsonObject, ref, table } from './json.ts';
+import { componentReference, type JsonObject, markdownTable } from './json.ts';
 
 const REGISTRATION = ['requestRegistration'] as const;
 const CONFIRMATION = ['confirmRegistration'] as const;
@@ -195,7 +195,7 @@ export function problemStatuses(type: ProblemType): number[] {
 }
 
 /** When a problem of this type is answered with this status. */
-export function meaning(type: ProblemType, status: number): string {
+export function problemMeaning(type: ProblemType, status: number): string {
   const { when, otherwise } = PROBLEM_NOTES[type];
   return status === otherwise?.status ? otherwise.when : when;
 }
@@ -221,20 +221,20 @@ const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
 /** All errors by their status, as Markdown. */
 export function problemTable(): string {
   const rows = PROBLEM_TYPES.flatMap((type) => problemStatuses(type).map((status) => ({ type, status })));
-  return table(
+  return markdownTable(
     ['status', 'type', 'operations', 'when', 'what to do'],
     rows
       .sort((a, b) => a.status - b.status)
       .map(({ type, status }) => {
         const { operations } = PROBLEM_NOTES[type];
         const by = operations.length === EVERY.length ? 'all' : operations.map((one) => SHORT_NAMES[one]).join(', ');
-        return [String(status), `\`${type}\``, by, meaning(type, status), REMEDIES[type]];
+        return [String(status), `\`${type}\``, by, problemMeaning(type, status), REMEDIES[type]];
       }),
   );
 }
 
 /** `#/components/headers` of the document. */
-export const HEADERS = {
+export const COMPONENT_HEADERS = {
   CacheControl: {
     description: 'No answer may be stored. On every answer of the service.',
     schema: { type: 'string', const: 'no-store' },
@@ -266,14 +266,17 @@ export const HEADERS = {
 
 /** The headers of every answer of the service. */
 export const STANDARD_HEADERS = {
-  'cache-control': ref('headers', 'CacheControl'),
-  'x-request-id': ref('headers', 'RequestId'),
-  'x-content-type-options': ref('headers', 'NoSniff'),
-  'strict-transport-security': ref('headers', 'StrictTransport'),
+  'cache-control': componentReference('headers', 'CacheControl'),
+  'x-request-id': componentReference('headers', 'RequestId'),
+  'x-content-type-options': componentReference('headers', 'NoSniff'),
+  'strict-transport-security': componentReference('headers', 'StrictTransport'),
 };
 
 /** The headers of a success, in an operation that takes an `Idempotency-Key`. */
-export const SUCCESS_HEADERS = { ...STANDARD_HEADERS, 'idempotent-replayed': ref('headers', 'IdempotentReplayed') };
+export const SUCCESS_HEADERS = {
+  ...STANDARD_HEADERS,
+  'idempotent-replayed': componentReference('headers', 'IdempotentReplayed'),
+};
 
 interface GatewayAnswer {
   status: number;
@@ -315,7 +318,7 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
 ];
 
 /** The answers of an operation that are errors, by their status. */
-export function errors(operation: OperationId): JsonObject {
+export function errorAnswers(operation: OperationId): JsonObject {
   const own = typesAnswered(operation).flatMap(problemStatuses);
   const gateways = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
   const statuses = [...new Set([...own, ...gateways])].sort((a, b) => a - b);
@@ -325,7 +328,7 @@ export function errors(operation: OperationId): JsonObject {
 function errorAnswer(operation: OperationId, status: number): JsonObject {
   const types = typesAnswered(operation).filter((type) => problemStatuses(type).includes(status));
   const gateway = GATEWAY_ANSWERS.find((answer) => answer.status === status && answer.of.includes(operation));
-  const lines = types.map((type) => `- \`${type}\`: ${meaning(type, status)}`);
+  const lines = types.map((type) => `- \`${type}\`: ${problemMeaning(type, status)}`);
   if (gateway !== undefined) lines.push(`- \`${gateway.message}\` (the gateway's own answer): ${gateway.when}.`);
   const names = types.map((type) => problemName(type));
   const retried = types.some((type) => retryAfterRule(type, status) !== undefined);
@@ -344,7 +347,7 @@ function errorAnswer(operation: OperationId, status: number): JsonObject {
   return {
     description: lines.join('\n'),
     ...(problems && {
-      headers: { ...STANDARD_HEADERS, ...(retried && { 'retry-after': ref('headers', 'RetryAfter') }) },
+      headers: { ...STANDARD_HEADERS, ...(retried && { 'retry-after': componentReference('headers', 'RetryAfter') }) },
     }),
     content: gateway?.likely ? { ...message, ...problems } : { ...problems, ...message },
   };
@@ -352,13 +355,13 @@ function errorAnswer(operation: OperationId, status: number): JsonObject {
 
 /** One of these schemas. The type of problems is the discriminator; the gateway's message has none. */
 function schemaChoice(names: readonly string[]): JsonObject {
-  const references = names.map((name) => ref('schemas', name));
+  const references = names.map((name) => componentReference('schemas', name));
   const [only] = references;
   if (references.length === 1 && only !== undefined) return only;
   if (names.includes('GatewayMessage')) return { oneOf: references };
   const mapping = PROBLEM_TYPES.filter((type) => names.includes(problemName(type))).map((type) => [
     type,
-    ref('schemas', problemName(type)).$ref,
+    componentReference('schemas', problemName(type)).$ref,
   ]);
   return { oneOf: references, discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) } };
 }

@@ -10,17 +10,24 @@ import {
 } from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { MAX_VIOLATIONS, RULES } from '../../lib/validators/primitives.ts';
+import { MAX_VIOLATIONS, VIOLATION_RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
-import { type Json, type JsonObject, jsonSchema, ref, table } from './json.ts';
-import { meaning, PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, problemName, problemStatuses } from './problems.ts';
+import { componentReference, type Json, type JsonObject, jsonSchema, markdownTable } from './json.ts';
+import {
+  PROBLEM_NOTES,
+  PROBLEM_TYPES,
+  type ProblemMember,
+  problemMeaning,
+  problemName,
+  problemStatuses,
+} from './problems.ts';
 
 /**
  * `#/components/schemas` of the document. Every object has a name: generators give inline objects names of their own,
  * which collide.
  */
-export function schemas(): JsonObject {
+export function componentSchemas(): JsonObject {
   const [EmailConfirmation, PhoneConfirmation] = ConfirmationBodySchema.options;
   return {
     ...extractPhone('RegistrationPhone', 'RegistrationRequest', {
@@ -29,7 +36,7 @@ export function schemas(): JsonObject {
       ...PHONE_OF_CHANNEL,
     }),
     ConfirmationRequest: {
-      oneOf: [ref('schemas', 'EmailConfirmation'), ref('schemas', 'PhoneConfirmation')],
+      oneOf: [componentReference('schemas', 'EmailConfirmation'), componentReference('schemas', 'PhoneConfirmation')],
       description: 'The channel and the address of the registration, the one-time password, and its own password.',
     },
     EmailConfirmation: {
@@ -77,7 +84,7 @@ export const PHONE_OF_CHANNEL: JsonObject = {
 function extractPhone(phoneName: string, name: string, schema: JsonObject): JsonObject {
   const properties = schema.properties as { phone: Json };
   return {
-    [name]: { ...schema, properties: { ...properties, phone: ref('schemas', phoneName) } },
+    [name]: { ...schema, properties: { ...properties, phone: componentReference('schemas', phoneName) } },
     [phoneName]: properties.phone,
   };
 }
@@ -122,7 +129,7 @@ const FIELD_VALUES: readonly { types: readonly FormField['type'][]; value: strin
 
 function customFieldDescription(): string {
   const rows = FIELD_VALUES.map(({ types, value, rule = '' }) => [types.join(', '), value, rule]);
-  return `The value of a field of the registration form, under the field's key. The field's type in the form decides the format:\n\n${table(['Field type', 'JSON value', 'Rule'], rows)}`;
+  return `The value of a field of the registration form, under the field's key. The field's type in the form decides the format:\n\n${markdownTable(['Field type', 'JSON value', 'Rule'], rows)}`;
 }
 
 /** The members that only some problems have. */
@@ -130,7 +137,7 @@ const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
   detail: { type: 'string', description: 'A sentence about this occurrence; never a value that was sent.' },
   errors: {
     type: 'array',
-    items: ref('schemas', 'Violation'),
+    items: componentReference('schemas', 'Violation'),
     minItems: 1,
     description: `Every violation, in the order of the fields (at most ${MAX_VIOLATIONS} of the body).`,
   },
@@ -151,7 +158,7 @@ function problem(type: ProblemType): JsonObject {
   const { when, operations, members = {} } = PROBLEM_NOTES[type];
   const statuses = problemStatuses(type);
   const [status = 0, ...others] = statuses;
-  const lines = statuses.map((one) => `${one}: ${meaning(type, one)}`);
+  const lines = statuses.map((one) => `${one}: ${problemMeaning(type, one)}`);
   const names = (Object.keys(MEMBERS) as ProblemMember[]).filter((name) => members[name] !== undefined);
   return {
     type: 'object',
@@ -182,8 +189,8 @@ function violationSchemas(): JsonObject {
   return {
     Rule: {
       type: 'string',
-      enum: Object.keys(RULES),
-      description: `The rule that is broken; a stable word.\n\n${table(['Rule', 'Meaning'], Object.entries(RULES))}`,
+      enum: Object.keys(VIOLATION_RULES),
+      description: `The rule that is broken; a stable word.\n\n${markdownTable(['Rule', 'Meaning'], Object.entries(VIOLATION_RULES))}`,
     },
     Violation: {
       type: 'object',
@@ -193,7 +200,7 @@ function violationSchemas(): JsonObject {
         pointer: where('The field of the body, as a JSON Pointer (RFC 6901) in a URI fragment.', '#/phone/number'),
         parameter: where('The name of the path parameter.', 'user_id'),
         header: where('The name of the header.', 'Idempotency-Key'),
-        rule: ref('schemas', 'Rule'),
+        rule: componentReference('schemas', 'Rule'),
         detail: {
           type: 'string',
           description: 'A sentence about the field, for people; never the value that was sent.',

@@ -2,7 +2,7 @@ import type * as v from 'valibot';
 import { AnswerSchema, MESSAGE_SCHEMAS } from '../../lib/crm-webhook/messages.ts';
 import { EVENT_SCHEMAS, type EventType } from '../../lib/records/event-schemas.ts';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
-import { type Json, type JsonObject, jsonSchema, ref, schemaDocument } from './json.ts';
+import { componentReference, type Json, type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
 const EVENTS = Object.keys(MESSAGE_SCHEMAS) as EventType[];
 
@@ -37,12 +37,12 @@ function webhook(event: EventType): JsonObject {
     })),
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: ref('schemas', `${event}Message`) } },
+      content: { 'application/json': { schema: componentReference('schemas', `${event}Message`) } },
     },
     responses: {
       '200': {
         description: `The CRM accepts the event.${answers}`,
-        content: { 'application/json': { schema: ref('schemas', 'WebhookAnswer') } },
+        content: { 'application/json': { schema: componentReference('schemas', 'WebhookAnswer') } },
       },
       '2XX': { description: 'The same, whatever the body: only a JSON object with `client_id` names a client.' },
       '4XX': { description: 'The CRM does not accept it, for example because the signature is wrong.' },
@@ -60,7 +60,7 @@ const HEADERS: readonly [name: string, description: string][] = [
 export function webhookSchemas(): JsonObject {
   const messages = EVENTS.flatMap((event) => {
     const { properties, ...message } = jsonSchema(MESSAGE_SCHEMAS[event]) as { properties: Record<string, Json> };
-    const named = { ...properties, data: ref('schemas', `${event}Data`) };
+    const named = { ...properties, data: componentReference('schemas', `${event}Data`) };
     return [
       [`${event}Message`, { ...message, description: `${SUMMARIES[event]}.`, properties: named }],
       [`${event}Data`, { ...(properties.data as JsonObject), description: 'What the service knows of it.' }],
@@ -76,8 +76,8 @@ export function webhookSchemas(): JsonObject {
       ...data,
       properties: {
         ...data.properties,
-        consents: { ...consents, items: ref('schemas', 'Consent') },
-        documents: { ...documents, items: ref('schemas', 'RegistrationDocument') },
+        consents: { ...consents, items: componentReference('schemas', 'Consent') },
+        documents: { ...documents, items: componentReference('schemas', 'RegistrationDocument') },
       },
     },
     Consent: { ...Consent, description: 'A text that the person agreed to.' },

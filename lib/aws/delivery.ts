@@ -77,7 +77,7 @@ const NOT_CONNECTED = new Set([
  * @returns the provider's message id
  * @throws DeliveryFailure
  */
-export async function deliver<C extends Command>(
+export async function deliverCommand<C extends Command>(
   command: C,
   send: (command: C, options: { abortSignal: AbortSignal }) => Promise<string | undefined>,
   failures: Failures,

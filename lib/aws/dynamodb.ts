@@ -45,13 +45,13 @@ export async function tryWrite<T>(write: Promise<T>): Promise<T | undefined> {
   }
 }
 
-export interface Expression {
+export interface WriteExpression {
   update?: string;
   condition?: string;
   names?: Record<string, string>;
   values?: Item;
 }
-export type Update = Expression & { update: string };
+export type UpdateExpression = WriteExpression & { update: string };
 
 /** An index over two attributes: text, and a number that its items are sorted by. */
 interface Index {
@@ -153,13 +153,13 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
     },
 
     /** @returns the item that it replaced */
-    async put(Item: Item, abortSignal: AbortSignal, expression?: Expression): Promise<Item | undefined> {
+    async put(Item: Item, abortSignal: AbortSignal, expression?: WriteExpression): Promise<Item | undefined> {
       const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...expressionInput(expression) });
       return (await call(() => client.send(command, { abortSignal }))).Attributes;
     },
 
     /** @returns the updated item */
-    async update(Key: Key, expression: Update, abortSignal: AbortSignal): Promise<Item> {
+    async update(Key: Key, expression: UpdateExpression, abortSignal: AbortSignal): Promise<Item> {
       const command = new UpdateCommand({
         TableName,
         Key,
@@ -170,7 +170,7 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
       return (await call(() => client.send(command, { abortSignal }))).Attributes ?? {};
     },
 
-    async delete(Key: Key, abortSignal: AbortSignal, expression?: Expression): Promise<void> {
+    async delete(Key: Key, abortSignal: AbortSignal, expression?: WriteExpression): Promise<void> {
       const command = new DeleteCommand({ TableName, Key, ...expressionInput(expression) });
       await call(() => client.send(command, { abortSignal }));
     },
@@ -211,7 +211,7 @@ export function attributeQuery(attribute: string, value: string) {
   };
 }
 
-function expressionInput(expression: Expression = {}) {
+function expressionInput(expression: WriteExpression = {}) {
   return {
     ConditionExpression: expression.condition,
     ExpressionAttributeNames: expression.names,
@@ -230,13 +230,13 @@ async function call<T>(send: () => Promise<T>): Promise<T> {
 }
 
 /** One write of a transaction, on any table. */
-export type Write = { table: string; expression?: Expression } & (
+export type TransactionWrite = { table: string; expression?: WriteExpression } & (
   | { put: Item }
-  | { update: Key; expression: Update }
+  | { update: Key; expression: UpdateExpression }
   | { delete: Key }
 );
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
-export type Transact = (writes: readonly Write[], signal: AbortSignal) => Promise<void>;
+export type Transact = (writes: readonly TransactionWrite[], signal: AbortSignal) => Promise<void>;
 
 /** The pause before a transaction is repeated: random, up to this, in milliseconds. */
 const MAX_PAUSE_MS = 200;
@@ -253,7 +253,7 @@ const TRANSIENT: ReadonlySet<string | undefined> = new Set([
  * Transactions across the tables of a client. One that was throttled, or in conflict with another, is repeated until the
  * signal aborts.
  */
-export function transactions(client: DynamoDBDocumentClient): Transact {
+export function transactionWriter(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {
     const TransactItems = writes.map(transactItem);
     for (;;) {
@@ -275,7 +275,7 @@ export function transactions(client: DynamoDBDocumentClient): Transact {
   };
 }
 
-function transactItem(write: Write) {
+function transactItem(write: TransactionWrite) {
   const { table: TableName, expression } = write;
   const conditions = { TableName, ...expressionInput(expression) };
   if ('put' in write) return { Put: { ...conditions, Item: write.put } };
@@ -284,7 +284,10 @@ function transactItem(write: Write) {
 }
 
 /** `SET` of at least one attribute, and `REMOVE`. An undefined attribute is not changed. */
-export function assignments(set: Item, remove: readonly string[] = []): Required<Omit<Expression, 'condition'>> {
+export function updateAttributes(
+  set: Item,
+  remove: readonly string[] = [],
+): Required<Omit<WriteExpression, 'condition'>> {
   const names: Record<string, string> = {};
   const values: Item = {};
   for (const [name, value] of Object.entries(set)) {

@@ -1,6 +1,6 @@
 import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
 import type { SendMail } from '../messages/message.ts';
-import { AT_MOST_ONCE, deliver, type Failures, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type Failures, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
 import { EarlyConnection } from './early-connection.ts';
 
 /** Sends mails through SES, each at most once. */
@@ -12,9 +12,9 @@ export function sesMailer(config: SESClientConfig = {}): SendMail {
     ...config,
   });
   const send: SendMail = (mail, signal) =>
-    deliver(
+    deliverCommand(
       new SendEmailCommand({
-        Source: mailbox(mail.from.name, mail.from.address),
+        Source: mailboxHeader(mail.from.name, mail.from.address),
         ReplyToAddresses: [mail.replyTo],
         Destination: { ToAddresses: [mail.to] },
         Message: { Subject: utf8(mail.subject), Body: { Text: utf8(mail.text), Html: utf8(mail.html) } },
@@ -36,7 +36,7 @@ const NO_MAIL = { Source: undefined, Destination: undefined, Message: undefined 
  * `"Name" <address>` for a mail header: a quoted string, or encoded words (RFC 2047) if the name is not ASCII.
  * An encoded word holds at most 75 characters, so the name is split between characters into pieces of 45 bytes.
  */
-export function mailbox(name: string, address: string): string {
+export function mailboxHeader(name: string, address: string): string {
   const plain = name.replaceAll(/[\x00-\x1f\x7f]+/g, ' ').trim();
   if (plain === '') return address;
   if (/^[\x20-\x7e]*$/.test(plain)) return `"${plain.replaceAll(/["\\]/g, '\\$&')}" <${address}>`;

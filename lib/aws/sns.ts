@@ -1,6 +1,6 @@
 import { type MessageAttributeValue, PublishCommand, SNSClient, type SNSClientConfig } from '@aws-sdk/client-sns';
 import type { Publish } from '../messages/message.ts';
-import { AT_MOST_ONCE, deliver, type Failures } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
 
 /** Publishes through SNS, each message at most once. */
 export function snsPublisher(config: SNSClientConfig = {}): Publish {
@@ -10,7 +10,7 @@ export function snsPublisher(config: SNSClientConfig = {}): Publish {
     for (const [name, { type, value }] of Object.entries(publication.attributes)) {
       if (value !== undefined) MessageAttributes[name] = { DataType: type, StringValue: value };
     }
-    return deliver(
+    return deliverCommand(
       new PublishCommand({
         ...('topicArn' in publication ? { TopicArn: publication.topicArn } : { PhoneNumber: publication.phoneNumber }),
         Message: publication.message,

@@ -6,7 +6,7 @@ import {
 import type { Message, OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
 import type { WhatsAppSettings } from '../validators/deployment.ts';
-import { AT_MOST_ONCE, deliver, type Failures } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
 
 /** The newest version of Meta's API that AWS has in every region. */
 const META_API_VERSION = 'v20.0';
@@ -27,7 +27,7 @@ export function whatsAppChannel(settings: WhatsAppSettings, config: SocialMessag
         type: 'template',
         template: { language: { code }, ...template(message, settings) },
       };
-      return deliver(
+      return deliverCommand(
         new SendWhatsAppMessageCommand({
           originationPhoneNumberId: settings.phoneNumberId,
           metaApiVersion: META_API_VERSION,

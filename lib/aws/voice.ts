@@ -3,12 +3,12 @@ import {
   type PinpointSMSVoiceV2ClientConfig,
   SendVoiceMessageCommand,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
-import { speech } from '../messages/call.ts';
+import { spokenMessage } from '../messages/call.ts';
 import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
 import type { Brand, CallSettings } from '../validators/deployment.ts';
 import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
-import { AT_MOST_ONCE, deliver, type Failures } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
 
 /** A later notice only confuses. */
 const NOTICE_LIFE_SECONDS = 600;
@@ -23,11 +23,11 @@ export function callChannel(
   return {
     async send(to, message, language, signal) {
       const translation = await findTranslation(language);
-      return deliver(
+      return deliverCommand(
         new SendVoiceMessageCommand({
           DestinationPhoneNumber: to,
           OriginationIdentity: settings.originationIdentity,
-          MessageBody: speech(message, translation, brand),
+          MessageBody: spokenMessage(message, translation, brand),
           MessageBodyTextType: 'SSML',
           VoiceId: translation.voice,
           // Without it the service would retry for 72 hours, with a code that has expired.

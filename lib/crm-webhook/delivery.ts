@@ -8,14 +8,14 @@ import { describeError, type Telemetry } from '../telemetry.ts';
 import { COUNTRY_CODES } from '../validators/countries.ts';
 import { REDELIVERY } from '../validators/deployment.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
-import type { Post } from './post.ts';
+import type { PostMessage } from './post.ts';
 
 /** The dependencies of a notification; tests pass fakes. */
 export interface WebhookDependencies {
   registrations: Pick<Registrations, 'get'>;
   documents: Pick<Documents, 'keep' | 'link'>;
   clients: CrmClients;
-  post: Post;
+  post: PostMessage;
   /** Makes a message of a queue visible again after this many seconds. */
   postpone(
     message: Pick<QueuedEvent, 'queueArn' | 'receiptHandle'>,

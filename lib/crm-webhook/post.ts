@@ -21,7 +21,7 @@ export interface CrmAnswer {
 }
 
 /** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it */
-export type Post = (message: { id: string; body: string }, signal: AbortSignal) => Promise<CrmAnswer>;
+export type PostMessage = (message: { id: string; body: string }, signal: AbortSignal) => Promise<CrmAnswer>;
 
 /** The timeout of the whole exchange, in milliseconds. */
 const TIMEOUT_MS = 10_000;
@@ -35,7 +35,7 @@ export function signedPost(
   url: string,
   keys: (signal: AbortSignal) => Promise<SigningKeys>,
   { now = Date.now, timeoutMs = TIMEOUT_MS }: { now?: () => number; timeoutMs?: number } = {},
-): Post {
+): PostMessage {
   const exchange = keptConnections(new URL(url));
   return async ({ id, body }, outer) => {
     const headers = signWebhook(await keys(outer), { id, body, now: now() });

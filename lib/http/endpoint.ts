@@ -8,7 +8,7 @@ import type {
 } from 'aws-lambda';
 import * as v from 'valibot';
 import { STOP_BEFORE_END_MS, within } from '../deadline.ts';
-import { invalid, Problem } from '../problem.ts';
+import { Problem, validationProblem } from '../problem.ts';
 import { describeError, type EventName, type Telemetry } from '../telemetry.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema, singleHeaderValue } from '../validators/headers.ts';
 import { listViolations, type Violation } from '../validators/primitives.ts';
@@ -26,7 +26,7 @@ interface Authorizer {
 type Event = APIGatewayProxyEventV2WithRequestContext<APIGatewayEventRequestContextV2 & { authorizer?: Authorizer }>;
 
 /** A request that keeps the rules of its schemas. */
-export interface Request<Body, Parameters = Record<never, string>> {
+export interface ApiRequest<Body, Parameters = Record<never, string>> {
   body: Body;
   /** The unchanged body, for the idempotency fingerprint. */
   sentBody: Record<string, unknown>;
@@ -60,7 +60,7 @@ interface RequestRules<Body extends BodySchema, Path extends v.GenericSchema> {
 type Response = APIGatewayProxyStructuredResultV2;
 
 /** The result of a use case; without a body for 204. */
-export interface Answer<Body = undefined> {
+export interface ApiAnswer<Body = undefined> {
   body: Body;
   /** True if an earlier request produced this answer. */
   replayed?: boolean;
@@ -81,10 +81,10 @@ export interface EndpointOptions<
   maxBodyBytes: number;
   telemetry: Telemetry;
   handle: (
-    request: Request<v.InferOutput<Body>, v.InferOutput<v.ObjectSchema<Parameters, undefined>>>,
+    request: ApiRequest<v.InferOutput<Body>, v.InferOutput<v.ObjectSchema<Parameters, undefined>>>,
     telemetry: Telemetry,
     signal: AbortSignal,
-  ) => Promise<Answer<v.InferInput<AnswerBody>>>;
+  ) => Promise<ApiAnswer<v.InferInput<AnswerBody>>>;
 }
 
 export type Handler = (event: Event, context: Context) => Promise<Response>;
@@ -181,7 +181,7 @@ function translateError(error: unknown): Problem {
 }
 
 /** @throws Error if the answer does not match its schema; the message holds none of it */
-function successResponse(event: Event, answer: Answer<unknown>, schema: v.GenericSchema | undefined): Response {
+function successResponse(event: Event, answer: ApiAnswer<unknown>, schema: v.GenericSchema | undefined): Response {
   const headers = {
     ...standardHeaders(event),
     ...(answer.replayed === true ? { 'idempotent-replayed': 'true' } : {}),
@@ -228,7 +228,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   endsAt: number,
   rules: RequestRules<Body, Path>,
   signal: AbortSignal,
-): Promise<Request<v.InferOutput<Body>, v.InferOutput<Path>>> {
+): Promise<ApiRequest<v.InferOutput<Body>, v.InferOutput<Path>>> {
   const sentBody = parseBody(event);
   const { headers, pathParameters = {}, requestContext } = event;
   const { captcha, front = NO_FRONT } = rules;
@@ -240,7 +240,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const body = await v.safeParseAsync(rules.body, sentBody);
   const nameless = key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined;
   if (!path.success || !key.success || token?.success === false || !body.success || nameless) {
-    throw invalid([
+    throw validationProblem([
       ...(path.issues ?? []).flatMap((issue) => locateViolations({ parameter: String(issue.path?.[0].key) }, [issue])),
       ...locateViolations({ header: 'Idempotency-Key' }, key.issues),
       ...(nameless ? [NAMELESS_CALLER] : []),

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { invalid, Problem } from '../problem.ts';
-import { isObject, jsonPointer, type Key, type Rule } from '../validators/primitives.ts';
+import { Problem, validationProblem } from '../problem.ts';
+import { isObject, jsonPointer, type PathKey, type Rule } from '../validators/primitives.ts';
 
 /**
  * The limits of a body. A larger one is refused before its values are checked, because checks cost many times as much
@@ -69,7 +69,7 @@ function parse(text: string): unknown {
  * @throws Problem
  */
 export function checkBounds(body: Record<string, unknown>): void {
-  const path: Key[] = [];
+  const path: PathKey[] = [];
   let members = 0;
 
   function count(width: number): void {
@@ -93,7 +93,7 @@ export function checkBounds(body: Record<string, unknown>): void {
     }
   }
 
-  function checkMember(key: Key, value: unknown): void {
+  function checkMember(key: PathKey, value: unknown): void {
     if (key === '__proto__' || (key === 'constructor' && isObject(value) && Object.hasOwn(value, 'prototype'))) {
       throw new Problem('malformed_json');
     }
@@ -106,6 +106,6 @@ export function checkBounds(body: Record<string, unknown>): void {
   check(body);
 }
 
-function outOfBounds(keys: readonly Key[], rule: Rule, detail: string): Problem {
-  return invalid([{ pointer: jsonPointer(keys), rule, detail }]);
+function outOfBounds(keys: readonly PathKey[], rule: Rule, detail: string): Problem {
+  return validationProblem([{ pointer: jsonPointer(keys), rule, detail }]);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isIPv6 } from 'node:net';
-import { type Item, type Table, tryWrite, type Update } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite, type UpdateExpression } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import { once } from '../once.ts';
 import { keyedHash, type Pepper } from '../secrets/keys.ts';
@@ -44,7 +44,7 @@ export type CounterKind =
   | 'confirmation'
   | 'confirmation_network';
 
-export interface Count {
+export interface CountResult {
   /**
    * How long the request must wait, in milliseconds; 0: it is counted and may pass. Undefined: it could not be counted,
    * and the counter could not be read or has room.
@@ -53,7 +53,7 @@ export interface Count {
   /** The counter of the request, its id there, and the item after the write. */
   counted?: { readonly counter: Counter; readonly id: string; readonly item: Item };
 }
-export type Counted = NonNullable<Count['counted']>;
+export type CountedRequest = NonNullable<CountResult['counted']>;
 
 /** How a request counts. */
 interface Counting {
@@ -73,7 +73,7 @@ async function count(
   counter: Counter,
   seen?: Item,
   early?: () => Promise<Item | undefined>,
-): Promise<Count> {
+): Promise<CountResult> {
   const { pk } = counter;
   const id = randomUUID();
   const read = () => table.get({ pk }, signal);
@@ -116,7 +116,7 @@ function requestsOf(member: string, { members }: Item): number {
   return Number((members as Record<string, number> | undefined)?.[member] ?? 0);
 }
 
-function increment(counter: Counter, item: Item = {}, id: string, at: number): Update {
+function increment(counter: Counter, item: Item = {}, id: string, at: number): UpdateExpression {
   if (isMember(counter, item, at)) return memberIncrement(counter.member, id, at);
   const { windows, pauses, member } = counter;
   // An absent attribute equals nothing and is not greater.
@@ -159,7 +159,7 @@ function increment(counter: Counter, item: Item = {}, id: string, at: number): U
 }
 
 /** Counts one more request of a member that is counted already. */
-function memberIncrement(member = '', id: string, at: number): Update {
+function memberIncrement(member = '', id: string, at: number): UpdateExpression {
   return {
     update: 'SET counted_by = :id, members.#member = members.#member + :one',
     condition: 'NOT counted_by = :id AND from_hour > :hour AND attribute_exists(members.#member)',
@@ -172,10 +172,10 @@ function memberIncrement(member = '', id: string, at: number): Update {
  * Releases a count if its window is still the same, and ends its pause. @throws AwsFailure
  * @param once a table whose client does not retry: a retry could release another request's count
  */
-async function release({ counter, id, item }: Counted, once: Table, signal: AbortSignal): Promise<void> {
+async function release({ counter, id, item }: CountedRequest, once: Table, signal: AbortSignal): Promise<void> {
   const { pk, windows, pauses, member } = counter;
   if (member !== undefined) return releaseMember({ pk }, member, Number(item.from_hour), once, signal);
-  const writes: Update[] = windows.map(([window]) => ({
+  const writes: UpdateExpression[] = windows.map(([window]) => ({
     update: `SET n_${window} = n_${window} - :one`,
     condition: `from_${window} = :from`,
     values: { ':one': 1, ':from': item[`from_${window}`] },
@@ -188,13 +188,13 @@ async function release({ counter, id, item }: Counted, once: Table, signal: Abor
 async function releaseMember(key: { pk: string }, member: string, from: number, once: Table, signal: AbortSignal) {
   const names = { '#member': member };
   const values = { ':one': 1, ':from': from };
-  const last: Update = {
+  const last: UpdateExpression = {
     update: 'SET n_hour = n_hour - :one REMOVE members.#member',
     condition: 'from_hour = :from AND members.#member = :one',
     names,
     values,
   };
-  const oneOfSeveral: Update = {
+  const oneOfSeveral: UpdateExpression = {
     update: 'SET members.#member = members.#member - :one',
     condition: 'from_hour = :from AND members.#member > :one',
     names,
@@ -207,7 +207,7 @@ async function releaseMember(key: { pk: string }, member: string, from: number, 
 }
 
 /** The decision of the limits. `unchecked`: the database did not answer. A refused request may be counted in part. */
-export type LimitDecision = { counted: readonly Counted[] } & (
+export type LimitDecision = { counted: readonly CountedRequest[] } & (
   | { kind: 'allowed' | 'unchecked' }
   | { kind: 'reached'; retryAfterSeconds: number }
 );
@@ -244,7 +244,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
           : count({ table, now, signal }, one, await early(one)),
       );
       const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, counting]);
-      const look = (all: readonly Counter[]): Count[] =>
+      const look = (all: readonly Counter[]): CountResult[] =>
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
 
       return {
@@ -269,7 +269,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       decide(await countInTurn(counters.confirmation(pepper, source), (one) => count({ table, now, signal }, one))),
 
     /** Releases the counts of a request that certainly sent nothing. @throws AwsFailure */
-    async release(counted: readonly Counted[], signal: AbortSignal): Promise<void> {
+    async release(counted: readonly CountedRequest[], signal: AbortSignal): Promise<void> {
       await awaitAll(counted.map((one) => release(one, once(), signal)));
     },
   };
@@ -278,9 +278,9 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
 /** Counts for the source, then for its network: a source that has used up its limit changes no other counter. */
 async function countInTurn(
   counters: readonly Counter[],
-  countOne: (one: Counter, isFirst: boolean) => Promise<Count>,
-): Promise<Count[]> {
-  const counts: Count[] = [];
+  countOne: (one: Counter, isFirst: boolean) => Promise<CountResult>,
+): Promise<CountResult[]> {
+  const counts: CountResult[] = [];
   for (const one of counters) {
     const counted = await countOne(one, counts.length === 0);
     counts.push(counted);
@@ -289,8 +289,8 @@ async function countInTurn(
   return counts;
 }
 
-function decide(counts: readonly Count[]): LimitDecision {
-  const counted: Counted[] = [];
+function decide(counts: readonly CountResult[]): LimitDecision {
+  const counted: CountedRequest[] = [];
   let kind: 'allowed' | 'unchecked' = 'allowed';
   let longestMs = 0;
   for (const one of counts) {

@@ -8,7 +8,7 @@ import { type CallTranslation, fill, type Translation, validity } from './transl
  * The speech of a call, as SSML: the code twice, digit by digit, with time to write it down. At most 6,000 characters,
  * which is the maximum of `SendVoiceMessage`.
  */
-export function speech(message: Message, translation: Translation, brand: Brand): string {
+export function spokenMessage(message: Message, translation: Translation, brand: Brand): string {
   const { sentences } = spokenSentences(message, translation, brand, { phrase: escapeMarkup, code: digits });
   // The person needs a moment to lift the telephone to the ear.
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;

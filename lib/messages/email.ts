@@ -1,6 +1,14 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
-import { block, type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
+import {
+  type EmailSettings,
+  type FramedMail,
+  framedMail,
+  isolatedValue,
+  mailBlock,
+  mailSender,
+  richPhrase,
+} from './mail.ts';
 import type { Message, OtpChannel, SendMail } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation, validity } from './translations/translation.ts';
@@ -37,36 +45,36 @@ export function otpMail(message: Message, translation: Translation, brand: Brand
 function codeMail(code: string, translation: Translation, brand: Brand): FramedMail {
   const minutes = validity(translation);
   const phrases = translation.codeMail;
-  const expiry = rich(phrases.expiry, { minutes });
+  const expiry = richPhrase(phrases.expiry, { minutes });
   return framedMail({
     translation,
     brand,
     subject: fill(phrases.subject, { brand: brand.name }),
     preheader: expiry.text,
     blocks: [
-      block.heading(phrases.heading),
-      block.paragraph(rich(phrases.intro, { brand: isolated(brand.name, translation) })),
-      block.code(code),
-      block.paragraph(expiry),
-      block.paragraph(rich(phrases.secrecy)),
-      block.note(rich(phrases.notYou), phrases.notYouHeading),
+      mailBlock.heading(phrases.heading),
+      mailBlock.paragraph(richPhrase(phrases.intro, { brand: isolatedValue(brand.name, translation) })),
+      mailBlock.code(code),
+      mailBlock.paragraph(expiry),
+      mailBlock.paragraph(richPhrase(phrases.secrecy)),
+      mailBlock.note(richPhrase(phrases.notYou), phrases.notYouHeading),
     ],
   });
 }
 
 function ownerMail(translation: Translation, brand: Brand): FramedMail {
   const phrases = translation.ownerMail;
-  const what = rich(phrases.what, { brand: isolated(brand.name, translation) });
+  const what = richPhrase(phrases.what, { brand: isolatedValue(brand.name, translation) });
   return framedMail({
     translation,
     brand,
     subject: fill(phrases.subject, { brand: brand.name }),
     preheader: what.text,
     blocks: [
-      block.heading(phrases.heading),
-      block.paragraph(what),
-      block.paragraph(rich(phrases.ifYou)),
-      block.paragraph(rich(phrases.ifNotYou)),
+      mailBlock.heading(phrases.heading),
+      mailBlock.paragraph(what),
+      mailBlock.paragraph(richPhrase(phrases.ifYou)),
+      mailBlock.paragraph(richPhrase(phrases.ifNotYou)),
     ],
   });
 }

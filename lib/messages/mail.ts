@@ -41,7 +41,7 @@ export type FramedMail = Pick<Mail, 'subject' | 'text' | 'html'>;
  * A value inside a sentence. In HTML, and in plain text from right to left, the text around it does not change its
  * direction.
  */
-export function isolated(value: string, { direction }: Pick<Translation, 'direction'>): Rich {
+export function isolatedValue(value: string, { direction }: Pick<Translation, 'direction'>): Rich {
   return {
     text: direction === 'rtl' ? `\u2068${value}\u2069` : value,
     html: `<bdi>${escapeMarkup(value)}</bdi>`,
@@ -49,7 +49,7 @@ export function isolated(value: string, { direction }: Pick<Translation, 'direct
 }
 
 /** A phrase with its values, in both forms. Values given as text are ours and need no isolation. */
-export function rich(phrase: string, values: Record<string, Rich | string> = {}): Rich {
+export function richPhrase(phrase: string, values: Record<string, Rich | string> = {}): Rich {
   const texts: Record<string, string> = {};
   const htmls: Record<string, string> = {};
   for (const [name, value] of Object.entries(values)) {
@@ -124,8 +124,8 @@ function brandMark({ name, logo }: Brand, ink: string): string {
 /** The end of a mail: the support address, that the message is automatic, and the legal text of the brand. */
 function closing({ footer, ...translation }: Translation, brand: Brand): Rich[] {
   // At the end of its line and without marks around it, so that it can be copied from plain text.
-  const support = rich(footer.support, { email: addressLink(brand.supportEmail) });
-  const automatic = rich(footer.automatic, { brand: isolated(brand.name, translation) });
+  const support = richPhrase(footer.support, { email: addressLink(brand.supportEmail) });
+  const automatic = richPhrase(footer.automatic, { brand: isolatedValue(brand.name, translation) });
   const { legal } = brand;
   const legalText =
     typeof legal === 'string'
@@ -163,7 +163,7 @@ function legalBlock(text: string): Rich {
 }
 
 /** The blocks of a mail. */
-export const block = {
+export const mailBlock = {
   heading(text: string): Rich {
     return {
       text,

@@ -1,7 +1,15 @@
 import type { Brand } from '../validators/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
-import { block, type EmailSettings, type FramedMail, framedMail, isolated, mailSender, rich } from './mail.ts';
+import {
+  type EmailSettings,
+  type FramedMail,
+  framedMail,
+  isolatedValue,
+  mailBlock,
+  mailSender,
+  richPhrase,
+} from './mail.ts';
 import type { Publish, SendMail } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation } from './translations/translation.ts';
@@ -70,7 +78,9 @@ export function popUpNotice({ notificationsTopicArn }: NoticeSettings, publish: 
 export function accountMail(account: OpenedAccount, translation: Translation, brand: Brand): FramedMail {
   const phrases = translation.account;
   const login = String(account.login);
-  const intro = rich(account.demo ? phrases.demoIntro : phrases.intro, { brand: isolated(brand.name, translation) });
+  const intro = richPhrase(account.demo ? phrases.demoIntro : phrases.intro, {
+    brand: isolatedValue(brand.name, translation),
+  });
   const facts = [
     { label: phrases.login, value: login },
     { label: phrases.version, value: account.version.slice(-1) },
@@ -84,12 +94,12 @@ export function accountMail(account: OpenedAccount, translation: Translation, br
     subject: fill(phrases.subject, { brand: brand.name, login }),
     preheader: fill(phrases.popUp, { login }),
     blocks: [
-      block.heading(account.demo ? phrases.demoHeading : phrases.heading),
-      block.paragraph(intro),
-      block.rows(facts.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }]))),
-      ...(account.readonly ? [block.paragraph(rich(phrases.readonly))] : []),
-      block.paragraph(rich(phrases.passwords)),
-      block.note(rich(phrases.notYou)),
+      mailBlock.heading(account.demo ? phrases.demoHeading : phrases.heading),
+      mailBlock.paragraph(intro),
+      mailBlock.rows(facts.flatMap(({ label, value }) => (value === undefined ? [] : [{ label, value }]))),
+      ...(account.readonly ? [mailBlock.paragraph(richPhrase(phrases.readonly))] : []),
+      mailBlock.paragraph(richPhrase(phrases.passwords)),
+      mailBlock.note(richPhrase(phrases.notYou)),
     ],
   });
 }

@@ -1,4 +1,4 @@
-import { databaseClient, dynamoTable, scanPages, transactions } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable, scanPages, transactionWriter } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig, settlementConfig } from '../config.ts';
 import { within } from '../deadline.ts';
@@ -36,7 +36,7 @@ export interface AccountDependencies {
 }
 
 /** The times at which the parts of an opening must be over, in epoch milliseconds. */
-export interface Times {
+export interface OpeningTimes {
   /** No byte that opens an account is sent later. */
   openingEndsAt: number;
   /** The last call to the platform. */
@@ -55,7 +55,7 @@ const PLATFORM_ENDS_MS = 20_000;
 const WORK_ENDS_MS = 22_500;
 
 /** @param stopsAt when the caller stops waiting, in epoch milliseconds; all signals abort then */
-export function planTimes(startedAt: number, stopsAt: number): Times {
+export function planTimes(startedAt: number, stopsAt: number): OpeningTimes {
   const platform = new AbortController();
   const platformEndsAt = Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt);
   const workEndsAt = Math.min(startedAt + WORK_ENDS_MS, stopsAt);
@@ -106,7 +106,7 @@ export function accountDependencies(
       operations: dynamoTable(database, names.operations),
       logins: dynamoTable(database, names.logins),
       names,
-      transact: transactions(database),
+      transact: transactionWriter(database),
     }),
     accounts: dynamoAccounts(dynamoTable(database, config.accountsTable)),
     notices: accountNotices(config),

@@ -3,11 +3,11 @@ import { awaitAll, within } from '../deadline.ts';
 import { OPERATOR_ONLY } from '../records/due.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import { EFFECTS, type Effects, type Job, type Learned } from './effects.ts';
-import { type Held, LoginReserved, Overtaken } from './ledger.ts';
-import { type Context, decide, type Fact, type Life, type Step } from './life.ts';
+import { type HeldOperation, LoginReserved, Overtaken } from './ledger.ts';
+import { type DecisionContext, decide, type Fact, type Life, type Step } from './life.ts';
 
 /** How a drive ended. `opening.ts` maps it to the public answer. */
-export type End =
+export type DriveEnd =
   /** `replayed`: an earlier drive had opened the account. */
   | { kind: 'opened'; login: number; replayed: boolean }
   /** The caller is answered with this failure. `absent`: no account of the operation was found, or none can be there. */
@@ -33,13 +33,17 @@ const STEP_MS = 9_000;
 const LAST_STEP_MS = 3_000;
 
 /** Drives an operation as far as possible now, then releases it. @param first the first fact */
-export function drive(job: Job, first: Learned = { on: 'resume' }, effects: Effects = EFFECTS): Promise<End> {
+export function driveOperation(
+  job: Job,
+  first: Learned = { on: 'resume' },
+  effects: Effects = EFFECTS,
+): Promise<DriveEnd> {
   return new Loop(job, effects).run(first);
 }
 
 class Loop {
   readonly #job: Job;
-  readonly #held: Held;
+  readonly #held: HeldOperation;
   readonly #effects: Effects;
   readonly #startedAt: Life['at'];
   #failure: unknown;
@@ -57,7 +61,7 @@ class Loop {
     this.#startedAt = job.held.life.at;
   }
 
-  async run(first: Learned): Promise<End> {
+  async run(first: Learned): Promise<DriveEnd> {
     let fact: Learned = first;
     for (;;) {
       if (fact.failure !== undefined) this.#failure = fact.failure;
@@ -92,7 +96,7 @@ class Loop {
     return isWanted ? this.#job.order?.logins.next() : undefined;
   }
 
-  #context(next: number | undefined): Context {
+  #context(next: number | undefined): DecisionContext {
     const { plan } = this.#held;
     const at = this.#now();
     return {
@@ -145,7 +149,7 @@ class Loop {
     return this.#effects[step](this.#job);
   }
 
-  async #write(to: Life, step: Step): Promise<End | 'reserved' | 'written'> {
+  async #write(to: Life, step: Step): Promise<DriveEnd | 'reserved' | 'written'> {
     const { worker, times, dependencies } = this.#job;
     const effects = this.#effects;
     const held = this.#held;
@@ -184,7 +188,7 @@ class Loop {
   }
 
   /** How the drive ends if a state could not be written. A retry or the settler completes the rest. */
-  async #unwritten(to: Life, error: unknown, isBeforeCommand: boolean): Promise<End> {
+  async #unwritten(to: Life, error: unknown, isBeforeCommand: boolean): Promise<DriveEnd> {
     const { dependencies, telemetry } = this.#job;
     telemetry.event('OperationNotSettled', { step: to.at, ...describeError(error) });
     if (to.at === 'open' || to.at === 'done') return this.#opened(to.login);
@@ -231,7 +235,7 @@ class Loop {
   }
 
   /** Releases the operation until a retry or the settler acquires it. */
-  async #rest(fact: Learned): Promise<End> {
+  async #rest(fact: Learned): Promise<DriveEnd> {
     const { worker, telemetry } = this.#job;
     const at = this.#now();
     const { life, since = at } = this.#held;
@@ -256,11 +260,11 @@ class Loop {
     await bestEffort(telemetry, 'rest', (signal) => dependencies.ledger.rest(this.#held, until, signal));
   }
 
-  #failed(absent: boolean): End {
+  #failed(absent: boolean): DriveEnd {
     return { kind: 'failed', failure: this.#failure, absent };
   }
 
-  async #end(): Promise<End> {
+  async #end(): Promise<DriveEnd> {
     await this.#notice;
     const { life, plan } = this.#held;
     if (life.at === 'open' || life.at === 'done') return this.#opened(life.login);
@@ -269,7 +273,7 @@ class Loop {
     return { kind: 'undecided', keyed: plan?.keyed ?? true, first: this.#startedAt !== 'undecided' };
   }
 
-  #opened(login: number): End {
+  #opened(login: number): DriveEnd {
     const isEarlier = this.#startedAt !== 'claimed' || this.#held.found !== undefined;
     return { kind: 'opened', login, replayed: isEarlier && !this.#isAnswered };
   }

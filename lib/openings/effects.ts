@@ -8,7 +8,7 @@ import {
   type Sighting,
   type TradingPlatform,
 } from '../platform/platform.ts';
-import { invalid, Problem } from '../problem.ts';
+import { Problem, validationProblem } from '../problem.ts';
 import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
 import {
   type AccountClient,
@@ -21,9 +21,9 @@ import {
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
-import type { AccountDependencies, Times } from './dependencies.ts';
-import type { Held, Plan } from './ledger.ts';
-import type { Context, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
+import type { AccountDependencies, OpeningTimes } from './dependencies.ts';
+import type { HeldOperation, OperationPlan } from './ledger.ts';
+import type { DecisionContext, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
 import type { LoginChoice } from './login-search.ts';
 
 /** A fact, with the error that caused it. */
@@ -36,11 +36,11 @@ export interface Server {
   client: AccountClient | undefined;
 }
 
-/** An operation that a worker holds: a request, the settler and an operator's command each make one for `drive`. */
+/** An operation that a worker holds: a request, the settler and an operator's command each make one for `driveOperation`. */
 export interface Job {
-  worker: Context['worker'];
-  held: Held;
-  times: Times;
+  worker: DecisionContext['worker'];
+  held: HeldOperation;
+  times: OpeningTimes;
   telemetry: Telemetry;
   /** Absent notices: the worker sends none. Absent events: it publishes none, and another worker does. */
   dependencies: Pick<AccountDependencies, 'ledger' | 'accounts' | 'now'> &
@@ -50,13 +50,13 @@ export interface Job {
   /** A generated password of the account; undefined if the caller gave both. */
   generated(): Promise<Mark['generated']>;
   /** Present in a request: no other worker sends a command that opens an account. */
-  order?: Order;
+  order?: CallerOrder;
   /** Waits this many milliseconds; absent: by the clock of the machine. */
   wait?: (ms: number) => Promise<void>;
 }
 
 /** The order of a caller. */
-export interface Order {
+export interface CallerOrder {
   body: TradingAccountRequest;
   userId: string;
   version: AccountDetails['version'];
@@ -101,7 +101,7 @@ const ANSWER_MS = 7_000;
 /** Publishing an event may take this long, in milliseconds. */
 const PUBLISH_MS = 2_000;
 
-function orderOf({ order }: Job): Order {
+function orderOf({ order }: Job): CallerOrder {
   if (order === undefined) throw new Error('Only a request sends.');
   return order;
 }
@@ -123,7 +123,7 @@ async function prepare(job: Job): Promise<Learned> {
 }
 
 /** @throws Error if nothing was sent */
-async function judge(job: Job, order: Order): Promise<{ plan: Plan; fact: Fact }> {
+async function judge(job: Job, order: CallerOrder): Promise<{ plan: OperationPlan; fact: Fact }> {
   const { held } = job;
   const { body, passwords } = order;
   const records = await order.found();
@@ -139,7 +139,7 @@ async function judge(job: Job, order: Order): Promise<{ plan: Plan; fact: Fact }
   const login = platform.keyed ? (held.found ?? (await order.logins.next())) : undefined;
   if (platform.keyed && login === undefined) throw order.logins.failure();
   const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(job, order, platform, own)));
-  const plan: Plan = {
+  const plan: OperationPlan = {
     ...buildDetails(order, held.operationId),
     send_email: body.send_email,
     send_pop_up: body.send_pop_up,
@@ -160,7 +160,12 @@ async function judge(job: Job, order: Order): Promise<{ plan: Plan; fact: Fact }
  * A caller's login is looked up before anything is sent: it may be outside of the ranges.
  * @returns whether the account there is this operation's. @throws PlatformFailure `login_taken`
  */
-async function isOwnAccount(job: Job, { version }: Order, platform: TradingPlatform, login: number): Promise<boolean> {
+async function isOwnAccount(
+  job: Job,
+  { version }: CallerOrder,
+  platform: TradingPlatform,
+  login: number,
+): Promise<boolean> {
   const sighting = await sight(job, platform, login);
   if (sighting === 'ours') return true;
   if (sighting === 'absent' || sighting === 'silent') return false;
@@ -253,7 +258,7 @@ function address({ host, port }: Connection): string {
 }
 
 /** Whether the connection has led to another server since the first command. */
-function hasMoved({ plan }: Held, { connection }: Server): boolean {
+function hasMoved({ plan }: HeldOperation, { connection }: Server): boolean {
   return plan?.server !== undefined && plan.server !== address(connection);
 }
 
@@ -333,7 +338,7 @@ async function publish({ dependencies, held, times, telemetry }: Job, life: Open
 }
 
 /** The record of an open account. */
-function accountRecord({ plan }: Held, { login, opened_at }: OpenLife): AccountRecord {
+function accountRecord({ plan }: HeldOperation, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
   const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
   const { exclusive, login_given, server, ...details } = more;
@@ -422,7 +427,9 @@ export function judgeOrder(
   if (!offers(connection, order.group)) throw new Problem('group_not_found');
   const { max_leverage: max } = connection;
   if (max !== undefined && order.leverage > max) {
-    throw invalid([{ pointer: '#/leverage', rule: 'maximum', detail: `must be at most ${max} on this connection` }]);
+    throw validationProblem([
+      { pointer: '#/leverage', rule: 'maximum', detail: `must be at most ${max} on this connection` },
+    ]);
   }
   const errors = platform.unsupported(order);
   if (errors.length > 0) throw new Problem('not_supported_by_connection', { errors });

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import {
-  assignments,
   ConditionFailed,
   type Item,
   type Table,
   type Transact,
+  type TransactionWrite,
   tryWrite,
-  type Write,
+  updateAttributes,
 } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import type { AccountDetails } from '../records/accounts.ts';
-import { DUE_ATTRIBUTES, due, OPERATOR_ONLY, readDue } from '../records/due.ts';
+import { DUE_ATTRIBUTES, dueAttributes, OPERATOR_ONLY, readDue } from '../records/due.ts';
 import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } from '../records/idempotency-keys.ts';
 import { RESERVATION_INDEX } from '../validators/deployment.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
@@ -24,10 +24,10 @@ import type { Life } from './life.ts';
  */
 
 /** The data to finish an operation without its caller. Nothing personal, no password. */
-export type Plan = v.InferOutput<typeof PlanSchema>;
+export type OperationPlan = v.InferOutput<typeof PlanSchema>;
 
 /** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
-export interface Held extends Identity {
+export interface HeldOperation extends Identity {
   readonly lease: string;
   /** The end of the lease that the next write sets, in epoch milliseconds. */
   leaseUntil: number;
@@ -36,7 +36,7 @@ export interface Held extends Identity {
   revision: number;
   life: Life;
   /** Present in the state `sent` and later. */
-  plan: Plan | undefined;
+  plan: OperationPlan | undefined;
   /** The login that a reservation or a record binds to the operation, if its state does not show it. */
   found: number | undefined;
   /** When a request first and last wrote the state `sent`, which is before a command, in epoch milliseconds. */
@@ -45,7 +45,7 @@ export interface Held extends Identity {
 }
 
 export type Claim =
-  | { kind: 'held'; held: Held }
+  | { kind: 'held'; held: HeldOperation }
   /** Another worker holds it. */
   | { kind: 'busy'; life: Life; identity: Identity; retryAfterSeconds: number }
   /** The operation ended between two calls: the caller may try again at once. */
@@ -56,8 +56,8 @@ export type Claim =
   | { kind: 'underivable'; operationId: string };
 
 /** An operation that has not ended, as operators see it. */
-export interface Listed {
-  held: Held;
+export interface ListedOperation {
+  held: HeldOperation;
   /** Epoch milliseconds, or `OPERATOR_ONLY`. */
   dueAt: number;
 }
@@ -93,24 +93,29 @@ export interface Ledger {
    * Gives an operation that has sent nothing another identity of its request: its reservation was found under it.
    * @throws Overtaken, AwsFailure
    */
-  adopt(held: Held, identity: Identity, signal: AbortSignal): Promise<Held>;
+  adopt(held: HeldOperation, identity: Identity, signal: AbortSignal): Promise<HeldOperation>;
   /** The operations that are due, oldest first. The index is eventually consistent. */
   due(signal: AbortSignal): Promise<DueOperation[]>;
   /** All operations that have not ended, oldest first; last those that only an operator can end. */
-  open(signal: AbortSignal): Promise<Listed[]>;
+  open(signal: AbortSignal): Promise<ListedOperation[]>;
   /** @returns undefined if another worker holds it, or, for the settler, if it is not due */
-  acquire(pk: string, worker: 'settler' | 'operator', leaseMs: number, signal: AbortSignal): Promise<Held | undefined>;
+  acquire(
+    pk: string,
+    worker: 'settler' | 'operator',
+    leaseMs: number,
+    signal: AbortSignal,
+  ): Promise<HeldOperation | undefined>;
   /**
    * Writes a new state, with the plan, the times and the lease of `held`.
    * @throws Overtaken, LoginReserved, AwsFailure
    */
-  write(held: Held, to: Life, signal: AbortSignal): Promise<void>;
+  write(held: HeldOperation, to: Life, signal: AbortSignal): Promise<void>;
   /**
    * Gives the lease up.
    * @param until when the settler acts next, in epoch milliseconds, or `OPERATOR_ONLY`; undefined: only a retry acts
    * @throws Overtaken, AwsFailure
    */
-  rest(held: Held, until: number | undefined, signal: AbortSignal): Promise<void>;
+  rest(held: HeldOperation, until: number | undefined, signal: AbortSignal): Promise<void>;
   /** The operations that hold these logins, by login. */
   holders(
     version: AccountDetails['version'],
@@ -212,7 +217,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
 
     async adopt(held, identity, signal) {
       const adopted = { ...held, ...identity };
-      const { update, names, values } = assignments({ ...storedIdentity(identity), revision: held.revision + 1 });
+      const { update, names, values } = updateAttributes({ ...storedIdentity(identity), revision: held.revision + 1 });
       const expression = { update, condition: UNDER_LEASE, names, values: { ...values, ':lease': held.lease } };
       await writeUnderVersion(adopted, async () => {
         await operations.update({ pk: held.pk }, expression, signal);
@@ -267,7 +272,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
   };
 }
 
-function newOperation(identity: Identity, leaseUntil: number): Held {
+function newOperation(identity: Identity, leaseUntil: number): HeldOperation {
   const lease = randomUUID();
   return {
     ...identity,
@@ -318,7 +323,13 @@ async function claim(
   return busyClaim(await operations.get({ pk }, signal), identities, at);
 }
 
-async function write(tables: LedgerTables, at: number, held: Held, to: Life, signal: AbortSignal): Promise<void> {
+async function write(
+  tables: LedgerTables,
+  at: number,
+  held: HeldOperation,
+  to: Life,
+  signal: AbortSignal,
+): Promise<void> {
   const { operations, names, transact } = tables;
   const next = { ...held, revision: held.revision + 1, life: to };
   const state = stateWrite(names.operations, next, at);
@@ -332,7 +343,7 @@ async function write(tables: LedgerTables, at: number, held: Held, to: Life, sig
 }
 
 /** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, AwsFailure */
-async function writeUnderVersion(held: Held, work: () => Promise<void>): Promise<void> {
+async function writeUnderVersion(held: HeldOperation, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -345,7 +356,12 @@ async function writeUnderVersion(held: Held, work: () => Promise<void>): Promise
 }
 
 /** The write of an operation's state. @param rest when the settler acts next; absent: the worker keeps its lease */
-function stateWrite(table: string, next: Held, at: number, ...rest: [until?: number | undefined]): Write {
+function stateWrite(
+  table: string,
+  next: HeldOperation,
+  at: number,
+  ...rest: [until?: number | undefined]
+): TransactionWrite {
   const { pk, life, lease, revision, plan, since, sentAt: sent_at, leaseUntil, operationId } = next;
   if (life.at === 'gone') {
     // Our own delete counts, if its answer was lost and the SDK repeated it.
@@ -365,11 +381,11 @@ function stateWrite(table: string, next: Held, at: number, ...rest: [until?: num
     sent_at,
     revision,
     lease_until: isReleased ? 0 : leaseUntil,
-    ...(dueAt === undefined ? {} : due(operationId, dueAt)),
+    ...(dueAt === undefined ? {} : dueAttributes(operationId, dueAt)),
     ...(isIdle ? { expires_at: keyExpiry(at) } : {}),
   };
   const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isIdle ? [] : ['expires_at'])];
-  const { update, names, values } = assignments(set, remove);
+  const { update, names, values } = updateAttributes(set, remove);
   values[':lease'] = lease;
   return { table, update: { pk }, expression: { update, condition: UNDER_LEASE, names, values } };
 }
@@ -379,7 +395,12 @@ function stateWrite(table: string, next: Held, at: number, ...rest: [until?: num
  * connections.
  */
 export function reservationKey(
-  { keyed, version, server, connection_id }: Pick<Plan, 'keyed' | 'server' | 'connection_id'> & { version: string },
+  {
+    keyed,
+    version,
+    server,
+    connection_id,
+  }: Pick<OperationPlan, 'keyed' | 'server' | 'connection_id'> & { version: string },
   name: number,
 ): string {
   return `${keyed ? version : (server ?? connection_id)}#${name}`;
@@ -400,7 +421,7 @@ const NOBODY = 'nobody';
  * A login is reserved with the state that names it, and released with the state that gives it up. A late duplicate of an
  * earlier life of the operation releases nothing: its incarnation is another one.
  */
-function reservationWrites(table: string, before: Held, next: Held): Write[] {
+function reservationWrites(table: string, before: HeldOperation, next: HeldOperation): TransactionWrite[] {
   const { plan, operationId: operation_id, incarnation } = next;
   const [from, to] = [before.life, next.life];
   if (plan === undefined) return [];
@@ -412,14 +433,14 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
     condition: 'attribute_not_exists(pk) OR (operation_id = :operation AND incarnation = :incarnation)',
     values: { ...values, ':incarnation': incarnation },
   };
-  const reserve = (login: number, holder: string): Write => ({
+  const reserve = (login: number, holder: string): TransactionWrite => ({
     table,
     put: { pk: reservationKey(plan, login), operation_id: holder, incarnation, connection_id, reserved_at },
     expression: isOurs,
   });
   const earlier = 'login' in from ? from.login : undefined;
   const later = 'login' in to ? to.login : undefined;
-  const writes: Write[] = [];
+  const writes: TransactionWrite[] = [];
   if (later !== undefined && later !== earlier) writes.push(reserve(later, operation_id));
   if (earlier === undefined) return writes;
   if (to.at === 'claimed') writes.push(reserve(earlier, NOBODY));
@@ -429,7 +450,7 @@ function reservationWrites(table: string, before: Held, next: Held): Write[] {
   return writes;
 }
 
-async function single(table: Table, write: Write, signal: AbortSignal): Promise<void> {
+async function single(table: Table, write: TransactionWrite, signal: AbortSignal): Promise<void> {
   if ('update' in write) await table.update(write.update, write.expression, signal);
   if ('delete' in write) await table.delete(write.delete, signal, write.expression);
 }
@@ -450,7 +471,7 @@ function neededConnection(item: Item): string | undefined {
 }
 const UNSETTLED_DEPOSITS: ReadonlySet<string> = new Set(['due', 'again', 'sent', 'found']);
 
-export function parseHeld(item: Item): Held {
+export function parseHeld(item: Item): HeldOperation {
   const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, ...same } = parse(item);
   return { ...same, operationId, leaseUntil, sentAt, plan: same.plan, since: same.since, found: undefined };
 }

@@ -105,7 +105,7 @@ export type Step =
   | 'stop';
 
 /** The inputs of a decision next to state and fact. */
-export interface Context {
+export interface DecisionContext {
   worker: 'request' | 'settler' | 'operator';
   /** The protocol names the login in the command, and the platform refuses one that exists. */
   keyed: boolean;
@@ -128,60 +128,60 @@ type Of<S extends State> = Extract<Life, { at: S }>;
 type Unopened = 'claimed' | 'sent' | 'undecided';
 interface Transition<S extends State = State> {
   readonly on: readonly FactName[];
-  readonly if?: (life: Of<S>, context: Context, fact: Fact) => boolean;
+  readonly if?: (life: Of<S>, context: DecisionContext, fact: Fact) => boolean;
   /** The new state. Absent: the state does not change. */
-  readonly to?: (life: Of<S>, context: Context, fact: Fact) => Life;
+  readonly to?: (life: Of<S>, context: DecisionContext, fact: Fact) => Life;
   readonly step: Step;
 }
 
 // Guards.
 const one = (life: Of<'sent'>) => life.commands === 'one';
 const taken = (life: Of<'sent'>) => life.commands === 'taken';
-const unkeyed = (_: Life, { keyed }: Context) => !keyed;
-const isFound = (_: Life, __: Context, fact: Fact) => fact.on === 'ready' && fact.found === true;
+const unkeyed = (_: Life, { keyed }: DecisionContext) => !keyed;
+const isFound = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'ready' && fact.found === true;
 /** A repeated command could open a second account: it names no login, or the server opens another one. */
-const unrepeatable = (_: Life, { keyed }: Context, fact: Fact) =>
+const unrepeatable = (_: Life, { keyed }: DecisionContext, fact: Fact) =>
   !keyed || (fact.on === 'lost' && fact.other !== undefined);
-const hasNext = (_: Life, { next }: Context) => next() !== undefined;
+const hasNext = (_: Life, { next }: DecisionContext) => next() !== undefined;
 /** Without proof, an account is ours only if nobody else can have opened it, and our command may have. */
-const undecidable = (life: Of<'sent'>, { exclusive }: Context) => taken(life) || !exclusive;
-const isRequest = (_: Life, { worker }: Context) => worker === 'request';
+const undecidable = (life: Of<'sent'>, { exclusive }: DecisionContext) => taken(life) || !exclusive;
+const isRequest = (_: Life, { worker }: DecisionContext) => worker === 'request';
 /** A server that lacks the look-up will lack it later too. */
-const lacksLookUpForSettler = (_: Life, { worker, old }: Context) => worker === 'settler' && old;
+const lacksLookUpForSettler = (_: Life, { worker, old }: DecisionContext) => worker === 'settler' && old;
 /** The caller's login is free after a day: no later operation depends on it. */
-const isOldAndOwn = (_: Life, { old, own }: Context) => old && own;
+const isOldAndOwn = (_: Life, { old, own }: DecisionContext) => old && own;
 const depositDue = (life: OpenLife) => life.deposit === 'due';
 const depositRefused = (life: OpenLife) => life.deposit === 'again';
-const complete = (life: OpenLife, context: Context, fact: Fact) => {
+const complete = (life: OpenLife, context: DecisionContext, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
   return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
 };
 /** Whether the account can be at this login: where the protocol names logins, only at the sent or the answered one. */
-const plausible = (life: Of<'undecided'>, { keyed }: Context, fact: Fact) =>
+const plausible = (life: Of<'undecided'>, { keyed }: DecisionContext, fact: Fact) =>
   fact.on === 'operator_found' && (!keyed || fact.login === life.login || fact.login === life.other);
 
 // Targets.
 const gone = (): Life => ({ at: 'gone' });
 const claimed = (): Life => ({ at: 'claimed' });
-const sent = (_: Life, __: Context, fact: Fact): Life => ({
+const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
   at: 'sent',
   commands: fact.on === 'ready' && fact.found === true ? 'found' : 'one',
   ...(fact.on === 'ready' && fact.login !== undefined ? { login: fact.login } : {}),
 });
-const sentNext = (_: Life, { next }: Context): Life => ({ at: 'sent', login: next(), commands: 'one' });
+const sentNext = (_: Life, { next }: DecisionContext): Life => ({ at: 'sent', login: next(), commands: 'one' });
 const many = (life: Of<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
 const loginTaken = (life: Of<'sent'>): Life => ({ ...life, commands: 'taken' });
-const undecided = ({ login }: Of<'sent'>, _: Context, fact: Fact): Life => ({
+const undecided = ({ login }: Of<'sent'>, _: DecisionContext, fact: Fact): Life => ({
   at: 'undecided',
   ...(login === undefined ? {} : { login }),
   ...(fact.on === 'lost' && fact.other !== undefined ? { other: fact.other } : {}),
 });
 /** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
-function firstDeposit(life: Of<Unopened>, { deposit }: Context, { on }: Fact): Deposit {
+function firstDeposit(life: Of<Unopened>, { deposit }: DecisionContext, { on }: Fact): Deposit {
   if (deposit === 'none' || on === 'opened') return deposit;
   return life.at === 'sent' && (life.commands === 'one' || life.commands === 'many') ? 'again' : 'found';
 }
-const open = (life: Of<Unopened>, context: Context, fact: Fact): Life => ({
+const open = (life: Of<Unopened>, context: DecisionContext, fact: Fact): Life => ({
   at: 'open',
   login: ('login' in fact ? fact.login : 'login' in life ? life.login : undefined) ?? 0,
   opened_at: fact.on === 'recorded' ? fact.opened_at : new Date(context.now).toISOString(),
@@ -190,12 +190,12 @@ const open = (life: Of<Unopened>, context: Context, fact: Fact): Life => ({
   published: false,
 });
 const paying = (life: OpenLife): Life => ({ ...life, deposit: 'sent' });
-function progress(life: OpenLife, { old }: Context, fact: Fact): OpenLife {
+function progress(life: OpenLife, { old }: DecisionContext, fact: Fact): OpenLife {
   if (fact.on !== 'completed') return life;
   const { recorded, published } = fact;
   return { ...life, recorded, published, deposit: nextDeposit(life.deposit, fact.deposit, old) };
 }
-const done = (life: OpenLife, context: Context, fact: Fact): Life => {
+const done = (life: OpenLife, context: DecisionContext, fact: Fact): Life => {
   const { login, opened_at, deposit } = progress(life, context, fact);
   return { at: 'done', login, opened_at, unpaid: deposit === 'failed' };
 };
@@ -273,7 +273,12 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
  * What follows from a fact. `to`: the new state; absent: it does not change, and nothing is written.
  * @throws Error for a fact that the state has no transition for
  */
-export function decide(life: Life, fact: Fact, context: Context, table: typeof LIFE = LIFE): { to?: Life; step: Step } {
+export function decide(
+  life: Life,
+  fact: Fact,
+  context: DecisionContext,
+  table: typeof LIFE = LIFE,
+): { to?: Life; step: Step } {
   // TypeScript cannot relate a state to its own row.
   const row = table[life.at] as readonly Transition[];
   const found = row.find((one) => one.on.includes(fact.on) && (one.if === undefined || one.if(life, context, fact)));

@@ -47,11 +47,11 @@ export async function countLogins(
       if (Number(reserved_at) >= since) count.lastMonth += 1;
     }
   }
-  return new Map([...counts].map(([id, { ranges, ...count }]) => [id, gauge(ranges, count)]));
+  return new Map([...counts].map(([id, { ranges, ...count }]) => [id, rangeGauge(ranges, count)]));
 }
 
 /** The gauge of a connection without reservations, too. */
-export function gauge(ranges: readonly LoginRange[], { used, lastMonth } = { used: 0, lastMonth: 0 }): LoginGauge {
+export function rangeGauge(ranges: readonly LoginRange[], { used, lastMonth } = { used: 0, lastMonth: 0 }): LoginGauge {
   const free = ranges.reduce((size, { from, to }) => size + to - from + 1, 0) - used;
   return { used, free, lastMonth, daysLeft: lastMonth === 0 ? undefined : Math.floor((free / lastMonth) * MONTH_DAYS) };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { STOP_BEFORE_END_MS } from '../deadline.ts';
-import type { Answer, Request } from '../http/endpoint.ts';
+import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
 import { PlatformFailure } from '../platform/platform.ts';
 import { Problem, type ProblemOptions } from '../problem.ts';
 import type { AccountRecord } from '../records/accounts.ts';
@@ -8,7 +8,7 @@ import { type Connection, type LoginRange, loginRanges } from '../records/crm-re
 import { fingerprints, keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
-import { type AccountDependencies, planTimes, type Times } from './dependencies.ts';
+import { type AccountDependencies, type OpeningTimes, planTimes } from './dependencies.ts';
 import {
   type DerivationKey,
   deriveIdentity,
@@ -17,20 +17,20 @@ import {
   type Identity,
   loginSequence,
 } from './derivation.ts';
-import { drive, type End } from './drive.ts';
+import { type DriveEnd, driveOperation } from './drive.ts';
 import {
+  type CallerOrder,
   type FoundRecords,
   findRecords,
   generatedRole,
   type Job,
   type NamedRecords,
-  type Order,
   type Server,
 } from './effects.ts';
-import type { Claim, Held, Identities } from './ledger.ts';
+import type { Claim, HeldOperation, Identities } from './ledger.ts';
 import { LoginSearch, loginChoice, type Reservations } from './login-search.ts';
 
-type OpeningRequest = Request<TradingAccountRequest, { user_id: string }>;
+type OpeningRequest = ApiRequest<TradingAccountRequest, { user_id: string }>;
 type Keys = Awaited<ReturnType<AccountDependencies['keys']>>;
 
 /** The caller of a route without an authorizer. */
@@ -46,7 +46,7 @@ export async function openTradingAccount(
   version: PlatformVersion,
   request: OpeningRequest,
   telemetry: Telemetry,
-): Promise<Answer<TradingAccountAnswer>> {
+): Promise<ApiAnswer<TradingAccountAnswer>> {
   const opening = new Opening(dependencies, version, request, telemetry);
   try {
     return await opening.run();
@@ -61,7 +61,7 @@ class Opening {
   readonly #version: PlatformVersion;
   readonly #request: OpeningRequest;
   readonly #telemetry: Telemetry;
-  readonly #times: Times;
+  readonly #times: OpeningTimes;
   /** The records that the request names; read from the start. */
   readonly #records: Promise<FoundRecords>;
   /** Undefined if the request names none of its version. */
@@ -93,7 +93,7 @@ class Opening {
   }
 
   /** The records are read and the server is connected to, while the operation is claimed and its logins are read. */
-  async run(): Promise<Answer<TradingAccountAnswer>> {
+  async run(): Promise<ApiAnswer<TradingAccountAnswer>> {
     const { ledger, now } = this.#dependencies;
     const { idempotencyKey, endsAt } = this.#request;
     const keys = await this.#dependencies.keys(this.#times.signal);
@@ -106,7 +106,7 @@ class Opening {
     const held = await this.#adopt(this.#claimed(claim), identities, logins, recorded);
     const passwords = this.#passwords(keys, held);
     const job = this.#job(held, passwords, logins, recorded);
-    const end = await drive(job);
+    const end = await driveOperation(job);
     const operation = { operationId: held.operationId, hasKey: idempotencyKey !== undefined };
     const { login, replayed } = publicAnswer(end, operation, job.telemetry);
     return { body: { login, ...passwords }, replayed };
@@ -184,7 +184,7 @@ class Opening {
   }
 
   /** @throws Problem for a claim that gives no operation to drive */
-  #claimed(claim: Exclude<Claim, { kind: 'busy' }>): Held {
+  #claimed(claim: Exclude<Claim, { kind: 'busy' }>): HeldOperation {
     switch (claim.kind) {
       case 'held':
         return claim.held;
@@ -209,11 +209,11 @@ class Opening {
    * that made it.
    */
   async #adopt(
-    held: Held,
+    held: HeldOperation,
     identities: Identities,
     logins: Promise<LoginSearch>,
     recorded: Promise<AccountRecord | undefined>,
-  ): Promise<Held> {
+  ): Promise<HeldOperation> {
     if (held.life.at !== 'claimed') return held;
     // Without the reservations nothing is sent: `prepare` reports why they could not be read.
     const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
@@ -228,7 +228,7 @@ class Opening {
   }
 
   /** Given passwords, and derived ones if the caller gave none. */
-  #passwords(keys: Keys, identity: Identity): Order['passwords'] {
+  #passwords(keys: Keys, identity: Identity): CallerOrder['passwords'] {
     const { body } = this.#request;
     const derived = derivePasswords(findSeed(keys, identity) ?? '', this.#version);
     return {
@@ -238,8 +238,8 @@ class Opening {
   }
 
   #job(
-    held: Held,
-    passwords: Order['passwords'],
+    held: HeldOperation,
+    passwords: CallerOrder['passwords'],
     logins: Promise<LoginSearch>,
     recorded: Promise<AccountRecord | undefined>,
   ): Job {
@@ -317,7 +317,7 @@ const SAME_BODY =
  * @throws Problem for every end but `opened`
  */
 export function publicAnswer(
-  end: End,
+  end: DriveEnd,
   { operationId, hasKey }: { operationId: string; hasKey: boolean },
   telemetry: Telemetry,
 ): { login: number; replayed: boolean } {

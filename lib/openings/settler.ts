@@ -3,9 +3,9 @@ import type { TradingPlatform } from '../platform/platform.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { derivePasswords, findSeed } from './derivation.ts';
-import { drive } from './drive.ts';
+import { driveOperation } from './drive.ts';
 import { reportRefusal, type Server } from './effects.ts';
-import type { DueOperation, Plan } from './ledger.ts';
+import type { DueOperation, OperationPlan } from './ledger.ts';
 
 /** The operations that are worked on at a time: of one trading server, and of those that need none. */
 const AT_ONCE = { server: 4, none: 16 };
@@ -80,7 +80,7 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
     scoped.event('OperationNotSettled', { step: 'records', ...describeError(error) });
     return undefined;
   };
-  await drive({
+  await driveOperation({
     worker: 'settler',
     held,
     times,
@@ -103,7 +103,7 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
 async function findServer(
   { directory, platform: connect }: AccountDependencies,
   servers: Run['servers'],
-  { user_id, connection_id, version }: Plan,
+  { user_id, connection_id, version }: OperationPlan,
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {

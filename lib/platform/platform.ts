@@ -81,7 +81,7 @@ export interface TradingPlatform {
 export type Permission = 'granted' | 'denied' | 'unknown';
 
 /** The rights of the manager's login on the server. */
-export interface Rights {
+export interface ServerRights {
   openAccounts: Permission;
   /** The right to see personal data of accounts, which includes their comments. */
   seePersonalData: Permission;
@@ -96,7 +96,7 @@ export interface ClosedGroups {
 }
 
 /** What a server does where servers differ. */
-export interface Variant {
+export interface ServerVariant {
   /** What the server speaks, in words of the protocol, for operators. */
   speaks: string[];
   /** Whether our operation's id can be read in an account's comment. */
@@ -109,11 +109,11 @@ export interface Variant {
 export interface PlatformInspector {
   /** Connects and logs in. */
   check(signal: AbortSignal): Promise<void>;
-  rights(signal: AbortSignal): Promise<Rights>;
+  rights(signal: AbortSignal): Promise<ServerRights>;
   /** The connection's groups that cannot be used. */
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
   /** @param login an account of the server, if one is known */
-  variant(login: number | undefined, signal: AbortSignal): Promise<Variant>;
+  variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant>;
   /** Whether a login exists; undefined if the server has no such command. */
   exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** All logins of the server that the manager may see; undefined if the protocol has no command for them. */

@@ -5,15 +5,15 @@ import { CountrySchema } from '../validators/countries.ts';
 import { EmailSchema } from '../validators/email.ts';
 import type { E164 } from '../validators/phone.ts';
 import {
+  boundedText,
   closedObject,
   IdSchema,
   loginSchema,
   NumberSchema,
+  OneLineSchema,
   parseLeniently,
-  rule,
-  text,
+  violationMessage,
   wholeNumber,
-  word,
 } from '../validators/primitives.ts';
 
 /** The keys of the table of CRM records. `infra/crm-items.json` describes its items. */
@@ -53,10 +53,10 @@ export type AddressKind = (typeof ADDRESS_KINDS)[number];
 
 /** The id of a client: 8 visible ASCII characters without those that a path cannot carry. */
 const ClientIdSchema = v.pipe(
-  text(8, 8),
+  boundedText(8, 8),
   v.regex(
     /^[\x21\x22\x24\x26-\x2e\x30-\x3e\x40-\x5b\x5d-\x7e]*$/,
-    rule('characters', 'must be visible ASCII characters, without / ? # % \\'),
+    violationMessage('characters', 'must be visible ASCII characters, without / ? # % \\'),
   ),
 );
 
@@ -64,11 +64,11 @@ export const ClientSchema = closedObject({
   id: ClientIdSchema,
   /** The client's email address. Absent: it was only typed, and erased since, or the CRM has none. */
   email: v.optional(EmailSchema),
-  name: word,
-  phone: v.optional(closedObject({ country_code: word, number: word })),
+  name: OneLineSchema,
+  phone: v.optional(closedObject({ country_code: OneLineSchema, number: OneLineSchema })),
   /** ISO 3166-1 alpha-2. */
   country: v.optional(CountrySchema),
-  language: v.optional(word),
+  language: v.optional(OneLineSchema),
   referral_code: v.optional(IdSchema),
   /** The addresses that a person only typed. They are data: nobody is found by them, and nothing is sent to them. */
   unproven: v.optional(v.array(v.picklist(ADDRESS_KINDS))),
@@ -83,44 +83,50 @@ export const AccountTypeSchema = closedObject({
   deposit: v.optional(
     v.pipe(
       NumberSchema,
-      v.minValue(0, rule('minimum', 'must be at least 0')),
-      v.maxValue(100_000_000, rule('maximum', 'must be at most 100000000')),
+      v.minValue(0, violationMessage('minimum', 'must be at least 0')),
+      v.maxValue(100_000_000, violationMessage('maximum', 'must be at most 100000000')),
     ),
   ),
 });
 export type AccountType = v.InferOutput<typeof AccountTypeSchema>;
 
 const connectionEntries = {
-  id: word,
+  id: OneLineSchema,
   /** The name that people read. */
   name: v.optional(v.string()),
   /** A host name or address; `local` is a simulated server of the local service. */
-  host: word,
+  host: OneLineSchema,
   port: wholeNumber(1, 65_535),
   demo: v.boolean(),
   /** The name of a Secrets Manager secret. */
-  secret: word,
+  secret: OneLineSchema,
   /** The highest leverage that accounts may have here, as in 1:leverage. */
   max_leverage: v.exactOptional(wholeNumber(1)),
   /** How the server wants countries: the English name (default), or the ISO 3166-1 alpha-2 code. */
   country_format: v.exactOptional(v.picklist(['name', 'code'])),
 };
 /** Group name to its 1-based number in the plug-in's list. */
-const groupNumbers = v.record(word, wholeNumber(1));
-const groupNames = v.optional(v.array(word));
+const groupNumbers = v.record(OneLineSchema, wholeNumber(1));
+const groupNames = v.optional(v.array(OneLineSchema));
 /** A smaller range would soon be full. */
 const MIN_LOGINS = 1_000;
 /** Logins that only this service uses on that server: one range, or several that are used in turn. */
 const loginRangesSchema = (version: 'tp5' | 'tp4') => {
   const range = v.pipe(
     closedObject({ from: loginSchema(version), to: loginSchema(version) }),
-    v.check(({ from, to }) => to - from + 1 >= MIN_LOGINS, rule('size', `must hold at least ${MIN_LOGINS} logins`)),
+    v.check(
+      ({ from, to }) => to - from + 1 >= MIN_LOGINS,
+      violationMessage('size', `must hold at least ${MIN_LOGINS} logins`),
+    ),
   );
-  return v.union([range, v.pipe(v.array(range), v.minLength(1, rule('size', 'must list at least one range')))]);
+  return v.union([
+    range,
+    v.pipe(v.array(range), v.minLength(1, violationMessage('size', 'must list at least one range'))),
+  ]);
 };
 /** An account in the range without proof goes to the operators. Absent: it is the operation's that may have opened it. */
 const strict = v.exactOptional(v.boolean());
-const codePage = v.optional(word, 'windows-1252');
+const codePage = v.optional(OneLineSchema, 'windows-1252');
 /** The letter before every command of a text protocol. Absent: `W`. */
 const prefix = v.exactOptional(v.picklist(['W', 'Z']));
 
@@ -137,7 +143,7 @@ const WebApiConnectionSchema = closedObject({
   fingerprint: v.optional(
     v.pipe(
       v.string(),
-      v.regex(/^([0-9a-fA-F]{2}:?){32}$/, rule('format', 'must be a SHA-256 fingerprint in hexadecimal')),
+      v.regex(/^([0-9a-fA-F]{2}:?){32}$/, violationMessage('format', 'must be a SHA-256 fingerprint in hexadecimal')),
     ),
   ),
 });
@@ -154,7 +160,7 @@ const InterfaceGatewayConnectionSchema = closedObject({
   platform: v.literal('tp4'),
   protocol: v.literal('interface-gateway'),
   /** Names, or numbers by name for a gateway with the plug-in's list. */
-  groups: v.optional(v.union([v.array(word), groupNumbers])),
+  groups: v.optional(v.union([v.array(OneLineSchema), groupNumbers])),
   logins: loginRangesSchema('tp4'),
   strict,
   code_page: codePage,

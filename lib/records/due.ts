@@ -11,7 +11,7 @@ const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
 
 /** @param id a UUID; @param at epoch ms */
-export function due(id: string, at: number) {
+export function dueAttributes(id: string, at: number) {
   const shard = SHARDS[id.charCodeAt(0) % SHARDS.length];
   return { [DUE_INDEX.shard]: shard, [DUE_INDEX.at]: at };
 }

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
-import { assignments, type Expression, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite, updateAttributes, type WriteExpression } from '../aws/dynamodb.ts';
 import { isObject } from '../validators/primitives.ts';
 
 /** How long callers may use an `Idempotency-Key` again, counted from the last step. */
@@ -78,10 +78,10 @@ export interface WantedLease {
 export function acquireLease(
   table: Table,
   { pk, lease, at, until, expiresAt }: WantedLease,
-  { condition, names = {}, values }: Omit<Expression, 'update'>,
+  { condition, names = {}, values }: Omit<WriteExpression, 'update'>,
   signal: AbortSignal,
 ): Promise<Item | undefined> {
-  const set = assignments({ lease, lease_until: until, expires_at: expiresAt });
+  const set = updateAttributes({ lease, lease_until: until, expires_at: expiresAt });
   const expression = {
     // The revision never starts again, so a late duplicate of an earlier write finds a later one.
     update: `${set.update}, revision = revision + :one`,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { assignments, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import { acquireLease, isSameBody, keyExpiry, keyItem, secondsUntilFree, UNDER_LEASE } from './idempotency-keys.ts';
 
@@ -54,7 +54,11 @@ const StoredKey = v.object({
 export function dynamoRegistrationKeys(table: Table, now: () => number = Date.now) {
   const write = async (held: HeldKey, set: Item, signal: AbortSignal) => {
     held.revision += 1;
-    const { update, names, values } = assignments({ ...set, revision: held.revision, expires_at: keyExpiry(now()) });
+    const { update, names, values } = updateAttributes({
+      ...set,
+      revision: held.revision,
+      expires_at: keyExpiry(now()),
+    });
     values[':lease'] = held.lease;
     const expression = { update, names, values, condition: UNDER_LEASE };
     await requireLease(table.update({ pk: held.pk }, expression, signal));

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { assignments, type Item, type Table, tryWrite } from '../aws/dynamodb.ts';
+import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS, CONFIRMED_INDEX } from '../validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
-import { DUE_ATTRIBUTES, due, readDue } from './due.ts';
+import { DUE_ATTRIBUTES, dueAttributes, readDue } from './due.ts';
 import type { ConfirmedRegistrationSchema } from './event-schemas.ts';
 
 /** Members of the message to the CRM that the record has in another form, or not yet. */
@@ -74,10 +74,10 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
   async function writeConfirmation(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
     const me = randomUUID();
     const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
-    const published = due(id, now() + PUBLISHING_MS);
+    const published = dueAttributes(id, now() + PUBLISHING_MS);
     const written = { confirmation, confirmed_by: me, [CONFIRMED_INDEX]: id, expires_at, ...published };
     const expression = {
-      ...assignments(written),
+      ...updateAttributes(written),
       // It may be our own write, which the SDK repeated after a lost answer.
       condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR #confirmed_by = :confirmed_by)',
     };

@@ -1,5 +1,5 @@
 import { awaitAll } from '../deadline.ts';
-import type { Answer, Request } from '../http/endpoint.ts';
+import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
 import type { RegistrationLimits } from '../limits/limits.ts';
 import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
@@ -35,10 +35,10 @@ const REPEATED_MS = 24 * 60 * 60_000;
  */
 export async function confirmRegistration(
   dependencies: ConfirmationDependencies,
-  { body, source }: Request<ConfirmationRequest>,
+  { body, source }: ApiRequest<ConfirmationRequest>,
   telemetry: Telemetry,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ApiAnswer> {
   const pepper = await dependencies.pepper(signal);
   const place = { otp_type: body.channel, address: body.address };
   const [limit, listed] = await awaitAll([

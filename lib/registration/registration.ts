@@ -2,17 +2,17 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { RegistrationConfig } from '../config.ts';
 import { awaitAll } from '../deadline.ts';
-import type { Answer, Request } from '../http/endpoint.ts';
+import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
 import {
   type Admission,
-  type Counted,
+  type CountedRequest,
   type CounterKind,
   countedSource,
   type LimitDecision,
   type RegistrationLimits,
 } from '../limits/limits.ts';
 import { DeliveryFailure, type DeliveryFailureKind, type Message, type OtpChannel } from '../messages/message.ts';
-import { invalid, Problem, type ProblemType } from '../problem.ts';
+import { Problem, type ProblemType, validationProblem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import { fingerprints } from '../records/idempotency-keys.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
@@ -69,7 +69,7 @@ const KEPT_COUNTS: Readonly<Record<Asked, readonly CounterKind[]>> = {
 /** One request, while it is worked on. */
 interface Work {
   readonly dependencies: RegistrationDependencies;
-  readonly request: Request<RegistrationRequest>;
+  readonly request: ApiRequest<RegistrationRequest>;
   readonly telemetry: Telemetry;
   readonly signal: AbortSignal;
   /** The id of the registration, if it is kept. */
@@ -78,7 +78,7 @@ interface Work {
   readonly asked: Asked[];
   /** The counts, claims and writes of the request. They are undone if certainly nothing was sent. */
   readonly done: {
-    readonly counted: Counted[];
+    readonly counted: CountedRequest[];
     /** The claimed `Idempotency-Key`. */
     key?: HeldKey;
     /** The number of documents. Like the registration recorded before the write: a failed write may have succeeded. */
@@ -105,10 +105,10 @@ interface AdmittedWork extends Work {
  */
 export async function requestRegistration(
   dependencies: RegistrationDependencies,
-  request: Request<RegistrationRequest>,
+  request: ApiRequest<RegistrationRequest>,
   telemetry: Telemetry,
   signal: AbortSignal,
-): Promise<Answer> {
+): Promise<ApiAnswer> {
   const oversize = oversizeViolation(request.body.members);
   if (oversize !== undefined) throw new Problem('payload_too_large', { errors: [oversize] });
   const done = { counted: [] };
@@ -194,7 +194,7 @@ async function claimKey({ dependencies, request, signal, done }: Work, pepper: P
 }
 
 /** The key with its scope. A caller without a name is its source as the limits count it. */
-function scopedKey({ idempotencyKey, source, caller }: Request<RegistrationRequest>): string[] | undefined {
+function scopedKey({ idempotencyKey, source, caller }: ApiRequest<RegistrationRequest>): string[] | undefined {
   return idempotencyKey === undefined
     ? undefined
     : ['registration', caller ?? countedSource(source).name, idempotencyKey];
@@ -246,9 +246,9 @@ async function checkFields(work: AdmittedWork): Promise<CheckedCustomFields> {
   const wrongDocuments = await dependencies.documents.inspect(custom.documents);
   if (!custom.ok) {
     const errors = [...custom.violations, ...wrongDocuments].slice(0, MAX_VIOLATIONS);
-    throw custom.tooLarge ? new Problem('payload_too_large', { errors }) : invalid(errors);
+    throw custom.tooLarge ? new Problem('payload_too_large', { errors }) : validationProblem(errors);
   }
-  if (wrongDocuments.length > 0) throw invalid(wrongDocuments);
+  if (wrongDocuments.length > 0) throw validationProblem(wrongDocuments);
   const { channels: available } = dependencies.settings;
   if (!available.includes(body.recipient.channel)) {
     throw new Problem('otp_type_unavailable', { members: { available } });
@@ -349,7 +349,7 @@ async function keep(
 const MAX_USER_AGENT_CHARACTERS = 256;
 
 /** The members of the record that come from the request unchanged. */
-function requestFields({ body, source, userAgent }: Request<RegistrationRequest>) {
+function requestFields({ body, source, userAgent }: ApiRequest<RegistrationRequest>) {
   return {
     type: body.type,
     otp_type: body.recipient.channel,

@@ -4,16 +4,24 @@ import { EmailSchema, emailKey } from './email.ts';
 import { isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
 import { RegistrationPasswordSchema } from './passwords.ts';
 import { PhoneSchema, readRequestPhone } from './phone.ts';
-import { closedObject, described, isObject, issuePath, listViolations, readString, rule } from './primitives.ts';
+import {
+  closedObject,
+  documented,
+  isObject,
+  issuePath,
+  listViolations,
+  readString,
+  violationMessage,
+} from './primitives.ts';
 import { readNumber } from './typed-text.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MAX_CONFIRMATION_BYTES = 10_000;
 
-const NO_CODE = rule('format', 'must be six digits');
+const NO_CODE = violationMessage('format', 'must be six digits');
 
 const shared = {
-  code: described(
+  code: documented(
     v.pipe(
       readString(64, NO_CODE, (typed) => readNumber(typed).replaceAll(/[ -]/g, '')),
       v.regex(/^[0-9]{6}$/, NO_CODE),
@@ -21,7 +29,7 @@ const shared = {
     'The one-time password of the message. Spaces and dashes are ignored, and digits of every script are read.',
     '012345',
   ),
-  password: described(RegistrationPasswordSchema, 'The password of the registration.'),
+  password: documented(RegistrationPasswordSchema, 'The password of the registration.'),
 };
 
 const OTP_TYPE = 'The channel that the registration named.';
@@ -29,13 +37,13 @@ const OTP_TYPE = 'The channel that the registration named.';
 /** The body of a confirmation: the channel and the address that the code went to, the code, and the password. */
 export const ConfirmationBodySchema = v.variant('otp_type', [
   closedObject({
-    otp_type: described(v.literal('email'), OTP_TYPE),
-    email: described(EmailSchema, 'The email of the registration.', 'ann@example.com'),
+    otp_type: documented(v.literal('email'), OTP_TYPE),
+    email: documented(EmailSchema, 'The email of the registration.', 'ann@example.com'),
     ...shared,
   }),
   closedObject({
-    otp_type: described(v.picklist(PHONE_CHANNELS), OTP_TYPE),
-    phone: described(PhoneSchema, 'The phone of the registration.'),
+    otp_type: documented(v.picklist(PHONE_CHANNELS), OTP_TYPE),
+    phone: documented(PhoneSchema, 'The phone of the registration.'),
     ...shared,
   }),
 ]);
@@ -60,7 +68,8 @@ function checkSharedFields({ dataset, addIssue }: BodyContext): void {
   if (!isObject(body) || v.is(v.picklist(OTP_TYPES), body.otp_type)) return;
   for (const issue of v.safeParse(v.object(shared), body).issues ?? []) {
     const [violation] = listViolations([issue]);
-    if (violation !== undefined) addIssue({ message: rule(violation.rule, violation.detail), path: issue.path });
+    if (violation !== undefined)
+      addIssue({ message: violationMessage(violation.rule, violation.detail), path: issue.path });
   }
 }
 
@@ -69,5 +78,5 @@ async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
   const body: unknown = dataset.value;
   if (!isObject(body) || !isPhoneChannel(body.otp_type) || !v.is(PhoneSchema, body.phone)) return;
   if ((await readRequestPhone(body.phone, body.otp_type))?.valid === true) return;
-  addIssue({ message: rule(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
+  addIssue({ message: violationMessage(INVALID_PHONE.rule, INVALID_PHONE.detail), path: issuePath('phone', 'number') });
 }

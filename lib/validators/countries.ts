@@ -1,6 +1,6 @@
 import names from 'countries-list/minimal/countries.en.min.json' with { type: 'json' };
 import * as v from 'valibot';
-import { rule } from './primitives.ts';
+import { violationMessage } from './primitives.ts';
 
 /**
  * Codes of the list that the standard only reserves: Ascension, and Tristan da Cunha. Kosovo's code stays: it is
@@ -23,7 +23,7 @@ export function countryName(code: string): string | undefined {
   return (names as Readonly<Record<string, string>>)[code];
 }
 
-const NO_COUNTRY = rule('country', 'must be an ISO 3166-1 alpha-2 code such as GB');
+const NO_COUNTRY = violationMessage('country', 'must be an ISO 3166-1 alpha-2 code such as GB');
 
 /** An ISO 3166-1 alpha-2 code in any case, which is read in capitals. */
 export const CountrySchema = v.pipe(

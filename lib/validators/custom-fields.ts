@@ -17,8 +17,8 @@ import {
   isBlank,
   isObject,
   jsonPointer,
-  type Key,
   listViolations,
+  type PathKey,
 } from './primitives.ts';
 
 /** A document of a registration, decoded. Its media type is checked later, by its content. */
@@ -109,7 +109,9 @@ const CHOICES: readonly FieldType[] = ['radio', 'select', 'multiselect', 'checkb
 /** Choices are checked only if the form lists options. */
 function choiceViolations({ key, options = [] }: FormField, value: unknown): BodyViolation[] {
   if (options.length === 0) return [];
-  const chosen: [Key[], unknown][] = Array.isArray(value) ? value.map((one, i) => [[key, i], one]) : [[[key], value]];
+  const chosen: [PathKey[], unknown][] = Array.isArray(value)
+    ? value.map((one, i) => [[key, i], one])
+    : [[[key], value]];
   const offered = new Set<unknown>(options);
   return chosen
     .filter(([, choice]) => !offered.has(choice))

@@ -4,16 +4,16 @@ import { asciiEmail, EmailSchema } from './email.ts';
 import { type Channel, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
 import {
-  amount,
-  count,
+  dollarAmount,
   E164_NUMBER,
   flag,
   HOST_NAME,
   HOST_NAME_MUST,
-  list,
+  listOf,
   noneOr,
-  price,
-  text,
+  numberBetween,
+  patternText,
+  wholeNumber,
 } from './setting-types.ts';
 
 /**
@@ -25,12 +25,15 @@ import {
 const MAX_COUNT = 1_000_000;
 /** A number of requests or messages. The word `none` switches a limit off. */
 const limit = (usual: number) =>
-  v.optional(noneOr(count(1, MAX_COUNT), `must be a whole number from 1 to ${MAX_COUNT}, or none`), usual);
+  v.optional(noneOr(wholeNumber(1, MAX_COUNT), `must be a whole number from 1 to ${MAX_COUNT}, or none`), usual);
 const MAX_WAITS = 9;
 const WAITS_MUST = `must list 1 to ${MAX_WAITS} waits of 1 to 86400 seconds, or be the word none`;
 
-const secretName = text(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
-const template = text(/^[a-z0-9_]{1,512}$/, 'must be the name of a template: small letters, digits, underscores');
+const secretName = patternText(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
+const template = patternText(
+  /^[a-z0-9_]{1,512}$/,
+  'must be the name of a template: small letters, digits, underscores',
+);
 
 /** Every listed channel once, in the order of the specification. */
 const ChannelsSchema = v.pipe(
@@ -63,20 +66,22 @@ function isCountry(code: string): boolean {
 /** `sms` by SNS. India's DLT registers every text: a broker that serves India uses its own provider. */
 const SmsSchema = closedObject({
   /** The sender's name, in countries that allow names. */
-  senderId: v.optional(text(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter')),
+  senderId: v.optional(
+    patternText(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter'),
+  ),
   /** The sender's number, of this account. */
-  originationNumber: v.optional(text(E164_NUMBER, 'must be a phone number such as +15550100123')),
+  originationNumber: v.optional(patternText(E164_NUMBER, 'must be a phone number such as +15550100123')),
   /** The maximum price of one text in US dollars. A more expensive one is not sent. */
-  maxPrice: v.optional(price, '0.50'),
+  maxPrice: v.optional(dollarAmount, '0.50'),
   /** The registration page's domain, on which browsers fill in the code (WebOTP). */
-  webOtpDomain: v.optional(text(HOST_NAME, HOST_NAME_MUST)),
+  webOtpDomain: v.optional(patternText(HOST_NAME, HOST_NAME_MUST)),
 });
 export type SmsSettings = v.InferOutput<typeof SmsSchema>;
 
 /** Calls by AWS End User Messaging. */
 const CallSchema = closedObject({
   /** The calling number or pool of numbers. By id or ARN, so that the right to call can be limited to it. */
-  originationIdentity: text(
+  originationIdentity: patternText(
     /^(arn:aws[\w-]*:sms-voice:[\w-]+:\d{12}:(phone-number|pool)\/(phone|pool)-\w+|(phone|pool)-\w+)$/,
     'must be the id or ARN of a number (phone-…) or of a pool (pool-…)',
   ),
@@ -85,7 +90,7 @@ export type CallSettings = v.InferOutput<typeof CallSchema>;
 
 /** WhatsApp by AWS End User Messaging Social. */
 const WhatsAppSchema = closedObject({
-  phoneNumberId: text(/^phone-number-id-\w+$/, 'must be the id of a linked number (phone-number-id-…)'),
+  phoneNumberId: patternText(/^phone-number-id-\w+$/, 'must be the id of a linked number (phone-number-id-…)'),
   /** An approved authentication template. */
   codeTemplate: template,
   /** An approved utility template without parameters: the notice to an owner of the address. */
@@ -98,7 +103,7 @@ const LimitsSchema = closedObject({
   /** How long the next message to a recipient waits after the first, second, … of a day; the last wait repeats. */
   resendSeconds: v.optional(
     noneOr(
-      v.pipe(v.array(count(1, 86_400)), v.minLength(1, WAITS_MUST), v.maxLength(MAX_WAITS, WAITS_MUST)),
+      v.pipe(v.array(wholeNumber(1, 86_400)), v.minLength(1, WAITS_MUST), v.maxLength(MAX_WAITS, WAITS_MUST)),
       WAITS_MUST,
     ),
     [60, 120, 300, 900],
@@ -136,18 +141,18 @@ const LEGAL_MUST =
 /** No text begins like an object: JSON with a mistake would end every mail. */
 const legalText = v.pipe(v.string(LEGAL_MUST), v.regex(/^(?!\s*\{)[^\x00-\x09\x0b-\x1f\x7f]{1,3000}$/, LEGAL_MUST));
 const legalTexts = v.pipe(
-  v.record(text(/^[a-z]{2}(-[A-Z][a-z]{3})?$/, LEGAL_MUST), legalText, LEGAL_MUST),
+  v.record(patternText(/^[a-z]{2}(-[A-Z][a-z]{3})?$/, LEGAL_MUST), legalText, LEGAL_MUST),
   v.check((texts) => Object.hasOwn(texts, 'en'), LEGAL_MUST),
 );
 
 /** How the messages look. */
 const BrandSchema = closedObject({
   /** The broker's name as people read it. Absent: the domain of the sender address. */
-  name: v.optional(text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line')),
+  name: v.optional(patternText(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line')),
   /** The address for replies. Absent: the sender address. */
   supportEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   /** The color of the header of mails. */
-  color: v.optional(text(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
+  color: v.optional(patternText(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
   /**
    * The end of every mail that the law requires: registered name, number, address, warning. One text, or one by
    * language.
@@ -156,8 +161,8 @@ const BrandSchema = closedObject({
   /** The logo in the header of mails, in place of the name. Mail programs load it from this address. */
   logo: v.optional(
     closedObject({
-      url: text(/^https:\/\/[^\s\x00-\x1f"<>]{1,500}$/, 'must be an https address of an image'),
-      alt: text(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line'),
+      url: patternText(/^https:\/\/[^\s\x00-\x1f"<>]{1,500}$/, 'must be an https address of an image'),
+      alt: patternText(/^[^\x00-\x1f\x7f]{1,64}$/, 'must be 1 to 64 characters on one line'),
     }),
   ),
 });
@@ -184,9 +189,11 @@ const CaptchaSchema = v.pipe(
     /** The name of the secret that holds the provider's secret key. */
     secret: secretName,
     /** The domains of the pages that captchas are solved on; absent: any that the provider allows. */
-    hostnames: v.optional(v.pipe(list(text(HOST_NAME, HOST_NAME_MUST)), v.minLength(1, 'must list at least one'))),
+    hostnames: v.optional(
+      v.pipe(listOf(patternText(HOST_NAME, HOST_NAME_MUST)), v.minLength(1, 'must list at least one')),
+    ),
     /** How sure the provider must be that this is a person: 0 accepts every score, 1 nearly none. */
-    minScore: v.optional(amount(0, 1)),
+    minScore: v.optional(numberBetween(0, 1)),
   }),
   // A key of reCAPTCHA may be based on scores: then every token is valid, those of programs too.
   v.forward(
@@ -209,7 +216,7 @@ export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 /** A proxy, or a backend of the broker, that names the person's address. */
 const FrontSchema = closedObject({
   /** The request header with the address, in lower case. */
-  header: text(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
+  header: patternText(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
   /** True: a request without that secret is refused, so that requests cannot bypass the proxy. */
@@ -221,13 +228,16 @@ export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 export const CONFIRMED_DAYS = 30;
 
 /** The address of a system of the broker. `infra/settings.ts` has stricter rules: the local service has receivers of its own. */
-const address = v.optional(text(/^\S+$/, 'must be an address'));
+const address = v.optional(patternText(/^\S+$/, 'must be an address'));
 
 /** The settings that reach a function, by group. A function reads whole groups. */
 export const SETTING_GROUPS = {
   deployment: {
     /** The name of the deployment in its account; part of the stack's name. */
-    stage: v.optional(text(/^[a-z][a-z0-9-]{0,19}$/, 'must be up to 20 small letters, digits and hyphens'), 'prod'),
+    stage: v.optional(
+      patternText(/^[a-z][a-z0-9-]{0,19}$/, 'must be up to 20 small letters, digits and hyphens'),
+      'prod',
+    ),
   },
   mail: {
     /** The sender of mails. */
@@ -250,7 +260,7 @@ export const SETTING_GROUPS = {
     captcha: v.optional(CaptchaSchema),
   },
   confirming: {
-    confirmedDays: v.optional(count(1, 365), CONFIRMED_DAYS),
+    confirmedDays: v.optional(wholeNumber(1, 365), CONFIRMED_DAYS),
   },
   documents: {
     /** True: documents are scanned for malware, and the CRM gets links to those without any. */

@@ -1,7 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import * as v from 'valibot';
-import { readString, rule } from './primitives.ts';
-import { trimmed } from './typed-text.ts';
+import { readString, violationMessage } from './primitives.ts';
+import { trimInvisible } from './typed-text.ts';
 
 /** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
 const MAX_CHARACTERS = 254;
@@ -16,8 +16,8 @@ const TYPED_DOMAIN = /^[A-Za-z0-9.\u0080-\uffff-]+$/;
 /** A domain of at least two labels. The last one starts with a letter. */
 const ASCII_DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 
-const TOO_LONG = rule('length', `must be at most ${MAX_CHARACTERS} characters`);
-const NO_ADDRESS = rule('format', 'must be an email address');
+const TOO_LONG = violationMessage('length', `must be at most ${MAX_CHARACTERS} characters`);
+const NO_ADDRESS = violationMessage('format', 'must be an email address');
 
 /**
  * An email address: local part in ASCII, domain international or not. It is read without white space around it, and its
@@ -36,7 +36,7 @@ export const EmailSchema = v.pipe(
 
 /** A domain that IDNA refuses stays as it was typed. */
 function readEmail(typed: string): string {
-  const email = trimmed(typed);
+  const email = trimInvisible(typed);
   const { local, domain } = split(email);
   if (ASCII_DOMAIN.test(domain) && !domain.includes('xn--')) return email;
   const ascii = TYPED_DOMAIN.test(domain) ? domainToASCII(domain) : '';

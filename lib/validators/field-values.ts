@@ -2,7 +2,16 @@ import * as v from 'valibot';
 import { CountrySchema } from './countries.ts';
 import { EmailSchema } from './email.ts';
 import { PhoneSchema } from './phone.ts';
-import { boundedList, closedObject, described, label, NumberSchema, openObject, rule, text } from './primitives.ts';
+import {
+  boundedLabel,
+  boundedList,
+  boundedText,
+  closedObject,
+  documented,
+  NumberSchema,
+  openObject,
+  violationMessage,
+} from './primitives.ts';
 import { isText } from './typed-text.ts';
 
 /** These limits keep a registration within the 400 KB of a database item. Characters are code points. */
@@ -20,20 +29,20 @@ export const MAX_DOCUMENTS = 10;
 export const MAX_DOCUMENT_BYTES = 3 * MEGABYTE;
 export const MAX_DOCUMENTS_BYTES = 4 * MEGABYTE;
 
-const TextSchema = text(0, MAX_CHARACTERS);
+const TextSchema = boundedText(0, MAX_CHARACTERS);
 const ChoicesSchema = boundedList(TextSchema, MAX_CHOICES);
-const LabelSchema = label(0, 255);
+const LabelSchema = boundedLabel(0, 255);
 
 export const DocumentSchema = closedObject({
-  id: described(LabelSchema, 'Id of the document, as the form gives it.'),
-  name: described(LabelSchema, 'Name of the file, without a path.'),
+  id: documented(LabelSchema, 'Id of the document, as the form gives it.'),
+  name: documented(LabelSchema, 'Name of the file, without a path.'),
   doc: v.pipe(
     v.string(),
-    v.check((base64) => base64 !== '', rule('length', 'must not be empty')),
-    v.check(isBase64, rule('base64', 'must be base64 with padding, and nothing else')),
+    v.check((base64) => base64 !== '', violationMessage('length', 'must not be empty')),
+    v.check(isBase64, violationMessage('base64', 'must be base64 with padding, and nothing else')),
     v.check(
       (base64) => decodedSize(base64) <= MAX_DOCUMENT_BYTES,
-      rule('size', `must be at most ${MAX_DOCUMENT_BYTES / MEGABYTE} MB`),
+      violationMessage('size', `must be at most ${MAX_DOCUMENT_BYTES / MEGABYTE} MB`),
     ),
     v.metadata({ contentEncoding: 'base64' }),
     v.description('The content, base64-encoded.'),
@@ -47,21 +56,21 @@ const PersonIdSchema = v.pipe(
     const message =
       typeof id === 'string'
         ? v.safeParse(LabelSchema, id).issues?.[0].message
-        : rule('type', 'must be a string or a number');
+        : violationMessage('type', 'must be a string or a number');
     if (typeof id !== 'number' && message !== undefined) addIssue({ message });
   }),
   v.metadata({ type: ['string', 'number'], maxLength: 255 }),
 );
 
 const PersonSchema = openObject({
-  id: v.exactOptional(described(PersonIdSchema, 'Id of the person.')),
-  name: v.exactOptional(described(LabelSchema, 'Name of the person.')),
+  id: v.exactOptional(documented(PersonIdSchema, 'Id of the person.')),
+  name: v.exactOptional(documented(LabelSchema, 'Name of the person.')),
 });
 
 const PeopleSchema = v.pipe(boundedList(PersonSchema, MAX_PEOPLE), v.rawCheck(checkOpenValue));
 const OpenValueSchema = v.pipe(v.unknown(), v.rawCheck(checkOpenValue));
 
-const RequiredTextSchema = text(1, 255);
+const RequiredTextSchema = boundedText(1, 255);
 /** A picture of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -73,7 +82,10 @@ export const CUSTOM_FIELD_VALUES = {
   number: withExample(42.5, NumberSchema),
   number_string: withExample(
     '1500.50',
-    v.pipe(text(0, 255), v.regex(/^[+-]?(?:\d*\.)?\d+$/, rule('format', 'must be a decimal number in a string'))),
+    v.pipe(
+      boundedText(0, 255),
+      v.regex(/^[+-]?(?:\d*\.)?\d+$/, violationMessage('format', 'must be a decimal number in a string')),
+    ),
   ),
   boolean: withExample(true, v.boolean()),
   radio: withExample('yes', TextSchema),
@@ -83,7 +95,11 @@ export const CUSTOM_FIELD_VALUES = {
   checkbox: withExample(['terms'], ChoicesSchema),
   date: withExample(
     '1990-02-28',
-    v.pipe(v.string(), v.check(isDate, rule('date', 'must be a date as YYYY-MM-DD')), v.metadata({ format: 'date' })),
+    v.pipe(
+      v.string(),
+      v.check(isDate, violationMessage('date', 'must be a date as YYYY-MM-DD')),
+      v.metadata({ format: 'date' }),
+    ),
   ),
   document: withExample(
     [{ id: 'passport', name: 'passport.png', doc: PNG }],
@@ -96,9 +112,9 @@ export const CUSTOM_FIELD_VALUES = {
   location: withExample(
     { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
     closedObject({
-      country: described(RequiredTextSchema, 'The country.'),
-      state: v.exactOptional(described(text(0, 255), 'The state or region; may be empty.'), ''),
-      city: described(RequiredTextSchema, 'The city.'),
+      country: documented(RequiredTextSchema, 'The country.'),
+      state: v.exactOptional(documented(boundedText(0, 255), 'The state or region; may be empty.'), ''),
+      city: documented(RequiredTextSchema, 'The city.'),
     }),
   ),
   participants: withExample([{ id: '1', name: 'Ann Lee', share: 50 }], PeopleSchema),
@@ -147,7 +163,7 @@ function checkOpenValue<T>({ dataset, addIssue }: v.RawCheckContext<T>): void {
 
 /** The message for a value of any shape that cannot be kept. It reads no more of the value than could be kept. */
 function openValueMessage(value: unknown): string | undefined {
-  const tooLong = rule('length', `must be at most ${MAX_JSON_CHARACTERS} characters of JSON`);
+  const tooLong = violationMessage('length', `must be at most ${MAX_JSON_CHARACTERS} characters of JSON`);
   let room = MAX_JSON_CHARACTERS;
 
   function memberMessage(inner: unknown, levels: number): string | undefined {
@@ -155,14 +171,16 @@ function openValueMessage(value: unknown): string | undefined {
     room -= typeof inner === 'string' ? inner.length : 1;
     if (room < 0) return tooLong;
     if (typeof inner === 'string' && !isText(inner)) {
-      return rule('characters', 'must be well-formed Unicode without control characters');
+      return violationMessage('characters', 'must be well-formed Unicode without control characters');
     }
-    if (typeof inner === 'number' && !Number.isFinite(inner)) return rule('type', 'must hold finite numbers only');
+    if (typeof inner === 'number' && !Number.isFinite(inner))
+      return violationMessage('type', 'must hold finite numbers only');
     if (typeof inner !== 'object' || inner === null) return undefined;
-    if (levels === 0) return rule('nesting', `must be nested at most ${MAX_DEPTH} levels deep`);
+    if (levels === 0) return violationMessage('nesting', `must be nested at most ${MAX_DEPTH} levels deep`);
     if (Array.isArray(inner)) return firstMessage(inner, levels - 1);
     const names = Object.keys(inner);
-    if (names.includes('__proto__')) return rule('unknown_field', 'must have no member of the name __proto__');
+    if (names.includes('__proto__'))
+      return violationMessage('unknown_field', 'must have no member of the name __proto__');
     return firstMessage(names, levels - 1) ?? firstMessage(Object.values(inner), levels - 1);
   }
 

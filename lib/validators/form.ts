@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CUSTOM_FIELD_TYPES } from './field-values.ts';
-import { closedObject, IdSchema, issuePath, rule, text, word } from './primitives.ts';
+import { boundedText, closedObject, IdSchema, issuePath, OneLineSchema, violationMessage } from './primitives.ts';
 
 /** The fixed fields of a registration request. A form cannot use their names. */
 export const FIXED_FIELDS = [
@@ -21,8 +21,8 @@ const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__'
 const FormFieldSchema = closedObject({
   /** The random key of the value at the root of the request. */
   key: v.pipe(
-    word,
-    v.check((key) => !RESERVED_KEYS.has(key), rule('format', 'must not be the name of a fixed field')),
+    OneLineSchema,
+    v.check((key) => !RESERVED_KEYS.has(key), violationMessage('format', 'must not be the name of a fixed field')),
   ),
   type: v.picklist(CUSTOM_FIELD_TYPES),
   label: v.optional(v.string()),
@@ -30,7 +30,7 @@ const FormFieldSchema = closedObject({
   /** For boolean: a consent that the person must give; only `true` passes. */
   must: v.optional(v.boolean()),
   /** For boolean: the version of the text that the person agrees to. The registration keeps it. */
-  version: v.optional(text(1, 64)),
+  version: v.optional(boundedText(1, 64)),
   /** For radio, select, multiselect and checkbox: the values that may be chosen; absent: any. */
   options: v.optional(v.array(v.string())),
   /** For document: the media types accepted; absent: any. */
@@ -38,7 +38,7 @@ const FormFieldSchema = closedObject({
     v.array(
       v.pipe(
         v.string(),
-        v.regex(/^[\w.+-]+\/[\w.+*-]+$/, rule('media_type', 'must be a media type such as image/png')),
+        v.regex(/^[\w.+-]+\/[\w.+*-]+$/, violationMessage('media_type', 'must be a media type such as image/png')),
       ),
     ),
   ),
@@ -55,7 +55,7 @@ function checkFields({ dataset, addIssue }: v.RawCheckContext<FormField[]>): voi
   if (!dataset.typed) return;
   const seen = new Set<string>();
   const refuse = (index: number, member: keyof FormField, detail: string) =>
-    addIssue({ message: rule('format', detail), path: issuePath(index, member) });
+    addIssue({ message: violationMessage('format', detail), path: issuePath(index, member) });
   for (const [index, field] of dataset.value.entries()) {
     if (seen.has(field.key)) refuse(index, 'key', 'must differ from the keys before');
     seen.add(field.key);

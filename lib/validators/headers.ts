@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { rule } from './primitives.ts';
+import { violationMessage } from './primitives.ts';
 
 const IDEMPOTENCY_KEY_DETAIL = 'must be 1 to 255 visible ASCII characters';
 
@@ -20,7 +20,10 @@ export function singleHeaderValue(sent: string | undefined): string | undefined 
  */
 export const IdempotencyKeySchema = v.pipe(
   v.string(),
-  v.regex(/^(?:"[\x21\x23-\x7e]{1,255}"|[\x21\x23-\x7e][\x21-\x7e]{0,254})$/, rule('format', IDEMPOTENCY_KEY_DETAIL)),
+  v.regex(
+    /^(?:"[\x21\x23-\x7e]{1,255}"|[\x21\x23-\x7e][\x21-\x7e]{0,254})$/,
+    violationMessage('format', IDEMPOTENCY_KEY_DETAIL),
+  ),
   v.description(
     'Makes a request safe to repeat: 1 to 255 visible ASCII characters, optionally in double quotes, such as a UUID.',
   ),
@@ -28,7 +31,7 @@ export const IdempotencyKeySchema = v.pipe(
 );
 
 const MAX_TOKEN_CHARACTERS = 8_192;
-const TOKEN_FORMAT = rule('format', 'must be 1 to 8,192 visible ASCII characters');
+const TOKEN_FORMAT = violationMessage('format', 'must be 1 to 8,192 visible ASCII characters');
 
 /** The header `captcha-token`: the result of the provider's widget. All headers of a request have 10,240 bytes. */
 export const CaptchaTokenSchema = v.pipe(

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { once } from '../once.ts';
-import { rule, text } from './primitives.ts';
+import { boundedText, violationMessage } from './primitives.ts';
 import { comparableText, isAnyVisible, isLine, readPassword } from './typed-text.ts';
 
 const MIN_CHARACTERS = 8;
@@ -10,9 +10,9 @@ const MIN_CHARACTERS = 8;
  * 800-63B).
  */
 export const RegistrationPasswordSchema = v.pipe(
-  text(MIN_CHARACTERS, 128, readPassword),
-  v.check(isLine, rule('characters', 'must hold no control characters')),
-  v.check(isAnyVisible, rule('characters', 'must not be only white space or invisible characters')),
+  boundedText(MIN_CHARACTERS, 128, readPassword),
+  v.check(isLine, violationMessage('characters', 'must hold no control characters')),
+  v.check(isAnyVisible, violationMessage('characters', 'must not be only white space or invisible characters')),
   v.metadata({ format: 'password' }),
   v.examples(['correct horse battery']),
 );
@@ -130,9 +130,12 @@ export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
   const { min, max, detail } = PASSWORD_RULES[version];
   return v.pipe(
     v.string(),
-    v.check(({ length }) => length >= min && length <= max, rule('length', `must be ${min} to ${max} characters`)),
-    v.regex(/^[\x20-\x7e]*$/, rule('characters', 'must be printable ASCII characters')),
-    v.check((password) => isMixed(password, version), rule('complexity', detail)),
+    v.check(
+      ({ length }) => length >= min && length <= max,
+      violationMessage('length', `must be ${min} to ${max} characters`),
+    ),
+    v.regex(/^[\x20-\x7e]*$/, violationMessage('characters', 'must be printable ASCII characters')),
+    v.check((password) => isMixed(password, version), violationMessage('complexity', detail)),
     v.metadata({ minLength: min, maxLength: max, format: 'password' }),
   );
 }

@@ -2,7 +2,7 @@ import type { NumberType } from 'libphonenumber-js/max';
 import * as v from 'valibot';
 import { once } from '../once.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from './otp-types.ts';
-import { closedObject, described, readString, rule, text } from './primitives.ts';
+import { boundedText, closedObject, documented, readString, violationMessage } from './primitives.ts';
 import { readNumber } from './typed-text.ts';
 
 /** A phone number with its plus and no spaces, as +447400123456. */
@@ -15,17 +15,17 @@ const MAX_NUMBER = 40;
 /** Digits, a plus and common separators, as `readNumber` leaves them. No letters: no words or extensions. */
 const NUMBER = /^\+?[0-9 ()./-]+$/;
 
-const NO_DIAL_CODE = rule('format', 'must be a dial code such as 44 or +44');
+const NO_DIAL_CODE = violationMessage('format', 'must be a dial code such as 44 or +44');
 
 /** A dial code and a number. `readPhone` says whether they make a number. */
 export const PhoneSchema = closedObject({
-  country_code: described(
+  country_code: documented(
     v.pipe(readString(4 * MAX_DIAL_CODE, NO_DIAL_CODE, readNumber), v.regex(DIAL_CODE, NO_DIAL_CODE)),
     'The dial code, with or without `+`.',
     '44',
   ),
-  number: described(
-    text(1, MAX_NUMBER, readNumber),
+  number: documented(
+    boundedText(1, MAX_NUMBER, readNumber),
     'The number, as people write it: with a national trunk zero, spaces, dashes, or its dial code.',
     '07400 123456',
   ),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { isLabel, isLine, isText, isVisible, readName } from './typed-text.ts';
 
 /** The names of the rules in an answer, with their meanings. Integrators switch on them: none is ever renamed. */
-export const RULES = {
+export const VIOLATION_RULES = {
   required: 'a required field is absent or empty',
   type: 'the value has another JSON type',
   unknown_field: 'neither a field of the request nor of the form',
@@ -32,7 +32,7 @@ export const RULES = {
   not_offered: 'the trading platform does not accept this value',
   reserved: 'the login is reserved on another trading server',
 } as const;
-export type Rule = keyof typeof RULES;
+export type Rule = keyof typeof VIOLATION_RULES;
 
 /**
  * One rule that a request breaks: its place (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path
@@ -45,7 +45,7 @@ export type Violation = ({ pointer: string } | { parameter: string } | { header:
 /** A rule that the body breaks. */
 export type BodyViolation = Extract<Violation, { pointer: string }>;
 
-export type Key = string | number;
+export type PathKey = string | number;
 /** What `listViolations` reads of an issue. The received value is not part of it. */
 type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
 
@@ -55,7 +55,7 @@ export const MAX_VIOLATIONS = 100;
 const MAX_NAME = 255;
 
 /** The message of an action: the rule's word and a sentence about the field. It never holds the received value. */
-export function rule(singleLine: Rule, detail: string): `${Rule}: ${string}` {
+export function violationMessage(singleLine: Rule, detail: string): `${Rule}: ${string}` {
   return `${singleLine}: ${detail}`;
 }
 
@@ -64,7 +64,7 @@ export function rule(singleLine: Rule, detail: string): `${Rule}: ${string}` {
  * are never used. The sentence comes from `rule`, or is built here from the schema.
  * @param under the place of the parsed value in the body
  */
-export function listViolations(issues: readonly Issue[], under: readonly Key[] = []): BodyViolation[] {
+export function listViolations(issues: readonly Issue[], under: readonly PathKey[] = []): BodyViolation[] {
   const violations: BodyViolation[] = [];
   const seen = new Set<string>();
   for (const issue of issues) {
@@ -79,7 +79,7 @@ export function listViolations(issues: readonly Issue[], under: readonly Key[] =
 }
 
 /** A JSON Pointer as a URI fragment: `~` and `/` escaped, then percent-encoded as UTF-8. */
-export function jsonPointer(keys: readonly Key[]): string {
+export function jsonPointer(keys: readonly PathKey[]): string {
   const long = keys.findIndex((key) => String(key).length > MAX_NAME);
   const named = long === -1 ? keys : keys.slice(0, long);
   const segments = named.map((key) => String(key).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1'));
@@ -118,14 +118,18 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** The schema with the words and examples that OpenAPI shows. */
-export function described<const S extends v.GenericSchema>(schema: S, meaning: string, ...examples: v.InferInput<S>[]) {
+export function documented<const S extends v.GenericSchema>(
+  schema: S,
+  meaning: string,
+  ...examples: v.InferInput<S>[]
+) {
   const description = v.description<v.InferOutput<S>, string>(meaning);
   return examples.length === 0 ? v.pipe(schema, description) : v.pipe(schema, description, v.examples(examples));
 }
 
 /** The path of an issue that an action adds. */
-export function issuePath(first: Key, ...more: Key[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
-  const item = (key: Key): v.UnknownPathItem => ({
+export function issuePath(first: PathKey, ...more: PathKey[]): [v.UnknownPathItem, ...v.UnknownPathItem[]] {
+  const item = (key: PathKey): v.UnknownPathItem => ({
     type: 'unknown',
     origin: 'value',
     input: undefined,
@@ -234,7 +238,7 @@ export function boundedList<const S extends v.GenericSchema>(item: S, max: numbe
   const tooLong = v.pipe(
     v.unknown(),
     v.rawTransform(({ addIssue, NEVER }) => {
-      addIssue({ message: rule('too_many', `must have at most ${max} elements`) });
+      addIssue({ message: violationMessage('too_many', `must have at most ${max} elements`) });
       return NEVER;
     }),
   );
@@ -254,13 +258,13 @@ export function readString(max: number, message: string, read: (value: string) =
 const asTyped = (value: string) => value;
 
 /** A string of `min` to `max` characters (code points), in the form that `read` makes of it. */
-export function text(min: number, max: number, read = asTyped) {
-  const length = rule('length', `must be ${describeLength(min, max)}`);
+export function boundedText(min: number, max: number, read = asTyped) {
+  const length = violationMessage('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
     // A code point has one unit or two. Reading composes up to two code points of two units each.
     readString((read === asTyped ? 2 : 4) * max, length, read),
     v.check((value) => hasCodePoints(value, min, max), length),
-    v.check(isText, rule('characters', 'must be well-formed Unicode without control characters')),
+    v.check(isText, violationMessage('characters', 'must be well-formed Unicode without control characters')),
     v.metadata({ ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
   );
 }
@@ -277,44 +281,44 @@ function describeLength(min: number, max: number): string {
 }
 
 /** A text on one line. */
-export function line(min: number, max: number) {
-  return v.pipe(text(min, max), v.check(isLine, rule('characters', 'must be one line')));
+export function boundedLine(min: number, max: number) {
+  return v.pipe(boundedText(min, max), v.check(isLine, violationMessage('characters', 'must be one line')));
 }
 
 /** The id or name of a document or person: a line without what changes the direction of writing, `/` and `\\`. */
-export function label(min: number, max: number) {
-  const message = rule('characters', 'must be one line without direction marks, slashes and backslashes');
-  return v.pipe(text(min, max), v.check(isLabel, message));
+export function boundedLabel(min: number, max: number) {
+  const message = violationMessage('characters', 'must be one line without direction marks, slashes and backslashes');
+  return v.pipe(boundedText(min, max), v.check(isLabel, message));
 }
 
 /** A person's name. A reader sees everything that it holds. */
 export function personName(max: number) {
   return v.pipe(
-    text(1, max, readName),
-    v.check(isVisible, rule('characters', 'must hold no control or invisible characters')),
-    v.check((name) => /[\p{L}\p{N}]/u.test(name), rule('characters', 'must hold a letter or a digit')),
+    boundedText(1, max, readName),
+    v.check(isVisible, violationMessage('characters', 'must hold no control or invisible characters')),
+    v.check((name) => /[\p{L}\p{N}]/u.test(name), violationMessage('characters', 'must hold a letter or a digit')),
   );
 }
 
 /** A text of one line, such as ids and names in the CRM. */
-export const word = line(1, 255);
+export const OneLineSchema = boundedLine(1, 255);
 
 /** The ids and codes of the CRM: exactly 8 visible ASCII characters. */
 export const IdSchema = v.pipe(
-  text(8, 8),
-  v.regex(/^[\x21-\x7e]*$/, rule('characters', 'must be visible ASCII characters')),
+  boundedText(8, 8),
+  v.regex(/^[\x21-\x7e]*$/, violationMessage('characters', 'must be visible ASCII characters')),
 );
 
 /** A number that JSON can express: `1e999` is read as infinity and refused. */
-export const NumberSchema = v.pipe(v.number(), v.finite(rule('type', 'must be a finite number')));
+export const NumberSchema = v.pipe(v.number(), v.finite(violationMessage('type', 'must be a finite number')));
 
 /** A whole number within bounds. */
 export function wholeNumber(least: number, most: number = Number.MAX_SAFE_INTEGER) {
   return v.pipe(
     NumberSchema,
-    v.integer(rule('integer', 'must be an integer')),
-    v.minValue(least, rule('minimum', `must be at least ${least}`)),
-    v.maxValue(most, rule('maximum', `must be at most ${most}`)),
+    v.integer(violationMessage('integer', 'must be an integer')),
+    v.minValue(least, violationMessage('minimum', `must be at least ${least}`)),
+    v.maxValue(most, violationMessage('maximum', `must be at most ${most}`)),
   );
 }
 
@@ -333,7 +337,7 @@ const MAX_LANGUAGE = 64;
 /** Language, extended language, script, region, variants, extensions, private use; or private use alone (RFC 5646). */
 const LANGUAGE_TAG =
   /^(?:(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$/;
-const NO_LANGUAGE = rule('language', 'must be a BCP 47 language tag such as en or pt-BR');
+const NO_LANGUAGE = violationMessage('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
 /**
  * A language tag that is well-formed by BCP 47. `pt_BR` and `pt_BR.UTF-8`, as systems write it, are read as `pt-BR`.

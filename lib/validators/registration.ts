@@ -17,7 +17,7 @@ import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './p
 import {
   type BodyViolation,
   closedObject,
-  described,
+  documented,
   dropEmpty,
   IdSchema,
   isBlank,
@@ -28,7 +28,7 @@ import {
   MAX_VIOLATIONS,
   openObject,
   personName,
-  rule,
+  violationMessage,
 } from './primitives.ts';
 import { readPassword } from './typed-text.ts';
 
@@ -45,13 +45,13 @@ export const MAX_REGISTRATION_BYTES = 5_900_000;
  * The body of a registration request (specification, 2.1): the fixed fields, and next to them the fields of the form.
  * This half of the rules is what OpenAPI shows; `registrationRequestSchema` adds those between fields.
  */
-export const RegistrationBodySchema = described(
+export const RegistrationBodySchema = documented(
   openObject({
-    email: described(EmailSchema, 'The email of the user.', 'ann@example.com'),
-    type: described(v.literal('trader'), 'The type of user.'),
-    name: described(personName(MAX_NAME_CHARACTERS), 'The name of the user, with a letter or a digit.', 'Ann Lee'),
+    email: documented(EmailSchema, 'The email of the user.', 'ann@example.com'),
+    type: documented(v.literal('trader'), 'The type of user.'),
+    name: documented(personName(MAX_NAME_CHARACTERS), 'The name of the user, with a letter or a digit.', 'Ann Lee'),
     phone: v.exactOptional(
-      described(
+      documented(
         closedObject({
           country_code: v.exactOptional(PhoneSchema.entries.country_code),
           number: v.exactOptional(PhoneSchema.entries.number),
@@ -60,23 +60,23 @@ export const RegistrationBodySchema = described(
       ),
     ),
     otp_type: v.exactOptional(
-      described(
+      documented(
         v.picklist(OTP_TYPES),
         'Channel used to deliver the one-time password. `email` is always available, the others only when a messaging-provider integration is installed.',
       ),
       'email',
     ),
-    password: described(RegistrationPasswordSchema, 'The password of the user.'),
+    password: documented(RegistrationPasswordSchema, 'The password of the user.'),
     repeat_password: v.pipe(
       v.string(),
       v.description('The password repeated.'),
       v.metadata({ format: 'password' }),
       v.examples(['correct horse battery']),
     ),
-    form_id: described(IdSchema, 'Id of the registration form.', 'FORM0002'),
-    referrer_id: v.exactOptional(described(IdSchema, 'Referral code of the referrer.', 'REFANN01')),
+    form_id: documented(IdSchema, 'Id of the registration form.', 'FORM0002'),
+    referrer_id: v.exactOptional(documented(IdSchema, 'Referral code of the referrer.', 'REFANN01')),
     language: v.exactOptional(
-      described(LanguageSchema, 'Language of the message, a BCP 47 tag; `pt_BR.UTF-8` is read as `pt-BR`.', 'pt-BR'),
+      documented(LanguageSchema, 'Language of the message, a BCP 47 tag; `pt_BR.UTF-8` is read as `pt-BR`.', 'pt-BR'),
     ),
   } satisfies Record<(typeof FIXED_FIELDS)[number], v.GenericSchema>),
   'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, `null`, or an object of these) counts as absent.',
@@ -169,12 +169,15 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
     typeof typed === 'string' ? readPassword(typed) : undefined,
   );
   if (first !== undefined && second !== undefined && first !== second) {
-    addIssue({ message: rule('password_mismatch', 'must equal password'), path: issuePath('repeat_password') });
+    addIssue({
+      message: violationMessage('password_mismatch', 'must equal password'),
+      path: issuePath('repeat_password'),
+    });
   }
   if (isPhoneChannel(otp_type) && isObject(phone)) {
     for (const member of ['country_code', 'number']) {
       if (phone[member] !== undefined) continue;
-      const message = rule('required', `is required when otp_type is ${otp_type}`);
+      const message = violationMessage('required', `is required when otp_type is ${otp_type}`);
       addIssue({ message, path: issuePath('phone', member) });
     }
   }
@@ -185,7 +188,10 @@ async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> 
   if (!v.is(RegistrationPasswordSchema, password)) return;
   const own = [email, name].filter((text): text is string => typeof text === 'string' && text.length <= MAX_OWN_UNITS);
   if (!(await isCommonPassword(readPassword(password), own))) return;
-  addIssue({ message: rule('common', 'must not be a password that is guessed first'), path: issuePath('password') });
+  addIssue({
+    message: violationMessage('common', 'must not be a password that is guessed first'),
+    path: issuePath('password'),
+  });
 }
 
 /**
@@ -199,19 +205,22 @@ async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCoun
   const parsed = await readRequestPhone(phone, gets ? otp_type : 'email');
   if (parsed === undefined || (gets && !parsed.valid)) {
     const broken = gets ? INVALID_PHONE : IMPOSSIBLE_PHONE;
-    addIssue({ message: rule(broken.rule, broken.detail), path: issuePath('phone', 'number') });
+    addIssue({ message: violationMessage(broken.rule, broken.detail), path: issuePath('phone', 'number') });
     return;
   }
   if (!gets) return;
   const { country } = parsed;
   if (!isPersonal(parsed, otp_type)) {
     const kinds = otp_type === 'call' ? 'a mobile or a fixed-line' : 'a mobile';
-    addIssue({ message: rule('number_type', `must be ${kinds} number`), path: issuePath('phone', 'number') });
+    addIssue({
+      message: violationMessage('number_type', `must be ${kinds} number`),
+      path: issuePath('phone', 'number'),
+    });
   }
   const serves =
     served === undefined || served.includes(ALL_COUNTRIES) || (country !== undefined && served.includes(country));
   if (country !== undefined && !serves) {
-    const message = rule('country_not_served', 'must be of a country that is served');
+    const message = violationMessage('country_not_served', 'must be of a country that is served');
     addIssue({ message, path: issuePath('phone', 'country_code') });
   }
 }

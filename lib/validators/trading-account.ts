@@ -1,6 +1,14 @@
 import * as v from 'valibot';
 import { PASSWORD_RULES, tradingPasswordSchema } from './passwords.ts';
-import { closedObject, described, IdSchema, LanguageSchema, line, loginSchema, wholeNumber } from './primitives.ts';
+import {
+  boundedLine,
+  closedObject,
+  documented,
+  IdSchema,
+  LanguageSchema,
+  loginSchema,
+  wholeNumber,
+} from './primitives.ts';
 
 /** The version of a trading platform, as in paths and error types. */
 export type PlatformVersion = keyof typeof PASSWORD_RULES;
@@ -9,7 +17,7 @@ export type PlatformVersion = keyof typeof PASSWORD_RULES;
 export const MAX_ACCOUNT_BYTES = 65_536;
 
 /** The id of a client in the path (specification, 2.3). */
-export const UserIdSchema = described(IdSchema, 'Unique id of the client.', 'CLIENT01');
+export const UserIdSchema = documented(IdSchema, 'Unique id of the client.', 'CLIENT01');
 
 const EXAMPLES = {
   tp5: { connection: 'tp5-live-1', group: 'real\\standard', accountType: 'ATLIVE05' },
@@ -19,10 +27,10 @@ const EXAMPLES = {
 /** The body of a request for a trading account (specification, 2.3), with the rules of the platform version. */
 export function tradingAccountRequestSchema(version: PlatformVersion) {
   const { connection, group, accountType } = EXAMPLES[version];
-  const flag = (meaning: string) => v.exactOptional(described(v.boolean(), meaning));
+  const flag = (meaning: string) => v.exactOptional(documented(v.boolean(), meaning));
   const password = (role: string, example: string) =>
     v.exactOptional(
-      described(
+      documented(
         tradingPasswordSchema(version),
         `The ${role} password; generated when absent. It ${PASSWORD_RULES[version].detail}.`,
         example,
@@ -30,23 +38,27 @@ export function tradingAccountRequestSchema(version: PlatformVersion) {
     );
 
   return closedObject({
-    connection_id: described(line(1, 255), 'Id of the trading-platform server which hosts the account.', connection),
-    group: described(line(1, 64), 'Group of the account: a platform group name.', group),
-    leverage: described(wholeNumber(1, 5000), 'Account leverage.', 100),
+    connection_id: documented(
+      boundedLine(1, 255),
+      'Id of the trading-platform server which hosts the account.',
+      connection,
+    ),
+    group: documented(boundedLine(1, 64), 'Group of the account: a platform group name.', group),
+    leverage: documented(wholeNumber(1, 5000), 'Account leverage.', 100),
     login: v.exactOptional(
-      described(loginSchema(version), 'Custom account login; the platform chooses one when absent.', 700123),
+      documented(loginSchema(version), 'Custom account login; the platform chooses one when absent.', 700123),
     ),
     account_type_id: v.exactOptional(
-      described(IdSchema, 'Account type of the CRM; required when creating and funding a demo account.', accountType),
+      documented(IdSchema, 'Account type of the CRM; required when creating and funding a demo account.', accountType),
     ),
-    rebate_user_id: v.exactOptional(described(IdSchema, 'CRM user that receives the commission.', 'CLIENT02')),
+    rebate_user_id: v.exactOptional(documented(IdSchema, 'CRM user that receives the commission.', 'CLIENT02')),
     master_password: password('master', 'Tr4de-It-Now'),
     investor_password: password('investor', 'L00k-Only-Pls'),
     enable_readonly: flag('When true, trading on the account is disallowed.'),
     enable_rebate: flag('When true, the account is set as a commission-receiving account.'),
     send_email: flag('Send the CRM user an email about the account creation.'),
     send_pop_up: flag('Send the CRM user an in-app popup about the account creation.'),
-    language: v.exactOptional(described(LanguageSchema, 'User language for the email or popup, a BCP 47 tag.', 'en')),
+    language: v.exactOptional(documented(LanguageSchema, 'User language for the email or popup, a BCP 47 tag.', 'en')),
   });
 }
 export type TradingAccountRequest = v.InferOutput<ReturnType<typeof tradingAccountRequestSchema>>;
@@ -54,8 +66,8 @@ export type TradingAccountRequest = v.InferOutput<ReturnType<typeof tradingAccou
 const passwordAnswer = v.pipe(v.string(), v.nonEmpty());
 /** The answer to an opened account (specification, 2.4). */
 export const TradingAccountAnswerSchema = v.object({
-  login: described(loginSchema('tp5'), 'Account login.', 700123),
-  master_password: described(passwordAnswer, 'Master password.', 'Tr4de-It-Now'),
-  investor_password: described(passwordAnswer, 'Investor password.', 'L00k-Only-Pls'),
+  login: documented(loginSchema('tp5'), 'Account login.', 700123),
+  master_password: documented(passwordAnswer, 'Master password.', 'Tr4de-It-Now'),
+  investor_password: documented(passwordAnswer, 'Investor password.', 'L00k-Only-Pls'),
 });
 export type TradingAccountAnswer = v.InferOutput<typeof TradingAccountAnswerSchema>;

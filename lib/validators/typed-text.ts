@@ -41,7 +41,7 @@ export function isVisible(name: string): boolean {
 }
 
 /** A text without white space, line ends and invisible characters around it. */
-export function trimmed(typed: string): string {
+export function trimInvisible(typed: string): string {
   return typed.replace(/^[\s\p{Cf}\p{DI}]+/u, '').replace(/[\s\p{Cf}\p{DI}]+$/u, '');
 }
 

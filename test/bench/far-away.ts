@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { TABLES } from '../../infra/local/database.ts';
-import { listen } from '../../infra/local/listen.ts';
-import { type Certificate, certificate } from '../../infra/local/platforms/web-api-server.ts';
+import { listenOn } from '../../infra/local/listen.ts';
+import { type Certificate, selfSignedCertificate } from '../../infra/local/platforms/web-api-server.ts';
 import { localClient } from '../../infra/local-client.ts';
 import type { Stage } from './stage.ts';
 
@@ -37,7 +37,7 @@ function farAway(port: number, roundTripMs: number): Promise<number> {
       one.on('error', () => other.destroy());
     }
   });
-  return listen(server, 0);
+  return listenOn(server, 0);
 }
 
 /** TLS in front of a local port, whose handshake has the same delays if it is far away. @returns its port */
@@ -48,12 +48,12 @@ function withTls(port: number, { key, cert }: Certificate): Promise<number> {
     service.on('error', () => client.destroy());
     client.setNoDelay(true).pipe(service).pipe(client);
   });
-  return listen(server, 0);
+  return listenOn(server, 0);
 }
 
 /** Delays the services of AWS and the trading servers. @returns the variables that lead to the services */
 export async function moveFarAway({ service, folder }: Stage): Promise<Record<string, string>> {
-  const own = await certificate();
+  const own = await selfSignedCertificate();
   const environment: Record<string, string> = { NODE_EXTRA_CA_CERTS: join(folder, 'authority.pem') };
   await writeFile(join(folder, 'authority.pem'), own.cert);
   for (const [name, ms] of Object.entries(ROUND_TRIPS_MS)) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { REDELIVERY } from '../../lib/validators/deployment.ts';
 import { FILES } from '../support/document-files.ts';
-import { crm } from '../support/operators.ts';
+import { runOperatorsCommand } from '../support/operators.ts';
 import {
   CONFIRM_PATH,
   codeIn,
@@ -103,7 +103,7 @@ describe('A confirmed registration', () => {
     await world.service.deliveries.deliverNow();
     expect(delivery(id)).toMatchObject({ state: 'undelivered' });
     world.service.faults('crm').clear();
-    const redeliver = () => crm(['redeliver', '--local', world.service.url]);
+    const redeliver = () => runOperatorsCommand(['redeliver', '--local', world.service.url]);
     expect(await redeliver()).toEqual({ code: 0, reported: '', out: '1 event will be delivered again.\n' });
     await expect.poll(() => delivery(id)?.state).toBe('delivered');
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);

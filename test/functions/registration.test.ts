@@ -6,12 +6,12 @@ import { SENDING_SERVICES } from '../support/local-service.ts';
 import {
   CONFIRM_PATH,
   codeIn,
-  hurried,
   PASSWORD,
   type Person,
   type RegistrationWorld,
   registrationOf,
   registrationWorld,
+  remainingTime,
   visibleAnswer,
 } from '../support/registration-world.ts';
 
@@ -64,7 +64,7 @@ it('A database that is slower than the function has time is answered in time wit
   const person = world.stranger();
   world.service.faults('dynamodb').set({ kind: 'slow', after: 5, times: 1_000, ms: 20_000 });
   const began = Date.now();
-  const { status } = await post(registrationOf(person), hurried(500));
+  const { status } = await post(registrationOf(person), remainingTime(500));
   expect(Date.now() - began).toBeLessThan(4_500);
   world.service.faults('dynamodb').clear();
   expect([status, world.sentTo('email', person)]).toEqual([500, []]);

@@ -4,8 +4,8 @@ import type { SentMessage } from '../../infra/local/outbox.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { SENDING_SERVICES } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
-import { checked } from '../support/openapi.ts';
-import { codeIn, hurried, PATH } from '../support/registration-world.ts';
+import { checkedAnswer } from '../support/openapi.ts';
+import { codeIn, REGISTER_PATH, remainingTime } from '../support/registration-world.ts';
 import { placesOfMarks } from '../support/secret-search.ts';
 
 let loud: Awaited<ReturnType<typeof loudService>>;
@@ -63,7 +63,7 @@ const SERVICES_FAIL: readonly Try[] = [
       return { expected, more: { otp_type }, fault: [target, { kind, times: 1 }] };
     }),
   ),
-  { expected: 204, headers: hurried(3_000), fault: ['ses', { kind: 'slow', times: 1, ms: 3_500 }] },
+  { expected: 204, headers: remainingTime(3_000), fault: ['ses', { kind: 'slow', times: 1, ms: 3_500 }] },
   ...KINDS.map((kind): Try => ({ expected: 500, fault: ['s3', { kind, times: 9 }] })),
   // At every call of a request, and from some on.
   ...Array.from({ length: 13 }, (_, after) => after).flatMap((after) =>
@@ -103,7 +103,9 @@ async function ask({ expected, more = {}, headers = {}, from = ++serial, fault }
   if (fault !== undefined) expect((await put(fault)).status).toBe(200);
   const body = typeof more === 'string' ? more : JSON.stringify({ ...bodyOf(from), ...more });
   const sent = { 'content-type': 'application/json', 'idempotency-key': `marked-key-${from}`, ...headers };
-  const reply = await checked(await fetch(`${loud.url}${PATH}`, { method: 'POST', headers: sent, body }));
+  const reply = await checkedAnswer(
+    await fetch(`${loud.url}${REGISTER_PATH}`, { method: 'POST', headers: sent, body }),
+  );
   if (fault !== undefined) await put([fault[0], { kind: 'refused', times: 0 }]);
   expect([expected].flat(), `${JSON.stringify(fault)} ${JSON.stringify(more).slice(0, 80)}`).toContain(reply.status);
   return `${reply.status} ${JSON.stringify([...reply.headers])} ${await reply.text()}`;

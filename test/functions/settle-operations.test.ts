@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { checkEvent } from '../support/events.ts';
-import { call, openAccount, register, tablesOf } from '../support/local-service.ts';
+import { openAccount, postJson, register, tablesOf } from '../support/local-service.ts';
 
 let service: LocalService;
 beforeAll(async () => {
@@ -60,7 +60,7 @@ describe('The settler publishes', () => {
     expect((await register(service, { ...person, repeat_password: person.password })).status).toBe(204);
     const code = /\d{6}/.exec(service.outbox.list().at(-1)?.text ?? '')?.[0];
     service.faults('events').set({ kind: 'refused', times: 9 });
-    const confirmed = await call(service, '/public/v1/account/register/confirm', {
+    const confirmed = await postJson(service, '/public/v1/account/register/confirm', {
       otp_type: 'email',
       code,
       ...person,

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { gather, SETTING_NAMES } from '../../infra/settings.ts';
+import { gatherSettings, SETTING_NAMES } from '../../infra/settings.ts';
 import { SETTING_GROUPS } from '../../lib/validators/deployment.ts';
 import type { Channel, PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
 import { FRONT_PROOF } from '../support/front.ts';
 import {
-  call,
+  postJson,
   openAccount as requestAccount,
   register as requestRegistration,
   SENDING_SERVICES,
@@ -52,7 +52,7 @@ const register = async (running: { url: string }, change: object = {}, headers: 
 async function confirm(running: { url: string }, change: object = {}, headers: Record<string, string> = {}) {
   const { email } = newPerson();
   const body = { otp_type: 'email', email, code: '000000', password: 'correct horse battery', ...change };
-  return (await call(running, '/public/v1/account/register/confirm', body, headers)).status;
+  return (await postJson(running, '/public/v1/account/register/confirm', body, headers)).status;
 }
 
 const PLACES = {
@@ -99,7 +99,7 @@ const mailsHave =
 const MESSAGE_SETTINGS = Object.entries(OTHERS).filter(([name]) =>
   /^(senderAddress$|(brand|sms|call|whatsapp)\.)/.test(name),
 ) as [string, string][];
-const CHANGED = gather(Object.fromEntries(MESSAGE_SETTINGS));
+const CHANGED = gatherSettings(Object.fromEntries(MESSAGE_SETTINGS));
 /** The effect of a setting on a mail. */
 const IN_MAILS = MESSAGE_SETTINGS.filter(([name]) => /^(senderAddress$|brand\.)/.test(name)).map(
   ([name, value]) => [name, name === 'brand.color' ? 'rgb(17,17,17)' : value] as const,

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { ALL_FUNCTIONS, constructName, FUNCTION_NAMES } from '../../infra/functions.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { bundleInto } from '../support/bundles.ts';
-import { EVERYTHING, plain, propertiesOf, resources, synthesize } from '../support/stack.ts';
+import { EVERYTHING, plainValue, propertiesOf, resourcesOfType, synthesize } from '../support/stack.ts';
 
 const full = synthesize(EVERYTHING);
 const pages = alarmsOf(full)
@@ -17,7 +17,7 @@ const pages = alarmsOf(full)
 
 /** The outputs that name resources, by the value: the log group or the function. */
 const OUTPUTS = Object.fromEntries(
-  Object.entries(full.findOutputs('*')).map(([name, { Value }]) => [String(plain(Value)), name]),
+  Object.entries(full.findOutputs('*')).map(([name, { Value }]) => [String(plainValue(Value)), name]),
 );
 
 /** Whether a filter pattern of CloudWatch Logs matches a line: comparisons of members with texts, joined by `||`. */
@@ -161,9 +161,9 @@ const RIGHTS: Record<string, string> = {
 };
 
 describe('The policy of operators', () => {
-  const [policy = ''] = Object.entries(resources(full, 'AWS::IAM::ManagedPolicy'))
+  const [policy = ''] = Object.entries(resourcesOfType(full, 'AWS::IAM::ManagedPolicy'))
     .filter(([id]) => id.startsWith('OperatorsPolicy'))
-    .map(([, { Properties }]) => JSON.stringify(plain(Properties.PolicyDocument)));
+    .map(([, { Properties }]) => JSON.stringify(plainValue(Properties.PolicyDocument)));
 
   it('allows the AWS commands of every page, on each function and log that they name', () => {
     const commands = pages.flatMap(({ show, fix }) => [show, fix]).filter((command) => command.startsWith('aws '));

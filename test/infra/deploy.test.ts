@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { deploy } from '../../infra/deploy.ts';
 import { cdkJsonOf } from '../support/operators.ts';
-import { inBareApp, propertiesOf, type resources, synthesize } from '../support/stack.ts';
+import { inBareApp, propertiesOf, type resourcesOfType, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
@@ -64,7 +64,7 @@ describe('A first deployment that fails', () => {
   });
 
   it('leaves no resource with a name that the next one needs', () => {
-    const retained = Object.entries(synthesize().toJSON().Resources as ReturnType<typeof resources>).filter(
+    const retained = Object.entries(synthesize().toJSON().Resources as ReturnType<typeof resourcesOfType>).filter(
       ([, { DeletionPolicy }]) => DeletionPolicy === 'Retain',
     );
     expect(retained.map(([id]) => id).filter((id) => !/CurrentVersion/.test(id))).toEqual([]);

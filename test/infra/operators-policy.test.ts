@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import { allowing, parseRights, type Right, type Statement } from '../../infra/local/rights/policy.ts';
+import { allowingRights, parseRights, type Right, type Statement } from '../../infra/local/rights/policy.ts';
 import { settingSecrets } from '../../infra/settings.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { openAccount, register, suppress } from '../support/local-service.ts';
-import { cdkJsonOf, crm, Operators, type Person, unknownOperation } from '../support/operators.ts';
+import { openAccount, register, suppressAddress } from '../support/local-service.ts';
+import { cdkJsonOf, Operators, type Person, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
 import {
   type AwsCall,
   OperatorsAccount,
@@ -14,8 +14,8 @@ import {
   STACK,
   undeliveredEvent,
 } from '../support/operators-account.ts';
-import { KEYS, remove, restoredTable, write } from '../support/restored-tables.ts';
-import { plain, resources, synthesize } from '../support/stack.ts';
+import { KEYS, removeItems, restoredTable, writeItems } from '../support/restored-tables.ts';
+import { plainValue, resourcesOfType, synthesize } from '../support/stack.ts';
 
 const operators = new Operators();
 const account = new OperatorsAccount(operators);
@@ -69,7 +69,7 @@ async function lostOperation(): Promise<string> {
   const item = { pk: `operation#${operation_id}`, operation_id, life: { at: 'claimed' } };
   const sample = (await operators.items('operations')).find(({ life }) => life !== undefined) ?? {};
   const { plan: _, ...rest } = sample;
-  await write(operators, 'operations', [{ ...rest, ...item }]);
+  await writeItems(operators, 'operations', [{ ...rest, ...item }]);
   return operation_id;
 }
 
@@ -80,8 +80,8 @@ async function oldOperation(): Promise<string> {
   expect((await openAccount(operators.service, 'tp5', order, randomUUID())).status).toBe(503);
   const isOwn = ({ plan }: Item) => (plan as { login_given?: boolean } | undefined)?.login_given === true;
   const item = (await operators.items('operations')).find(isOwn) ?? {};
-  await remove(operators, 'operations', [item]);
-  await write(operators, 'operations', [{ ...item, sent_at: Date.now() - 25 * 60 * 60_000 }]);
+  await removeItems(operators, 'operations', [item]);
+  await writeItems(operators, 'operations', [{ ...item, sent_at: Date.now() - 25 * 60 * 60_000 }]);
   return String(item.operation_id);
 }
 
@@ -98,7 +98,7 @@ async function run(command: string, person: Person = {}) {
   if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
   if (command.startsWith('forget')) await registerAnn();
   if (command === 'registration asks@example.com') await register(operators.service, { email: 'asks@example.com' });
-  if (command.endsWith('--unsuppress')) await suppress('asks@example.com');
+  if (command.endsWith('--unsuppress')) await suppressAddress('asks@example.com');
   if (command.includes('platform/new')) {
     const stored = await operators.table.read('connection#tp5-demo-1');
     const record = {
@@ -112,15 +112,17 @@ async function run(command: string, person: Person = {}) {
   // The operator's finding comes after the last moment at which the command could open an account.
   if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
   const args = [...command.split(' ').map((word) => words[word] ?? word), '--stack', STACK];
-  return account.run(() => crm(args, { cdkJson: account.cdkJson, ...person })).finally(() => vi.useRealTimers());
+  return account
+    .run(() => runOperatorsCommand(args, { cdkJson: account.cdkJson, ...person }))
+    .finally(() => vi.useRealTimers());
 }
 
 /** One item of the table is in its backup alone. */
 async function lossOf(table: string): Promise<void> {
   const lost = { pk: 'lost', sk: 'lost', confirmation: {} };
-  await write(operators, table, [lost]);
+  await writeItems(operators, table, [lost]);
   await restoredTable(operators, table, `${table}-restored`);
-  await remove(operators, table, [lost]);
+  await removeItems(operators, table, [lost]);
 }
 
 /** Ann registers again, with a document, and another client and another registration have her address as typed. */
@@ -141,9 +143,9 @@ const DOCUMENT = {
 
 /** Each right of a managed policy: one action on one resource. */
 function rightsOf(policyId: 'OperatorsPolicy' | 'KeyRotationPolicy', settings: object = SETTINGS): Right[] {
-  const policies = Object.entries(resources(synthesize({ ...settings }), 'AWS::IAM::ManagedPolicy'));
+  const policies = Object.entries(resourcesOfType(synthesize({ ...settings }), 'AWS::IAM::ManagedPolicy'));
   const [, policy] = policies.find(([id]) => id.startsWith(policyId)) ?? [];
-  const { Statement } = plain(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
+  const { Statement } = plainValue(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
   const statements = Statement.map((one) => ({ ...one, Resource: [one.Resource ?? []].flat().map(named) }));
   return parseRights('ann', statements);
 }
@@ -184,7 +186,7 @@ describe('The policy of operators', () => {
     }
     const asked = calls.filter(({ action }) => action !== FREE);
     const granted = rightsOf('OperatorsPolicy');
-    expect(asked.filter((call) => allowing(granted, call).length === 0)).toEqual([]);
+    expect(asked.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
     const unused = granted.filter((right) => !asked.some((call) => right.concerns(call)));
     expect(unused.filter(({ id, denies }) => !denies && !ON_CALL.some((action) => id.includes(` ${action} `)))).toEqual(
       [],
@@ -201,7 +203,7 @@ describe('The policy of operators', () => {
     expect(result).toMatchObject({ code: 0, out: expect.stringContaining(`The secret ${name} is made`) });
     const { captcha: _, front: __, ...deployed } = SETTINGS;
     const granted = rightsOf('OperatorsPolicy', deployed);
-    expect(calls.filter((call) => call.action !== FREE && allowing(granted, call).length === 0)).toEqual([]);
+    expect(calls.filter((call) => call.action !== FREE && allowingRights(granted, call).length === 0)).toEqual([]);
   });
 
   it('denies the keys of the service, whatever another policy allows', async () => {
@@ -209,16 +211,16 @@ describe('The policy of operators', () => {
     const made = [];
     for (const command of ROTATIONS) made.push(...(await rotate(command)).calls);
     const secrets = made.filter(({ action }) => action.startsWith('secretsmanager:'));
-    for (const call of secrets) expect(allowing(rightsOf('KeyRotationPolicy'), call)).not.toEqual([]);
+    for (const call of secrets) expect(allowingRights(rightsOf('KeyRotationPolicy'), call)).not.toEqual([]);
     const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecret', 'DeleteSecret', 'PutResourcePolicy'];
     const tries = ['PepperSecret', 'PasswordSecret'].flatMap((name) =>
       actions.map((one) => ({ action: `secretsmanager:${one}`, resource: RESOURCES[name] ?? '' })),
     );
-    expect([...secrets, ...tries].filter((call) => allowing(both, call).length > 0)).toEqual([]);
+    expect([...secrets, ...tries].filter((call) => allowingRights(both, call).length > 0)).toEqual([]);
   });
 
   it('is tested with every command', async () => {
-    const { out } = await crm(['--help']);
+    const { out } = await runOperatorsCommand(['--help']);
     const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
     const names = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
     const proven = new Set([
@@ -251,7 +253,9 @@ describe('The policy of operators', () => {
 
 it('An operator who redelivers events without a webhook hears which setting is missing', async () => {
   account.absent.add('CrmUndeliveredQueue');
-  const { result } = await account.run(() => crm(['redeliver', '--stack', STACK], { cdkJson: account.cdkJson }));
+  const { result } = await account.run(() =>
+    runOperatorsCommand(['redeliver', '--stack', STACK], { cdkJson: account.cdkJson }),
+  );
   account.absent.clear();
   const reported = `The stack ${STACK} has no CrmUndeliveredQueue: the setting crmWebhook is not deployed.\n`;
   expect(result).toMatchObject({ code: 1, reported });
@@ -268,7 +272,7 @@ describe('The policy of key rotation', () => {
     }
     const asked = calls.filter(({ action }) => action !== FREE);
     const granted = rightsOf('KeyRotationPolicy');
-    expect(asked.filter((call) => allowing(granted, call).length === 0)).toEqual([]);
+    expect(asked.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
     const expected = [
       ...['PasswordSecret', 'PepperSecret'].flatMap((key) =>
         ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${RESOURCES[key]}`),

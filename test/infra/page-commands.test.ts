@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { changeSettings } from '../../infra/crm/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
-import { call } from '../support/local-service.ts';
-import { cdkJsonOf, crm, Operators, unknownOperation } from '../support/operators.ts';
+import { postJson } from '../support/local-service.ts';
+import { cdkJsonOf, Operators, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
 import { KEYS, restoredTable } from '../support/restored-tables.ts';
 import { synthesize } from '../support/stack.ts';
 
@@ -129,7 +129,7 @@ describe('The operators’ command, called as the pages say', () => {
       // A secret that the next commands need keeps its value.
       const kept = STORED[args[2] ?? ''];
       const input = kept === undefined ? '{"current":"0123456789abcdef"}' : await operators.stored(kept);
-      const { code, reported } = await crm(
+      const { code, reported } = await runOperatorsCommand(
         args.map((arg) => words[arg] ?? arg),
         { input: input ?? '', waits: async () => {}, cdkJson },
       );
@@ -156,7 +156,7 @@ describe('The operators’ command, called as the pages say', () => {
   it('leaves a service that accepts the first registration of the pages', async () => {
     await operators.local('import', await crmFile());
     const [, body = ''] = /register\/request" -H '[^']+' -d '(\{[^']+\})'/.exec(PAGE) ?? [];
-    const answer = await call(operators.service, '/public/v1/account/register/request', JSON.parse(body));
+    const answer = await postJson(operators.service, '/public/v1/account/register/request', JSON.parse(body));
     expect(answer.status).toBe(204);
   });
 });

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Change } from '../../infra/local/dynamo.ts';
+import type { ItemChange } from '../../infra/local/dynamo.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { openAccount, register } from '../support/local-service.ts';
 import { PRICES } from '../support/price-list.ts';
 import { coldStart } from '../support/registration-world.ts';
-import { propertiesOf, resources, synthesize } from '../support/stack.ts';
+import { propertiesOf, resourcesOfType, synthesize } from '../support/stack.ts';
 import { writeUnits } from '../support/write-units.ts';
 
 let service: LocalService;
@@ -34,7 +34,7 @@ const OPERATORS_SECRETS = 2;
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /** An item that is due is in an index too, at another place after each change: the old entry is deleted, and a new one is put. */
-function unitsWithIndex(change: Change): number {
+function unitsWithIndex(change: ItemChange): number {
   const entries = [change.before, change.after].filter((item) => item !== undefined && 'due_at' in item).length;
   return writeUnits(change) * (1 + entries);
 }
@@ -64,7 +64,7 @@ async function priceOf(ask: () => Promise<{ status: number }>, { seconds, memory
 /** The fixed costs of a month. */
 function monthly(settings: Record<string, unknown>) {
   const template = synthesize(settings);
-  const count = (type: string) => Object.keys(resources(template, type)).length;
+  const count = (type: string) => Object.keys(resourcesOfType(template, type)).length;
   /** An expression over metrics is free. */
   const metricsOf = ({ Metrics = [{ MetricStat: {} }] }: Record<string, unknown>) =>
     (Metrics as { MetricStat?: object }[]).filter(({ MetricStat }) => MetricStat !== undefined).length;

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { allowed, describeError, type EventFields } from '../../lib/telemetry.ts';
+import { allowedFields, describeError, type EventFields } from '../../lib/telemetry.ts';
 
 describe('What is logged', () => {
   it('is taken from an allow-list of fields', () => {
     const fields = { request_id: 'r-1', status: 204, password: 'hunter2', email: 'ann@example.com' } as EventFields;
-    expect(allowed(fields)).toEqual({ request_id: 'r-1', status: 204 });
+    expect(allowedFields(fields)).toEqual({ request_id: 'r-1', status: 204 });
   });
 
   it('is every field of the list', () => {
@@ -16,18 +16,18 @@ describe('What is logged', () => {
       ...{ item: word, kind: word, step: word, status: 1, login: 2, seconds_to_confirm: 3 },
       ...{ oldest_due_seconds: 4, login_tries: 4, logins_used: 5, logins_free: 6, login_days_left: 7, stack: ['at a'] },
     };
-    expect(allowed(every)).toEqual(every);
+    expect(allowedFields(every)).toEqual(every);
   });
 
   it('is of the kind that its field has', () => {
     const fields = { status: '204', login: Number.NaN, route: 7, stack: 'a' } as unknown as EventFields;
-    expect(allowed(fields)).toEqual({ login: Number.NaN });
+    expect(allowedFields(fields)).toEqual({ login: Number.NaN });
   });
 
   it('is withheld if it is not a plain identifier', () => {
-    expect(allowed({ reason: 'ann@example.com' })).toEqual({ reason: 'withheld' });
-    expect(allowed({ reason: 'a\nb' })).toEqual({ reason: 'withheld' });
-    expect(allowed({ reason: 'x'.repeat(201) })).toEqual({ reason: 'withheld' });
+    expect(allowedFields({ reason: 'ann@example.com' })).toEqual({ reason: 'withheld' });
+    expect(allowedFields({ reason: 'a\nb' })).toEqual({ reason: 'withheld' });
+    expect(allowedFields({ reason: 'x'.repeat(201) })).toEqual({ reason: 'withheld' });
   });
 
   it('has the name and stack of an error, never its message', () => {

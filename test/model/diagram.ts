@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type Context, type Fact, type FactName, LIFE, type Life } from '../../lib/openings/life.ts';
+import { type DecisionContext, type Fact, type FactName, LIFE, type Life } from '../../lib/openings/life.ts';
 
 /** `node test/model/diagram.ts` writes the diagram of states into `lib/README.md`; a test compares it. */
 
@@ -14,7 +14,7 @@ const SAMPLES: { [S in Life['at']]: Extract<Life, { at: S }> } = {
   done: { at: 'done', login: 1, opened_at: '', unpaid: true },
   gone: { at: 'gone' },
 };
-const CONTEXT: Context = {
+const CONTEXT: DecisionContext = {
   ...{ worker: 'request', keyed: true, exclusive: true, own: false, deposit: 'due', now: 0, old: false },
   next: () => 2,
 };
@@ -43,7 +43,7 @@ function diagram(): string {
   return ['stateDiagram-v2', '  [*] --> claimed', ...arrows, '  gone --> [*]', '  done --> [*]', ''].join('\n');
 }
 
-type Target = (life: Life, context: Context, fact: Fact) => Life;
+type Target = (life: Life, context: DecisionContext, fact: Fact) => Life;
 
 function targetOf(state: Life['at'], name: FactName, to: Target): string {
   return to(SAMPLES[state], CONTEXT, sampleFact(name)).at;

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { explore, LARGE } from './model.ts';
+import { exploreScenario, LARGE } from './model.ts';
 
 it.each(LARGE.map((scenario) => [scenario.name, scenario] as const))(
   'The life of an operation keeps every promise: %s',
   async (_, scenario) => {
-    expect((await explore(scenario)).broken).toBeUndefined();
+    expect((await exploreScenario(scenario)).broken).toBeUndefined();
   },
 );

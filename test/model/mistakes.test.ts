@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { MISTAKES, REMOVALS } from './mistakes.ts';
-import { explore, LARGE, LIMITS, SMALL } from './model.ts';
+import { exploreScenario, LARGE, LIMITS, SMALL } from './model.ts';
 import type { Mistake } from './world.ts';
 
 /** What the first scenario shows in which a mistake breaks a promise. */
 async function findBroken(mistake: Mistake) {
   for (const scenario of [...SMALL, ...LIMITS, ...LARGE].filter(({ name }) => (mistake.scenario ?? name) === name)) {
-    const { broken } = await explore(
+    const { broken } = await exploreScenario(
       scenario,
       mistake,
       (promise) => 'breaks' in scenario && scenario.breaks === promise,
@@ -20,7 +20,7 @@ describe('The life of an operation', () => {
   it.each(LIMITS.map((limit) => [limit.breaks, limit.name, limit] as const))(
     'cannot keep the promise "%s": %s',
     async (promise, _, limit) => {
-      const { broken } = await explore(limit, undefined, (one) => one !== promise);
+      const { broken } = await exploreScenario(limit, undefined, (one) => one !== promise);
       expect(broken?.promise).toBe(promise);
     },
   );

@@ -1,4 +1,4 @@
-import { type Context, LIFE, type Life, type Step } from '../../lib/openings/life.ts';
+import { type DecisionContext, LIFE, type Life, type Step } from '../../lib/openings/life.ts';
 import type { Mistake } from './world.ts';
 
 /** The table without one of its transitions. */
@@ -51,12 +51,12 @@ const open = (life: Life): Life => ({
   deposit: 'none',
   published: false,
 });
-const next = (_: Life, context: Pick<Context, 'next'>): Life => ({
+const next = (_: Life, context: Pick<DecisionContext, 'next'>): Life => ({
   at: 'sent',
   login: context.next(),
   commands: 'one',
 });
-const hasNext = (_: Life, context: Pick<Context, 'next'>) => context.next() !== undefined;
+const hasNext = (_: Life, context: Pick<DecisionContext, 'next'>) => context.next() !== undefined;
 const due = (life: Life) => ({ ...open(life), deposit: 'due' }) as Life;
 
 /** Possible mistakes, or those of an earlier version. */
@@ -98,7 +98,7 @@ export const MISTAKES: readonly Mistake[] = [
   first('A lost answer does not note that the command may be under way.', 'sent', { on: ['lost'], step: 'look' }),
   first('A lost answer leads to the next login.', 'sent', {
     on: ['absent'],
-    if: (life: Life, context: Pick<Context, 'next'>) => isMany(life) && context.next() !== undefined,
+    if: (life: Life, context: Pick<DecisionContext, 'next'>) => isMany(life) && context.next() !== undefined,
     to: next,
     step: 'send',
   } as Rule),

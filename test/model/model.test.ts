@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { pageWithDiagram } from './diagram.ts';
-import { explore, pageWithLimits, SMALL } from './model.ts';
+import { exploreScenario, pageWithLimits, SMALL } from './model.ts';
 
 /** The small scenarios. `every-history.test.ts` explores the others, `mistakes.test.ts` what breaks promises. */
 describe('The life of an operation', () => {
   it.each(SMALL.map((scenario) => [scenario.name, scenario] as const))(
     'keeps every promise: %s',
     async (_, scenario) => {
-      const { states, broken } = await explore(scenario);
+      const { states, broken } = await exploreScenario(scenario);
       expect(broken).toBeUndefined();
       expect(states).toBeGreaterThan(80);
     },

@@ -154,7 +154,7 @@ interface Exploration {
  * Explores every history of a scenario, the shortest first, until a promise is broken.
  * @param given the promises that are not checked
  */
-export async function explore(
+export async function exploreScenario(
   scenario: Scenario,
   mistake: Mistake = { name: 'none' },
   given: (promise: Promised) => boolean = () => false,
@@ -242,7 +242,7 @@ if (import.meta.main) {
   const wanted = process.argv[2] ?? '';
   for (const scenario of SCENARIOS.filter(({ name }) => name.includes(wanted))) {
     const began = performance.now();
-    const { states, transitions, broken } = await explore(scenario);
+    const { states, transitions, broken } = await exploreScenario(scenario);
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
     print(`${scenario.name.padEnd(72)} ${states} states, ${transitions} transitions, ${seconds} s`);
     if (broken === undefined) continue;
@@ -251,7 +251,7 @@ if (import.meta.main) {
   }
   print('\nWhat no rule can keep:');
   for (const limit of LIMITS.filter(({ name }) => name.includes(wanted))) {
-    const { broken } = await explore(limit, undefined, (promise) => promise !== limit.breaks);
+    const { broken } = await exploreScenario(limit, undefined, (promise) => promise !== limit.breaks);
     print(`${limit.breaks}: ${limit.name}: ${limit.ends}`);
     if (broken !== undefined) continue;
     process.exitCode = 1;

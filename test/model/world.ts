@@ -1,5 +1,5 @@
 import {
-  type Context,
+  type DecisionContext,
   decide,
   type Fact,
   type LIFE,
@@ -105,7 +105,7 @@ interface Worker {
   id: Id;
   /** The ledger that it writes. */
   ledger: number;
-  role: Context['worker'];
+  role: DecisionContext['worker'];
   /** As this worker knows it. */
   life: Life;
   /** Another worker has acquired the operation since. */
@@ -398,7 +398,7 @@ export class Steps {
   }
 
   /** @throws Broken if the caller would be told something wrong */
-  #checkRelease({ id, role, life }: Worker, fact: Fact, to: Life, { next }: Context): void {
+  #checkRelease({ id, role, life }: Worker, fact: Fact, to: Life, { next }: DecisionContext): void {
     if (to.at !== 'gone' || role === 'operator') return;
     if ((fact.on === 'foreign' || fact.on === 'reserved') && next() !== undefined)
       throw new Broken('an account while one login is free', 'It gives up although a login is free.');
@@ -442,7 +442,7 @@ export class Steps {
     });
   }
 
-  #context(worker: Worker, old: boolean): Context {
+  #context(worker: Worker, old: boolean): DecisionContext {
     const { life, role, reserved, id } = worker;
     const { keyed, funded, own = false, strict } = this.#scenario;
     const asked = reserved || ('login' in life ? life.login : undefined);
@@ -465,7 +465,7 @@ export class Steps {
     return this.#mistake.random === true && id.slice(1) === '2' ? [2, 1] : [1, 2];
   }
 
-  #decision(life: Life, fact: Fact, context: Context) {
+  #decision(life: Life, fact: Fact, context: DecisionContext) {
     try {
       return decide(life, fact, context, this.#mistake.table);
     } catch (error) {

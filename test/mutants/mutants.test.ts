@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { mutantsOf, mutated, sampleOf } from './mutate.ts';
+import { applyEdit, mutantsOf, sampleOf } from './mutate.ts';
 import { relatedTests } from './related.ts';
 import { SURVIVORS } from './survivors.ts';
 
@@ -29,7 +29,7 @@ describe('The mutants of a file', () => {
 
   it('are written into the file one at a time', () => {
     const [less] = mutantsOf('f.ts', 'a < b').filter(({ change }) => change === '< → <=');
-    expect(less && mutated('a < b', less)).toBe('a <= b');
+    expect(less && applyEdit('a < b', less)).toBe('a <= b');
   });
 
   it('give the same sample for a seed, even after additions to the file', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
-import { type Mutant, mutantsOf, mutated, sampleOf } from './mutate.ts';
+import { applyEdit, type Mutant, mutantsOf, sampleOf } from './mutate.ts';
 import { relatedTests } from './related.ts';
 import { isListed } from './survivors.ts';
 
@@ -116,7 +116,7 @@ async function work(root: string): Promise<void> {
   for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
     const { path, line, change, text } = mutant;
     const source = readFileSync(join(ROOT, path), 'utf8');
-    writeFileSync(join(root, path), mutated(source, mutant));
+    writeFileSync(join(root, path), applyEdit(source, mutant));
     const killer = await killerOf(root, mutant);
     writeFileSync(join(root, path), source);
     if (killer === undefined) survived += 1;

@@ -173,6 +173,6 @@ export function sampleOf(mutants: readonly Mutant[], count: number, seed: number
     .map(({ mutant }) => mutant);
 }
 
-export function mutated(source: string, { start, end, replacement }: Edit): string {
+export function applyEdit(source: string, { start, end, replacement }: Edit): string {
   return source.slice(0, start) + replacement + source.slice(end);
 }

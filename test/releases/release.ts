@@ -52,7 +52,7 @@ export async function releaseWorlds(folder: string, skewMs = 0): Promise<WorldPo
 }
 
 /** Repeats a request. */
-export async function repeat(world: AccountWorld, story: Story): Promise<Answered> {
+export async function repeatStory(world: AccountWorld, story: Story): Promise<Answered> {
   if ('call' in story) {
     const { status, body } = await world.ask(story.call);
     const { login, master_password, investor_password, type } = body;
@@ -67,7 +67,7 @@ export async function repeat(world: AccountWorld, story: Story): Promise<Answere
 }
 
 /** Puts the state of a release into an empty world. */
-export async function restore(world: AccountWorld, { items, accounts }: Release): Promise<void> {
+export async function restoreRelease(world: AccountWorld, { items, accounts }: Release): Promise<void> {
   const text = JSON.stringify(items).replace(/\{\{(\w+)\}\}/g, (_, name: ServerName) => addressOf(world, name));
   for (const [table, list] of Object.entries(JSON.parse(text) as Record<keyof typeof TABLES, Item[]>)) {
     await world.put(table as keyof typeof TABLES, list);
@@ -157,14 +157,14 @@ async function register(world: AccountWorld): Promise<Omit<RegistrationStory, 'a
       ...({ name: `a request for a registration that is ${name}`, path: REGISTER, key: `key-${name}` } as const),
       body: { ...body, password, repeat_password: password },
     } as const;
-    const first = await repeat(world, { ...request, answer: { status: 204 } });
+    const first = await repeatStory(world, { ...request, answer: { status: 204 } });
     if (first.status !== 204) throw new Error(`The registration is answered with ${JSON.stringify(first)}.`);
     const code = /\b\d{6}\b/.exec(JSON.stringify(world.outbox.list().at(-1)))?.[0];
     const confirm = {
       ...({ name: `a confirmation of a registration that is ${name}`, path: CONFIRM } as const),
       body: { otp_type: 'email', email, code, password },
     } as const;
-    if (isConfirmed) await repeat(world, { ...confirm, answer: { status: 204 } });
+    if (isConfirmed) await repeatStory(world, { ...confirm, answer: { status: 204 } });
     stories.push(request, confirm);
   }
   return stories;
@@ -182,7 +182,7 @@ async function writeRelease(version: string): Promise<void> {
     const stories: Story[] = [];
     for (const story of unanswered) {
       const asked = { ...story, answer: { status: 0 } } as Story;
-      stories.push({ ...asked, answer: await repeat(world, asked) });
+      stories.push({ ...asked, answer: await repeatStory(world, asked) });
     }
     const path = new URL(`${version}.json`, FOLDER);
     await writeFile(path, `${JSON.stringify({ ...release, stories } satisfies Release, null, 1)}\n`);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, inject, it } from 'vitest';
-import { type Release, releaseWorlds, repeat, restore } from './release.ts';
+import { type Release, releaseWorlds, repeatStory, restoreRelease } from './release.ts';
 
 const RELEASES = readdirSync(new URL('.', import.meta.url)).filter((name) => name.endsWith('.json'));
 
@@ -15,9 +15,9 @@ describe.each(RELEASES)('What version %s stored', (file) => {
   it('is answered the same today: the same accounts, passwords, codes and refusals', async () => {
     const pool = await releaseWorlds(inject('bundles'), release.at - Date.now());
     await pool.use(async (world) => {
-      await restore(world, release);
+      await restoreRelease(world, release);
       const answers = [];
-      for (const story of release.stories) answers.push({ ...story, answer: await repeat(world, story) });
+      for (const story of release.stories) answers.push({ ...story, answer: await repeatStory(world, story) });
       expect(answers).toEqual(release.stories);
       // Each request has one account, and no client heard of a code twice.
       const accounts = Object.values(world.servers).flatMap((server) => server.accounts());

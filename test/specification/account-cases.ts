@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { bodyOf, JSON_TYPE, PATHS, request } from './caller.ts';
+import { bodyOf, JSON_TYPE, PATHS, sendAnyRequest } from './caller.ts';
 import { breaks, type Case, keeps, ofField, type Section, sideBySide } from './cases.ts';
 import { checkNotFound } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
@@ -62,7 +62,7 @@ function whole(operation: Version): Case[] {
     ),
     breaks(noUser, 'a path without it is unknown', async (world) => {
       const path = PATHS[operation].replace('{user_id}', '');
-      checkNotFound(await request(world, 'POST', path, JSON.stringify(bodyOf({ operation })), JSON_TYPE));
+      checkNotFound(await sendAnyRequest(world, 'POST', path, JSON.stringify(bodyOf({ operation })), JSON_TYPE));
     }),
   ];
 }

@@ -77,11 +77,11 @@ export function bodyOf({ operation, body = {} }: Change): Record<string, unknown
  * Calls the running service as an integrator does, and checks every answer, and every body that is accepted, against
  * the OpenAPI document.
  */
-export async function call(world: World, change: Change, sending: Sending = {}): Promise<Answer> {
+export async function sendRequest(world: World, change: Change, sending: Sending = {}): Promise<Answer> {
   const { operation, userId = CLIENT.id, headers = {} } = change;
   const path = PATHS[operation].replace('{user_id}', encodeURIComponent(userId));
   const raw = sending.raw ?? JSON.stringify(bodyOf(change));
-  const answer = await request(world, 'POST', path, raw, {
+  const answer = await sendAnyRequest(world, 'POST', path, raw, {
     'content-type': 'application/json',
     'x-forwarded-for': sending.source ?? newSource(),
     ...headers,
@@ -103,7 +103,7 @@ export function checkDocumented(operation: Operation, raw: string): void {
 }
 
 /** One request of any method and path, with these headers alone. */
-export async function request(
+export async function sendAnyRequest(
   { service }: World,
   method: string,
   path: string,

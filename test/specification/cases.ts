@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import type { ProblemType } from '../../lib/problem.ts';
-import { call } from './caller.ts';
-import { accountsSoFar, checkViolations, doneSoFar, place } from './checks.ts';
-import { accepted } from './promises.ts';
+import { sendRequest } from './caller.ts';
+import { accountsSoFar, checkViolations, doneSoFar, violationPlace } from './checks.ts';
+import { checkAccepted } from './promises.ts';
 import type { Change, FieldCase, Operation, Stand, Violation } from './table.ts';
 import type { World } from './world.ts';
 
@@ -109,11 +109,11 @@ export function meets(
 /** A value of a field: accepted, or refused with exactly these violations, and nothing is done. */
 export function ofField({ row, rule, says, violations, ...change }: FieldCase): Case {
   if (violations.length === 0)
-    return keeps(`${row}: ${rule}`, `${says} is accepted`, (world) => accepted(world, change));
-  const words = violations.map((violation) => `${violation.rule} at ${place(violation)}`).join(', ');
+    return keeps(`${row}: ${rule}`, `${says} is accepted`, (world) => checkAccepted(world, change));
+  const words = violations.map((violation) => `${violation.rule} at ${violationPlace(violation)}`).join(', ');
   const refused = breaks(`${row}: ${rule}`, `${says} is refused with ${words}`, async (world) => {
     const before = doneSoFar(world);
-    checkViolations(await call(world, change), violations);
+    checkViolations(await sendRequest(world, change), violations);
     expect(doneSoFar(world)).toEqual(before);
   });
   return { ...refused, broken: violations.map((violation) => violation.rule) };
@@ -137,7 +137,7 @@ export function ofError(problem: ErrorCase): Case {
   const run = async (world: World) => {
     world.service.outbox.clear();
     const before = accountsSoFar(world);
-    const answer = await call(world, change, raw === undefined ? {} : { raw });
+    const answer = await sendRequest(world, change, raw === undefined ? {} : { raw });
     checkViolations(answer, violations, expected);
     if (expected !== '504 account_outcome_unknown') expect(accountsSoFar(world)).toEqual(before);
     expect(answer.body).toMatchObject(members);

@@ -22,7 +22,7 @@ export function accountsSoFar({ service }: World): Record<string, number> {
 }
 
 /** The place of an error, as in the answer. */
-export function place(violation: Violation): string {
+export function violationPlace(violation: Violation): string {
   return 'pointer' in violation ? violation.pointer : 'parameter' in violation ? violation.parameter : violation.header;
 }
 
@@ -31,7 +31,7 @@ export function checkErrors(
   errors: readonly (Violation & { detail: string })[],
   violations: readonly Violation[],
 ): void {
-  const inWords = (violation: Violation) => `${violation.rule} at ${place(violation)}`;
+  const inWords = (violation: Violation) => `${violation.rule} at ${violationPlace(violation)}`;
   expect(errors.map(inWords).sort()).toEqual(violations.map(inWords).sort());
   for (const { detail } of errors) expect(detail).toMatch(/^\S.{5,}/);
 }

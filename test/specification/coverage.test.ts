@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
-import { RULES } from '../../lib/validators/primitives.ts';
+import { VIOLATION_RULES } from '../../lib/validators/primitives.ts';
 import { FIELDS } from './fields.ts';
 import { PARTS } from './parts.ts';
 import { FIELD_VERDICTS, ROWS } from './rows.ts';
@@ -31,7 +31,7 @@ describe('Nothing of the specification is missing', () => {
   it('every rule that an answer can name has a case that breaks it', () => {
     const words = [...values, ...SEVERAL_ERRORS].flatMap(({ violations }) => violations.map(({ rule }) => rule));
     const broken = new Set([...cases.flatMap((one) => one.broken ?? []), ...words]);
-    expect([...broken].sort()).toEqual(Object.keys(RULES).sort());
+    expect([...broken].sort()).toEqual(Object.keys(VIOLATION_RULES).sort());
   });
 
   it('a row without a case would be noticed', () => {

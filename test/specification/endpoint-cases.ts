@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { newSource } from '../support/gateway-events.ts';
-import { bodyOf, call, JSON_TYPE, PATHS, request } from './caller.ts';
+import { bodyOf, JSON_TYPE, PATHS, sendAnyRequest, sendRequest } from './caller.ts';
 import { breaks, type Case, decided, keeps, type Section } from './cases.ts';
 import { checkNotFound, checkProblem } from './checks.ts';
-import { openAccount, register } from './promises.ts';
+import { openAccount, registerAndCheck } from './promises.ts';
 import { CLIENT } from './records.ts';
 import { ENDPOINTS } from './rows.ts';
 import { OPERATIONS, type Operation, VERSIONS } from './table.ts';
@@ -15,7 +15,7 @@ function endpoint(operation: Operation): Case[] {
   const unknown = (rule: string, method: string, wrong: string) =>
     breaks(`${row}: ${rule}`, `${method} ${wrong} is unknown`, async (world) => {
       const body = method === 'GET' ? undefined : JSON.stringify(bodyOf({ operation }));
-      checkNotFound(await request(world, method, wrong, body, JSON_TYPE));
+      checkNotFound(await sendAnyRequest(world, method, wrong, body, JSON_TYPE));
     });
   return [
     ...['GET', 'PUT', 'OPTIONS'].map((method) => unknown('method and path', method, path)),
@@ -25,20 +25,20 @@ function endpoint(operation: Operation): Case[] {
     ),
     keeps([`${row}: method and path`, `${row}: request body`], `POST ${path} with JSON is the one`, async (world) => {
       const headers = { 'content-type': 'application/json; charset=utf-8', 'x-forwarded-for': newSource() };
-      const answer = await request(world, 'POST', `${path}?a=1`, JSON.stringify(bodyOf({ operation })), headers);
+      const answer = await sendAnyRequest(world, 'POST', `${path}?a=1`, JSON.stringify(bodyOf({ operation })), headers);
       expect(answer.status).toBe(operation === 'registration' ? 204 : 200);
     }),
     breaks(`${row}: request body`, 'the one of another operation is refused', async (world) => {
       const other = operation === 'registration' ? 'tp5' : 'registration';
       const raw = JSON.stringify(bodyOf({ operation: other }));
-      checkProblem(await call(world, { operation }, { raw }), '400 validation_failed');
+      checkProblem(await sendRequest(world, { operation }, { raw }), '400 validation_failed');
     }),
   ];
 }
 
 const NOWHERE = decided('no route but the three answers, and the gateway says so itself', async (world) => {
   for (const path of ['/public/v1', '/public/v1/users', '/public/v1/account/register', '/nothing', '/public']) {
-    checkNotFound(await request(world, 'POST', path, '{}', JSON_TYPE));
+    checkNotFound(await sendAnyRequest(world, 'POST', path, '{}', JSON_TYPE));
   }
 });
 
@@ -52,7 +52,7 @@ const SIZES: readonly Case[] = [
   keeps('8 size limits: decided: a registration of 5.9 MB', 'a body of 5,900,000 bytes is accepted', (world) => {
     const operation = 'registration';
     const body = bodyOf({ operation });
-    return register(world, { operation, body }, { raw: JSON.stringify(body).padEnd(5_900_000) });
+    return registerAndCheck(world, { operation, body }, { raw: JSON.stringify(body).padEnd(5_900_000) });
   }),
 ];
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { newSource } from '../support/gateway-events.ts';
 import { checkAnswer } from '../support/openapi.ts';
 import { ACCOUNT_ERRORS } from './account-errors.ts';
-import { call, JSON_TYPE, newEmail, newKey, request } from './caller.ts';
+import { JSON_TYPE, newEmail, newKey, sendAnyRequest, sendRequest } from './caller.ts';
 import { type Case, type ErrorCase, meets, ofError, type Section, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { openAccount } from './promises.ts';
@@ -14,7 +14,7 @@ const LOGIN_TAKEN = VERSIONS.map((operation) =>
   meets({ operation, says: 'a login that is in use', answer: '409 login_taken' }, async (world) => {
     const change = { operation, body: { login: 555_555 } };
     await openAccount(world, change);
-    checkProblem(await call(world, change), '409 login_taken');
+    checkProblem(await sendRequest(world, change), '409 login_taken');
   }),
 );
 
@@ -24,10 +24,10 @@ const NEVER_SETTLED: Case = meets(
     const change: Change = { operation: 'tp4', body: { connection_id: 'tp4-plugin' }, headers: newKey() };
     const source = newSource();
     const first = await withFault(world, 'tp4-plugin', { kind: 'reply_lost', times: 1 }, () =>
-      call(world, change, { source }),
+      sendRequest(world, change, { source }),
     );
     checkProblem(first, '504 account_outcome_unknown');
-    const again = await call(world, change, { source });
+    const again = await sendRequest(world, change, { source });
     checkProblem(again, '409 account_outcome_unknown');
     expect(again.body?.operation_id).toBe(first.body?.operation_id);
   },
@@ -40,7 +40,7 @@ const NOT_ACCEPTED = meets(
   async (world) => {
     const body = { otp_type: 'email', email: newEmail(), code: '000000', password: 'correct horse battery' };
     const headers = { ...JSON_TYPE, 'x-forwarded-for': newSource() };
-    const answer = await request(world, 'POST', CONFIRM, JSON.stringify(body), headers);
+    const answer = await sendAnyRequest(world, 'POST', CONFIRM, JSON.stringify(body), headers);
     checkAnswer(CONFIRM, answer.status, answer.headers, answer.text);
     checkProblem(answer, '400 code_not_accepted');
   },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { place } from './checks.ts';
+import { violationPlace } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
 import { checkRules } from './judge.ts';
 import { SEVERAL_ERRORS } from './several-errors.ts';
@@ -7,7 +7,7 @@ import { SEVERAL_ERRORS } from './several-errors.ts';
 for (const [section, cases] of Object.entries(FIELDS)) {
   describe(`${section}, on the rules`, () => {
     for (const one of cases) {
-      const words = one.violations.map((violation) => `${violation.rule} at ${place(violation)}`).join(', ');
+      const words = one.violations.map((violation) => `${violation.rule} at ${violationPlace(violation)}`).join(', ');
       const outcome = words === '' ? 'is accepted' : `is refused with ${words}`;
       it(`${one.row}: ${one.rule} — ${one.says} ${outcome}`, () => checkRules(one));
     }

@@ -3,7 +3,7 @@ import type { FormField } from '../../lib/validators/form.ts';
 import { CONSENT_FORM, DEMANDING_FORM, FORM, keyOf, LONG_LANGUAGE, MORE_KEYS } from './records.ts';
 import {
   choicesOf,
-  HALF,
+  HALF_CHARACTER,
   longAddress,
   longInternationalAddress,
   PHONE,
@@ -209,7 +209,7 @@ export const FIXED_FIELDS: Field[] = [
       },
       'decided: no control characters': {
         good: ['<b>|LEVERAGE=500'],
-        bad: each('characters', 'Ann\nLee', 'Ann\r', 'Ann\u0000', 'Ann\u0085Lee', 'A\u007f', HALF),
+        bad: each('characters', 'Ann\nLee', 'Ann\r', 'Ann\u0000', 'Ann\u0085Lee', 'A\u007f', HALF_CHARACTER),
       },
       'decided: no invisible characters, and none that change the direction': {
         good: [
@@ -267,7 +267,14 @@ export const FIXED_FIELDS: Field[] = [
         ],
       },
       'decided: no control characters': {
-        bad: each('characters', `long enough, ${HALF}`, 'a\tbcdefgh', 'abcdefgx\n', 'abcdefg\u0000x', 'abcdefg\u0085x'),
+        bad: each(
+          'characters',
+          `long enough, ${HALF_CHARACTER}`,
+          'a\tbcdefgh',
+          'abcdefgx\n',
+          'abcdefg\u0000x',
+          'abcdefg\u0085x',
+        ),
       },
       'decided: not only white space and invisible characters': {
         bad: each(

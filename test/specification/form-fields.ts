@@ -1,5 +1,14 @@
 import { keyOf, MORE_KEYS, OPTIONS } from './records.ts';
-import { BLANK, custom, HALF, longAddress, nested, PHONE, spacedNumber, textFile } from './samples.ts';
+import {
+  BLANK_IS_ABSENT,
+  custom,
+  HALF_CHARACTER,
+  longAddress,
+  nested,
+  PHONE,
+  spacedNumber,
+  textFile,
+} from './samples.ts';
 import { ABSENT, type Bad, each, type Field, limit, named, readAs, spelled } from './table.ts';
 
 const CHOICE = "decided: one of the form's options";
@@ -230,7 +239,14 @@ export const FORM_FIELDS: Field[] = [
       values: {
         string: {
           good: ['ünï😀', 'two\r\nlines\tand a tab', 'e\u0301 as typed'],
-          bad: each('characters', HALF, 'NUL \u0000', 'an escape \u001b[31m', 'a C1 control \u0085', 'delete \u007f'),
+          bad: each(
+            'characters',
+            HALF_CHARACTER,
+            'NUL \u0000',
+            'an escape \u001b[31m',
+            'a C1 control \u0085',
+            'delete \u007f',
+          ),
         },
         [MAX_CHARACTERS]: limit(10_000, (size) => '𝒜'.repeat(size)),
       },
@@ -280,8 +296,8 @@ export const FORM_FIELDS: Field[] = [
       'decided: what JSON and UTF-8 can express': {
         bad: [
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],
-          [[HALF], 'characters'],
-          [{ [HALF]: 1 }, 'characters'],
+          [[HALF_CHARACTER], 'characters'],
+          [{ [HALF_CHARACTER]: 1 }, 'characters'],
           [{ deep: ['\u0000'] }, 'characters'],
           [{ 'a\u001bb': 1 }, 'characters'],
         ],
@@ -334,7 +350,7 @@ export const FORM_FIELDS: Field[] = [
           [{ ...PHONE, number: '', ext: '1' }, 'required@/country_code', 'required@/number', 'unknown_field@/ext'],
         ],
       },
-      [BLANK]: {
+      [BLANK_IS_ABSENT]: {
         good: [
           { country_code: '', number: '' },
           {},
@@ -375,7 +391,7 @@ export const FORM_FIELDS: Field[] = [
     type: 'object',
     values: {
       object: { good: [PLACE] },
-      [BLANK]: { good: [readAs({ country: '', state: '', city: '' }, ABSENT), readAs({}, ABSENT)] },
+      [BLANK_IS_ABSENT]: { good: [readAs({ country: '', state: '', city: '' }, ABSENT), readAs({}, ABSENT)] },
       'country (string)': {
         bad: [
           [{ state: 'x', city: 'x' }, 'required@/country'],

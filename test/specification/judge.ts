@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect } from 'vitest';
-import { parseRequest, type Request } from '../../lib/http/endpoint.ts';
+import { type ApiRequest, parseRequest } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
@@ -11,8 +11,8 @@ import {
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
 import { tradingAccountRequestSchema, UserIdSchema } from '../../lib/validators/trading-account.ts';
-import { event } from '../support/endpoint.ts';
-import { forever } from '../support/outcomes.ts';
+import { gatewayEvent } from '../support/endpoint.ts';
+import { NEVER_ABORTED } from '../support/outcomes.ts';
 import { bodyOf, checkDocumented } from './caller.ts';
 import { checkErrors } from './checks.ts';
 import { CLIENT, RECORDS } from './records.ts';
@@ -30,12 +30,12 @@ type Judgment =
 /** Applies the rules to a request, as the functions do. No service runs. */
 async function judge(one: RuleCase, raw: string): Promise<Judgment> {
   const { operation, userId = CLIENT.id, headers = {}, served = [ALL_COUNTRIES] } = one;
-  const sent = { ...event(raw), pathParameters: { user_id: userId } };
+  const sent = { ...gatewayEvent(raw), pathParameters: { user_id: userId } };
   Object.assign(sent.headers, headers);
   try {
     if (operation !== 'registration') return { kept: (await parseAccount(sent, operation)).body };
     const body = registrationRequestSchema(served);
-    const request = await parseRequest(sent, Date.now() + 1_000, { body, path: v.object({}) }, forever);
+    const request = await parseRequest(sent, Date.now() + 1_000, { body, path: v.object({}) }, NEVER_ABORTED);
     return await judgeForm(request);
   } catch (error) {
     if (error instanceof Problem && error.type === 'validation_failed') return { errors: error.options.errors ?? [] };
@@ -45,10 +45,10 @@ async function judge(one: RuleCase, raw: string): Promise<Judgment> {
 
 function parseAccount(sent: Parameters<typeof parseRequest>[0], version: Version) {
   const rules = { body: tradingAccountRequestSchema(version), path: v.object({ user_id: UserIdSchema }) };
-  return parseRequest(sent, Date.now() + 1_000, rules, forever);
+  return parseRequest(sent, Date.now() + 1_000, rules, NEVER_ABORTED);
 }
 
-async function judgeForm({ body }: Request<RegistrationRequest>): Promise<Judgment> {
+async function judgeForm({ body }: ApiRequest<RegistrationRequest>): Promise<Judgment> {
   const form = RECORDS.forms.find(({ id }) => id === body.form_id);
   if (form === undefined) throw new Error(`No form has the id ${body.form_id}.`);
   const custom = await checkCustomFields(form, body.members);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { newSource } from '../support/gateway-events.ts';
-import { bodyOf, call, newKey } from './caller.ts';
+import { bodyOf, newKey, sendRequest } from './caller.ts';
 import { type Case, decided, meets, type Section, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
 import { OPERATIONS, type Operation } from './table.ts';
@@ -19,8 +19,8 @@ function repeated(operation: Operation): Case[] {
       const change = { operation, headers: newKey(), body: bodyOf({ operation }) };
       const source = newSource();
       world.service.outbox.clear();
-      const first = await call(world, change, { source });
-      const again = await call(world, change, { source });
+      const first = await sendRequest(world, change, { source });
+      const again = await sendRequest(world, change, { source });
       expect([first.status, again.status, again.text]).toEqual([SUCCESS[operation], SUCCESS[operation], first.text]);
       expect([first, again].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true']);
       expect(world.service.outbox.list()).toHaveLength(operation === 'registration' ? 1 : 0);
@@ -29,9 +29,9 @@ function repeated(operation: Operation): Case[] {
       const headers = newKey();
       const source = newSource();
       const body = bodyOf({ operation });
-      await call(world, { operation, headers, body }, { source });
+      await sendRequest(world, { operation, headers, body }, { source });
       const other = operation === 'registration' ? { name: 'Another' } : { leverage: 200 };
-      const answer = await call(world, { operation, headers, body: { ...body, ...other } }, { source });
+      const answer = await sendRequest(world, { operation, headers, body: { ...body, ...other } }, { source });
       checkProblem(answer, '422 idempotency_key_reused');
     }),
   ];
@@ -45,13 +45,13 @@ function workedOn(operation: Operation): Case {
     const source = newSource();
     const target = TARGETS[operation];
     await withFault(world, target, { kind: 'slow', ms: 1_500, times: 1 }, async () => {
-      const first = call(world, change, { source });
+      const first = sendRequest(world, change, { source });
       await expect.poll(() => world.service.faults(target).list()).toEqual([]);
-      const second = await call(world, change, { source });
+      const second = await sendRequest(world, change, { source });
       checkProblem(second, '409 request_in_progress');
       expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0);
       expect((await first).status).toBe(SUCCESS[operation]);
-      expect((await call(world, change, { source })).text).toBe((await first).text);
+      expect((await sendRequest(world, change, { source })).text).toBe((await first).text);
     });
   });
 }

@@ -4,7 +4,7 @@ import type { SimulatedAccount } from '../../infra/local/platforms/simulated-ser
 import type { StoredRegistration } from '../../lib/records/registrations.ts';
 import { asciiEmail, emailKey } from '../../lib/validators/email.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { type Answer, bodyOf, call, messagesTo, nextTrader, type Sending } from './caller.ts';
+import { type Answer, bodyOf, messagesTo, nextTrader, type Sending, sendRequest } from './caller.ts';
 import { DEMO_PLACES, RECORDS } from './records.ts';
 import type { Change, Version } from './table.ts';
 import type { World } from './world.ts';
@@ -17,16 +17,16 @@ type RegistrationBody = Record<string, unknown> & {
 };
 
 /** Sends a good request and checks everything that its operation promises. */
-export async function accepted(world: World, change: Change): Promise<void> {
+export async function checkAccepted(world: World, change: Change): Promise<void> {
   const { operation } = change;
-  if (operation === 'registration') await register(world, change);
+  if (operation === 'registration') await registerAndCheck(world, change);
   else await openAccount(world, { ...change, operation });
 }
 
 /** Sends a good registration and checks all promises: the answer, the message and the record. */
-export async function register(world: World, change: Change, sending: Sending = {}): Promise<SentMessage> {
+export async function registerAndCheck(world: World, change: Change, sending: Sending = {}): Promise<SentMessage> {
   const given = bodyOf(change);
-  const answer = await call(world, change, { ...sending, raw: sending.raw ?? JSON.stringify(given) });
+  const answer = await sendRequest(world, change, { ...sending, raw: sending.raw ?? JSON.stringify(given) });
   expect(answer).toMatchObject({ status: 204, text: '' });
 
   const body = JSON.parse(JSON.stringify(given)) as RegistrationBody;
@@ -110,7 +110,7 @@ export async function openAccount(
   const body = JSON.parse(JSON.stringify(given)) as AccountBody;
   const before = world.service.outbox.list().length;
   const raw = sending.raw ?? JSON.stringify(given);
-  const opened = checkOpened(await call(world, { ...change, userId }, { ...sending, raw }), body);
+  const opened = checkOpened(await sendRequest(world, { ...change, userId }, { ...sending, raw }), body);
   const { login, passwords, answer } = opened;
   checkHosted(world, userId, version, body, opened);
 

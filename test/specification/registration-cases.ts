@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import { call, newEmail, newPhone } from './caller.ts';
+import { newEmail, newPhone, sendRequest } from './caller.ts';
 import { breaks, type Case, keeps, ofField, type Section, sideBySide } from './cases.ts';
 import { checkViolations } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
-import { accepted, register } from './promises.ts';
+import { checkAccepted, registerAndCheck } from './promises.ts';
 import { CLIENT, DEMANDING_FORM, keyOf, RECORDS } from './records.ts';
 import { ENDPOINTS } from './rows.ts';
 import { listed, PHONE_CHANNELS } from './table.ts';
@@ -20,37 +20,37 @@ const WHOLE: readonly Case[] = [
     ],
     'a code of six digits comes',
     async (world) => {
-      const { text, html } = await register(world, { operation });
+      const { text, html } = await registerAndCheck(world, { operation });
       expect(text).toMatch(/^\d{6}$/m);
       expect(html).toContain(/^\d{6}$/m.exec(text)?.[0]);
     },
   ),
   breaks('1 registration: of type trader', 'another type is refused', async (world) => {
-    checkViolations(await call(world, { operation, body: { type: 'partner' } }), listed('one_of@#/type'));
+    checkViolations(await sendRequest(world, { operation, body: { type: 'partner' } }), listed('one_of@#/type'));
   }),
   keeps(
     '2.1 referrer_id: referral code of the referrer',
     'the referrer is kept with the registration',
     async (world) => {
       const email = newEmail();
-      await accepted(world, { operation, body: { email, referrer_id: CLIENT.referral_code } });
+      await checkAccepted(world, { operation, body: { email, referrer_id: CLIENT.referral_code } });
       expect(await world.items.registration('email', email)).toMatchObject({ referrer_user_id: CLIENT.id });
     },
   ),
   keeps('2.1 custom_fields: keys of the registration form at the root', 'several are kept as they came', (world) =>
-    accepted(world, {
+    checkAccepted(world, {
       operation,
       body: { [keyOf('number')]: 12.5, [keyOf('boolean')]: false, [keyOf('date')]: '2024-02-29' },
     }),
   ),
   breaks('2.1 custom_fields: decided: required by the form', 'all missing ones are listed', async (world) => {
-    const answer = await call(world, { operation, body: { form_id: DEMANDING_FORM } });
+    const answer = await sendRequest(world, { operation, body: { form_id: DEMANDING_FORM } });
     const form = RECORDS.forms.find(({ id }) => id === DEMANDING_FORM);
     checkViolations(answer, form?.fields.map(({ key }) => ({ pointer: `#/${key}`, rule: 'required' })) ?? []);
   }),
   // `test/lib/messages/translations.test.ts` has the other languages.
   keeps('2.1 language: language of the message', 'es-MX is spoken', async (world) => {
-    const { text } = await register(world, { operation, body: { language: 'es-MX' } });
+    const { text } = await registerAndCheck(world, { operation, body: { language: 'es-MX' } });
     expect(text).toContain('código');
   }),
 ];
@@ -63,7 +63,7 @@ const CHANNELS: readonly Case[] = [
       `2.1 OTP type ${otp_type}: ${available}`,
       `${ENDPOINTS.registration}: delivered through the channel named by otp_type`,
     ];
-    return keeps(places, 'it brings the code', (world) => accepted(world, { operation, body: { otp_type } }));
+    return keeps(places, 'it brings the code', (world) => checkAccepted(world, { operation, body: { otp_type } }));
   }),
   ...PHONE_CHANNELS.map((otp_type) =>
     keeps(
@@ -72,7 +72,7 @@ const CHANNELS: readonly Case[] = [
       async (world) => {
         const { number } = newPhone();
         const phone = { country_code: '+44', number: `0${number.slice(0, 4)} ${number.slice(4)}` };
-        const answer = await call(world, { operation, body: { otp_type, phone } });
+        const answer = await sendRequest(world, { operation, body: { otp_type, phone } });
         expect(answer.status).toBe(204);
         expect(world.service.outbox.list().at(-1)).toMatchObject({ kind: otp_type, to: `+44${number}` });
       },

@@ -3,7 +3,7 @@ import { ABSENT, type Field, readAs } from './table.ts';
 
 export const PHONE = { country_code: '44', number: '7400 123456' };
 /** A string that holds half of a character: UTF-8 cannot encode it, JSON's escapes can. */
-export const HALF = 'half \ud83d';
+export const HALF_CHARACTER = 'half \ud83d';
 
 /** A text of this many characters, in which nothing repeats. */
 export const unrepeated = (length: number, first = 0x4e00) =>
@@ -44,7 +44,7 @@ export function textFile(bytes: number): { id: string; name: string; doc: string
 /** A value within this many nested lists. */
 export const nested = (levels: number): unknown => (levels === 0 ? 'x' : [nested(levels - 1)]);
 
-export const BLANK = 'decided: left empty, it counts as absent';
+export const BLANK_IS_ABSENT = 'decided: left empty, it counts as absent';
 
 /** A field of the form that has every type. */
 export function custom(
@@ -54,7 +54,9 @@ export function custom(
 ): Field {
   const values = {
     ...field.values,
-    [BLANK]: { good: [readAs('', ABSENT), readAs(null, ABSENT), ...(field.values?.[BLANK]?.good ?? [])] },
+    [BLANK_IS_ABSENT]: {
+      good: [readAs('', ABSENT), readAs(null, ABSENT), ...(field.values?.[BLANK_IS_ABSENT]?.good ?? [])],
+    },
   };
   return { row: `2.2 ${type}`, operation: 'registration', at: key, ...field, values };
 }

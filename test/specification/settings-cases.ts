@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
 import { FRONT_SETTINGS } from '../support/front.ts';
-import { call } from './caller.ts';
+import { sendRequest } from './caller.ts';
 import { decided, error, keeps, meets, ofError, type Part, type Section } from './cases.ts';
 import { checkProblem } from './checks.ts';
-import { accepted } from './promises.ts';
+import { checkAccepted } from './promises.ts';
 import { listed, PHONE_CHANNELS } from './table.ts';
 
 /** A part whose service has settings of its own. */
@@ -33,7 +33,7 @@ const EMAIL_ALONE: PartWithSettings = {
     {
       title: '2.1: the channels',
       cases: [
-        keeps('2.1 OTP type email: always', 'a mail comes', (world) => accepted(world, { operation })),
+        keeps('2.1 OTP type email: always', 'a mail comes', (world) => checkAccepted(world, { operation })),
         ...NOT_INSTALLED,
       ],
     },
@@ -60,7 +60,7 @@ const WITH_CAPTCHA: PartWithSettings = {
       cases: [
         decided('a token that its provider gave is accepted', async (world) => {
           const token = world.service.captcha?.solve() ?? '';
-          expect((await call(world, captchaToken(token))).status).toBe(204);
+          expect((await sendRequest(world, captchaToken(token))).status).toBe(204);
         }),
         ofError(
           error(operation, '403 captcha_failed', 'a captcha-token that its provider refuses', {
@@ -70,7 +70,7 @@ const WITH_CAPTCHA: PartWithSettings = {
         ...NO_PERSON.map(([says, solved]) =>
           decided(`a token ${says} is refused`, async (world) => {
             const token = world.service.captcha?.solve(solved) ?? '';
-            const { status, body } = await call(world, captchaToken(token));
+            const { status, body } = await sendRequest(world, captchaToken(token));
             expect([status, body?.type]).toEqual([403, 'captcha_failed']);
           }),
         ),
@@ -108,8 +108,8 @@ const TO_A_RECIPIENT = meets(
     answer: '429 too_many_requests',
   },
   async (world) => {
-    await call(world, { operation, body: { email: 'someone@gmail.com' } });
-    const again = await call(world, { operation, body: { email: 'S.o.m.e.One+tag@googlemail.com' } });
+    await sendRequest(world, { operation, body: { email: 'someone@gmail.com' } });
+    const again = await sendRequest(world, { operation, body: { email: 'S.o.m.e.One+tag@googlemail.com' } });
     checkProblem(again, '429 too_many_requests');
     const seconds = Number(again.headers.get('retry-after'));
     expect([seconds >= 1, seconds <= 60]).toEqual([true, true]);

@@ -4,7 +4,7 @@ import type { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn } from '../../infra/local/stand-ins/stand-in.ts';
 import type { OtpChannel } from '../../lib/messages/message.ts';
-import { failureOf, forever } from './outcomes.ts';
+import { failureOf, NEVER_ABORTED } from './outcomes.ts';
 
 interface Opened {
   channel: OtpChannel;
@@ -26,9 +26,9 @@ export function itSendsAtMostOnce(open: () => Promise<Opened>, to: string): void
   ] as const)('says that certainly nothing was sent when its service is %s', async (fault, kind) => {
     const { channel, faults, outbox } = await open();
     faults.set({ kind: fault, times: 1 });
-    expect(await failureOf(channel.send(to, CODE, 'en', forever))).toMatchObject({ kind });
+    expect(await failureOf(channel.send(to, CODE, 'en', NEVER_ABORTED))).toMatchObject({ kind });
     expect(outbox).toEqual([]);
-    await channel.send(to, CODE, 'en', forever);
+    await channel.send(to, CODE, 'en', NEVER_ABORTED);
     expect(outbox).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import type * as v from 'valibot';
-import { endpoint, type Handler, type Request } from '../../lib/http/endpoint.ts';
+import { type ApiRequest, endpoint, type Handler } from '../../lib/http/endpoint.ts';
 import type { Problem } from '../../lib/problem.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import { openObject } from '../../lib/validators/primitives.ts';
@@ -9,7 +9,7 @@ import { recordingTelemetry } from './openings.ts';
 const context = { getRemainingTimeInMillis: () => 20_000 } as Context;
 
 /** The gateway's event for a request with this body. */
-export function event(
+export function gatewayEvent(
   body: string | undefined,
   type = 'application/json',
   isBase64Encoded = false,
@@ -24,8 +24,8 @@ export function event(
 }
 
 /** An endpoint that accepts any object, and records its request. @param problem its answer, instead of 204 */
-export function anything(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000, problem?: Problem) {
-  const requests: Request<unknown>[] = [];
+export function recordingEndpoint(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000, problem?: Problem) {
+  const requests: ApiRequest<unknown>[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];
   const telemetry = recordingTelemetry(events);
   const handler = endpoint({

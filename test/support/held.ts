@@ -1,7 +1,7 @@
 import type { Faults } from '../../infra/local/faults.ts';
 
 /** Slow and late calls wait until they are released, however long the test takes. */
-export function held(faults: Faults): { letGo(): void } {
+export function holdSlowCalls(faults: Faults): { letGo(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   faults.pause = () => promise;
   return { letGo: resolve };

@@ -2,7 +2,7 @@ import { beforeEach } from 'vitest';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import {
   type Admission,
-  type Counted,
+  type CountedRequest,
   type Counter,
   dynamoLimits,
   type LimitDecision,
@@ -13,8 +13,8 @@ import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts'
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
 import { testTables } from './database.ts';
-import { forever } from './outcomes.ts';
-import { around } from './step-faults.ts';
+import { NEVER_ABORTED } from './outcomes.ts';
+import { interceptTable } from './step-faults.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
@@ -31,7 +31,7 @@ export interface Passage {
   kind: LimitDecision['kind'];
   /** 0 if it passed. */
   waits: number;
-  counted: readonly Counted[];
+  counted: readonly CountedRequest[];
 }
 
 /** Every limit switched off. */
@@ -56,7 +56,7 @@ export class LimitsWorld {
     this.now = Date.UTC(2026, 0, 1);
     this.calls.length = 0;
     const { tables } = await testTables('Limits');
-    this.#table = around(tables.limits, (method, call, _, [asked]) => {
+    this.#table = interceptTable(tables.limits, (method, call, _, [asked]) => {
       // Items without keys are not asked for.
       if (!Array.isArray(asked) || asked.length > 0) this.calls.push(method);
       return call();
@@ -82,11 +82,11 @@ export class LimitsWorld {
     this.#serial += 1;
     const serial = this.#serial;
     const source = `10.${serial >> 16}.${(serial >> 8) & 255}.${serial & 255}`;
-    return { recipient: mail(`ann@p${serial}.example`), source, ...given };
+    return { recipient: toEmail(`ann@p${serial}.example`), source, ...given };
   }
 
   admit(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Admission> {
-    return limits.admit(this.asked(given), this.pepper, forever);
+    return limits.admit(this.asked(given), this.pepper, NEVER_ABORTED);
   }
 
   /** A request through all limits. If it is refused, its counts are released. */
@@ -96,11 +96,11 @@ export class LimitsWorld {
     const read = [async () => admission.source, async () => admission.room];
     const steps = [...read, admission.countRecipient, admission.countShared];
     for (const step of steps) {
-      const decision = await step(forever);
+      const decision = await step(NEVER_ABORTED);
       passage.counted = [...passage.counted, ...decision.counted];
       if (decision.kind === 'unchecked') passage.kind = 'unchecked';
       if (decision.kind !== 'reached') continue;
-      await limits.release(passage.counted, forever);
+      await limits.release(passage.counted, NEVER_ABORTED);
       return { kind: 'reached', waits: decision.retryAfterSeconds, counted: [] };
     }
     return passage;
@@ -118,16 +118,16 @@ export class LimitsWorld {
   }
 
   async item({ pk }: Counter): Promise<Item> {
-    return (await this.table.get({ pk }, forever)) ?? {};
+    return (await this.table.get({ pk }, NEVER_ABORTED)) ?? {};
   }
 }
 
 /** An address in its look-up form. */
-export function mail(key: string): Recipient {
+export function toEmail(key: string): Recipient {
   return { channel: 'email', key, to: key };
 }
 
 /** @param key in E.164 */
-export function phone(key: string, channel: PhoneChannel = 'sms', country = 'GB'): Recipient {
+export function toPhone(key: string, channel: PhoneChannel = 'sms', country = 'GB'): Recipient {
   return { channel, key, to: key, country };
 }

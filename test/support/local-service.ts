@@ -6,7 +6,7 @@ import type { Channel } from '../../lib/validators/otp-types.ts';
 import { scanItems } from './database.ts';
 import { directClient } from './direct-client.ts';
 import { newSource } from './gateway-events.ts';
-import { checked } from './openapi.ts';
+import { checkedAnswer } from './openapi.ts';
 
 const REGISTRATION = {
   email: 'new@example.com',
@@ -31,24 +31,24 @@ type At = Pick<LocalService, 'url'>;
  * Posts a body, as JSON unless it is a text, from a separate address, so that no limit is reached unintentionally. An
  * answer of the API is checked against the OpenAPI document.
  */
-export async function call({ url }: At, path: string, body: unknown, headers: Record<string, string> = {}) {
+export async function postJson({ url }: At, path: string, body: unknown, headers: Record<string, string> = {}) {
   const answer = await fetch(url + path, {
     method: 'POST',
     // A busy machine may use a kept connection after the service has closed it.
     headers: { 'content-type': 'application/json', connection: 'close', 'x-forwarded-for': newSource(), ...headers },
     body: typeof body === 'string' ? body : JSON.stringify(body),
   });
-  return path.startsWith('/public/') ? checked(answer) : answer;
+  return path.startsWith('/public/') ? checkedAnswer(answer) : answer;
 }
 
 export function register(service: At, change: object = {}, headers: Record<string, string> = {}) {
-  return call(service, '/public/v1/account/register/request', { ...REGISTRATION, ...change }, headers);
+  return postJson(service, '/public/v1/account/register/request', { ...REGISTRATION, ...change }, headers);
 }
 
 /** @param key the `Idempotency-Key` */
 export async function openAccount(service: At, version: 'tp5' | 'tp4', body: object, key?: string) {
   const path = `/public/v1/users/CLIENT01/${version}/accounts`;
-  const answer = await call(
+  const answer = await postJson(
     service,
     path,
     { leverage: 100, ...body },
@@ -57,13 +57,13 @@ export async function openAccount(service: At, version: 'tp5' | 'tp4', body: obj
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }
 
-export async function get(service: LocalService, path: string, headers: Record<string, string> = {}) {
+export async function getText(service: LocalService, path: string, headers: Record<string, string> = {}) {
   const answer = await fetch(service.url + path, { headers, redirect: 'manual' });
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, text, json: () => JSON.parse(text) as unknown };
 }
 
-export async function put(service: LocalService, path: string, body: unknown) {
+export async function putJson(service: LocalService, path: string, body: unknown) {
   const answer = await fetch(service.url + path, {
     method: 'PUT',
     body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -88,7 +88,7 @@ export function tablesOf({ database }: Pick<LocalService, 'database'>) {
 }
 
 /** Puts an address on the suppression list of SES, as after a bounce. */
-export async function suppress(address: string): Promise<void> {
+export async function suppressAddress(address: string): Promise<void> {
   const client = new SESv2Client({});
   await client.send(new PutSuppressedDestinationCommand({ EmailAddress: address, Reason: 'BOUNCE' }));
   client.destroy();

@@ -15,7 +15,7 @@ interface Loud {
 
 /**
  * Starts the local service in a process of its own, with all its logs, so that a test can read them.
- * @param isHurried its requests may be short of time (`hurried`), and its password hashes are cheap
+ * @param isHurried its requests may be short of time (`remainingTime`), and its password hashes are cheap
  */
 export async function loudService(settings: Record<string, unknown>, isHurried = false): Promise<Loud> {
   const child = fork(import.meta.filename, [JSON.stringify(settings), String(isHurried)], {

@@ -71,7 +71,7 @@ const BODIES = {
 } as const;
 
 /** Whether the validator of the operation accepts a body. */
-export async function accepts(operation: OperationId, body: unknown): Promise<boolean> {
+export async function acceptsBody(operation: OperationId, body: unknown): Promise<boolean> {
   return (await v.safeParseAsync(BODIES[operation], body)).success;
 }
 
@@ -131,7 +131,7 @@ export function checkRequest(template: string, body: Readonly<Record<string, unk
 }
 
 /** Checks an answer that `fetch` got from a path of the service; the caller can still read it. */
-export async function checked(answer: Response): Promise<Response> {
+export async function checkedAnswer(answer: Response): Promise<Response> {
   const { pathname } = new URL(answer.url);
   checkAnswer(templateOf(pathname), answer.status, answer.headers, await answer.clone().text());
   return answer;

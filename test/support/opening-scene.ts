@@ -1,6 +1,6 @@
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { TABLES } from '../../infra/local/database.ts';
-import { transactions } from '../../lib/aws/dynamodb.ts';
+import { transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { type AccountDependencies, accountNotices } from '../../lib/openings/dependencies.ts';
 import { dynamoLedger } from '../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../lib/openings/opening.ts';
@@ -12,8 +12,8 @@ import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import { LIVE } from './crm-example.ts';
 import type { TestDatabase } from './database.ts';
-import { ANN, BODY, derivationKeys, recordingTelemetry } from './openings.ts';
-import { atOnce, type Step, stepping } from './step-faults.ts';
+import { ACCOUNT_BODY, CLIENT_ANN, derivationKeys, recordingTelemetry } from './openings.ts';
+import { atOnce, type Step, tableOfSteps } from './step-faults.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_BATCH_WRITE = 25;
@@ -34,8 +34,8 @@ export class OpeningScene {
   constructor({ client, tables }: TestDatabase, changes: Partial<AccountDependencies> = {}) {
     this.#client = client;
     const step: Step = (name, call, signal) => this.step(name, call, signal);
-    const transact = transactions(client);
-    const stepped = (name: 'operations' | 'logins' | 'accounts') => stepping(name, tables[name], step);
+    const transact = transactionWriter(client);
+    const stepped = (name: 'operations' | 'logins' | 'accounts') => tableOfSteps(name, tables[name], step);
     const platform: TradingPlatform = {
       keyed: true,
       fundsWithOpening: false,
@@ -60,7 +60,7 @@ export class OpeningScene {
       directory: {
         readAccountRecords: (_, __, signal) => {
           const { connection } = this;
-          const records = { client: ANN, connection, accountType: undefined, rebateUser: undefined };
+          const records = { client: CLIENT_ANN, connection, accountType: undefined, rebateUser: undefined };
           return step('crm', async () => records, signal);
         },
       },
@@ -94,8 +94,8 @@ export class OpeningScene {
   }
 
   /** @returns the login, or the type of the error */
-  async open(idempotencyKey: string, body: TradingAccountRequest = BODY): Promise<number | string> {
-    const request = { body, sentBody: { ...body }, parameters: { user_id: ANN.id }, idempotencyKey };
+  async open(idempotencyKey: string, body: TradingAccountRequest = ACCOUNT_BODY): Promise<number | string> {
+    const request = { body, sentBody: { ...body }, parameters: { user_id: CLIENT_ANN.id }, idempotencyKey };
     // A busy machine takes its time.
     const rest = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };
     try {

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { transactions } from '../../lib/aws/dynamodb.ts';
+import { transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { deriveIdentity, parseDerivationKeys } from '../../lib/openings/derivation.ts';
-import { type Claim, dynamoLedger, type Held, type Ledger, type Plan } from '../../lib/openings/ledger.ts';
+import {
+  type Claim,
+  dynamoLedger,
+  type HeldOperation,
+  type Ledger,
+  type OperationPlan,
+} from '../../lib/openings/ledger.ts';
 import type { Life } from '../../lib/openings/life.ts';
 import type { AccountClient, WebApiConnection } from '../../lib/records/crm-records.ts';
 import { keyItem } from '../../lib/records/idempotency-keys.ts';
@@ -11,7 +17,7 @@ import { LIVE } from './crm-example.ts';
 import type { TestDatabase } from './database.ts';
 
 /** Fixtures of openings. */
-export const ANN: AccountClient = {
+export const CLIENT_ANN: AccountClient = {
   id: 'CLIENT01',
   email: 'ann@example.com',
   name: 'Ann Lee',
@@ -20,7 +26,11 @@ export const ANN: AccountClient = {
   language: 'de',
 };
 export const DEMO: WebApiConnection = { ...LIVE, demo: true };
-export const BODY: TradingAccountRequest = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
+export const ACCOUNT_BODY: TradingAccountRequest = {
+  connection_id: 'tp5-live-1',
+  group: 'real\\standard',
+  leverage: 100,
+};
 
 /** The keys of a secret of derived passwords; the text of each is its name, repeated. */
 export function derivationKeys(...names: string[]) {
@@ -42,7 +52,7 @@ export class LedgerWorld {
         operations: database.tables.operations,
         logins: database.tables.logins,
         names: { operations: 'operations', logins: 'logins' },
-        transact: transactions(database.client),
+        transact: transactionWriter(database.client),
       },
       () => this.now,
     );
@@ -56,19 +66,19 @@ export class LedgerWorld {
   }
 
   /** An operation that was claimed now, with its plan. */
-  async claimed(key?: string, changes: Partial<Plan> = {}): Promise<Held> {
+  async claimed(key?: string, changes: Partial<OperationPlan> = {}): Promise<HeldOperation> {
     const claim = await this.claim(key);
     if (claim.kind !== 'held') throw new Error(`It is ${claim.kind}.`);
     claim.held.plan ??= planFor(claim.held.operationId, changes);
     return claim.held;
   }
 
-  async item(held: Held): Promise<Record<string, unknown> | undefined> {
+  async item(held: HeldOperation): Promise<Record<string, unknown> | undefined> {
     return this.#database.tables.operations.get({ pk: held.pk }, this.signal());
   }
 
   /** The state of an operation; undefined if it is gone. */
-  async state(held: Held): Promise<Life['at'] | undefined> {
+  async state(held: HeldOperation): Promise<Life['at'] | undefined> {
     return ((await this.item(held)) as { life?: Life } | undefined)?.life?.at;
   }
 
@@ -77,7 +87,7 @@ export class LedgerWorld {
   }
 }
 
-export function planFor(operationId: string, changes: Partial<Plan> = {}): Plan {
+export function planFor(operationId: string, changes: Partial<OperationPlan> = {}): OperationPlan {
   return {
     user_id: 'CLIENT01',
     version: 'tp5',

@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { beforeAll } from 'vitest';
 import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
-import { listen } from '../../infra/local/listen.ts';
+import { listenOn } from '../../infra/local/listen.ts';
 import { openAccount } from './local-service.ts';
 import { cdkJsonOf, type Operators } from './operators.ts';
 import { EVERYTHING } from './stack.ts';
@@ -86,7 +86,7 @@ export class OperatorsAccount {
       const server = createServer((request, response) => {
         this.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
       });
-      this.#url = `http://127.0.0.1:${await listen(server, 0)}`;
+      this.#url = `http://127.0.0.1:${await listenOn(server, 0)}`;
       return () => void server.close();
     });
   }

@@ -35,7 +35,7 @@ export interface Person {
 }
 
 /** The operators' command as a process would run it. */
-export async function crm(
+export async function runOperatorsCommand(
   args: string[],
   { input = '', answers, waits, cdkJson = CDK_JSON }: Person = {},
 ): Promise<Outcome> {
@@ -97,7 +97,7 @@ export class Operators {
   /** On the local service. An object is written to a file, whose path becomes the argument. */
   async local(...args: (string | object)[]): Promise<Outcome> {
     const words = await Promise.all(args.map((arg) => (typeof arg === 'string' ? arg : this.fileOf(arg))));
-    return crm([...words, '--local', this.service.url]);
+    return runOperatorsCommand([...words, '--local', this.service.url]);
   }
 
   /** The doctor's results on the local service. Options begin with a hyphen; ids of connections come before them. */

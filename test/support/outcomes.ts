@@ -2,7 +2,7 @@ import type { PlatformFailure } from '../../lib/platform/platform.ts';
 
 /** A deadline that never comes. */
 export const ANY_TIME = Number.POSITIVE_INFINITY;
-export const forever = new AbortController().signal;
+export const NEVER_ABORTED = new AbortController().signal;
 
 /** The failure of a command. */
 export async function failureOf<Failure extends { kind: string } = PlatformFailure>(
@@ -18,7 +18,7 @@ export async function failureOf<Failure extends { kind: string } = PlatformFailu
 }
 
 /** What a command returns; or the kind of its failure and the reason, such as `platform_unavailable retcode_12`. */
-export function outcome(command: Promise<unknown>): Promise<unknown> {
+export function outcomeOf(command: Promise<unknown>): Promise<unknown> {
   return command.catch((error: PlatformFailure) => {
     if (error.kind === undefined) throw error;
     return `${error.kind} ${error.options.reason}`;

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import type { RegistrationConfig } from '../../lib/config.ts';
-import type { Request } from '../../lib/http/endpoint.ts';
+import type { ApiRequest } from '../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../lib/limits/limits.ts';
 import { DeliveryFailure, type Message, type OtpChannel } from '../../lib/messages/message.ts';
 import { Problem, type ProblemType } from '../../lib/problem.ts';
@@ -33,8 +33,8 @@ import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
 import { DEPLOYED } from './function-environment.ts';
 import { recordingTelemetry } from './openings.ts';
-import { forever } from './outcomes.ts';
-import { around, atOnce, numbered, type Step } from './step-faults.ts';
+import { NEVER_ABORTED } from './outcomes.ts';
+import { atOnce, interceptTable, numberedSteps, type Step } from './step-faults.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
@@ -86,7 +86,7 @@ const CAPTCHA = {
 } as const;
 
 /** A request of Bob by email, with these differences. */
-export interface Asked extends Partial<Omit<Request<RegistrationRequest>, 'body' | 'captcha'>> {
+export interface Asked extends Partial<Omit<ApiRequest<RegistrationRequest>, 'body' | 'captcha'>> {
   by?: Channel;
   body?: Partial<RegistrationRequest> | RegistrationRequest;
   /** The members of the body that are not fixed fields. */
@@ -141,14 +141,14 @@ export class RegistrationScene {
 
   static async start(limits: Limits = DEFAULT_LIMITS): Promise<RegistrationScene> {
     const database = await testTables('Crm', 'Limits', 'Operations', 'Registrations');
-    await database.tables.crm.put({ pk: 'form#FORM0001', record: FORM }, forever);
+    await database.tables.crm.put({ pk: 'form#FORM0001', record: FORM }, NEVER_ABORTED);
     return new RegistrationScene(database, limits);
   }
 
   /** From here on these addresses of Bob are a client's. */
   async addClient({ email = false, phone = false }): Promise<void> {
     const proven = { ...(email && { proven_email: 'bob@example.com' }), ...(phone && { proven_phone: PHONE.key }) };
-    await this.#database.tables.crm.put({ pk: 'client#CLIENT01', referral_code: 'REFANN01', ...proven }, forever);
+    await this.#database.tables.crm.put({ pk: 'client#CLIENT01', referral_code: 'REFANN01', ...proven }, NEVER_ABORTED);
   }
 
   /** The same tables and limits in another process of the function. */
@@ -161,7 +161,7 @@ export class RegistrationScene {
   }
 
   request(asked: Asked = {}): Promise<Answer> {
-    const { by = 'email', body, members = {}, captcha, step, signal = forever, ...more } = asked;
+    const { by = 'email', body, members = {}, captcha, step, signal = NEVER_ABORTED, ...more } = asked;
     const sent = { ...BODY, recipient: RECIPIENTS[by], members, ...body };
     return this.#run(step, (own) =>
       requestRegistration(
@@ -185,7 +185,7 @@ export class RegistrationScene {
   }
 
   confirm(confirmed: Confirmed = {}): Promise<Answer> {
-    const { by = 'email', code = CODE, password = PASSWORD, step, signal = forever } = confirmed;
+    const { by = 'email', code = CODE, password = PASSWORD, step, signal = NEVER_ABORTED } = confirmed;
     const body = { channel: by, address: RECIPIENTS[by].key, code, password };
     const caller = { source: '203.0.113.7', caller: undefined, endsAt: this.now };
     const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, ...caller };
@@ -196,14 +196,14 @@ export class RegistrationScene {
 
   /** As the settler does each minute. */
   async publishPending(): Promise<void> {
-    await publishPending(this.#dependencies(atOnce, forever), recordingTelemetry(this.events), forever);
+    await publishPending(this.#dependencies(atOnce, NEVER_ABORTED), recordingTelemetry(this.events), NEVER_ABORTED);
   }
 
   /** The registrations that are kept, in any order. */
   async registrations(): Promise<StoredRegistration[]> {
     const ids = (await this.items('registrations')).flatMap(({ registration_id: id }) => (id ? [String(id)] : []));
     const { get } = dynamoRegistrations(this.#database.tables.registrations, () => this.now);
-    return (await Promise.all(ids.map((id) => get(id, forever)))).filter((one) => one !== undefined);
+    return (await Promise.all(ids.map((id) => get(id, NEVER_ABORTED)))).filter((one) => one !== undefined);
   }
 
   /** The counters that have counted something, by their kinds: the requests in a window, or the members. */
@@ -218,7 +218,7 @@ export class RegistrationScene {
 
   async #run(step: Step = atOnce, use: (step: Step) => Promise<{ replayed?: boolean }>) {
     const { steps, log } = Object.assign(this, { steps: [] as string[], log: [] as string[], problem: undefined });
-    const own: Step = numbered(async (name, call, until) => {
+    const own: Step = numberedSteps(async (name, call, until) => {
       log.push(name);
       try {
         // What is done side by side begins before any of it ends.
@@ -306,7 +306,7 @@ const VERBS: Record<string, string> = { get: 'read', getMany: 'read', findKeys: 
 
 /** A table whose calls are steps: `put key`, `read form`, `find proven_email`, `update address`. */
 function steppedTable(table: Table, step: Step): Table {
-  return around(table, (method, call, signal, [first]) => {
+  return interceptTable(table, (method, call, signal, [first]) => {
     const [key = first] = [first].flat() as unknown[];
     const kind = typeof key === 'string' ? key : (String((key as { pk?: string }).pk).split('#')[0] ?? '');
     const item = OTP_TYPES.some((one) => one === kind) ? 'address' : kind;

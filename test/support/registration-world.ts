@@ -6,9 +6,9 @@ import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
-import { call, tablesOf } from './local-service.ts';
+import { postJson, tablesOf } from './local-service.ts';
 
-export const PATH = '/public/v1/account/register/request';
+export const REGISTER_PATH = '/public/v1/account/register/request';
 export const CONFIRM_PATH = '/public/v1/account/register/confirm';
 export const PASSWORD = 'correct horse battery';
 
@@ -107,7 +107,7 @@ export async function loadForTests(name: string): Promise<LambdaHandler> {
  * A header that limits the time of a request, in milliseconds, as if the function had started earlier; the last four
  * seconds are extra.
  */
-export function hurried(ms: number): Record<string, string> {
+export function remainingTime(ms: number): Record<string, string> {
   return { [REMAINING]: String(4_000 + ms) };
 }
 
@@ -132,13 +132,13 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
 
   /** Posts a body (as JSON unless it is a text) from a unique source address. */
   const postTo = async (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    replyOf(await call(service, path, body, headers));
+    replyOf(await postJson(service, path, body, headers));
 
   return {
     service,
     ...newPersons(clients),
     postTo,
-    post: (body: unknown, headers: Record<string, string> = {}) => postTo(PATH, body, headers),
+    post: (body: unknown, headers: Record<string, string> = {}) => postTo(REGISTER_PATH, body, headers),
     /** The messages that a person got on a channel. */
     sentTo: (channel: Channel, person: Person): SentMessage[] =>
       service.outbox

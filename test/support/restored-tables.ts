@@ -1,20 +1,20 @@
-import { keyAttributes, RESTORABLE } from '../../infra/tables.ts';
+import { keyAttributes, RESTORABLE_TABLES } from '../../infra/tables.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import type { Operators } from './operators.ts';
-import { forever } from './outcomes.ts';
+import { NEVER_ABORTED } from './outcomes.ts';
 
 /** The attributes of the key of each table that can be restored. */
 export const KEYS: Readonly<Record<string, string[]>> = Object.fromEntries(
-  RESTORABLE.map((name) => [name.toLowerCase(), keyAttributes(name)]),
+  RESTORABLE_TABLES.map((name) => [name.toLowerCase(), keyAttributes(name)]),
 );
 
-export async function write(operators: Operators, table: string, items: readonly Item[]): Promise<void> {
-  for (const item of items) await operators.tableOf(table).put(item, forever);
+export async function writeItems(operators: Operators, table: string, items: readonly Item[]): Promise<void> {
+  for (const item of items) await operators.tableOf(table).put(item, NEVER_ABORTED);
 }
 
-export async function remove(operators: Operators, table: string, items: readonly Item[]): Promise<void> {
+export async function removeItems(operators: Operators, table: string, items: readonly Item[]): Promise<void> {
   const keyOf = (item: Item) => Object.fromEntries((KEYS[table] ?? []).map((name) => [name, String(item[name])]));
-  for (const item of items) await operators.tableOf(table).delete(keyOf(item), forever);
+  for (const item of items) await operators.tableOf(table).delete(keyOf(item), NEVER_ABORTED);
 }
 
 /** What AWS does for a restore to a point in time: another table with the items of that time. */
@@ -26,5 +26,5 @@ export async function restoredTable(operators: Operators, table: string, TableNa
     AttributeDefinitions: names.map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
     KeySchema: names.map((AttributeName, index) => ({ AttributeName, KeyType: index === 0 ? 'HASH' : 'RANGE' })),
   });
-  await write(operators, TableName, await operators.items(table));
+  await writeItems(operators, TableName, await operators.items(table));
 }

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { Faults } from '../../infra/local/faults.ts';
 import type { OutboxEntry } from '../../infra/local/outbox.ts';
 import type { StandIn, StandInOptions } from '../../infra/local/stand-ins/stand-in.ts';
-import { listening } from './servers.ts';
+import { listenForTest } from './servers.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
 
@@ -22,7 +22,10 @@ export const MAIL = {
 /**
  * Starts a stand-in for one test, with its faults and its outbox; `taken` reports each message before it is answered.
  */
-export async function started<O extends object>(start: (options: O & StandInOptions) => Promise<StandIn>, options: O) {
+export async function startedStandIn<O extends object>(
+  start: (options: O & StandInOptions) => Promise<StandIn>,
+  options: O,
+) {
   const faults = new Faults();
   const outbox: OutboxEntry[] = [];
   const taken = new EventEmitter<{ message: [] }>();
@@ -36,7 +39,7 @@ export async function started<O extends object>(start: (options: O & StandInOpti
 }
 
 /** A server that answers every request with the given answer. */
-export async function answering(answer: (request: IncomingMessage, response: ServerResponse) => void) {
+export async function answeringServer(answer: (request: IncomingMessage, response: ServerResponse) => void) {
   const seen = { requests: 0, connections: 0 };
   const server = createServer((request, response) => {
     request.resume().on('end', () => {
@@ -47,5 +50,5 @@ export async function answering(answer: (request: IncomingMessage, response: Ser
   server.on('connection', () => {
     seen.connections += 1;
   });
-  return { seen, url: `http://127.0.0.1:${await listening(server)}` };
+  return { seen, url: `http://127.0.0.1:${await listenForTest(server)}` };
 }

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { listen } from '../../infra/local/listen.ts';
+import { listenOn } from '../../infra/local/listen.ts';
 
 /** The port of a server on 127.0.0.1, which ends with its connections when the test does. */
-export async function listening(server: Server): Promise<number> {
+export async function listenForTest(server: Server): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
   });
-  const port = await listen(server, 0);
+  const port = await listenOn(server, 0);
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
@@ -21,7 +21,7 @@ export async function listening(server: Server): Promise<number> {
 /** A port that refuses connections. */
 export async function closedPort(): Promise<number> {
   const server = createServer();
-  const port = await listen(server, 0);
+  const port = await listenOn(server, 0);
   server.close();
   await once(server, 'close');
   return port;

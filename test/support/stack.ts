@@ -71,18 +71,20 @@ export const EVERYTHING = {
 };
 
 /** The resources of a type, by logical id. */
-export function resources(template: Template, type: string): Record<string, CfnResource> {
+export function resourcesOfType(template: Template, type: string): Record<string, CfnResource> {
   return template.findResources(type) as Record<string, CfnResource>;
 }
 
-/** The properties of the resources of a type, as `plain` shows them. */
+/** The properties of the resources of a type, as `plainValue` shows them. */
 export function propertiesOf(template: Template, type: string): Record<string, unknown>[] {
-  return Object.values(resources(template, type)).map(({ Properties }) => plain(Properties) as Record<string, unknown>);
+  return Object.values(resourcesOfType(template, type)).map(
+    ({ Properties }) => plainValue(Properties) as Record<string, unknown>,
+  );
 }
 
 /** A value of a template as a text: `<Id>` for a reference, `<Id.Name>` for an attribute. */
-export function plain(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(plain);
+export function plainValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainValue);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value);
   const [name, argument] = entries[0] ?? [];
@@ -90,19 +92,19 @@ export function plain(value: unknown): unknown {
   if (entries.length === 1 && name === 'Fn::GetAtt') return `<${(argument as string[]).join('.')}>`;
   if (entries.length === 1 && name === 'Fn::Join') {
     const [separator, parts] = argument as [string, unknown[]];
-    return parts.map(plain).join(separator);
+    return parts.map(plainValue).join(separator);
   }
-  return Object.fromEntries(entries.map(([key, one]) => [key, plain(one)]));
+  return Object.fromEntries(entries.map(([key, one]) => [key, plainValue(one)]));
 }
 
 /** Every resource of a template, by logical id. */
-export function all(of: Template): Record<string, CfnResource> {
+export function allResources(of: Template): Record<string, CfnResource> {
   return of.toJSON().Resources as Record<string, CfnResource>;
 }
 
 /** The functions by the name of their construct. */
-export function functions(of: Template): Record<string, CfnResource> {
-  const named = Object.entries(resources(of, 'AWS::Lambda::Function')).map(([id, one]) => [
+export function lambdaFunctions(of: Template): Record<string, CfnResource> {
+  const named = Object.entries(resourcesOfType(of, 'AWS::Lambda::Function')).map(([id, one]) => [
     id.replace(/Function\w+$/, ''),
     one,
   ]);
@@ -110,15 +112,17 @@ export function functions(of: Template): Record<string, CfnResource> {
 }
 
 export function environmentOf(of: Template, name: string): Record<string, string> {
-  const environment = functions(of)[name]?.Properties.Environment as { Variables: unknown } | undefined;
-  return plain(environment?.Variables) as Record<string, string>;
+  const environment = lambdaFunctions(of)[name]?.Properties.Environment as { Variables: unknown } | undefined;
+  return plainValue(environment?.Variables) as Record<string, string>;
 }
 
 /** The rights of a function's role: actions and resources by statement. */
 export function rightsOf(of: Template, name: string): Record<string, unknown> {
-  const policies = Object.entries(resources(of, 'AWS::IAM::Policy')).filter(([id]) => id.startsWith(`${name}Role`));
+  const policies = Object.entries(resourcesOfType(of, 'AWS::IAM::Policy')).filter(([id]) =>
+    id.startsWith(`${name}Role`),
+  );
   const statements = policies.flatMap(
-    ([, policy]) => (plain(policy.Properties.PolicyDocument) as { Statement: Statement[] }).Statement,
+    ([, policy]) => (plainValue(policy.Properties.PolicyDocument) as { Statement: Statement[] }).Statement,
   );
   return Object.fromEntries(
     statements.map(({ Sid = 'Trace', Effect, Action, Resource, NotResource, Condition }) => [

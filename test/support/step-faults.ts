@@ -9,7 +9,7 @@ export const atOnce: Step = (_, call) => call();
 type Around = <T>(method: string, call: () => Promise<T>, signal: AbortSignal, given: readonly unknown[]) => Promise<T>;
 
 /** A table whose calls another party makes. */
-export function around(table: Table, make: Around): Table {
+export function interceptTable(table: Table, make: Around): Table {
   const methods = Object.entries(table as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
     ([name, method]) => {
       const call = (...args: unknown[]) => {
@@ -23,12 +23,12 @@ export function around(table: Table, make: Around): Table {
 }
 
 /** A table whose calls are steps: `registrations.update`. */
-export function stepping(name: string, table: Table, step: Step): Table {
-  return around(table, (method, call, signal) => step(`${name}.${method}`, call, signal));
+export function tableOfSteps(name: string, table: Table, step: Step): Table {
+  return interceptTable(table, (method, call, signal) => step(`${name}.${method}`, call, signal));
 }
 
 /** Gives each call its own name: the second `update key` of a request is `update key 2`. @param names gets them */
-export function numbered(step: Step, names: string[] = []): Step {
+export function numberedSteps(step: Step, names: string[] = []): Step {
   const counts = new Map<string, number>();
   return (name, call, signal) => {
     const count = (counts.get(name) ?? 0) + 1;
@@ -40,12 +40,12 @@ export function numbered(step: Step, names: string[] = []): Step {
 }
 
 /** Steps of which these fail: their calls are not made. */
-export function failing(failures: Readonly<Record<string, unknown>>): Step {
+export function failingSteps(failures: Readonly<Record<string, unknown>>): Step {
   return (name, call) => (name in failures ? Promise.reject(failures[name]) : call());
 }
 
 /** Steps of which one is overtaken: the other work is done right before it. */
-export function overtaken(at: string, work: () => Promise<unknown>): Step {
+export function overtakenStep(at: string, work: () => Promise<unknown>): Step {
   return async (name, call) => {
     if (name === at) await work();
     return call();
@@ -53,8 +53,8 @@ export function overtaken(at: string, work: () => Promise<unknown>): Step {
 }
 
 /** The fault of a step. `slow` and `unanswered`: it takes until the timeout. */
-export const FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
-export type StepFault = (typeof FAULTS)[number];
+export const STEP_FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
+export type StepFault = (typeof STEP_FAULTS)[number];
 
 const DONE: readonly StepFault[] = ['answer lost', 'unanswered', 'killed after'];
 

@@ -1,5 +1,5 @@
 import { connect, createServer } from 'node:net';
-import { listening } from './servers.ts';
+import { listenForTest } from './servers.ts';
 
 export interface TcpRelay {
   port: number;
@@ -25,6 +25,6 @@ export async function tcpRelay(port: number): Promise<TcpRelay> {
     client.on('close', () => server.destroy());
     client.pipe(server).pipe(client);
   });
-  made.port = await listening(relay);
+  made.port = await listenForTest(relay);
   return made;
 }

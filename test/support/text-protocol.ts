@@ -5,8 +5,8 @@ import { startTextServer, type TextServerOptions } from '../../infra/local/platf
 import type { AccountOrder } from '../../lib/platform/platform.ts';
 import { type TextLimits, TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
-import { ANY_TIME, forever } from './outcomes.ts';
-import { listening } from './servers.ts';
+import { ANY_TIME, NEVER_ABORTED } from './outcomes.ts';
+import { listenForTest } from './servers.ts';
 
 export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
 export const GROUPS = ['standard', 'demoforex', 'demo-eur'];
@@ -67,12 +67,12 @@ export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
 }
 
 /** Opens an account on a server, with these differences of the order and of the platform. */
-export function opening(
+export function openTextAccount(
   protocol: Dialect,
   { port }: { port: number },
   order: Partial<AccountOrder> = {},
   changes: TextPlatformChanges = {},
-  signal = forever,
+  signal = NEVER_ABORTED,
 ): Promise<{ login: number }> {
   return textPlatform(protocol, port, changes).open(anOrder(order), ANY_TIME, signal);
 }
@@ -101,11 +101,11 @@ export async function aScript(script: (socket: Socket, text: string) => void): P
       if (first) script(socket, received[index] ?? '');
     });
   });
-  return { port: await listening(server), received };
+  return { port: await listenForTest(server), received };
 }
 
 /** A server that answers every command with this text, byte by byte, and closes (or leaves the connection open). */
-export function answering(text: string, { close = true } = {}): Promise<ScriptedTcp> {
+export function answeringTextServer(text: string, { close = true } = {}): Promise<ScriptedTcp> {
   return aScript((socket) => {
     for (const byte of text) socket.write(byte, 'latin1');
     if (close) socket.end();
@@ -114,9 +114,9 @@ export function answering(text: string, { close = true } = {}): Promise<Scripted
 
 /** The command lines of an order, without `QUIT`. */
 export async function commandsOf(protocol: Dialect, changes: Partial<AccountOrder>): Promise<string[]> {
-  const server = await answering('OK\r\nLOGIN=7\r\nend\r\n');
+  const server = await answeringTextServer('OK\r\nLOGIN=7\r\nend\r\n');
   const operationId = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
-  await opening(protocol, server, { operationId, ...changes });
+  await openTextAccount(protocol, server, { operationId, ...changes });
   for (const text of server.received) expect(text).toMatch(/^[^\n]+\nQUIT\n$/);
   return server.received.map((text) => text.replace('\nQUIT\n', ''));
 }

@@ -1,5 +1,5 @@
 /** A value that counts how often it is read: a member, the test for a member, or the list of all names. */
-export function watched<T extends object>(value: T): { value: T; looks(): number } {
+export function countReads<T extends object>(value: T): { value: T; looks(): number } {
   let looks = 0;
   const count = <R>(result: R): R => {
     looks += 1;

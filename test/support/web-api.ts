@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import {
   type Certificate,
-  certificate,
+  selfSignedCertificate,
   startWebApiServer,
   type WebApiServer,
   type WebApiServerOptions,
@@ -13,15 +13,15 @@ import type { AccountOrder } from '../../lib/platform/platform.ts';
 import { type ClientLimits, passwordHash, randomAnswer } from '../../lib/platform/web-api/client.ts';
 import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
-import { ANY_TIME, forever } from './outcomes.ts';
-import { listening } from './servers.ts';
+import { ANY_TIME, NEVER_ABORTED } from './outcomes.ts';
+import { listenForTest } from './servers.ts';
 
 export const MANAGER = { login: 1000, password: 'Password1' };
 
 /** A certificate for localhost, made once: it takes longer than most tests. */
 let shared: Promise<Certificate> | undefined;
 export function localCertificate(): Promise<Certificate> {
-  shared ??= certificate();
+  shared ??= selfSignedCertificate();
   return shared;
 }
 
@@ -77,7 +77,7 @@ export async function scriptedServer(
     }
   });
   return {
-    port: await listening(server),
+    port: await listenForTest(server),
     ca: cert,
     /** Without those of authentication. */
     requests,
@@ -132,10 +132,10 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
 }
 
 /** Opens an account on a server, with these differences of the order. */
-export function opening(
+export function openWebApiAccount(
   server: { port: number; ca?: string },
   order: Partial<AccountOrder> = {},
   limits: Partial<ClientLimits> = {},
 ): Promise<{ login: number }> {
-  return platformOn(server, limits).open(anOrder(order), ANY_TIME, forever);
+  return platformOn(server, limits).open(anOrder(order), ANY_TIME, NEVER_ABORTED);
 }

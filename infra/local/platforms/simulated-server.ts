@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { type Fault, type FaultKind, Faults, type IncomingCall, PLATFORM_FAULT_KINDS } from '../faults.ts';
-import { downtime, listen } from '../listen.ts';
+import { listenOn, refuseWhileDown } from '../listen.ts';
 
 /** An account on a simulated trading server, as `/_local/platforms/{connection_id}/accounts` shows it. */
 export interface SimulatedAccount {
@@ -138,7 +138,7 @@ export abstract class SimulatedPlatform extends AccountStore {
   port = 0;
   commands = 0;
   protected readonly sockets = new Set<Socket>();
-  #down: ReturnType<typeof downtime> | undefined;
+  #down: ReturnType<typeof refuseWhileDown> | undefined;
   readonly #listener: Server;
   readonly #closing = new AbortController();
 
@@ -157,8 +157,8 @@ export abstract class SimulatedPlatform extends AccountStore {
 
   /** @param port 0: a free one */
   async listen(port = 0): Promise<void> {
-    this.port = await listen(this.#listener, port);
-    this.#down = downtime(this.#listener, this.faults);
+    this.port = await listenOn(this.#listener, port);
+    this.#down = refuseWhileDown(this.#listener, this.faults);
   }
 
   async close(): Promise<void> {

@@ -77,8 +77,8 @@ export interface TextServerOptions {
   /** True: it ignores `INVESTOR`, so its accounts have no investor password. */
   ignoresInvestor?: boolean;
   /** How the gateway answers `WCHKACCOUNT` and the check of a password; absent: it supports both. */
-  accountCheck?: Question;
-  passwordCheck?: Question | 'accepts_any';
+  accountCheck?: AnswerToUnknown;
+  passwordCheck?: AnswerToUnknown | 'accepts_any';
   /** The gateway's command that checks a master password; default: `WCHECKPASS`. */
   passwordCommand?: 'CHECKPASS' | 'CHKACCPASS';
   /** How answers are written. Default: as documented. */
@@ -93,7 +93,7 @@ export type AnswerStyle =
   | ('no_end' | 'partial');
 
 /** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
-export type Question = 'known' | 'refused' | 'silent';
+export type AnswerToUnknown = 'known' | 'refused' | 'silent';
 
 /**
  * An answer: its lines without `end`. `closes`: the server closes without an answer; `silent`: it does not even close.
@@ -356,7 +356,7 @@ function inStyle([first = '', second, ...rest]: string[], style: AnswerStyle | u
   }
 }
 
-function ask(question: Question, answer: () => Reply): Reply {
+function ask(question: AnswerToUnknown, answer: () => Reply): Reply {
   if (question === 'silent') return 'silent';
   return question === 'known' ? answer() : UNKNOWN_COMMAND;
 }

@@ -28,7 +28,7 @@ export interface WebApiAccountsOptions {
 }
 
 /** A command's answer as JSON. */
-export interface Reply {
+export interface WebApiReply {
   retcode: string;
   /** The status of an error of HTTP, which has no other content. */
   http_status?: number;
@@ -36,7 +36,7 @@ export interface Reply {
 }
 
 /** Parameters of a command, by their names in JSON. */
-export type Parameters = Record<string, string>;
+export type CommandParameters = Record<string, string>;
 
 /** The longest values without the terminator. The server cuts longer ones silently. */
 const LIMITS: Record<string, number> = { Name: 127, Company: 63, Address: 127, Comment: 63 };
@@ -73,14 +73,14 @@ export class WebApiAccounts {
   }
 
   /** @returns undefined if the command does not exist */
-  work(path: string, parameters: Parameters): Reply | undefined {
+  work(path: string, parameters: CommandParameters): WebApiReply | undefined {
     switch (path) {
       case '/api/manager/get':
         return this.#managerRecord(parameters);
       case '/api/user/add':
         return this.#add(parameters);
       case '/api/user/get':
-        return this.#requireUser(parameters, ({ login }) => reply(0, { answer: this.#shown(login) }));
+        return this.#requireUser(parameters, ({ login }) => retcodeReply(0, { answer: this.#shown(login) }));
       case '/api/user/logins':
         return this.#logins(parameters);
       case '/api/user/check_password':
@@ -94,17 +94,17 @@ export class WebApiAccounts {
     }
   }
 
-  #add(parameters: Parameters): Reply {
+  #add(parameters: CommandParameters): WebApiReply {
     const { PassMain, PassInvestor, Group, Name, Leverage, Rights = '483', Login = '0' } = parameters;
-    if (this.#options.rights?.openAccounts === false) return reply(8);
+    if (this.#options.rights?.openAccounts === false) return retcodeReply(8);
     const group = this.#options.groups.find(({ name }) => name === Group);
-    if (Object.keys(parameters).some((name) => !ADDED.has(name))) return reply(3);
-    if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return reply(3);
-    if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return reply(3);
-    if (this.#options.countries?.test(parameters.Country ?? '') === false) return reply(3);
-    if (group === undefined || group.permitted === false) return reply(8);
-    if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return reply(3006);
-    if (this.#accounts.find(Number(Login)) !== undefined) return reply(3004);
+    if (Object.keys(parameters).some((name) => !ADDED.has(name))) return retcodeReply(3);
+    if (!PassMain || !PassInvestor || !Group || !Name || !/^[1-9]\d{0,4}$/.test(Leverage ?? '')) return retcodeReply(3);
+    if (!/^\d{1,15}$/.test(Rights) || !/^\d{1,16}$/.test(Login)) return retcodeReply(3);
+    if (this.#options.countries?.test(parameters.Country ?? '') === false) return retcodeReply(3);
+    if (group === undefined || group.permitted === false) return retcodeReply(8);
+    if (!isComplex(PassMain, group) || !isComplex(PassInvestor, group)) return retcodeReply(3006);
+    if (this.#accounts.find(Number(Login)) !== undefined) return retcodeReply(3004);
 
     const text = (name: string) => (parameters[name] ?? '').slice(0, LIMITS[name]);
     const { Language = '0', Agent = '0' } = parameters;
@@ -125,17 +125,17 @@ export class WebApiAccounts {
       },
     });
     const { loginPlacement: placement = 'both' } = this.#options;
-    return reply(0, {
+    return retcodeReply(0, {
       ...(placement === 'answer' ? {} : { login: String(login) }),
       ...(placement === 'root' ? {} : { answer: this.#shown(login) }),
     });
   }
 
-  #managerRecord({ Login }: Parameters): Reply {
+  #managerRecord({ Login }: CommandParameters): WebApiReply {
     const { manager, rights = {} } = this.#options;
     const { openAccounts = true, changeBalances = true, personalData = true, older = false } = rights;
-    if (rights.ownRecord === false) return reply(8);
-    if (Number(Login) !== manager.login) return reply(13);
+    if (rights.ownRecord === false) return retcodeReply(8);
+    if (Number(Login) !== manager.login) return retcodeReply(13);
     const denied = [
       ...(openAccounts ? [] : [RIGHTS.accounts]),
       ...(changeBalances ? [] : [RIGHTS.balances]),
@@ -143,43 +143,44 @@ export class WebApiAccounts {
       ...(personalData === true && !older ? [] : RIGHTS.details),
     ];
     const list = Array.from({ length: RIGHTS.count }, (_, place) => (denied.includes(place) ? '0' : '1'));
-    return reply(0, { answer: { Login, Name: 'API', Server: '1', Rights: list, Groups: [{ Group: '*' }] } });
+    return retcodeReply(0, { answer: { Login, Name: 'API', Server: '1', Rights: list, Groups: [{ Group: '*' }] } });
   }
 
-  #logins({ Group = '' }: Parameters): Reply {
+  #logins({ Group = '' }: CommandParameters): WebApiReply {
     const { group = '', from = 0, count = 0 } = this.#accounts.bulk ?? {};
     const others = Array.from({ length: isMasked(Group, group) ? count : 0 }, (_, index) => from + index);
     const ours = this.#accounts.accounts().filter((account) => isMasked(Group, account.group));
-    return reply(0, { answer: [...others, ...ours.map(({ login }) => login)].map(String) });
+    return retcodeReply(0, { answer: [...others, ...ours.map(({ login }) => login)].map(String) });
   }
 
-  #checkPassword({ master, investor }: StoredAccount, { Type, Password }: Parameters): Reply {
-    if (Type !== 'main' && Type !== 'investor') return reply(3);
-    return reply(Password === (Type === 'main' ? master : investor) ? 0 : 3006);
+  #checkPassword({ master, investor }: StoredAccount, { Type, Password }: CommandParameters): WebApiReply {
+    if (Type !== 'main' && Type !== 'investor') return retcodeReply(3);
+    return retcodeReply(Password === (Type === 'main' ? master : investor) ? 0 : 3006);
   }
 
-  #group({ Group }: Parameters): Reply {
+  #group({ Group }: CommandParameters): WebApiReply {
     const group = this.#options.groups.find(({ name }) => name === Group);
-    if (group === undefined) return reply(13);
-    if (group.permitted === false) return reply(8);
+    if (group === undefined) return retcodeReply(13);
+    if (group.permitted === false) return retcodeReply(8);
     const shortest = String(group.minPasswordLength ?? SHORTEST_PASSWORD);
-    return reply(0, { answer: { Group: group.name, Server: '1', AuthPasswordMin: shortest, Currency: 'USD' } });
+    return retcodeReply(0, { answer: { Group: group.name, Server: '1', AuthPasswordMin: shortest, Currency: 'USD' } });
   }
 
-  #changeBalance(account: StoredAccount, { Type, Balance = '' }: Parameters): Reply {
-    if (this.#options.rights?.changeBalances === false) return reply(8);
+  #changeBalance(account: StoredAccount, { Type, Balance = '' }: CommandParameters): WebApiReply {
+    if (this.#options.rights?.changeBalances === false) return retcodeReply(8);
     const amount = Number(Balance);
-    if (!['2', '3', '4', '5', '6'].includes(Type ?? '') || Balance === '' || !Number.isFinite(amount)) return reply(3);
-    if (Math.abs(amount) > MAX_DEPOSIT) return reply(4005);
+    if (!['2', '3', '4', '5', '6'].includes(Type ?? '') || Balance === '' || !Number.isFinite(amount))
+      return retcodeReply(3);
+    if (Math.abs(amount) > MAX_DEPOSIT) return retcodeReply(4005);
     const balance = account.balance + amount;
-    if (balance < 0) return reply(10_019);
+    if (balance < 0) return retcodeReply(10_019);
     account.balance = balance;
-    return reply(0, { answer: { Ticket: String(this.#nextTicket++) } });
+    return retcodeReply(0, { answer: { Ticket: String(this.#nextTicket++) } });
   }
 
-  #requireUser({ Login }: Parameters, work: (account: StoredAccount) => Reply): Reply {
+  #requireUser({ Login }: CommandParameters, work: (account: StoredAccount) => WebApiReply): WebApiReply {
     const account = this.#accounts.find(Number(Login));
-    return account === undefined ? reply(13) : work(account);
+    return account === undefined ? retcodeReply(13) : work(account);
   }
 
   /** The record of an account, in strings, without what the manager may not see. */
@@ -219,7 +220,7 @@ const RETCODES: Record<number, string> = {
   10019: 'Not enough money',
 };
 
-export function reply(code: number, members: Record<string, unknown> = {}): Reply {
+export function retcodeReply(code: number, members: Record<string, unknown> = {}): WebApiReply {
   return { retcode: `${code} ${RETCODES[code] ?? 'Error'}`, ...members };
 }
 
@@ -252,11 +253,11 @@ const JSON_NAMES: Record<string, string> = {
  */
 export async function readParameters(
   request: IncomingMessage,
-): Promise<{ path: string; query: URLSearchParams; parameters: Parameters }> {
+): Promise<{ path: string; query: URLSearchParams; parameters: CommandParameters }> {
   const [path = '', search = ''] = (request.url ?? '').split('?', 2);
   // A plus sign does not mean a space.
   const query = new URLSearchParams(search.replaceAll('+', '%2B'));
-  const parameters: Parameters = {};
+  const parameters: CommandParameters = {};
   for (const [name, value] of query) {
     // A backslash before `=`, `|`, linefeed or itself is removed; before anything else it is kept.
     const unescaped = value.replace(/\\([\\=|\n])/g, '$1');
@@ -265,7 +266,7 @@ export async function readParameters(
   return { path, query, parameters: { ...parameters, ...flat(await text(request)) } };
 }
 
-function flat(body: string): Parameters {
+function flat(body: string): CommandParameters {
   let content: unknown;
   try {
     content = JSON.parse(body);

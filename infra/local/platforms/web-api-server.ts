@@ -6,7 +6,13 @@ import { generate } from 'selfsigned';
 import type { Fault } from '../faults.ts';
 import { refuseForeign } from '../listen.ts';
 import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
-import { type Reply, readParameters, reply, WebApiAccounts, type WebApiAccountsOptions } from './web-api-accounts.ts';
+import {
+  readParameters,
+  retcodeReply,
+  WebApiAccounts,
+  type WebApiAccountsOptions,
+  type WebApiReply,
+} from './web-api-accounts.ts';
 
 export interface WebApiServerOptions extends WebApiAccountsOptions {
   /** 0 or absent: a free one. */
@@ -50,7 +56,7 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * wrong proof. With the step `tls` they count connections, before TLS.
  */
 export async function startWebApiServer(options: WebApiServerOptions): Promise<WebApiServer> {
-  const server = new SimulatedWebApi(options, options.certificate ?? (await certificate()));
+  const server = new SimulatedWebApi(options, options.certificate ?? (await selfSignedCertificate()));
   await server.listen(options.port);
   return server;
 }
@@ -168,11 +174,11 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const { contentType } = this.#options;
     if (request.method === 'POST' && contentType && request.headers['content-type'] !== contentType.wants) {
       this.commands += 1;
-      if (contentType.refusal === '3') return this.#answer(response, reply(3));
+      if (contentType.refusal === '3') return this.#answer(response, retcodeReply(3));
       return void response.writeHead(415, { 'content-length': 0 }).end();
     }
     if (path === '/api/quit') response.shouldKeepAlive = false;
-    if (UNCOUNTED.includes(path)) return this.#answer(response, reply(0));
+    if (UNCOUNTED.includes(path)) return this.#answer(response, retcodeReply(0));
 
     const fault = await this.nextFault({ name: path, parameters }, ACTING.includes(path));
     const execute = (ignoresLogin = false) =>
@@ -181,17 +187,17 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   }
 
   /** `auth/start` */
-  #start(session: Session, query: URLSearchParams): Reply {
-    if (Number(query.get('version')) < LOWEST_VERSION) return reply(1010);
-    if (query.get('type') !== 'manager') return reply(1017);
-    if (Number(query.get('login')) !== this.#options.manager.login) return reply(1001);
+  #start(session: Session, query: URLSearchParams): WebApiReply {
+    if (Number(query.get('version')) < LOWEST_VERSION) return retcodeReply(1010);
+    if (query.get('type') !== 'manager') return retcodeReply(1017);
+    if (Number(query.get('login')) !== this.#options.manager.login) return retcodeReply(1001);
     session.state = 'started';
     session.serverRandom = randomBytes(16).toString('hex');
-    return reply(0, { version_access: '4150', srv_rand: session.serverRandom });
+    return retcodeReply(0, { version_access: '4150', srv_rand: session.serverRandom });
   }
 
   /** `auth/answer`; @returns undefined for a wrong proof, which is answered with 403 */
-  #finish(socket: Socket, session: Session, query: URLSearchParams): Reply | undefined {
+  #finish(socket: Socket, session: Session, query: URLSearchParams): WebApiReply | undefined {
     const proof = query.get('srv_rand_answer')?.toLowerCase();
     const started = session.state === 'started';
     session.state = 'new';
@@ -200,7 +206,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     this.sessions += 1;
     socket.setTimeout(this.#options.idleMs ?? 180_000);
     const cli_rand_answer = this.#randomAnswer(query.get('cli_rand') ?? '');
-    return reply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
+    return retcodeReply(0, { version_access: '4150', version_trade: '4150', cli_rand_answer });
   }
 
   #randomAnswer(random: string): string {
@@ -209,7 +215,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
 
   #work(
     fault: Fault | undefined,
-    execute: (ignoresLogin?: boolean) => Reply | undefined,
+    execute: (ignoresLogin?: boolean) => WebApiReply | undefined,
     socket: Socket,
     response: ServerResponse,
   ): Promise<void> {
@@ -228,7 +234,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     });
   }
 
-  #write(content: Reply): string {
+  #write(content: WebApiReply): string {
     const { answers = 'plain' } = this.#options;
     const text = JSON.stringify(content);
     if (answers === 'byte_order_mark') return `\ufeff${text}`;
@@ -236,7 +242,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
   }
 
   /** undefined: the path is forbidden or unknown. */
-  #answer(response: ServerResponse, content: Reply | undefined): void {
+  #answer(response: ServerResponse, content: WebApiReply | undefined): void {
     // Once the port is to be closed, this was the connection's last answer.
     if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
     if (content?.http_status !== undefined) {
@@ -257,12 +263,12 @@ function withControlCharacters(text: string): string {
 }
 
 /** @returns undefined for 403, as for a wrong proof */
-function refusal({ kind, step, code = 2 }: Fault): Reply | undefined {
-  if (kind === 'throttled') return reply(12);
+function refusal({ kind, step, code = 2 }: Fault): WebApiReply | undefined {
+  if (kind === 'throttled') return retcodeReply(12);
   const isStatus = code >= 400 && code < 600;
   if (kind === 'retcode' || kind === 'executed_retcode')
-    return isStatus ? reply(code, { http_status: code }) : reply(code);
-  return step === undefined ? reply(8) : undefined;
+    return isStatus ? retcodeReply(code, { http_status: code }) : retcodeReply(code);
+  return step === undefined ? retcodeReply(8) : undefined;
 }
 
 function md5(...texts: Buffer[]): Buffer {
@@ -279,7 +285,7 @@ export interface Certificate {
 }
 
 /** A new self-signed certificate for these host names and addresses. */
-export async function certificate(hosts: string[] = ['localhost', '127.0.0.1', '::1']): Promise<Certificate> {
+export async function selfSignedCertificate(hosts: string[] = ['localhost', '127.0.0.1', '::1']): Promise<Certificate> {
   const { private: key, cert } = await generate([{ name: 'commonName', value: hosts[0] ?? 'localhost' }], {
     keyType: 'ec',
     algorithm: 'sha256',

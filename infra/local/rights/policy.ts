@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
-import { ACCOUNT } from './arn.ts';
+import { AWS_ACCOUNT_ID } from './arn.ts';
 
 /** The action and resource of one call. */
-export interface Need {
+export interface NeededRight {
   action: string;
   /** An ARN, or the phone number of a text. */
   resource: string;
@@ -27,7 +27,7 @@ export interface Right {
   readonly id: string;
   /** True: an explicit denial, which no allowed action overrides. */
   readonly denies: boolean;
-  concerns(need: Need): boolean;
+  concerns(need: NeededRight): boolean;
 }
 
 /**
@@ -52,7 +52,7 @@ export function parseRights(principal: string, statements: readonly Statement[])
       return parseScopes(statement).map(({ text, matches }) => ({
         id: `${principal} ${Sid} ${action} ${text}${suffix}`,
         denies,
-        concerns: ({ action: wanted, resource, context = {} }: Need) =>
+        concerns: ({ action: wanted, resource, context = {} }: NeededRight) =>
           isAction(wanted.toLowerCase()) &&
           matches(resource) &&
           conditions.every(({ key, values, matches: holds }) => holds(values, context[key] ?? '')),
@@ -62,7 +62,7 @@ export function parseRights(principal: string, statements: readonly Statement[])
 }
 
 /** The rights that allow it; none: it is denied, as a whole if one right denies it. */
-export function allowing(rights: readonly Right[], need: Need): Right[] {
+export function allowingRights(rights: readonly Right[], need: NeededRight): Right[] {
   const concerned = rights.filter((right) => right.concerns(need));
   return concerned.some(({ denies }) => denies) ? [] : concerned;
 }
@@ -120,7 +120,7 @@ export function newAccessKeyId(): string {
 /** A call that was judged. */
 export interface ObservedCall {
   caller: string;
-  need: Need;
+  need: NeededRight;
   /** The rights that allow it, by their ids; none: it was denied. */
   by: string[];
 }
@@ -129,11 +129,11 @@ export interface ObservedCall {
 export const observedCalls = new Map<string, ObservedCall>();
 
 /** @returns AWS's sentence about the first right that is missing; undefined: the call may be made */
-export function findDenial(caller: Caller, needs: readonly Need[]): string | undefined {
+export function findDenial(caller: Caller, needs: readonly NeededRight[]): string | undefined {
   const { name, rights } = caller;
   if (rights === undefined) return undefined;
   for (const need of needs) {
-    const by = allowing(rights, need).map(({ id }) => id);
+    const by = allowingRights(rights, need).map(({ id }) => id);
     const key = by.length === 0 ? `${name} ${need.action} ${need.resource}` : by.join('\n');
     if (!observedCalls.has(key)) observedCalls.set(key, { caller: name, need, by });
     if (by.length === 0) return sentence(name, need);
@@ -141,9 +141,9 @@ export function findDenial(caller: Caller, needs: readonly Need[]): string | und
   return undefined;
 }
 
-function sentence(name: string, { action, resource }: Need): string {
+function sentence(name: string, { action, resource }: NeededRight): string {
   return (
-    `User: arn:aws:sts::${ACCOUNT}:assumed-role/${name}/${name} is not authorized to perform: ${action} ` +
+    `User: arn:aws:sts::${AWS_ACCOUNT_ID}:assumed-role/${name}/${name} is not authorized to perform: ${action} ` +
     `on resource: ${resource} because no identity-based policy allows the ${action} action`
   );
 }

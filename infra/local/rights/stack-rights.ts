@@ -8,7 +8,7 @@ import { DEPENDENT_SETTINGS, deploymentEntries } from '../../../lib/validators/d
 import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
-import { ACCOUNT, bucketArn, busArn, queueArn, REGION, secretArn, tableArn } from './arn.ts';
+import { AWS_ACCOUNT_ID, AWS_REGION, bucketArn, busArn, queueArn, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
 import type { StackRights } from './synthesis.ts';
 
@@ -69,8 +69,8 @@ function resourceNames(
 ): ReadonlyMap<string, string> {
   const names = new Map([
     ['AWS::Partition', 'aws'],
-    ['AWS::Region', REGION],
-    ['AWS::AccountId', ACCOUNT],
+    ['AWS::Region', AWS_REGION],
+    ['AWS::AccountId', AWS_ACCOUNT_ID],
   ]);
   for (const [variable, value] of Object.values(functions).flatMap(({ variables }) => Object.entries(variables))) {
     const reference = referenceName(value);

@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
-import { type Answer, type Call, json, ServiceError, type StandInOptions, serve } from './stand-in.ts';
+import {
+  type Call,
+  jsonAnswer,
+  ServiceError,
+  type StandInAnswer,
+  type StandInOptions,
+  serveStandIn,
+} from './stand-in.ts';
 
 export interface CaptchaOptions extends Pick<StandInOptions, 'faults'> {
   /** The secret key that the deployment sends. */
@@ -28,7 +35,7 @@ export async function startCaptcha({ secret, settings, faults }: CaptchaOptions)
   const person = { hostname, score: minScore === undefined ? undefined : provider === 'hcaptcha' ? 0 : 1 };
   const tokens = new Map<string, Solved & { givenAt: number }>();
 
-  function answer({ body }: Call): Answer {
+  function answer({ body }: Call): StandInAnswer {
     const form = new URLSearchParams(body);
     const [shown, token] = [form.get('secret'), form.get('response')];
     if (!shown) throw refusal('missing-input-secret');
@@ -39,13 +46,13 @@ export async function startCaptcha({ secret, settings, faults }: CaptchaOptions)
     const { givenAt, ...rest } = solved;
     tokens.set(token, { ...solved, givenAt: 0 });
     if (Date.now() - givenAt > TOKEN_MS) throw refusal('timeout-or-duplicate');
-    return json({ success: true, challenge_ts: new Date(givenAt).toISOString(), ...rest });
+    return jsonAnswer({ success: true, challenge_ts: new Date(givenAt).toISOString(), ...rest });
   }
 
-  const running = await serve(
+  const running = await serveStandIn(
     {
       answer,
-      error: ({ code, status }) => json({ success: false, 'error-codes': [code] }, status),
+      error: ({ code, status }) => jsonAnswer({ success: false, 'error-codes': [code] }, status),
       throttled: new ServiceError('rate-limited', undefined, 429),
       refused: refusal('invalid-input-secret'),
     },

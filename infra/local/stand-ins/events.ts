@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { BusEvent } from '../outbox.ts';
 import { busArn } from '../rights/arn.ts';
-import { jsonService, operation, parseObject } from './protocols.ts';
-import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { jsonOperation, jsonService, parseObject } from './protocols.ts';
+import { requestId, ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface EventsOptions extends Omit<StandInOptions, 'record'> {
   /** The existing buses, by name. */
@@ -22,7 +22,7 @@ const InputSchema = v.object({ Entries: v.pipe(v.array(EntrySchema), v.minLength
 
 /** EventBridge `PutEvents`. Of its faults, `partial` refuses the first entry of a call alone. */
 export function startEvents({ buses, deliver, ...options }: EventsOptions): Promise<StandIn> {
-  const putEvents = operation(InputSchema, ({ Entries: entries }, { fault }) => {
+  const putEvents = jsonOperation(InputSchema, ({ Entries: entries }, { fault }) => {
     const results = entries.map((entry, place) => {
       if (fault?.kind === 'partial' && place === 0)
         return refused('InternalFailure', 'Requested by the local service.');
@@ -48,7 +48,7 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
     return id;
   }
 
-  return serve(
+  return serveStandIn(
     jsonService({
       name: 'events',
       target: 'AWSEvents',

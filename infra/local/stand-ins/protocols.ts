@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { type Answer, type Call, json, requestId, type Service, ServiceError } from './stand-in.ts';
+import { type Call, jsonAnswer, requestId, ServiceError, type StandInAnswer, type StandInService } from './stand-in.ts';
 
-type Faults = Pick<Service, 'throttled' | 'refused' | 'refused_recipient'>;
+type Faults = Pick<StandInService, 'throttled' | 'refused' | 'refused_recipient'>;
 
 /** A service with JSON 1.0 or 1.1: a header names the operation, `__type` the error. */
 interface JsonService extends Faults {
@@ -19,7 +19,7 @@ const JSON_TYPE = 'application/x-amz-json-1.1';
 type JsonOperation = (input: unknown, call: Call) => object;
 
 /** An operation whose input is validated. @param work throws ServiceError */
-export function operation<S extends v.GenericSchema>(
+export function jsonOperation<S extends v.GenericSchema>(
   schema: S,
   work: (input: v.InferOutput<S>, call: Call) => object,
 ): JsonOperation {
@@ -30,7 +30,7 @@ export function operation<S extends v.GenericSchema>(
   };
 }
 
-export function jsonService({ name, target, operations, resources, ...faults }: JsonService): Service {
+export function jsonService({ name, target, operations, resources, ...faults }: JsonService): StandInService {
   const operationName = ({ headers }: Call) => String(headers['x-amz-target']).slice(target.length + 1);
   return {
     ...faults,
@@ -46,20 +46,20 @@ export function jsonService({ name, target, operations, resources, ...faults }: 
     answer(call) {
       const run = operations[operationName(call)];
       if (run === undefined) throw new ServiceError('UnknownOperationException');
-      return json(run(parseObject(call.body), call), 200, JSON_TYPE);
+      return jsonAnswer(run(parseObject(call.body), call), 200, JSON_TYPE);
     },
     error: jsonError,
   };
 }
 
 /** An error of that protocol. */
-export function jsonError({ code, message, members }: ServiceError): Answer {
-  return json({ __type: `com.amazonaws#${code}`, message, Message: message, ...members }, 400, JSON_TYPE);
+export function jsonError({ code, message, members }: ServiceError): StandInAnswer {
+  return jsonAnswer({ __type: `com.amazonaws#${code}`, message, Message: message, ...members }, 400, JSON_TYPE);
 }
 
 /** An error of AWS's REST protocol in JSON. */
-export function restError({ code, message, status }: ServiceError): Answer {
-  const { headers, ...answer } = json({ message }, status);
+export function restError({ code, message, status }: ServiceError): StandInAnswer {
+  const { headers, ...answer } = jsonAnswer({ message }, status);
   return { ...answer, headers: { ...headers, 'x-amzn-errortype': code } };
 }
 
@@ -71,31 +71,43 @@ interface QueryService extends Faults {
   denied: string;
   /** The members of the answer. */
   work(form: URLSearchParams): Readonly<Record<string, string>>;
-  needs(form: URLSearchParams, action: string): ReturnType<NonNullable<Service['signed']>['needs']>;
+  needs(form: URLSearchParams, action: string): ReturnType<NonNullable<StandInService['signed']>['needs']>;
 }
 
-export function queryService({ name, namespace, action, denied, work, needs, ...faults }: QueryService): Service {
+export function queryService({
+  name,
+  namespace,
+  action,
+  denied,
+  work,
+  needs,
+  ...faults
+}: QueryService): StandInService {
   return {
     ...faults,
     signed: { name, denied, needs: ({ body }) => needs(new URLSearchParams(body), `${name}:${action}`) },
     answer({ body }) {
       const form = new URLSearchParams(body);
       if (form.get('Action') !== action) throw new ServiceError('InvalidAction');
-      const members = Object.entries(work(form)).map(([member, value]) => element(member, escapeXml(value)));
-      const result = element(`${action}Result`, members.join(''));
-      const metadata = element('ResponseMetadata', element('RequestId', requestId()));
-      return xml(200, `<${action}Response xmlns="${namespace}">${result}${metadata}</${action}Response>`);
+      const members = Object.entries(work(form)).map(([member, value]) => xmlElement(member, escapeXml(value)));
+      const result = xmlElement(`${action}Result`, members.join(''));
+      const metadata = xmlElement('ResponseMetadata', xmlElement('RequestId', requestId()));
+      return xmlAnswer(200, `<${action}Response xmlns="${namespace}">${result}${metadata}</${action}Response>`);
     },
     error({ code, message, status }) {
-      const content = element('Type', 'Sender') + element('Code', code) + element('Message', escapeXml(message));
-      const id = element('RequestId', requestId());
-      return xml(status, `<ErrorResponse xmlns="${namespace}">${element('Error', content)}${id}</ErrorResponse>`);
+      const content =
+        xmlElement('Type', 'Sender') + xmlElement('Code', code) + xmlElement('Message', escapeXml(message));
+      const id = xmlElement('RequestId', requestId());
+      return xmlAnswer(
+        status,
+        `<ErrorResponse xmlns="${namespace}">${xmlElement('Error', content)}${id}</ErrorResponse>`,
+      );
     },
   };
 }
 
 /** The values under `prefix.1`, `prefix.2`, …, each with an optional `.suffix`. */
-export function list(form: URLSearchParams, prefix: string, suffix = ''): string[] {
+export function formValues(form: URLSearchParams, prefix: string, suffix = ''): string[] {
   const values: string[] = [];
   for (let place = 1; ; place += 1) {
     const value = form.get(`${prefix}.${place}${suffix}`);
@@ -114,11 +126,11 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-export function element(name: string, content: string): string {
+export function xmlElement(name: string, content: string): string {
   return `<${name}>${content}</${name}>`;
 }
 
-export function xml(status: number, body: string): Answer {
+export function xmlAnswer(status: number, body: string): StandInAnswer {
   return { status, headers: { 'content-type': 'text/xml' }, body };
 }
 

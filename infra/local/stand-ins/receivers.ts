@@ -3,7 +3,15 @@ import { Webhook } from 'standardwebhooks';
 import type { Client } from '../../../lib/records/crm-records.ts';
 import type { SigningKeys } from '../../../lib/secrets/webhook-signature.ts';
 import { isPhoneChannel } from '../../../lib/validators/otp-types.ts';
-import { type Answer, type Call, json, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import {
+  type Call,
+  jsonAnswer,
+  ServiceError,
+  type StandIn,
+  type StandInAnswer,
+  type StandInOptions,
+  serveStandIn,
+} from './stand-in.ts';
 
 /** A client that the CRM made, as its page shows it. */
 export interface LocalClient extends Pick<Client, 'id' | 'name' | 'email'> {
@@ -38,7 +46,7 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
   const messages = new Map<string, ReceivedMessage>();
   const clients = new Map<string, LocalClient>();
 
-  function answer(call: Call): Answer {
+  function answer(call: Call): StandInAnswer {
     checkSignature(keys(), call);
     const { headers, body, fault } = call;
     if (fault?.kind === 'garbage')
@@ -56,13 +64,13 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
     }
     if (fault?.kind === 'reply_lost') throw new Error('The connection breaks.');
     const client = clients.get(id);
-    return json(client === undefined ? {} : { client_id: client.id });
+    return jsonAnswer(client === undefined ? {} : { client_id: client.id });
   }
 
-  const running = await serve(
+  const running = await serveStandIn(
     {
       answer,
-      error: ({ message, status }) => json({ message }, status),
+      error: ({ message, status }) => jsonAnswer({ message }, status),
       throttled: new ServiceError('TooMany', undefined, 429),
       refused: new ServiceError('Refused', 'Not today.', 403),
     },
@@ -97,7 +105,7 @@ export async function startProvider({
 }: ReceiverOptions & Pick<StandInOptions, 'record'>): Promise<StandIn> {
   const seen = new Set<string>();
 
-  function answer(call: Call): Answer {
+  function answer(call: Call): StandInAnswer {
     const { path, headers, body, fault } = call;
     const kind = path.slice(1);
     if (!isPhoneChannel(kind)) throw failure(404);
@@ -112,7 +120,7 @@ export async function startProvider({
   }
 
   const error = ({ status }: ServiceError) => ({ status, headers: {}, body: '' });
-  return serve(
+  return serveStandIn(
     { answer, error, throttled: failure(429), refused: failure(401), refused_recipient: failure(422) },
     { faults },
   );

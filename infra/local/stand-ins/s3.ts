@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { CLEAN_VERDICT, SCAN_TAG } from '../../../lib/validators/deployment.ts';
 import { bucketArn } from '../rights/arn.ts';
-import type { Need } from '../rights/policy.ts';
-import { element, xml } from './protocols.ts';
-import { type Answer, type Call, ServiceError, type StandInOptions, serve } from './stand-in.ts';
+import type { NeededRight } from '../rights/policy.ts';
+import { xmlAnswer, xmlElement } from './protocols.ts';
+import { type Call, ServiceError, type StandInAnswer, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface S3Options extends Omit<StandInOptions, 'record'> {
   /** The existing buckets. */
@@ -27,14 +27,14 @@ const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
 /** Letters of any script, digits, spaces and some signs. */
 const TAG_KEY = /^(?!aws:)[\p{L}\p{N}\p{Z}+\-=._:/@]{1,128}$/u;
 const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
-const DONE: Answer = { status: 204, headers: {}, body: '' };
+const DONE: StandInAnswer = { status: 204, headers: {}, body: '' };
 
 /** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects and their tags. */
 export async function startS3({ buckets, scanned = false, ...options }: S3Options) {
   /** Everything that is stored, by `<bucket>/<key>`. */
   const objects = new Map<string, S3Object>();
 
-  const actions: Record<string, (name: string, call: Call) => Answer> = {
+  const actions: Record<string, (name: string, call: Call) => StandInAnswer> = {
     PutObject: put,
     GetObject: get,
     // S3 answers the same whether the object existed or not.
@@ -54,7 +54,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     },
   };
 
-  function answer(call: Call): Answer {
+  function answer(call: Call): StandInAnswer {
     const { bucket, key, action } = target(call);
     if (!buckets.includes(bucket)) {
       throw new ServiceError('NoSuchBucket', 'The specified bucket does not exist', 404);
@@ -72,7 +72,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     return object;
   }
 
-  function put(name: string, { headers, bytes: body }: Call): Answer {
+  function put(name: string, { headers, bytes: body }: Call): StandInAnswer {
     const given = headers['x-amz-checksum-sha256'];
     if (given !== undefined && given !== createHash('sha256').update(body).digest('base64')) {
       throw new ServiceError('BadDigest', 'The content does not match what was sent with it.');
@@ -93,7 +93,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     if (object !== undefined) object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
   }
 
-  function get(name: string, { path }: Call): Answer {
+  function get(name: string, { path }: Call): StandInAnswer {
     const { body, contentType, contentDisposition } = find(name);
     if (isExpired(path)) throw new ServiceError('AccessDenied', 'Request has expired', 403);
     return {
@@ -103,11 +103,11 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     };
   }
 
-  const served = await serve(
+  const served = await serveStandIn(
     {
       answer,
       error: ({ code, message, status }) =>
-        xml(status, element('Error', element('Code', code) + element('Message', message))),
+        xmlAnswer(status, xmlElement('Error', xmlElement('Code', code) + xmlElement('Message', message))),
       signed: { name: 's3', denied: 'AccessDenied', needs: (call) => needs(call, objects) },
       throttled: new ServiceError('SlowDown', 'Please reduce your request rate.', 503),
       refused: new ServiceError('AccessDenied', 'Access Denied', 403),
@@ -127,7 +127,7 @@ function target({ method, path }: Call): { bucket: string; key: string; action: 
 }
 
 /** An object that is put with tags needs two rights. */
-function needs(call: Call, objects: ReadonlyMap<string, S3Object>): Need[] {
+function needs(call: Call, objects: ReadonlyMap<string, S3Object>): NeededRight[] {
   const { bucket, key, action } = target(call);
   const actions = 'x-amz-tagging' in call.headers ? [action, `${action}Tagging`] : [action];
   const tags = Object.entries(objects.get(`${bucket}/${key}`)?.tags ?? {});
@@ -135,9 +135,11 @@ function needs(call: Call, objects: ReadonlyMap<string, S3Object>): Need[] {
   return actions.map((one) => ({ action: `s3:${one}`, resource: `${bucketArn(bucket)}/${key}`, context }));
 }
 
-function tagging(tags: S3Object['tags']): Answer {
-  const set = Object.entries(tags).map(([key, value]) => element('Tag', element('Key', key) + element('Value', value)));
-  return xml(200, element('Tagging', element('TagSet', set.join(''))));
+function tagging(tags: S3Object['tags']): StandInAnswer {
+  const set = Object.entries(tags).map(([key, value]) =>
+    xmlElement('Tag', xmlElement('Key', key) + xmlElement('Value', value)),
+  );
+  return xmlAnswer(200, xmlElement('Tagging', xmlElement('TagSet', set.join(''))));
 }
 
 /** Whether a link that is signed in its address has expired. */

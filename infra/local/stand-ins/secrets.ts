@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { secretArn } from '../rights/arn.ts';
-import { jsonService, operation } from './protocols.ts';
-import { ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { jsonOperation, jsonService } from './protocols.ts';
+import { ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface SecretsOptions extends Omit<StandInOptions, 'record'> {
   /** Values by the secret's name. A put changes them. */
@@ -33,23 +33,23 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
   }
 
   const operations = {
-    GetSecretValue: operation(v.object({ SecretId: text }), ({ SecretId }) => ({
+    GetSecretValue: jsonOperation(v.object({ SecretId: text }), ({ SecretId }) => ({
       ...described(SecretId),
       SecretString: read(SecretId),
       VersionStages: ['AWSCURRENT'],
       CreatedDate: (madeAt.get(SecretId) ?? startedAt) / 1_000,
     })),
-    PutSecretValue: operation(v.object({ SecretId: text, SecretString: text }), ({ SecretId, SecretString }) => {
+    PutSecretValue: jsonOperation(v.object({ SecretId: text, SecretString: text }), ({ SecretId, SecretString }) => {
       read(SecretId);
       return write(SecretId, SecretString);
     }),
-    CreateSecret: operation(CreateSchema, ({ Name, SecretString }) => {
+    CreateSecret: jsonOperation(CreateSchema, ({ Name, SecretString }) => {
       if (secrets.has(Name)) throw new ServiceError('ResourceExistsException', 'A secret of this name exists.');
       return write(Name, SecretString);
     }),
   };
 
-  return serve(
+  return serveStandIn(
     jsonService({
       name: 'secretsmanager',
       target: 'secretsmanager',

@@ -1,15 +1,15 @@
-import { arn } from '../rights/arn.ts';
-import type { Need } from '../rights/policy.ts';
-import { list, queryService, restError } from './protocols.ts';
+import { localArn } from '../rights/arn.ts';
+import type { NeededRight } from '../rights/policy.ts';
+import { formValues, queryService, restError } from './protocols.ts';
 import {
-  type Answer,
   type Call,
-  json,
+  jsonAnswer,
   requestId,
   ServiceError,
   type StandIn,
+  type StandInAnswer,
   type StandInOptions,
-  serve,
+  serveStandIn,
 } from './stand-in.ts';
 
 export interface SesOptions extends StandInOptions {
@@ -53,7 +53,7 @@ export function startSes({ verified, configurationSets = [], record, ...options 
       const context = { 'ses:FromAddress': sender };
       return [`identity/${identity}`, ...(set === null ? [] : [`configuration-set/${set}`])].map((resource) => ({
         action,
-        resource: arn('ses', resource),
+        resource: localArn('ses', resource),
         context,
       }));
     },
@@ -63,7 +63,7 @@ export function startSes({ verified, configurationSets = [], record, ...options 
   });
 
   const isV2 = ({ path }: Call) => path.startsWith('/v2/');
-  return serve(
+  return serveStandIn(
     {
       ...v1,
       signed: {
@@ -83,12 +83,12 @@ type Mail = ReturnType<typeof readMail>;
 function readMail(form: URLSearchParams) {
   return {
     sender: parseAddress(form.get('Source') ?? ''),
-    to: list(form, 'Destination.ToAddresses.member'),
-    replyTo: list(form, 'ReplyToAddresses.member'),
+    to: formValues(form, 'Destination.ToAddresses.member'),
+    replyTo: formValues(form, 'ReplyToAddresses.member'),
     subject: form.get('Message.Subject.Data') ?? '',
     text: form.get('Message.Body.Text.Data') ?? '',
     html: form.get('Message.Body.Html.Data'),
-    tags: [...list(form, 'Tags.member', '.Name'), ...list(form, 'Tags.member', '.Value')],
+    tags: [...formValues(form, 'Tags.member', '.Name'), ...formValues(form, 'Tags.member', '.Value')],
     set: form.get('ConfigurationSetName'),
   };
 }
@@ -167,18 +167,18 @@ function sesAccount() {
   const suppressed = new Map<string, Suppressed>();
   const mails = new Map<string, object>();
 
-  function suppressionAnswer(method: string, name: string, body: string): Answer {
+  function suppressionAnswer(method: string, name: string, body: string): StandInAnswer {
     if (method === 'PUT') {
       const { EmailAddress, Reason } = JSON.parse(body) as Suppressed;
       const address = listed(EmailAddress);
       suppressed.set(address, { EmailAddress: address, Reason, LastUpdateTime: now() });
-      return json({});
+      return jsonAnswer({});
     }
     const found = suppressed.get(listed(name));
     if (found === undefined) throw new ServiceError('NotFoundException', 'It is not on your suppression list.', 404);
-    if (method === 'GET') return json({ SuppressedDestination: found });
+    if (method === 'GET') return jsonAnswer({ SuppressedDestination: found });
     suppressed.delete(found.EmailAddress);
-    return json({});
+    return jsonAnswer({});
   }
 
   return {
@@ -198,15 +198,15 @@ function sesAccount() {
     },
 
     /** @throws ServiceError */
-    answer({ method, path, body }: Call): Answer {
+    answer({ method, path, body }: Call): StandInAnswer {
       const { kind, name } = parsePath(path);
       if (kind === 'suppression/addresses') return suppressionAnswer(method, name, body);
       const mail = kind === 'insights' ? mails.get(name) : undefined;
       if (mail === undefined) throw new ServiceError('NotFoundException', 'Resource not found.', 404);
-      return json(mail);
+      return jsonAnswer(mail);
     },
 
-    needs({ method, path }: Call): Need[] {
+    needs({ method, path }: Call): NeededRight[] {
       return [{ action: `ses:${ACTIONS[`${method} ${parsePath(path).kind}`] ?? 'Unknown'}`, resource: '*' }];
     },
   };

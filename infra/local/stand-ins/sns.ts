@@ -1,5 +1,5 @@
-import { list, parseObject, queryService } from './protocols.ts';
-import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { formValues, parseObject, queryService } from './protocols.ts';
+import { requestId, ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface SnsOptions extends StandInOptions {
   /** The existing topics, by ARN. */
@@ -10,7 +10,7 @@ export interface SnsOptions extends StandInOptions {
 
 /** SNS `Publish`, to a phone number or to a topic; a message to a topic is a popup. */
 export function startSns({ topics = [], optedOut = [], record, ...options }: SnsOptions): Promise<StandIn> {
-  return serve(
+  return serveStandIn(
     queryService({
       name: 'sns',
       namespace: 'http://sns.amazonaws.com/doc/2010-03-31/',
@@ -58,7 +58,7 @@ const ANY_ATTRIBUTE = { type: 'String', rule: /./ };
 
 /** @throws ServiceError for a malformed attribute of the message */
 function checkAttributes(form: URLSearchParams): void {
-  for (const [index, name] of list(form, 'MessageAttributes.entry', '.Name').entries()) {
+  for (const [index, name] of formValues(form, 'MessageAttributes.entry', '.Name').entries()) {
     const member = (what: string) => form.get(`MessageAttributes.entry.${index + 1}.Value.${what}`) ?? '';
     const { type, rule } = ATTRIBUTES[name] ?? ANY_ATTRIBUTE;
     if (member('DataType') === type && rule.test(member('StringValue'))) continue;

@@ -1,15 +1,15 @@
 import * as v from 'valibot';
-import { arn } from '../rights/arn.ts';
+import { localArn } from '../rights/arn.ts';
 import { parseObject, restError } from './protocols.ts';
 import {
-  type Answer,
   type Call,
-  json,
+  jsonAnswer,
   requestId,
   ServiceError,
   type StandIn,
+  type StandInAnswer,
   type StandInOptions,
-  serve,
+  serveStandIn,
 } from './stand-in.ts';
 
 export interface SocialOptions extends StandInOptions {
@@ -65,7 +65,7 @@ type Template = v.InferOutput<typeof MessageSchema>['template'];
 
 /** End User Messaging Social, `SendWhatsAppMessage` (REST, JSON), with the checks of Meta's Cloud API. */
 export function startSocial({ record, ...options }: SocialOptions): Promise<StandIn> {
-  function answer({ body }: Call): Answer {
+  function answer({ body }: Call): StandInAnswer {
     const input = v.safeParse(InputSchema, parseObject(body));
     if (!input.success) throw new ServiceError('ValidationException');
     const { originationPhoneNumberId: from, message: encoded } = input.output;
@@ -75,10 +75,10 @@ export function startSocial({ record, ...options }: SocialOptions): Promise<Stan
     if (!message.success || text === undefined) throw new ServiceError('InvalidParametersException');
     const { to, template } = message.output;
     record({ kind: 'whatsapp', to, text, language: template.language.code.replace('_', '-') });
-    return json({ messageId: requestId() });
+    return jsonAnswer({ messageId: requestId() });
   }
 
-  return serve(
+  return serveStandIn(
     {
       answer,
       error: restError,
@@ -88,7 +88,7 @@ export function startSocial({ record, ...options }: SocialOptions): Promise<Stan
         needs({ body }) {
           const from = String(parseObject(body)?.originationPhoneNumberId);
           const number = from.replace(/^phone-number-id-/, 'phone-number-id/');
-          const resource = from.startsWith('arn:') ? from : arn('social-messaging', number);
+          const resource = from.startsWith('arn:') ? from : localArn('social-messaging', number);
           return [{ action: 'social-messaging:SendWhatsAppMessage', resource }];
         },
       },

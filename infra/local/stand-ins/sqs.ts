@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { DeliveryQueue } from '../delivery-queue.ts';
 import { queueArn } from '../rights/arn.ts';
-import { jsonService, operation } from './protocols.ts';
-import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { jsonOperation, jsonService } from './protocols.ts';
+import { requestId, ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface SqsOptions extends Omit<StandInOptions, 'record'> {
   /**
@@ -29,18 +29,18 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
   };
 
   const operations = {
-    ChangeMessageVisibility: operation(PostponeSchema, ({ QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
+    ChangeMessageVisibility: jsonOperation(PostponeSchema, ({ QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
       require(['', '-accounts'].some((end) => queueArn(QueueUrl) === queueArn(name + end)), 'QueueDoesNotExist');
       require(queue.postpone(ReceiptHandle, VisibilityTimeout), 'ReceiptHandleIsInvalid');
       return {};
     }),
-    StartMessageMoveTask: operation(MoveSchema, ({ SourceArn, DestinationArn }) => {
+    StartMessageMoveTask: jsonOperation(MoveSchema, ({ SourceArn, DestinationArn }) => {
       require(SourceArn === deadLetters, 'ResourceNotFoundException');
       require(DestinationArn === queueArn(`${name}-accounts`), 'ResourceNotFoundException');
       queue.redeliver();
       return { TaskHandle: requestId() };
     }),
-    GetQueueAttributes: operation(v.object({ QueueUrl: v.string() }), ({ QueueUrl }) => {
+    GetQueueAttributes: jsonOperation(v.object({ QueueUrl: v.string() }), ({ QueueUrl }) => {
       const QueueArn = queueArn(QueueUrl);
       require([deadLetters, queueArn(name)].includes(QueueArn), 'QueueDoesNotExist');
       const states = QueueArn === deadLetters ? ['undelivered'] : ['waiting', 'delivering'];
@@ -53,7 +53,7 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
     }),
   };
 
-  return serve(
+  return serveStandIn(
     jsonService({
       name: 'sqs',
       target: 'AmazonSQS',

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Fault, Faults } from '../faults.ts';
-import { downtime, listen, refuseForeign } from '../listen.ts';
+import { listenOn, refuseForeign, refuseWhileDown } from '../listen.ts';
 import type { OutboxEntry } from '../outbox.ts';
-import { type Caller, type Callers, findDenial, type Need } from '../rights/policy.ts';
+import { type Caller, type Callers, findDenial, type NeededRight } from '../rights/policy.ts';
 
 export interface StandInOptions {
   faults: Faults;
@@ -34,7 +34,7 @@ export interface Call {
   fault?: Fault | undefined;
 }
 
-export interface Answer {
+export interface StandInAnswer {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array;
@@ -57,13 +57,13 @@ export class ServiceError extends Error {
 }
 
 /** How one service answers. */
-export interface Service {
+export interface StandInService {
   /** The name of an allowed call, which may still fail; absent: that of the service. */
   name?(call: Call): string;
   /** @throws ServiceError */
-  answer(call: Call): Answer | Promise<Answer>;
+  answer(call: Call): StandInAnswer | Promise<StandInAnswer>;
   /** The answer for an error. */
-  error(error: ServiceError, call: Call): Answer;
+  error(error: ServiceError, call: Call): StandInAnswer;
   /** The errors of the faults. */
   throttled: ServiceError;
   refused: ServiceError;
@@ -77,13 +77,13 @@ interface Signed {
   /** The name of the service in a signature's credential scope. */
   name: string;
   /** The rights that a call needs. */
-  needs(call: Call): Need[];
+  needs(call: Call): NeededRight[];
   /** The code of the answer to a caller without the right. */
   denied: string;
 }
 
 /** Serves a service over HTTP, with the requested faults. */
-export async function serve(service: Service, { faults, callers }: Omit<StandInOptions, 'record'>) {
+export async function serveStandIn(service: StandInService, { faults, callers }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
   let lastBody = '';
@@ -104,7 +104,7 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
     }),
   );
 
-  async function work(request: IncomingMessage): Promise<Answer | 'down'> {
+  async function work(request: IncomingMessage): Promise<StandInAnswer | 'down'> {
     const bytes = await buffer(request);
     const { method = '', url: path = '/', headers } = request;
     lastBody = bytes.toString('utf8');
@@ -137,8 +137,8 @@ export async function serve(service: Service, { faults, callers }: Omit<StandInO
     if (denial !== undefined) throw new ServiceError(denied, denial, 403);
   }
 
-  const url = `http://127.0.0.1:${await listen(server, 0)}`;
-  const down = downtime(server, faults);
+  const url = `http://127.0.0.1:${await listenOn(server, 0)}`;
+  const down = refuseWhileDown(server, faults);
 
   return {
     url,
@@ -179,6 +179,6 @@ export function requestId(): string {
   return crypto.randomUUID();
 }
 
-export function json(body: unknown, status = 200, type = 'application/json'): Answer {
+export function jsonAnswer(body: unknown, status = 200, type = 'application/json'): StandInAnswer {
   return { status, headers: { 'content-type': type }, body: JSON.stringify(body) };
 }

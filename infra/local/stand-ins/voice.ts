@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { arn } from '../rights/arn.ts';
+import { localArn } from '../rights/arn.ts';
 import { jsonService } from './protocols.ts';
-import { requestId, ServiceError, type StandIn, type StandInOptions, serve } from './stand-in.ts';
+import { requestId, ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface VoiceOptions extends StandInOptions {
   /** Numbers or pools that can call. */
@@ -78,7 +78,7 @@ export function startVoice({ record, ...options }: VoiceOptions): Promise<StandI
     return { MessageId: requestId() };
   }
 
-  return serve(
+  return serveStandIn(
     jsonService({
       name: 'sms-voice',
       target: 'PinpointSMSVoiceV2',
@@ -87,8 +87,8 @@ export function startVoice({ record, ...options }: VoiceOptions): Promise<StandI
         const from = String(OriginationIdentity);
         const kind = from.startsWith('pool-') ? 'pool' : 'phone-number';
         return [
-          from.startsWith('arn:') ? from : arn('sms-voice', `${kind}/${from}`),
-          ...(protect === undefined ? [] : [arn('sms-voice', `protect-configuration/${protect}`)]),
+          from.startsWith('arn:') ? from : localArn('sms-voice', `${kind}/${from}`),
+          ...(protect === undefined ? [] : [localArn('sms-voice', `protect-configuration/${protect}`)]),
         ];
       },
       throttled: new ServiceError('ThrottlingException', 'Rate exceeded'),

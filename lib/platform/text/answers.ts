@@ -1,9 +1,9 @@
 import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure, type PlatformFailureKind, type Proof } from '../platform.ts';
-import type { Answer } from './exchange.ts';
+import type { TextAnswer } from './exchange.ts';
 
 /** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
-export function readOpening({ lines, ended, closed }: Answer): number | PlatformFailure {
+export function readOpening({ lines, ended, closed }: TextAnswer): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
@@ -17,13 +17,13 @@ export function readOpening({ lines, ended, closed }: Answer): number | Platform
 }
 
 /** The result of `WCHKACCOUNT`. `silent`: the server does not support the command. */
-export function readExistence({ lines: [first, reason = ''] }: Answer): 'exists' | 'absent' | 'silent' {
+export function readExistence({ lines: [first, reason = ''] }: TextAnswer): 'exists' | 'absent' | 'silent' {
   if (first === 'OK' || first === 'DISABLE') return 'exists';
   return first === 'ERROR' && NO_SUCH_LOGIN.test(plain(reason)) ? 'absent' : 'silent';
 }
 
 /** The result of a question for a password. `silent`: the server does not support the command. */
-export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' | 'wrong' | 'silent' {
+export function readPassword({ lines: [first, reason = ''] }: TextAnswer): 'right' | 'wrong' | 'silent' {
   if (first === 'OK') return 'right';
   const isAboutAccount = WRONG_PASSWORD.test(plain(reason)) || NO_SUCH_LOGIN.test(plain(reason));
   return first === 'ERROR' && isAboutAccount ? 'wrong' : 'silent';
@@ -33,11 +33,11 @@ export function readPassword({ lines: [first, reason = ''] }: Answer): 'right' |
  * Checks the answer to a command that creates nothing and may be sent again.
  * @throws PlatformFailure if there is no valid answer, or for an `ERROR` about the service or the server
  */
-export function requireAnswer({ lines: [first, reason], closed }: Answer): void {
-  if (first === undefined) throw unavailable(silence(closed));
+export function requireAnswer({ lines: [first, reason], closed }: TextAnswer): void {
+  if (first === undefined) throw unavailableFailure(silence(closed));
   if (first === 'OK' || first === 'DISABLE') return;
-  if (first !== 'ERROR' || reason === undefined) throw unavailable('answer_not_understood');
-  if (DISCONNECTED.test(plain(reason))) throw unavailable(LOST_SERVER);
+  if (first !== 'ERROR' || reason === undefined) throw unavailableFailure('answer_not_understood');
+  if (DISCONNECTED.test(plain(reason))) throw unavailableFailure(LOST_SERVER);
   const failure = refusal(reason);
   if (failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason)) throw failure;
 }
@@ -71,13 +71,13 @@ const LEVERAGE: Violation = {
 /** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
 function refusal(text: string): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
-  if (wait !== null) return unavailable(BLOCKED, 'nothing', Math.max(1, Number(wait[1])));
+  if (wait !== null) return unavailableFailure(BLOCKED, 'nothing', Math.max(1, Number(wait[1])));
   const refused = (kind: PlatformFailureKind, reason: string, errors?: Violation[]) => {
     const proof = ABOUT_US.includes(reason) ? 'rights' : 'content';
     return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });
   };
   const known = plain(text);
-  if (DISCONNECTED.test(known)) return unavailable(LOST_SERVER);
+  if (DISCONNECTED.test(known)) return unavailableFailure(LOST_SERVER);
   switch (known) {
     case 'simple password':
     case 'invalid password':
@@ -117,6 +117,6 @@ function outcomeUnknown(reason: string): PlatformFailure {
   return new PlatformFailure('account_outcome_unknown', { reason });
 }
 
-export function unavailable(reason: string, proof: Proof = 'nothing', retryAfterSeconds = 10): PlatformFailure {
+export function unavailableFailure(reason: string, proof: Proof = 'nothing', retryAfterSeconds = 10): PlatformFailure {
   return new PlatformFailure('platform_unavailable', { reason, proof, retryAfterSeconds });
 }

@@ -7,11 +7,11 @@ import {
   type Mark,
   PlatformFailure,
   type PlatformInspector,
-  type Rights,
+  type ServerRights,
+  type ServerVariant,
   type Sighting,
   type TradingPlatform,
   unsentFailure,
-  type Variant,
 } from '../platform.ts';
 import {
   CREATE_FAILED,
@@ -21,7 +21,7 @@ import {
   readOpening,
   readPassword,
   requireAnswer,
-  unavailable,
+  unavailableFailure,
 } from './answers.ts';
 import {
   checkAccountCommand,
@@ -35,7 +35,7 @@ import {
   type TextServer,
 } from './command.ts';
 import { codePage } from './encoding.ts';
-import { type Answer, dial, type TextConnection } from './exchange.ts';
+import { openTextSession, type TextAnswer, type TextConnection } from './exchange.ts';
 
 export interface TextLimits {
   /** How long connecting may take, in milliseconds. */
@@ -164,7 +164,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   /** The protocol has no command for them. */
-  async rights(): Promise<Rights> {
+  async rights(): Promise<ServerRights> {
     return { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
   }
 
@@ -172,9 +172,9 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     return { unknown: [], notShown: [] };
   }
 
-  async variant(login: number | undefined, signal: AbortSignal): Promise<Variant> {
+  async variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
     const prefix = prefixOf({ connection: this.#connection });
-    const seen: Variant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
+    const seen: ServerVariant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
     if (!this.keyed) {
       // The plug-in does not answer other commands than the one that opens accounts.
       const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
@@ -203,10 +203,10 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   /** No connection outlives its command. */
   async close(): Promise<void> {}
 
-  async #send(command: Buffer, sendDeadline: number, signal: AbortSignal): Promise<Answer> {
+  async #send(command: Buffer, sendDeadline: number, signal: AbortSignal): Promise<TextAnswer> {
     const connection = await this.#connect(signal);
     try {
-      if (connection.closed) throw unavailable('closed_before_sending', 'unsent');
+      if (connection.closed) throw unavailableFailure('closed_before_sending', 'unsent');
       assertMaySend(sendDeadline, signal, this.#limits.now);
       return await connection.exchange(command, this.#limits.answerTimeoutMs, signal);
     } finally {
@@ -231,7 +231,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   /** Silence means that the gateway does not know the command. @throws PlatformFailure if it cannot be reached */
   async #question<T>(
     command: Buffer,
-    read: (answer: Answer) => T,
+    read: (answer: TextAnswer) => T,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<T | 'silent'> {
@@ -244,7 +244,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
-  async #ask(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<Answer> {
+  async #ask(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<TextAnswer> {
     const connection = await this.#connect(signal);
     const answer = await connection.exchange(command, Math.min(timeoutMs, this.#limits.answerTimeoutMs), signal);
     requireAnswer(answer);
@@ -254,7 +254,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   /** @throws PlatformFailure `platform_unavailable`: nothing was sent */
   #connect(signal: AbortSignal): Promise<TextConnection> {
     const { host, port } = this.#connection;
-    return dial(host, port, this.#limits.connectTimeoutMs, signal);
+    return openTextSession(host, port, this.#limits.connectTimeoutMs, signal);
   }
 
   /** The server's data for commands. @throws PlatformFailure `platform_refused` for an unknown code page */

@@ -17,7 +17,7 @@ import {
   CONNECTION_CLOSED,
   connectTls,
   type EarlyLine,
-  exchange,
+  exchangeWebApi,
   type HttpAnswer,
   LostAnswer,
   type WebApiHost,
@@ -110,7 +110,7 @@ function exchangeWithCookies(line: WebApiLine, server: WebApiHost): Send {
   return async (request, timeoutMs, signal) => {
     const cookies = [...kept].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = { ...request.headers, ...(cookies !== '' && { Cookie: cookies }) };
-    const answer = await exchange(line, server, { ...request, headers }, timeoutMs, signal);
+    const answer = await exchangeWebApi(line, server, { ...request, headers }, timeoutMs, signal);
     for (const cookie of answer.cookies) {
       const [, name, value = ''] = /^([^=;]+)=([^;]*)/.exec(cookie) ?? [];
       if (name === undefined) continue;

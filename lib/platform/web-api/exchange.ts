@@ -175,7 +175,7 @@ const MAX_ANSWER_BYTES = 262_144;
  * @param timeoutMs for the whole answer
  * @throws LostAnswer
  */
-export function exchange(
+export function exchangeWebApi(
   { tls, tcp }: WebApiLine,
   server: WebApiHost,
   { path, body, headers, maxBytes = MAX_ANSWER_BYTES }: WebApiRequest,

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ClosedGroups, Permission, Rights } from '../platform.ts';
+import type { ClosedGroups, Permission, ServerRights } from '../platform.ts';
 import { isDone, NOT_FOUND } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
@@ -25,10 +25,10 @@ const ManagerSchema = v.union([
 /** The maximum number of groups that are checked. */
 const MAX_GROUPS = 20;
 
-const UNKNOWN: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
+const UNKNOWN: ServerRights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
 
 /** The rights in the manager's own record, which many servers show. Only reads. @throws PlatformFailure */
-export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<Rights> {
+export async function readRights(client: WebApiClient, manager: number, signal: AbortSignal): Promise<ServerRights> {
   const answer = await client.askOptional({ path: buildPath('/api/manager/get', { login: manager }) }, signal);
   const flags = v.safeParse(ManagerSchema, answer?.answer);
   if (!flags.success) return UNKNOWN;

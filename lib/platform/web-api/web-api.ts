@@ -9,10 +9,10 @@ import {
   type Mark,
   PlatformFailure,
   type PlatformInspector,
-  type Rights,
+  type ServerRights,
+  type ServerVariant,
   type Sighting,
   type TradingPlatform,
-  type Variant,
 } from '../platform.ts';
 import {
   commandFailure,
@@ -104,7 +104,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     if (!isDone(answer)) throw commandFailure(answer.retcode);
   }
 
-  rights(signal: AbortSignal): Promise<Rights> {
+  rights(signal: AbortSignal): Promise<ServerRights> {
     return readRights(this.#client, this.#manager, signal);
   }
 
@@ -112,7 +112,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     return readGroups(this.#client, this.#connection.groups ?? [], signal);
   }
 
-  variant(login: number | undefined, signal: AbortSignal): Promise<Variant> {
+  variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
     return readVariant(this.#client, login ?? this.#manager, signal);
   }
 
@@ -144,7 +144,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
 
 const number = v.pipe(v.union([v.string(), v.number()]), v.transform(Number));
 const UserSchema = v.object({ Login: LoginSchema, Comment: v.optional(v.string(), '') });
-export type User = v.InferOutput<typeof UserSchema>;
+export type PlatformUser = v.InferOutput<typeof UserSchema>;
 const BalanceSchema = v.object({ Balance: v.pipe(number, v.finite()) });
 const LoginsSchema = v.array(LoginSchema);
 
@@ -152,7 +152,11 @@ const LoginsSchema = v.array(LoginSchema);
 const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 
 /** @returns undefined if there is no such account; @throws PlatformFailure */
-export async function readUser(client: WebApiClient, login: number, signal: AbortSignal): Promise<User | undefined> {
+export async function readUser(
+  client: WebApiClient,
+  login: number,
+  signal: AbortSignal,
+): Promise<PlatformUser | undefined> {
   const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
   if (answer.retcode === NOT_FOUND) return undefined;
   if (!isDone(answer)) throw commandFailure(answer.retcode);
@@ -194,7 +198,7 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
 }
 
 /** What the second lock has on the server. @param login an account, or the manager itself. @throws PlatformFailure */
-export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<Variant> {
+export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<ServerVariant> {
   const user = await readUser(client, login, signal);
   // Nobody has a random password.
   const body = { Login: String(login), Type: 'main', Password: `Aa1!${randomBytes(8).toString('hex')}` };

@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import type { Statement } from '../../../infra/local/rights/policy.ts';
-import { all, plain, propertiesOf, resources, synthesize } from '../../support/stack.ts';
+import { allResources, plainValue, propertiesOf, resourcesOfType, synthesize } from '../../support/stack.ts';
 
 const template = synthesize();
 
@@ -26,7 +26,7 @@ const STATEFUL = [
 ];
 
 describe('What is kept', () => {
-  const tables = (of: Template) => resources(of, 'AWS::DynamoDB::Table');
+  const tables = (of: Template) => resourcesOfType(of, 'AWS::DynamoDB::Table');
 
   it('is in on-demand tables, encrypted, restorable, and outlives the stack except after a failed first deployment', () => {
     expect(Object.keys(tables(template))).toHaveLength(6);
@@ -134,7 +134,7 @@ describe('What is kept', () => {
     ['are confirmed, posted and scanned', CONFIRMED, [...USERS, 'ScanRole', CRM_ROLE]],
   ])('refuses documents to all but their functions and the named roles, if they %s', (_, settings, allowed) => {
     const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');
-    const { Statement } = plain(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
+    const { Statement } = plainValue(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
     const refused = Statement.find(({ Sid }) => Sid === 'RefuseOthers');
     expect(refused).toEqual({
       Sid: 'RefuseOthers',
@@ -176,20 +176,22 @@ describe('What is kept', () => {
       PasswordLength: 64,
       ExcludePunctuation: true,
     };
-    expect(resources(template, 'AWS::SecretsManager::Secret')[id]).toMatchObject({
+    expect(resourcesOfType(template, 'AWS::SecretsManager::Secret')[id]).toMatchObject({
       DeletionPolicy: 'RetainExceptOnCreate',
       Properties: { GenerateSecretString: generated },
     });
   });
 
   it.each(['PepperSecret', 'PasswordSecret'])('has the secret %s under the prefix of keys', (id) => {
-    const name = plain(resources(synthesize({ stage: 'test' }), 'AWS::SecretsManager::Secret')[id]?.Properties.Name);
+    const name = plainValue(
+      resourcesOfType(synthesize({ stage: 'test' }), 'AWS::SecretsManager::Secret')[id]?.Properties.Name,
+    );
     expect(JSON.stringify(name)).toMatch(/broker-api-keys\/test\/(pepper|passwords)-/);
   });
 
   it('goes with a stage that may vanish', () => {
     const passing = synthesize({ retainData: false });
-    for (const [name, one] of Object.entries(all(passing))) {
+    for (const [name, one] of Object.entries(allResources(passing))) {
       if (!STATEFUL.includes(one.Type)) continue;
       expect(one.DeletionPolicy ?? 'Delete', name).toBe('Delete');
       expect(one.Properties.DeletionProtectionEnabled ?? false, name).toBe(false);

@@ -20,10 +20,10 @@ import {
   ARN,
   EVERYTHING,
   environmentOf,
-  functions,
-  plain,
+  lambdaFunctions,
+  plainValue,
   propertiesOf,
-  resources,
+  resourcesOfType,
   rightsOf,
   SENDER,
   synthesize,
@@ -31,13 +31,13 @@ import {
 
 const template = synthesize();
 const full = synthesize(EVERYTHING);
-const property = (of: Template, name: string, key: string) => functions(of)[name]?.Properties[key];
+const property = (of: Template, name: string, key: string) => lambdaFunctions(of)[name]?.Properties[key];
 
 describe('Every function', () => {
   it('runs on Node 24 and arm64, is traced, logs as JSON into a log of its own that ends', () => {
     const names = ['RequestRegistration', 'CreateTp5Account', 'CreateTp4Account', 'SettleOperations'];
-    expect(Object.keys(functions(template))).toEqual(names);
-    for (const { Properties } of Object.values(functions(template))) {
+    expect(Object.keys(lambdaFunctions(template))).toEqual(names);
+    for (const { Properties } of Object.values(lambdaFunctions(template))) {
       expect(Properties).toMatchObject({
         Runtime: 'nodejs24.x',
         Architectures: ['arm64'],
@@ -59,7 +59,7 @@ describe('Every function', () => {
     // It ends before the next call.
     ['SettleOperations', { Timeout: 55 }],
   ])('has the processor and the time that it needs: %s', (name, properties) => {
-    expect(functions(full)[name]?.Properties).toMatchObject(properties);
+    expect(lambdaFunctions(full)[name]?.Properties).toMatchObject(properties);
   });
 
   it('gets resources that its configuration accepts, and no others, and the settings', () => {
@@ -188,13 +188,13 @@ describe('Fixed egress', () => {
     const [nat, ...more] = propertiesOf(full, 'AWS::EC2::NatGateway');
     expect([nat?.AllocationId, more]).toEqual(['<EgressAddress.AllocationId>', []]);
     full.hasResource('AWS::EC2::EIP', { DeletionPolicy: 'RetainExceptOnCreate' });
-    expect(plain(full.findOutputs('EgressIpAddress').EgressIpAddress?.Value)).toBe('<EgressAddress.PublicIp>');
+    expect(plainValue(full.findOutputs('EgressIpAddress').EgressIpAddress?.Value)).toBe('<EgressAddress.PublicIp>');
   });
 
   // The settler looks accounts up: a server that lists addresses would refuse it elsewhere.
   it.each(['CreateTp5Account', 'CreateTp4Account', 'SettleOperations'])('has %s inside', (name) => {
     const subnet = expect.stringContaining('PrivateSubnet');
-    expect(plain(property(full, name, 'VpcConfig'))).toEqual({
+    expect(plainValue(property(full, name, 'VpcConfig'))).toEqual({
       SubnetIds: [subnet, subnet],
       SecurityGroupIds: [expect.stringContaining('EgressFunctions')],
     });
@@ -218,7 +218,7 @@ describe('Fixed egress', () => {
     const joined = synthesize({ vpc: true, vpcCidr: '172.20.8.0/22' });
     joined.hasResourceProperties('AWS::EC2::VPC', { CidrBlock: '172.20.8.0/22' });
     const { Value } = full.findOutputs('RouteTableIds').RouteTableIds as { Value: unknown };
-    expect(String(plain(Value)).split(',')).toEqual([
+    expect(String(plainValue(Value)).split(',')).toEqual([
       expect.stringMatching(/^<EgressVpcPrivateSubnet1RouteTable\w+>$/),
       expect.stringMatching(/^<EgressVpcPrivateSubnet2RouteTable\w+>$/),
     ]);
@@ -249,12 +249,12 @@ describe('The function that settles operations', () => {
 });
 
 describe('A new version', () => {
-  const aliases = (of: Template) => Object.values(resources(of, 'AWS::Lambda::Alias'));
+  const aliases = (of: Template) => Object.values(resourcesOfType(of, 'AWS::Lambda::Alias'));
 
   it('is what callers get at once, by the name of live, and the old ones stay', () => {
     expect(aliases(template).map(({ Properties }) => Properties.Name)).toEqual(Array(4).fill('live'));
     for (const { UpdatePolicy } of aliases(template)) expect(UpdatePolicy).toBeUndefined();
-    for (const { DeletionPolicy } of Object.values(resources(template, 'AWS::Lambda::Version'))) {
+    for (const { DeletionPolicy } of Object.values(resourcesOfType(template, 'AWS::Lambda::Version'))) {
       expect(DeletionPolicy).toBe('Retain');
     }
     template.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { allowing, parseRights, type Statement } from '../../../infra/local/rights/policy.ts';
-import { plain, resources, synthesize } from '../../support/stack.ts';
+import { allowingRights, parseRights, type Statement } from '../../../infra/local/rights/policy.ts';
+import { plainValue, resourcesOfType, synthesize } from '../../support/stack.ts';
 
 /** The rights of a CRM that reads registrations in a deployment with these settings. */
 function readerRights(settings: Record<string, unknown>) {
-  const policies = Object.entries(resources(synthesize(settings), 'AWS::IAM::ManagedPolicy'));
+  const policies = Object.entries(resourcesOfType(synthesize(settings), 'AWS::IAM::ManagedPolicy'));
   const [, policy] = policies.find(([id]) => id.startsWith('Reader')) ?? [];
-  const { Statement } = plain(policy?.Properties.PolicyDocument ?? {}) as { Statement: Statement[] };
+  const { Statement } = plainValue(policy?.Properties.PolicyDocument ?? {}) as { Statement: Statement[] };
   return parseRights('crm', Statement);
 }
 
@@ -20,7 +20,7 @@ const SCANNED = { ...CONFIRMED, crmWebhook: 'https://crm.acme.example/events', s
 describe('The policy of a CRM that reads registrations', () => {
   const rights = readerRights(CONFIRMED);
   const may = (action: string, resource: string, context: Record<string, string> = {}, of = rights) =>
-    allowing(of, { action, resource, context }).length > 0;
+    allowingRights(of, { action, resource, context }).length > 0;
 
   it('allows to query the confirmed ones, and shows the table in no other way', () => {
     expect(may('dynamodb:Query', `${TABLE}/index/confirmed_id`)).toBe(true);

@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { crmKey } from '../../../lib/records/crm-records.ts';
-import { ARN, EVERYTHING, plain, propertiesOf, resources, synthesize } from '../../support/stack.ts';
+import { ARN, EVERYTHING, plainValue, propertiesOf, resourcesOfType, synthesize } from '../../support/stack.ts';
 
 const template = synthesize();
 const full = synthesize(EVERYTHING);
@@ -14,8 +14,8 @@ describe('The API', () => {
   const stage = (of: Template) => propertiesOf(of, 'AWS::ApiGatewayV2::Stage')[0] as Record<string, object>;
   /** The document of the policy whose construct has this name. */
   const policy = (of: Template, name: string) => {
-    const found = Object.entries(resources(of, 'AWS::IAM::ManagedPolicy')).find(([id]) => id.startsWith(name));
-    return plain(found?.[1].Properties.PolicyDocument) as { Statement: object[] } | undefined;
+    const found = Object.entries(resourcesOfType(of, 'AWS::IAM::ManagedPolicy')).find(([id]) => id.startsWith(name));
+    return plainValue(found?.[1].Properties.PolicyDocument) as { Statement: object[] } | undefined;
   };
 
   it('has exactly the three routes, of which the account routes need IAM', () => {
@@ -75,7 +75,7 @@ describe('The API', () => {
     ]);
     own.hasResourceProperties('AWS::Cognito::UserPoolResourceServer', { Identifier: 'accounts' });
     own.hasResourceProperties('AWS::Cognito::UserPool', { AdminCreateUserConfig: { AllowAdminCreateUserOnly: true } });
-    const clients = resources(own, 'AWS::Cognito::UserPoolClient');
+    const clients = resourcesOfType(own, 'AWS::Cognito::UserPoolClient');
     const [authorizer] = propertiesOf(own, 'AWS::ApiGatewayV2::Authorizer');
     expect(authorizer?.JwtConfiguration).toEqual({
       Issuer: 'https://cognito-idp.<AWS::Region>.<AWS::URLSuffix>/<MachineClientPool>',
@@ -87,16 +87,17 @@ describe('The API', () => {
   });
 
   it('logs below the prefix of logs that AWS delivers', () => {
-    const [log] = Object.values(resources(template, 'AWS::ApiGatewayV2::Stage')).map(({ Properties }) =>
-      JSON.stringify(plain(Properties.AccessLogSettings)),
+    const [log] = Object.values(resourcesOfType(template, 'AWS::ApiGatewayV2::Stage')).map(({ Properties }) =>
+      JSON.stringify(plainValue(Properties.AccessLogSettings)),
     );
     const [, id = ''] = /<(\w*AccessLog\w*)\.Arn>/.exec(log ?? '') ?? [];
-    const name = plain(resources(template, 'AWS::Logs::LogGroup')[id]?.Properties.LogGroupName);
+    const name = plainValue(resourcesOfType(template, 'AWS::Logs::LogGroup')[id]?.Properties.LogGroupName);
     expect(name).toMatch(/^\/aws\/vendedlogs\/broker-api-test\/access-/);
   });
 
   it('answers no page of another origin, unless a setting names it', () => {
-    const cors = (of: Template) => resources(of, 'AWS::ApiGatewayV2::Api').PublicApi?.Properties.CorsConfiguration;
+    const cors = (of: Template) =>
+      resourcesOfType(of, 'AWS::ApiGatewayV2::Api').PublicApi?.Properties.CorsConfiguration;
     expect(cors(template)).toBeUndefined();
     expect(cors(full)).toEqual({
       AllowOrigins: EVERYTHING.allowedOrigins,

@@ -5,10 +5,10 @@ import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import {
   ARN,
   environmentOf,
-  functions,
-  plain,
+  lambdaFunctions,
+  plainValue,
   propertiesOf,
-  resources,
+  resourcesOfType,
   rightsOf,
   synthesize,
 } from '../../support/stack.ts';
@@ -58,15 +58,15 @@ describe('What is sent', () => {
       MailFromAttributes: { MailFromDomain: 'bounce.acme.example' },
     });
     const outputs = own.toJSON().Outputs as Record<string, { Value: unknown }>;
-    expect([1, 2].map((number) => plain(outputs[`MailFromDnsRecord${number}`]?.Value))).toEqual([
+    expect([1, 2].map((number) => plainValue(outputs[`MailFromDnsRecord${number}`]?.Value))).toEqual([
       'bounce.acme.example MX 10 feedback-smtp.<AWS::Region>.amazonses.com',
       'bounce.acme.example TXT "v=spf1 include:amazonses.com ~all"',
     ]);
   });
 
   it('to topics is encrypted on its way, and on the topic of clients', () => {
-    const topic = resources(template, 'AWS::SNS::Topic').ClientNotificationsTopic;
-    expect(plain(topic?.Properties.KmsMasterKeyId)).toBe(ARN('kms', 'alias/aws/sns'));
+    const topic = resourcesOfType(template, 'AWS::SNS::Topic').ClientNotificationsTopic;
+    expect(plainValue(topic?.Properties.KmsMasterKeyId)).toBe(ARN('kms', 'alias/aws/sns'));
     const policies = propertiesOf(template, 'AWS::SNS::TopicPolicy');
     const denied = { Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
     const Statement = expect.arrayContaining([expect.objectContaining(denied)]);
@@ -127,10 +127,10 @@ describe('Events', () => {
 });
 
 describe('The webhook', () => {
-  const { CrmQueue, CrmAccountsQueue, CrmUndeliveredQueue } = resources(notified, 'AWS::SQS::Queue');
+  const { CrmQueue, CrmAccountsQueue, CrmUndeliveredQueue } = resourcesOfType(notified, 'AWS::SQS::Queue');
 
   it('exists only with the setting', () => {
-    expect(functions(template)).not.toHaveProperty('NotifyCrm');
+    expect(lambdaFunctions(template)).not.toHaveProperty('NotifyCrm');
     expect(propertiesOf(template, 'AWS::SQS::Queue')).toEqual([]);
     template.resourceCountIs('AWS::Events::Rule', 0);
     notified.resourceCountIs('AWS::GuardDuty::MalwareProtectionPlan', 0);
@@ -161,7 +161,7 @@ describe('The webhook', () => {
         ScalingConfig: { MaximumConcurrency: 5 },
         FunctionResponseTypes: ['ReportBatchItemFailures'],
       });
-      expect(plain(queue?.Properties)).toMatchObject({
+      expect(plainValue(queue?.Properties)).toMatchObject({
         RedrivePolicy: { deadLetterTargetArn: '<CrmUndeliveredQueue.Arn>', maxReceiveCount: REDELIVERY.deliveries },
         SqsManagedSseEnabled: true,
       });
@@ -174,13 +174,15 @@ describe('The webhook', () => {
     for (const [name, queue] of Object.entries(queues))
       expect(queue, name).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
     const vanishing = synthesize({ confirmation: true, crmWebhook: CRM, retainData: false });
-    for (const queue of Object.values(resources(vanishing, 'AWS::SQS::Queue')))
+    for (const queue of Object.values(resourcesOfType(vanishing, 'AWS::SQS::Queue')))
       expect(queue.DeletionPolicy).toBe('Delete');
   });
 
   it('hides an event for longer than it runs, and keeps it for longer than it retries', () => {
     const { VisibilityTimeout, MessageRetentionPeriod } = (CrmQueue?.Properties ?? {}) as Record<string, number>;
-    expect(VisibilityTimeout).toBeGreaterThanOrEqual(3 * Number(functions(notified).NotifyCrm?.Properties.Timeout));
+    expect(VisibilityTimeout).toBeGreaterThanOrEqual(
+      3 * Number(lambdaFunctions(notified).NotifyCrm?.Properties.Timeout),
+    );
     const day = Array.from({ length: REDELIVERY.deliveries }, (_, index) => secondsUntilNext(index + 1));
     expect(MessageRetentionPeriod).toBeGreaterThan(2 * day.reduce((sum, seconds) => sum + seconds, 0));
   });

@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { explain } from '../../../infra/crm/command.ts';
-import { crm, Operators } from '../../support/operators.ts';
+import { explainFailure } from '../../../infra/crm/command.ts';
+import { Operators, runOperatorsCommand } from '../../support/operators.ts';
 
 const operators = new Operators();
 
 describe('The command', () => {
   it('shows its help, and that of each command', async () => {
-    const { code, out } = await crm(['--help']);
+    const { code, out } = await runOperatorsCommand(['--help']);
     expect(code).toBe(0);
     for (const word of ['import', 'export', 'list', 'delete', '--stack', '--table', '--local'])
       expect(out).toContain(word);
-    const ofImport = (await crm(['import', '--help'])).out;
+    const ofImport = (await runOperatorsCommand(['import', '--help'])).out;
     for (const word of ['<file>', '--dry-run', '--stack']) expect(ofImport).toContain(word);
   });
 
   it('works on a table by its name', async () => {
-    expect((await crm(['list', 'clients', '--table', 'crm'])).out).toContain('CLIENT01');
+    expect((await runOperatorsCommand(['list', 'clients', '--table', 'crm'])).out).toContain('CLIENT01');
   });
 
   it.each([
@@ -38,7 +38,7 @@ describe('The command', () => {
       'TABLE is crm, logins, operations, accounts, registrations.',
     ],
   ])('called as %j ends with 2 and says why', async (args, words) => {
-    const { code, reported } = await crm(args);
+    const { code, reported } = await runOperatorsCommand(args);
     expect(code).toBe(2);
     expect(reported).toContain(words);
     expect(reported).toContain('--help');
@@ -67,7 +67,10 @@ describe('The command', () => {
     const file = join(operators.folder, 'nothing.json');
     expect(await operators.local('import', file)).toMatchObject({ code: 1, reported: `There is no file ${file}.\n` });
     const reported = 'No local service answers at http://localhost:1. npm start starts it.\n';
-    expect(await crm(['list', 'clients', '--local=http://localhost:1'])).toMatchObject({ code: 1, reported });
+    expect(await runOperatorsCommand(['list', 'clients', '--local=http://localhost:1'])).toMatchObject({
+      code: 1,
+      reported,
+    });
   });
 
   it.each([
@@ -79,7 +82,7 @@ describe('The command', () => {
     ['AccessDeniedException', 'These AWS credentials lack the right that AWS asks for here: attach the policy'],
     ['OddError', 'OddError: no'],
   ])('explains %s of AWS', (name, sentence) => {
-    expect(explain(Object.assign(new Error('no'), { name })).message).toContain(sentence);
+    expect(explainFailure(Object.assign(new Error('no'), { name })).message).toContain(sentence);
   });
 
   it.each([
@@ -88,15 +91,15 @@ describe('The command', () => {
   ])('names the profile that may not exist: %s', (name, message, sentence) => {
     const error = Object.assign(new Error(message), { name });
     const named = expect.stringMatching(/There may be no profile nowhere \(AWS_PROFILE\)\.$/);
-    expect(explain(error, 'nowhere')).toEqual({ message: named, exitCode: 1 });
-    expect(explain(error, undefined).message).toMatch(new RegExp(`^${sentence}[^(]+\\.$`));
+    expect(explainFailure(error, 'nowhere')).toEqual({ message: named, exitCode: 1 });
+    expect(explainFailure(error, undefined).message).toMatch(new RegExp(`^${sentence}[^(]+\\.$`));
   });
 
   it('explains a refusal by the policy of the bucket', () => {
     const message =
       'User: arn:aws:sts::1:assumed-role/ann/ann is not authorized to perform: s3:DeleteObject on resource: ' +
       '"arn:aws:s3:::documents/registrations/1/1" with an explicit deny in a resource-based policy';
-    expect(explain(Object.assign(new Error(message), { name: 'AccessDenied' })).message).toBe(
+    expect(explainFailure(Object.assign(new Error(message), { name: 'AccessDenied' })).message).toBe(
       'These AWS credentials lack the right s3:DeleteObject on arn:aws:s3:::documents/registrations/1/1: ' +
         'name their role in the setting documentRoles, and deploy.',
     );

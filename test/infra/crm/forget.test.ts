@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { register } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const operators = new Operators();
 const EMAIL = 'new@example.com';
@@ -24,7 +24,7 @@ async function kept() {
 afterEach(async () => {
   for (const table of ['registrations', 'limits']) {
     for (const { pk } of await operators.items(table))
-      await operators.tableOf(table).delete({ pk: String(pk) }, forever);
+      await operators.tableOf(table).delete({ pk: String(pk) }, NEVER_ABORTED);
   }
   operators.service.standIns.s3.objects.clear();
 });

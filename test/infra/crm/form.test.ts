@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type FormSchema, formSchema } from '../../../infra/crm/form.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { FIXED_FIELDS, type FormField } from '../../../lib/validators/form.ts';
-import { get } from '../../support/local-service.ts';
+import { getText } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 const PERSON = {
@@ -105,11 +105,11 @@ describe('npm run crm -- form', () => {
   it('prints the schema of a form, the same as the local service answers', async () => {
     const { code, out } = await operators.local('form', 'FORM0001');
     expect([code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ title: 'Retail' })]);
-    expect(JSON.parse(out)).toEqual((await get(operators.service, '/_local/forms/FORM0001')).json());
+    expect(JSON.parse(out)).toEqual((await getText(operators.service, '/_local/forms/FORM0001')).json());
   });
 
   it('is not found in the local service if no form has the id', async () => {
-    const answer = await get(operators.service, '/_local/forms/NOTTHERE');
+    const answer = await getText(operators.service, '/_local/forms/NOTTHERE');
     expect([answer.status, answer.json()]).toEqual([404, { title: 'No form has this id.', status: 404 }]);
   });
 

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Terminal } from '../../../infra/crm/command.ts';
 import type { CrmItem } from '../../../infra/crm/crm-items.ts';
-import { exportFile, list } from '../../../infra/crm/records.ts';
+import { exportFile, listRecords } from '../../../infra/crm/records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { inspectRecords } from '../../../infra/doctor/record-report.ts';
 
@@ -65,7 +65,7 @@ const growth = ({ bytes }: { bytes: readonly number[] }) => (bytes.at(-1) ?? Num
 
 describe('With 100,000 clients', () => {
   it.each([
-    ['list', (target: Target, terminal: Terminal) => list(target, 'clients', terminal)],
+    ['list', (target: Target, terminal: Terminal) => listRecords(target, 'clients', terminal)],
     ['export', (target: Target, terminal: Terminal) => exportFile(target, undefined, terminal)],
   ])('npm run crm -- %s writes each page before it reads the next, and keeps none', async (_, run) => {
     const { seen, target } = madeUpTable();

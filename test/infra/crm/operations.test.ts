@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const operators = new Operators();
 const PLUG_IN = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
@@ -32,7 +32,7 @@ const stored = () => operators.tableOf('operations');
 async function change(id: string, update: string, values?: Record<string, unknown>): Promise<void> {
   const pk = (await operators.items('operations')).find(({ operation_id, life }) => operation_id === id && life)?.pk;
   const changed = { update, ...(values === undefined ? {} : { values }) };
-  await stored().update({ pk: String(pk) }, changed, forever);
+  await stored().update({ pk: String(pk) }, changed, NEVER_ABORTED);
 }
 
 /** An account whose deposit has failed for a day. */
@@ -78,7 +78,7 @@ describe('npm run crm -- operations --open', () => {
       return { ...one, pk: `operation#${operation_id}`, due_shard: `due#${minute % 4}`, due_at, operation_id };
     });
     // Not in the order in which they are due.
-    for (const copy of copies.toReversed()) await stored().put(copy, forever);
+    for (const copy of copies.toReversed()) await stored().put(copy, NEVER_ABORTED);
     const wanted = copies.toSorted((a, b) => a.due_at - b.due_at).map(({ operation_id }) => operation_id);
     const ids = (await listed()).map(({ operation_id }) => String(operation_id)).filter((listedId) => listedId !== id);
     expect(ids).toHaveLength(250);
@@ -86,7 +86,7 @@ describe('npm run crm -- operations --open', () => {
     expect(new Set(ids.slice(245))).toEqual(new Set(wanted.slice(245)));
     const rows = (await operators.local('operations', '--open')).out.trimEnd().split('\n');
     expect(rows).toHaveLength(1 + 251);
-    for (const { pk } of copies) await stored().delete({ pk }, forever);
+    for (const { pk } of copies) await stored().delete({ pk }, NEVER_ABORTED);
   });
 });
 
@@ -125,7 +125,7 @@ it('An operation that a restore has lost is found by its record and its reservat
   const item = (await operators.items('operations')).find(
     ({ life }) => (life as { login?: unknown } | undefined)?.login === body.login,
   );
-  await stored().delete({ pk: String(item?.pk) }, forever);
+  await stored().delete({ pk: String(item?.pk) }, NEVER_ABORTED);
   const { code, reported } = await operators.local('settle', String(item?.operation_id), '--none');
   expect(code).toBe(1);
   expect(reported).toContain(`it has opened the account ${body.login} of the client CLIENT01`);
@@ -153,7 +153,7 @@ describe('npm run crm -- settle', () => {
     const { login } = item.life as { login: number };
     const plan = { ...(item.plan as object), deposit: 100 };
     const undecided = { ...item, life: { at: 'undecided', login }, plan, since: Date.now() };
-    await stored().put(undecided, forever);
+    await stored().put(undecided, NEVER_ABORTED);
     expect(await operators.local('settle', id, '--login', String(login))).toMatchObject({ code: 0, reported: '' });
     expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'open', login, deposit: 'found' } }]);
   });

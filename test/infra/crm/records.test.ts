@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { register } from '../../support/local-service.ts';
-import { crm, Operators } from '../../support/operators.ts';
+import { Operators, runOperatorsCommand } from '../../support/operators.ts';
 
 const operators = new Operators();
 
@@ -33,7 +33,7 @@ describe('npm run crm -- import', () => {
 
   it('reads the standard input', async () => {
     const input = JSON.stringify({ clients: [{ ...NEW_CLIENT, name: 'Piped' }] });
-    const { out } = await crm(['import', '-', '--local', operators.service.url], { input });
+    const { out } = await runOperatorsCommand(['import', '-', '--local', operators.service.url], { input });
     expect(out).toBe('1 record changed in the local service.\n');
     expect(await operators.table.read('client#CLIENT99')).toMatchObject({ record: { name: 'Piped' } });
   });

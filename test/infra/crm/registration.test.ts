@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findCode } from '../../../infra/local/outbox.ts';
-import { call, register, suppress } from '../../support/local-service.ts';
+import { postJson, register, suppressAddress } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
@@ -38,14 +38,14 @@ describe('npm run crm -- registration', () => {
     const code = message && findCode(message);
     for (const tried of [code === '000000' ? '000001' : '000000', code]) {
       const body = { otp_type: 'email', email, code: tried, password: 'correct horse battery' };
-      await call(operators.service, '/public/v1/account/register/confirm', body);
+      await postJson(operators.service, '/public/v1/account/register/confirm', body);
     }
     const { out } = await operators.local('registration', email);
     expect(out).toMatch(new RegExp(`, 2 of 5 guesses made\n  confirmed: ${TIME}$`, 'm'));
   });
 
   it('shows that SES delivers nothing to a suppressed address, however it is spelled, and removes it from the list', async () => {
-    await suppress(email);
+    await suppressAddress(email);
     await register(operators.service, { email });
     const sent = () => operators.service.outbox.list().filter(({ to }) => to === email).length;
     expect(sent()).toBe(0);

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
-import { call } from '../../support/local-service.ts';
-import { crm, Operators } from '../../support/operators.ts';
-import { KEYS, remove, restoredTable, write } from '../../support/restored-tables.ts';
+import { postJson } from '../../support/local-service.ts';
+import { Operators, runOperatorsCommand } from '../../support/operators.ts';
+import { KEYS, removeItems, restoredTable, writeItems } from '../../support/restored-tables.ts';
 
 const operators = new Operators();
 const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
@@ -13,14 +13,14 @@ const SOON = Math.floor(Date.now() / 1_000) + 3_600;
 
 async function openAccount(key: string) {
   const path = '/public/v1/users/CLIENT01/tp5/accounts';
-  const answer = await call(operators.service, path, ORDER, { 'idempotency-key': key });
+  const answer = await postJson(operators.service, path, ORDER, { 'idempotency-key': key });
   const { login } = (await answer.json()) as { login?: number };
   return { status: answer.status, login, replayed: answer.headers.get('idempotent-replayed') };
 }
 
 /** Deletes these items of a table, or all. */
 async function lose(table: string, which: (item: Item) => boolean = () => true): Promise<void> {
-  await remove(operators, table, (await operators.items(table)).filter(which));
+  await removeItems(operators, table, (await operators.items(table)).filter(which));
 }
 
 let tests = 0;
@@ -36,10 +36,10 @@ beforeEach(async () => {
 
 /** A table that lost all items but those that were written since; the backup has the others. */
 async function lost(table: string, items: Item[], since: Item[] = []): Promise<void> {
-  await write(operators, table, items);
+  await writeItems(operators, table, items);
   await restoredTable(operators, table, nameOf(table));
   await lose(table);
-  await write(operators, table, since);
+  await writeItems(operators, table, since);
 }
 
 const restore = (table: string, ...more: string[]) =>
@@ -121,7 +121,7 @@ describe('npm run crm -- restore', () => {
   it('is not needed for a retry: with every table lost it gets the same account and passwords', async () => {
     const path = '/public/v1/users/CLIENT01/tp5/accounts';
     const key = { 'idempotency-key': randomUUID() };
-    const open = async () => (await call(operators.service, path, ORDER, key)).json();
+    const open = async () => (await postJson(operators.service, path, ORDER, key)).json();
     const first = await open();
     const accounts = () => operators.service.platforms.get('tp5-live-1')?.accounts().length;
     const count = accounts();
@@ -149,7 +149,7 @@ describe('npm run crm -- restore', () => {
   it('copies no operation whose login another operation holds now', async () => {
     const life = { at: 'sent', login: 500_001, commands: 'one' };
     await lost('operations', [{ pk: 'key#1', operation_id: 'old', life, plan: PLAN, due_shard: 'due#0', due_at: 1 }]);
-    await write(operators, 'logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
+    await writeItems(operators, 'logins', [{ pk: 'tp5#500001', operation_id: 'new' }]);
     for (const more of [['--dry-run'], []]) {
       const { code, reported } = await restore('operations', ...more);
       expect([code, reported]).toEqual([1, expect.stringContaining('tp5#500001: restored old, now new\n')]);
@@ -187,7 +187,7 @@ describe('npm run crm -- restore', () => {
     expect((await restore('crm')).out).toBe('1 record changed in the local service.\n');
     expect((await restore('crm')).out).toBe('No record is missing.\n');
     const old = join(operators.folder, 'old.json');
-    await crm(['export', old, '--table', nameOf('crm')]);
+    await runOperatorsCommand(['export', old, '--table', nameOf('crm')]);
     expect((await operators.local('import', old)).out).toBe('1 record changed in the local service.\n');
     expect(await operators.table.read('client#CLIENT01')).toMatchObject({ record: { name: 'Ann Lee' } });
   });

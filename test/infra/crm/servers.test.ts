@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { signingSecretName } from '../../../infra/settings.ts';
 import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
-import { cdkJsonOf, crm, Operators, type Person } from '../../support/operators.ts';
+import { cdkJsonOf, Operators, type Person, runOperatorsCommand } from '../../support/operators.ts';
 
 const operators = new Operators();
 
 describe('npm run crm -- secret put', () => {
   const cdkJson = cdkJsonOf({ captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' });
   const put = (name: string, person: Person) =>
-    crm(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
+    runOperatorsCommand(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
 
   it.each([
     ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
@@ -70,7 +70,8 @@ describe('npm run crm -- secret put', () => {
 
 describe('npm run crm -- secret rotate', () => {
   const cdkJson = cdkJsonOf({ stage: 'test', crmWebhook: 'https://crm.example.com/hook' });
-  const rotate = (name: string) => crm(['secret', 'rotate', name, '--local', operators.service.url], { cdkJson });
+  const rotate = (name: string) =>
+    runOperatorsCommand(['secret', 'rotate', name, '--local', operators.service.url], { cdkJson });
   const NAME = signingSecretName('test', 'crmWebhook');
   const stored = async () => JSON.parse((await operators.stored(NAME)) ?? '{}') as unknown;
 
@@ -101,7 +102,7 @@ describe('npm run crm -- secret rotate', () => {
     const name = operators.service.environment.PASSWORD_SECRET ?? '';
     const keys = async () => JSON.parse((await operators.stored(name)) ?? '') as Record<string, string>;
     const rotatePasswords = (waits: NonNullable<Person['waits']>) =>
-      crm(['secret', 'rotate', 'passwords', '--local', operators.service.url], { waits });
+      runOperatorsCommand(['secret', 'rotate', 'passwords', '--local', operators.service.url], { waits });
     const first = await keys();
     const stop = async () => {
       throw new Error('stopped');
@@ -124,7 +125,7 @@ describe('npm run crm -- pepper rotate', () => {
   const pepper = async () =>
     JSON.parse((await operators.stored('broker-api-keys/local/pepper')) ?? '') as Record<string, string>;
   const rotate = (waits: Person['waits'] = async () => {}) =>
-    crm(['pepper', 'rotate', '--local', operators.service.url], { waits });
+    runOperatorsCommand(['pepper', 'rotate', '--local', operators.service.url], { waits });
 
   it('adds a key, uses it when all functions know it, and removes the old one when no code needs it', async () => {
     const { current: old = '' } = await pepper();

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { serviceSecrets } from '../../../infra/crm/service-secrets.ts';
-import { type CheckResult, examine, exitCode, messageChecks, QUESTIONS } from '../../../infra/doctor/checks.ts';
-import { awsChecks, report } from '../../../infra/doctor/doctor.ts';
+import {
+  type CheckResult,
+  DOCTOR_QUESTIONS,
+  exitCode,
+  messageChecks,
+  runChecks,
+} from '../../../infra/doctor/checks.ts';
+import { awsChecks, formatReport } from '../../../infra/doctor/doctor.ts';
 import type { AwsProbes } from '../../../infra/doctor/probes.ts';
 import { recordChecks, secretChecks, settlementCheck, tableChecks } from '../../../infra/doctor/service-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
@@ -33,7 +39,7 @@ async function results(answers: Answers, context: Record<string, unknown> = MAIL
     Object.entries(answers).map(([name, one]) => [name, typeof one === 'function' ? one : async () => one]),
   );
   const checks = await awsChecks(readSettings(context), 'broker-api-prod', deployed);
-  return examine(checks, { ...HEALTHY, approvedLanguages: allLanguages, ...probes } as typeof HEALTHY);
+  return runChecks(checks, { ...HEALTHY, approvedLanguages: allLanguages, ...probes } as typeof HEALTHY);
 }
 
 async function allLanguages() {
@@ -55,7 +61,7 @@ describe('The doctor', () => {
     expect(problems(all)).toEqual([]);
     expect(all.length).toBeGreaterThan(18);
     expect(exitCode(all)).toBe(0);
-    expect(report(all)).toMatch(/Everything works\.\n$/);
+    expect(formatReport(all)).toMatch(/Everything works\.\n$/);
   });
 
   const CASES: [string, Answers, Partial<CheckResult>][] = [
@@ -152,7 +158,7 @@ describe('The doctor', () => {
     const all = await results(probes, EVERYTHING);
     const found = problems(all);
     expect(found).toContainEqual(expect.objectContaining({ fix: expect.stringMatching(/.{10}/), ...expected }));
-    expect(report(all)).toMatch(/need attention\. Next step: .+\n→ .{10,}\n$/);
+    expect(formatReport(all)).toMatch(/need attention\. Next step: .+\n→ .{10,}\n$/);
     expect(exitCode(all)).toBe(found.some(({ state }) => state === 'missing') ? 1 : 0);
   });
 
@@ -229,15 +235,15 @@ describe('The doctor', () => {
   });
 
   it('asks its questions in order, and ends with the first thing that is missing', () => {
-    const text = report([
+    const text = formatReport([
       { question: 'alarm', subject: 'alarms', state: 'works', detail: 'none rings' },
       { question: 'confirm', subject: 'route', state: 'warning', detail: 'none', fix: 'set it' },
       { question: 'code', subject: 'mail account', state: 'missing', detail: 'in the sandbox', fix: 'ask AWS' },
     ]);
     expect(text.split('\n')).toEqual([
-      ...[QUESTIONS.code, '  MISSING  mail account  in the sandbox', '           → ask AWS', ''],
-      ...[QUESTIONS.confirm, '  warning  route         none', '           → set it', ''],
-      ...[QUESTIONS.alarm, '  ok       alarms        none rings', ''],
+      ...[DOCTOR_QUESTIONS.code, '  MISSING  mail account  in the sandbox', '           → ask AWS', ''],
+      ...[DOCTOR_QUESTIONS.confirm, '  warning  route         none', '           → set it', ''],
+      ...[DOCTOR_QUESTIONS.alarm, '  ok       alarms        none rings', ''],
       ...['2 of 3 need attention. Next step: mail account', '→ ask AWS', ''],
     ]);
   });
@@ -318,7 +324,7 @@ describe('The doctor', () => {
 
   it('names the languages in which a template of WhatsApp is not approved', async () => {
     const checks = messageChecks(readSettings(EVERYTHING), ['en_US', 'de', 'pt_BR']);
-    const found = problems(await examine(checks, HEALTHY));
+    const found = problems(await runChecks(checks, HEALTHY));
     expect(found.map(({ subject, detail }) => `${subject} ${detail}`)).toEqual([
       'template code is not approved in pt_BR',
       'template notice is not approved in pt_BR',
@@ -329,7 +335,7 @@ describe('The doctor', () => {
 it('The service’s own secrets are checked for their shape', async () => {
   const secrets = serviceSecrets({ 'front.header': 'cf-connecting-ip', 'front.secret': 'front/x' });
   const found = (texts: Record<string, string>) =>
-    examine(secretChecks(secrets), { ...HEALTHY, secret: async (name: string) => texts[name] });
+    runChecks(secretChecks(secrets), { ...HEALTHY, secret: async (name: string) => texts[name] });
   const key = 'k'.repeat(64);
   expect(await found({ 'front/x': `{"current":"${key}"}` })).toMatchObject([
     { subject: 'secret front.secret', state: 'works' },
@@ -345,13 +351,13 @@ it('The CRM records are checked: without a form nobody can register, and a fix i
     { path: 'form#FORM0001', rule: 'has attributes that do not follow from its record', derived: true as const },
   ];
   const records = async () => ({ items: 3, fixed: 0, errors, more: 4, shared: [], forms: 0, connections: [] });
-  expect(await examine(recordChecks, { ...HEALTHY, records })).toMatchObject([
+  expect(await runChecks(recordChecks, { ...HEALTHY, records })).toMatchObject([
     { question: 'register', subject: 'forms', state: 'missing', fix: expect.stringContaining('import crm.json') },
     { question: 'client', subject: 'client#CLIENT50.name', detail: 'is required', fix: 'correct it in the CRM' },
     { subject: 'form#FORM0001', fix: 'npm run doctor -- --fix --stack broker-api-prod' },
     { subject: 'records', detail: '4 more errors' },
   ]);
-  expect(problems(await examine(recordChecks, HEALTHY))).toEqual([]);
+  expect(problems(await runChecks(recordChecks, HEALTHY))).toEqual([]);
 });
 
 it.each([
@@ -368,16 +374,16 @@ it.each([
   [{ recoveryDays: 35, expires: false }, 3, /^aws dynamodb update-time-to-live --table-name table-of-\w+ /],
 ])('A table that was restored, with %j, is reported', async (state, count, fix) => {
   const probes = { ...HEALTHY, table: async (name: string) => ({ name: `table-of-${name}`, ...state }) };
-  const found = problems(await examine(tableChecks, probes));
+  const found = problems(await runChecks(tableChecks, probes));
   expect(found.length).toBeGreaterThanOrEqual(count - 1);
   for (const one of found) expect(one).toMatchObject({ state: 'missing', fix: expect.stringMatching(fix) });
-  expect(problems(await examine(tableChecks, HEALTHY))).toEqual([]);
+  expect(problems(await runChecks(tableChecks, HEALTHY))).toEqual([]);
 });
 
 describe('The operations whose callers did not retry', () => {
   const NOW = 1_800_000_000_000;
   const found = (...dueAt: number[]) =>
-    examine([settlementCheck(NOW)], { ...HEALTHY, openOperations: async () => dueAt.map((at) => ({ dueAt: at })) });
+    runChecks([settlementCheck(NOW)], { ...HEALTHY, openOperations: async () => dueAt.map((at) => ({ dueAt: at })) });
 
   it.each<[string, number[], Partial<CheckResult>]>([
     ['nothing is open', [], { state: 'works', detail: 'none' }],

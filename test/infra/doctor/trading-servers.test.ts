@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type CheckResult, examine } from '../../../infra/doctor/checks.ts';
+import { type CheckResult, runChecks } from '../../../infra/doctor/checks.ts';
 import type { ServerProbes } from '../../../infra/doctor/probes.ts';
 import type { ServerReport } from '../../../infra/doctor/server-report.ts';
 import { connectionCheck, loginCheck } from '../../../infra/doctor/service-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
-import { PlatformFailure, type Rights } from '../../../lib/platform/platform.ts';
+import { PlatformFailure, type ServerRights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
@@ -15,7 +15,7 @@ import { Operators } from '../../support/operators.ts';
 describe('A trading server', () => {
   const found = async (probes: Partial<ServerProbes>, connection: Connection = LIVE, ids: string[] = []) => {
     const records = { ...(await HEALTHY.records()), connections: [connection] };
-    return examine([connectionCheck(ids)], { ...HEALTHY, records: async () => records, ...probes });
+    return runChecks([connectionCheck(ids)], { ...HEALTHY, records: async () => records, ...probes });
   };
   const reported = (report: Partial<ServerReport>, connection?: Connection) =>
     found({ report: async () => ({ ...SOUND, ...report }) }, connection);
@@ -58,7 +58,7 @@ describe('A trading server', () => {
     const records = async () => ({ ...(await HEALTHY.records()), connections: [LIVE, PLUG_IN] });
     const probes = { ...HEALTHY, records, loginGauges: async () => new Map([[LIVE.id, gauge]]) };
     const fix = state === 'works' ? {} : { fix: 'append a range to logins of tp5-live-1' };
-    expect(await examine([loginCheck], probes)).toEqual([
+    expect(await runChecks([loginCheck], probes)).toEqual([
       { question: 'server', subject: 'tp5-live-1 logins used', state, detail, ...fix },
     ]);
   });
@@ -79,9 +79,9 @@ describe('A trading server', () => {
     expect(JSON.stringify(all)).not.toContain('hidden-word');
   });
 
-  const unknown: Rights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
+  const unknown: ServerRights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
   const { rights } = SOUND;
-  it.each<[string, Partial<Rights>, boolean, Partial<CheckResult>]>([
+  it.each<[string, Partial<ServerRights>, boolean, Partial<CheckResult>]>([
     [
       'may not open accounts',
       { openAccounts: 'denied' },

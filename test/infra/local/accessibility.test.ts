@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
-import { call, PHONE, register } from '../../support/local-service.ts';
+import { PHONE, postJson, register } from '../../support/local-service.ts';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const VIEWS = [
@@ -62,7 +62,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('axe has no critical or serio
     await register(service, { email: 'nia@example.com', otp_type: 'email' });
     await register(service, { email: 'nia.phone@example.com', otp_type: 'sms', phone: PHONE });
     const account = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 200, send_email: true };
-    await call(service, '/public/v1/users/CLIENT01/tp5/accounts', account);
+    await postJson(service, '/public/v1/users/CLIENT01/tp5/accounts', account);
     await open('/_local', view);
     await page().getByRole('article').first().waitFor();
     await page().evaluate('for (const details of document.querySelectorAll("details")) details.open = true');

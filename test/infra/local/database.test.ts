@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { type Database, startDatabase } from '../../../infra/local/database.ts';
-import { held } from '../../support/held.ts';
+import { holdSlowCalls } from '../../support/held.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 let database: Database;
@@ -40,7 +40,7 @@ it('does a write whose answer is lost', async () => {
 });
 
 it('repeats a write later, after its answer', async () => {
-  const late = held(database.faults);
+  const late = holdSlowCalls(database.faults);
   database.faults.set({ kind: 'repeated', times: 1 });
   await client.send(add('late'));
   expect(await value('late')).toEqual({ pk: 'late', amount: 1 });

@@ -8,7 +8,7 @@ import { type LocalService, startService } from '../../../infra/local/service.ts
 import { localClient } from '../../../infra/local-client.ts';
 import { databaseClient, dynamoTable } from '../../../lib/aws/dynamodb.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const ALLOWED = 'http://register.example';
 const LISTENING = 'tracing:net.server.listen:asyncEnd';
@@ -83,12 +83,12 @@ describe('the embedded services', () => {
       [stranger, 'UnrecognizedClientException'],
     ] as const) {
       const client = databaseClient(localClient(who, 'AWS_ENDPOINT_URL_DYNAMODB'));
-      const read = dynamoTable(client, 'crm').get({ pk: 'nothing' }, forever);
+      const read = dynamoTable(client, 'crm').get({ pk: 'nothing' }, NEVER_ABORTED);
       if (answer === undefined) expect(await read).toBeUndefined();
       else await expect(read).rejects.toThrow(answer);
       client.destroy();
     }
     const read = secretReader(localClient(stranger, 'AWS_ENDPOINT_URL_SECRETS_MANAGER'));
-    await expect(read('broker-api-keys/local/pepper', forever)).rejects.toThrow();
+    await expect(read('broker-api-keys/local/pepper', NEVER_ABORTED)).rejects.toThrow();
   });
 });

@@ -5,7 +5,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
-import { call, register } from '../../support/local-service.ts';
+import { postJson, register } from '../../support/local-service.ts';
 
 const HOSTILE = '<img src=x onerror="document.title=\'taken\'"><script>document.title="taken"</script>';
 const RECORDS = {
@@ -28,7 +28,7 @@ async function registerPerson(change: object = {}): Promise<number> {
 
 async function openAccount(change: object = {}, user = 'CLIENT01'): Promise<number> {
   const body = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 200, ...change };
-  return (await call(service, `/public/v1/users/${user}/tp5/accounts`, body)).status;
+  return (await postJson(service, `/public/v1/users/${user}/tp5/accounts`, body)).status;
 }
 
 describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
@@ -159,7 +159,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
       expect(await registerPerson({ email })).toBe(204);
       const mail = service.outbox.list().at(-1);
       const body = { otp_type: 'email', email, code: mail && findCode(mail), password: 'correct horse battery' };
-      const confirmed = await call(service, '/public/v1/account/register/confirm', body);
+      const confirmed = await postJson(service, '/public/v1/account/register/confirm', body);
       expect(confirmed.status).toBe(204);
       await crm.getByText(/^failed once, next try/).waitFor();
       await expect.poll(announced).toBe('Event RegistrationConfirmed');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { spokenText } from '../../../infra/local/stand-ins/voice.ts';
-import { speech } from '../../../lib/messages/call.ts';
+import { spokenMessage } from '../../../lib/messages/call.ts';
 import { otpMail } from '../../../lib/messages/email.ts';
 import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp } from '../../../lib/messages/notices.ts';
@@ -25,7 +25,7 @@ function sms(message: Message, words: Translation) {
 }
 
 function call(message: Message, words: Translation, brand = BRAND) {
-  return { kind: 'call' as const, text: spokenText(speech(message, words, brand)) ?? '' };
+  return { kind: 'call' as const, text: spokenText(spokenMessage(message, words, brand)) ?? '' };
 }
 
 describe('the one-time password of a message', () => {

@@ -4,7 +4,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../../infra/local/service.ts';
 import { ONE_COUNTRY } from '../../support/front.ts';
-import { call, get, openAccount, PHONE, put, register } from '../../support/local-service.ts';
+import { getText, openAccount, PHONE, postJson, putJson, register } from '../../support/local-service.ts';
 
 describe('the local service', () => {
   let service: LocalService;
@@ -21,14 +21,14 @@ describe('the local service', () => {
     await register(service, { email: 'first@example.com' });
     await register(service, { email: 'second@example.com' });
     const message = { kind: 'email', id: expect.any(String), at: expect.stringMatching(/^\d{4}-.*Z$/) };
-    expect((await get(service, '/_local/outbox')).json()).toMatchObject([
+    expect((await getText(service, '/_local/outbox')).json()).toMatchObject([
       { ...message, to: 'first@example.com' },
       { ...message, to: 'second@example.com' },
     ]);
   });
 
   it('leads from its root to the API reference', async () => {
-    const answer = await get(service, '/');
+    const answer = await getText(service, '/');
     expect([answer.status, answer.headers.get('location')]).toEqual([302, '/_local/docs']);
   });
 
@@ -44,7 +44,7 @@ describe('the local service', () => {
     async (version, connection_id, group, more) => {
       const { status, body } = await openAccount(service, version, { connection_id, group, ...more });
       expect([status, Object.keys(body).sort()]).toEqual([200, ['investor_password', 'login', 'master_password']]);
-      const accounts = (await get(service, `/_local/platforms/${connection_id}/accounts`)).json();
+      const accounts = (await getText(service, `/_local/platforms/${connection_id}/accounts`)).json();
       const deposit = 'account_type_id' in more ? { ATDEMO01: 10_000, ATDEMO04: 5_000 }[more.account_type_id] : 0;
       expect(accounts).toContainEqual({
         login: body.login,
@@ -61,7 +61,10 @@ describe('the local service', () => {
         [body.investor_password, 'investor'],
         ['wrong', 'none'],
       ]) {
-        const login = await call(service, `/_local/platforms/${connection_id}/login`, { login: body.login, password });
+        const login = await postJson(service, `/_local/platforms/${connection_id}/login`, {
+          login: body.login,
+          password,
+        });
         expect(await login.json()).toEqual({ access });
       }
     },
@@ -69,7 +72,7 @@ describe('the local service', () => {
 
   describe('faults', () => {
     it('are listed with their kinds, for every embedded service and every simulated server', async () => {
-      const faults = (await get(service, '/_local/faults')).json() as Record<
+      const faults = (await getText(service, '/_local/faults')).json() as Record<
         string,
         { kinds: string[]; waiting: unknown[] }
       >;
@@ -85,24 +88,24 @@ describe('the local service', () => {
     });
 
     it('happen once by default, after the given number of good calls, and are gone then', async () => {
-      expect(await put(service, '/_local/faults/ses', { kind: 'refused', after: 1 })).toMatchObject({
+      expect(await putJson(service, '/_local/faults/ses', { kind: 'refused', after: 1 })).toMatchObject({
         status: 200,
         body: { waiting: [{ kind: 'refused', times: 1, after: 1 }] },
       });
       const statuses = [];
       for (const n of [1, 2, 3]) statuses.push((await register(service, { email: `after${n}@example.com` })).status);
       expect(statuses).toEqual([204, 502, 204]);
-      expect((await get(service, '/_local/faults/ses')).json()).toMatchObject({ waiting: [] });
+      expect((await getText(service, '/_local/faults/ses')).json()).toMatchObject({ waiting: [] });
     });
 
     it('are cleared by `times: 0`, for one target, or all at once', async () => {
       const waiting = async () => {
-        const all = (await get(service, '/_local/faults')).json() as Record<string, { waiting: unknown[] }>;
+        const all = (await getText(service, '/_local/faults')).json() as Record<string, { waiting: unknown[] }>;
         return Object.entries(all).flatMap(([name, entry]) => (entry.waiting.length > 0 ? [name] : []));
       };
       for (const target of ['ses', 'sns', 's3', 'tp4-gw-1'])
-        await put(service, `/_local/faults/${target}`, { kind: 'down', times: 3 });
-      await put(service, '/_local/faults/ses', { kind: 'down', times: 0 });
+        await putJson(service, `/_local/faults/${target}`, { kind: 'down', times: 3 });
+      await putJson(service, '/_local/faults/ses', { kind: 'down', times: 0 });
       expect(await waiting()).toEqual(['sns', 's3', 'tp4-gw-1']);
       await fetch(`${service.url}/_local/faults/sns`, { method: 'DELETE' });
       expect(await waiting()).toEqual(['s3', 'tp4-gw-1']);
@@ -123,7 +126,7 @@ describe('the local service', () => {
       ['/_local/faults/tp5-live-1', { kind: 'retcode' }, 400, 'title'],
       ['/_local/faults/ses', '{', 400, 'title'],
     ])('at %s that are %j are refused with %i, which lists the valid ones', async (path, body, status, member) => {
-      const answer = await put(service, path, body);
+      const answer = await putJson(service, path, body);
       expect([answer.status, answer.type]).toEqual([status, 'application/problem+json']);
       expect(answer.body).toHaveProperty(member);
     });
@@ -194,8 +197,8 @@ describe('a local service of other records', () => {
     await during({ records }, async (service) => {
       expect((await openAccount(service, 'tp4', { connection_id: 'tp4-gw-2', group: 'raw' })).status).toBe(200);
       expect(real.accounts()).toHaveLength(1);
-      expect((await get(service, '/_local/platforms/tp4-gw-2/accounts')).status).toBe(404);
-      expect((await put(service, '/_local/faults/tp4-gw-2', { kind: 'down' })).status).toBe(404);
+      expect((await getText(service, '/_local/platforms/tp4-gw-2/accounts')).status).toBe(404);
+      expect((await putJson(service, '/_local/faults/tp4-gw-2', { kind: 'down' })).status).toBe(404);
     });
     await real.close();
   });

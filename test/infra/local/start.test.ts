@@ -10,10 +10,10 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startService } from '../../../infra/local/service.ts';
-import { exitWithParent, explain, startOptions } from '../../../infra/local/start-options.ts';
+import { exitWithParent, explainFailedStart, startOptions } from '../../../infra/local/start-options.ts';
 import { SettingsError } from '../../../infra/settings.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { call, register } from '../../support/local-service.ts';
+import { postJson, register } from '../../support/local-service.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
@@ -78,7 +78,7 @@ async function startHere(environment: Record<string, string>) {
 
 /** The message of a start in an invalid environment. */
 function failedStart(environment: Record<string, string>): Promise<string> {
-  return startOptions(environment).then(() => 'nothing', explain);
+  return startOptions(environment).then(() => 'nothing', explainFailedStart);
 }
 
 async function fileOf(content: unknown): Promise<string> {
@@ -112,7 +112,7 @@ describe('npm start', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    expect(await startHere({ PORT: String(port) }).then(() => 'started', explain)).toBe(IN_USE);
+    expect(await startHere({ PORT: String(port) }).then(() => 'started', explainFailedStart)).toBe(IN_USE);
   });
 
   it('prints what is not valid, and ends with 1', async () => {
@@ -147,7 +147,7 @@ describe('npm start', () => {
     const said = await failedStart({ CHANNELS: 'email,pigeon' });
     expect(said).toContain('CHANNELS: must list email, sms, call or whatsapp');
     expect(said).not.toContain('    at ');
-    expect(explain(new SettingsError(['confirmedDays: must be']))).not.toContain('    at ');
+    expect(explainFailedStart(new SettingsError(['confirmedDays: must be']))).not.toContain('    at ');
   });
 });
 
@@ -198,7 +198,7 @@ describe('CRM_FILE=crm.json npm start', () => {
     const { url } = run;
     const open = async (user: string, connection_id: string) => {
       const body = { connection_id, group: 'real\\standard', leverage: 1 };
-      return (await call(run, `/public/v1/users/${user}/tp5/accounts`, body)).status;
+      return (await postJson(run, `/public/v1/users/${user}/tp5/accounts`, body)).status;
     };
     expect(await open('MYCLIENT', 'mine')).toBe(200);
     expect(await open('CLIENT01', 'mine')).toBe(404);

@@ -20,7 +20,7 @@ import type { ConfirmationBodySchema } from '../../../lib/validators/confirmatio
 import type { Rule, Violation } from '../../../lib/validators/primitives.ts';
 import type { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
 import type { TradingAccountAnswerSchema, TradingAccountRequest } from '../../../lib/validators/trading-account.ts';
-import { call } from '../../support/local-service.ts';
+import { postJson } from '../../support/local-service.ts';
 
 describe('The generated types', () => {
   it('equal those of the validators', () => {
@@ -74,7 +74,7 @@ describe('Against the local service', () => {
     const path = ROUTES.find(({ route }) => route.operation === operation)?.route.path ?? '';
     // The code of the example belongs to no registration.
     const sent = 'code' in body ? { code: codeOf(body.otp_type, 'email' in body ? body.email : undefined) } : {};
-    const answer = await call(service, path.replace('{user_id}', EXAMPLE_USER_ID), { ...body, ...sent });
+    const answer = await postJson(service, path.replace('{user_id}', EXAMPLE_USER_ID), { ...body, ...sent });
     expect(answer.status).toBe(operation.endsWith('Registration') ? 204 : 200);
   });
 

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accepts } from '../../support/openapi.ts';
+import { acceptsBody } from '../../support/openapi.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../../../infra/openapi', import.meta.url));
 
@@ -76,10 +76,10 @@ describe('The examples for integrators', () => {
     const requested = await run(file, PERSON);
     expect(requested.request.url).toBe('/public/v1/account/register/request');
     expect(requested.request.headers['idempotency-key']).toMatch(KEY);
-    expect(await accepts('requestRegistration', JSON.parse(requested.body))).toBe(true);
+    expect(await acceptsBody('requestRegistration', JSON.parse(requested.body))).toBe(true);
     const confirmed = await run(file, { ...PERSON, CODE: '123456' });
     expect(confirmed.request.url).toBe('/public/v1/account/register/confirm');
-    expect(await accepts('confirmRegistration', JSON.parse(confirmed.body))).toBe(true);
+    expect(await acceptsBody('confirmRegistration', JSON.parse(confirmed.body))).toBe(true);
   });
 
   it.each(ACCOUNT)('%s opens an account with a signature that AWS accepts', async (file) => {

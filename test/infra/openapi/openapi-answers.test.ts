@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type AnswerHeaders, checkAnswer, checked, operations } from '../../support/openapi.ts';
+import { type AnswerHeaders, checkAnswer, checkedAnswer, operations } from '../../support/openapi.ts';
 
 const STANDARD = {
   'cache-control': 'no-store',
@@ -117,7 +117,7 @@ describe('An answer', () => {
   it('of fetch is checked by its address, and can still be read', async () => {
     const fetched = (body: object) => {
       const url = { value: 'http://localhost/public/v1/users/CLIENT01/tp5/accounts' };
-      return checked(Object.defineProperty(Response.json(body, { headers: STANDARD }), 'url', url));
+      return checkedAnswer(Object.defineProperty(Response.json(body, { headers: STANDARD }), 'url', url));
     };
     expect(await (await fetched(ACCOUNT)).json()).toEqual(ACCOUNT);
     await expect(fetched({ ...ACCOUNT, more: 1 })).rejects.toThrow('additional');

@@ -10,10 +10,10 @@ import { PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses } from '../../../infra/op
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
-import { RULES } from '../../../lib/validators/primitives.ts';
+import { VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import { UserIdSchema } from '../../../lib/validators/trading-account.ts';
 import { ROWS } from '../../specification/rows.ts';
-import { accepts, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi.ts';
+import { acceptsBody, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi.ts';
 
 function file(name: string): string {
   return readFileSync(new URL(`../../../infra/${name}`, import.meta.url), 'utf8');
@@ -94,7 +94,7 @@ describe('The fields', () => {
   ])('of a phone are required for a phone channel, as the service requires them: %j', async (fields, fine) => {
     const body = { ...REQUEST_EXAMPLES.requestRegistration.email?.value, ...fields };
     expect(ajv.validate({ $ref: 'openapi#/components/schemas/RegistrationRequest' }, body)).toBe(fine);
-    expect(await accepts('requestRegistration', body)).toBe(fine);
+    expect(await acceptsBody('requestRegistration', body)).toBe(fine);
   });
 
   it.each(['5', '4'])('of a tp%s account are those of the specification, and no others', (version) => {
@@ -208,7 +208,7 @@ describe('The examples', () => {
     for (const [field, { examples = [] }] of Object.entries(schemas[name]?.properties ?? {})) {
       for (const value of examples) {
         const body = { ...base?.value, [field]: value, ...(field === 'password' ? { repeat_password: value } : {}) };
-        expect(await accepts(operationId, body), field).toBe(true);
+        expect(await acceptsBody(operationId, body), field).toBe(true);
       }
     }
   });
@@ -217,9 +217,9 @@ describe('The examples', () => {
     const members = Object.entries(schemas.RegistrationPhone?.properties ?? {});
     const phone = Object.fromEntries(members.map(([member, { examples = [] }]) => [member, examples[0]]));
     expect(phone).toEqual({ country_code: expect.any(String), number: expect.any(String) });
-    expect(await accepts('requestRegistration', { ...REQUEST_EXAMPLES.requestRegistration.email?.value, phone })).toBe(
-      true,
-    );
+    expect(
+      await acceptsBody('requestRegistration', { ...REQUEST_EXAMPLES.requestRegistration.email?.value, phone }),
+    ).toBe(true);
   });
 
   it('of the path parameter is accepted', () => {
@@ -241,7 +241,7 @@ describe('The errors', () => {
   });
 
   it('list every rule that a field can break', () => {
-    expect(schemas.Rule?.enum).toEqual(expect.arrayContaining(Object.keys(RULES)));
+    expect(schemas.Rule?.enum).toEqual(expect.arrayContaining(Object.keys(VIOLATION_RULES)));
     for (const word of schemas.Rule?.enum ?? []) expect(schemas.Rule?.description).toContain(`| ${word} |`);
   });
 });

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startService } from '../../../infra/local/service.ts';
 import { signedPost } from '../../../lib/crm-webhook/post.ts';
-import { call, register } from '../../support/local-service.ts';
-import { forever } from '../../support/outcomes.ts';
+import { postJson, register } from '../../support/local-service.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const KEY = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
 const OTHER_KEY = `whsec_${Buffer.alloc(32, 'o').toString('base64')}`;
@@ -76,7 +76,7 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
   it.runIf(isHere(command[0] ?? ''))('verifies the signature, and answers each event once', async () => {
     const url = await start(command);
     const post = (id: string, body = CONFIRMED, keys = [KEY]) =>
-      signedPost(url, async () => keys as [string])({ id, body }, forever);
+      signedPost(url, async () => keys as [string])({ id, body }, NEVER_ABORTED);
     expect(await post('r-1')).toEqual({ client_id: 'N0000001' });
     expect(await post('r-1')).toEqual({ client_id: 'N0000001' });
     expect(await post('r-2', CONFIRMED, [OTHER_KEY, KEY])).toEqual({ client_id: 'N0000002' });
@@ -87,7 +87,7 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
     expect(await post('o-1', message('AccountOpened', { login: 1 }))).toEqual({});
     await expect(post('r-4', CONFIRMED, [OTHER_KEY])).rejects.toMatchObject({ reason: 'http_401' });
     const old = signedPost(url, async () => [KEY], { now: () => Date.now() - 400_000 });
-    await expect(old({ id: 'r-5', body: CONFIRMED }, forever)).rejects.toMatchObject({ reason: 'http_401' });
+    await expect(old({ id: 'r-5', body: CONFIRMED }, NEVER_ABORTED)).rejects.toMatchObject({ reason: 'http_401' });
   });
 
   it.runIf(isHere(command[0] ?? ''))(
@@ -102,7 +102,7 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
       await hold(url, 'POST /events HTTP/1.1\r\nhost: ');
       await hold(url, `${head('content-length: 1000')}{"type"`);
       await hold(url, '');
-      expect(await post({ id: 'r-1', body: CONFIRMED }, forever)).toEqual({ client_id: 'N0000001' });
+      expect(await post({ id: 'r-1', body: CONFIRMED }, NEVER_ABORTED)).toEqual({ client_id: 'N0000001' });
       expect(await answerTo(await hold(url, head('content-length: 1048577')))).toBe('413');
       for (const length of ['-1', 'x', '1.5', '99999999999999999999']) {
         expect(await answerTo(await hold(url, head(`content-length: ${length}`)))).toMatch(/^4\d\d$/);
@@ -115,7 +115,7 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
       for (const headers of [[], ['webhook-id: é', 'webhook-timestamp: 1', 'webhook-signature: é v1,é']]) {
         expect(await answerTo(await hold(url, `${head('content-length: 2', ...headers)}{}`))).toBe('401');
       }
-      expect(await post({ id: 'r-1', body: CONFIRMED }, forever)).toEqual({ client_id: 'N0000001' });
+      expect(await post({ id: 'r-1', body: CONFIRMED }, NEVER_ABORTED)).toEqual({ client_id: 'N0000001' });
     },
   );
 
@@ -136,8 +136,8 @@ it('The local service posts to a receiver of its own, whose client can open an a
   expect((await register(service, { ...person, repeat_password: person.password })).status).toBe(204);
   const code = /\d{6}/.exec(service.outbox.list().at(-1)?.text ?? '')?.[0];
   const confirm = { otp_type: 'email', code, ...person };
-  expect((await call(service, '/public/v1/account/register/confirm', confirm)).status).toBe(204);
+  expect((await postJson(service, '/public/v1/account/register/confirm', confirm)).status).toBe(204);
   await expect.poll(() => service.deliveries.list()).toMatchObject([{ state: 'delivered' }]);
   const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-  expect((await call(service, '/public/v1/users/N0000001/tp5/accounts', order)).status).toBe(200);
+  expect((await postJson(service, '/public/v1/users/N0000001/tp5/accounts', order)).status).toBe(200);
 });

@@ -9,7 +9,7 @@ import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { objectStore } from '../../../lib/aws/s3.ts';
 import { secretReader } from '../../../lib/aws/secrets.ts';
 import { testDatabase } from '../../support/database.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 /** A service with its faults, and a call of it. */
@@ -40,7 +40,7 @@ async function documents() {
 const SERVICES: Record<string, () => Promise<Called>> = {
   async 'of a table'() {
     const { faults, tables } = await testDatabase(onTestFinished, {});
-    await tables.registrations.put({ pk: 'a' }, forever);
+    await tables.registrations.put({ pk: 'a' }, NEVER_ABORTED);
     return { faults, call: (signal) => tables.registrations.get({ pk: 'a' }, signal) };
   },
   async 'that puts a document'() {
@@ -49,7 +49,7 @@ const SERVICES: Record<string, () => Promise<Called>> = {
   },
   async 'that deletes tags'() {
     const { faults, store } = await documents();
-    await store.put(DOCUMENT, forever);
+    await store.put(DOCUMENT, NEVER_ABORTED);
     return { faults, call: (signal) => store.deleteTags(DOCUMENT.key, signal) };
   },
   async 'of a secret'() {
@@ -82,9 +82,9 @@ describe('A call of each service', () => {
   ] as const)('that is %s has %i attempts', async (kind, attempts, reason) => {
     await each(async ({ faults, call }, name) => {
       faults.set({ kind, times: attempts - 1 });
-      await call(forever);
+      await call(NEVER_ABORTED);
       faults.set({ kind, times: attempts + 1 });
-      const failure: unknown = await call(forever).catch((error: unknown) => error);
+      const failure: unknown = await call(NEVER_ABORTED).catch((error: unknown) => error);
       expect(failure, name).toBeInstanceOf(AwsFailure);
       expect((failure as AwsFailure).reason, name).toMatch(reason);
       expect(faults.list(), name).toMatchObject([{ times: 1 }]);

@@ -3,11 +3,11 @@ import { createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { deliver } from '../../../lib/aws/delivery.ts';
+import { deliverCommand } from '../../../lib/aws/delivery.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
-import { answering, MAIL } from '../../support/senders.ts';
-import { clientSettings, closedPort, listening } from '../../support/servers.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { answeringServer, MAIL } from '../../support/senders.ts';
+import { clientSettings, closedPort, listenForTest } from '../../support/servers.ts';
 
 const SENT =
   '<SendEmailResponse xmlns="http://ses.amazonaws.com/doc/2010-12-01/"><SendEmailResult><MessageId>m-1</MessageId></SendEmailResult></SendEmailResponse>';
@@ -23,7 +23,7 @@ async function tcp(onSocket: (socket: Socket) => void) {
     seen.connections += 1;
     onSocket(socket);
   });
-  return { seen, url: `http://127.0.0.1:${await listening(server)}` };
+  return { seen, url: `http://127.0.0.1:${await listenForTest(server)}` };
 }
 
 /** A port with a full queue of connections: the next one gets no answer. */
@@ -50,11 +50,11 @@ async function blackHole(): Promise<{ url: string }> {
 }
 
 /** The failure of a mail to this service. */
-const mailing = (server: { url: string }, signal = forever) =>
+const mailing = (server: { url: string }, signal = NEVER_ABORTED) =>
   failureOf(sesMailer(clientSettings(server.url))(MAIL, signal));
 
 /** A service that gives this answer. */
-const saying = (body: string, status = 200) => answering((_, response) => response.writeHead(status).end(body));
+const saying = (body: string, status = 200) => answeringServer((_, response) => response.writeHead(status).end(body));
 
 let caller: AbortController;
 beforeEach(() => {
@@ -84,7 +84,7 @@ describe('A send of which certainly nothing left is retryable', () => {
 it('A send without credentials is misconfigured, and nothing leaves', async () => {
   const server = await saying(SENT);
   const credentials = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialsProviderError' }));
-  const failure = await failureOf(sesMailer({ ...clientSettings(server.url), credentials })(MAIL, forever));
+  const failure = await failureOf(sesMailer({ ...clientSettings(server.url), credentials })(MAIL, NEVER_ABORTED));
   expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError' });
   expect(server.seen.connections).toBe(0);
 });
@@ -97,7 +97,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     };
     const silence = (_: unknown, { abortSignal }: { abortSignal: AbortSignal }) =>
       new Promise<never>((_resolve, reject) => abortSignal.addEventListener('abort', () => reject(abortSignal.reason)));
-    const failure = await failureOf(deliver(leaving as never, silence, {}, forever, limitMs));
+    const failure = await failureOf(deliverCommand(leaving as never, silence, {}, NEVER_ABORTED, limitMs));
     expect(failure).toMatchObject({ kind: 'unknown_outcome', reason: 'TimeoutError' });
   });
 
@@ -131,7 +131,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
       (_, response) => response.writeHead(status).end(body),
     ]),
   ])('when %s', async (_, listener) => {
-    const server = await answering(listener);
+    const server = await answeringServer(listener);
     expect((await mailing(server, caller.signal)).kind).toBe('unknown_outcome');
     expect(server.seen.requests).toBe(1);
   });
@@ -172,7 +172,7 @@ describe('A send', () => {
   it('opens a new connection, since a kept one may have closed in the meantime', async () => {
     const server = await saying(SENT);
     const send = sesMailer(clientSettings(server.url));
-    for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, forever)).toEqual({ messageId: 'm-1' });
+    for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, NEVER_ABORTED)).toEqual({ messageId: 'm-1' });
     expect(server.seen).toEqual({ requests: 3, connections: 3 });
   });
 

@@ -1,10 +1,10 @@
 import { TransactionCanceledException, TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConditionFailed, dynamoTable, type Table, transactions } from '../../../lib/aws/dynamodb.ts';
+import { ConditionFailed, dynamoTable, type Table, transactionWriter } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 let database: TestDatabase;
 let table: Table;
@@ -27,67 +27,67 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
 
 describe('A table', () => {
   it('returns an item unchanged, without undefined members', async () => {
-    await table.put({ pk: 'a', list: [1, { deep: true }], absent: undefined, empty: '' }, forever);
-    expect(await table.get({ pk: 'a' }, forever)).toEqual({ pk: 'a', list: [1, { deep: true }], empty: '' });
-    expect(await table.get({ pk: 'nobody' }, forever)).toBeUndefined();
+    await table.put({ pk: 'a', list: [1, { deep: true }], absent: undefined, empty: '' }, NEVER_ABORTED);
+    expect(await table.get({ pk: 'a' }, NEVER_ABORTED)).toEqual({ pk: 'a', list: [1, { deep: true }], empty: '' });
+    expect(await table.get({ pk: 'nobody' }, NEVER_ABORTED)).toBeUndefined();
   });
 
   it('has many items at once, without those that are missing', async () => {
-    await Promise.all(['m1', 'm2', 'm3'].map((pk) => table.put({ pk }, forever)));
+    await Promise.all(['m1', 'm2', 'm3'].map((pk) => table.put({ pk }, NEVER_ABORTED)));
     database.calls.length = 0;
-    const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], forever);
+    const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], NEVER_ABORTED);
     expect(items.map(({ pk }) => pk).toSorted()).toEqual(['m1', 'm3']);
     expect(database.calls).toEqual([{ operation: 'BatchGetItem', table: 'registrations' }]);
-    expect(await table.getMany([], forever)).toEqual([]);
+    expect(await table.getMany([], NEVER_ABORTED)).toEqual([]);
     expect(database.calls).toHaveLength(1);
   });
 
   it('has all items of a partition, on however many pages', async () => {
     const { accounts } = database.tables;
     const text = 'a'.repeat(390_000);
-    for (const sk of ['k1', 'k2', 'k3', 'other']) await accounts.put({ pk: 'q', sk, text }, forever);
+    for (const sk of ['k1', 'k2', 'k3', 'other']) await accounts.put({ pk: 'q', sk, text }, NEVER_ABORTED);
     database.calls.length = 0;
-    const items = await accounts.query('q', 'k', forever);
+    const items = await accounts.query('q', 'k', NEVER_ABORTED);
     expect(items.map(({ sk }) => sk)).toEqual(['k1', 'k2', 'k3']);
     expect(database.calls.length).toBeGreaterThan(1);
   });
 
   it('updates the attributes of an expression, and returns the updated item', async () => {
     const names = { '#count': 'count' };
-    await table.put({ pk: 'u', count: 1, other: 'stays' }, forever);
+    await table.put({ pk: 'u', count: 1, other: 'stays' }, NEVER_ABORTED);
     const update = { update: 'SET #count = #count + :one', names, values: { ':one': 1 } };
-    expect(await table.update({ pk: 'u' }, update, forever)).toEqual({ pk: 'u', count: 2, other: 'stays' });
+    expect(await table.update({ pk: 'u' }, update, NEVER_ABORTED)).toEqual({ pk: 'u', count: 2, other: 'stays' });
   });
 
   it('writes nothing if a condition fails', async () => {
-    await table.put({ pk: 'c', value: 1 }, forever);
+    await table.put({ pk: 'c', value: 1 }, NEVER_ABORTED);
     const condition = { condition: 'attribute_not_exists(pk)' };
-    expect(await failure(table.put({ pk: 'c', value: 2 }, forever, condition))).toBeInstanceOf(ConditionFailed);
-    expect(await failure(table.delete({ pk: 'c' }, forever, condition))).toBeInstanceOf(ConditionFailed);
+    expect(await failure(table.put({ pk: 'c', value: 2 }, NEVER_ABORTED, condition))).toBeInstanceOf(ConditionFailed);
+    expect(await failure(table.delete({ pk: 'c' }, NEVER_ABORTED, condition))).toBeInstanceOf(ConditionFailed);
     const update = { update: 'SET #v = :two', names: { '#v': 'value' }, values: { ':two': 2 }, ...condition };
-    expect(await failure(table.update({ pk: 'c' }, update, forever))).toBeInstanceOf(ConditionFailed);
-    expect(await table.get({ pk: 'c' }, forever)).toEqual({ pk: 'c', value: 1 });
+    expect(await failure(table.update({ pk: 'c' }, update, NEVER_ABORTED))).toBeInstanceOf(ConditionFailed);
+    expect(await table.get({ pk: 'c' }, NEVER_ABORTED)).toEqual({ pk: 'c', value: 1 });
   });
 
   it('deletes items, also missing ones', async () => {
-    await table.put({ pk: 'd' }, forever);
-    await table.delete({ pk: 'd' }, forever);
-    await table.delete({ pk: 'd' }, forever);
-    expect(await table.get({ pk: 'd' }, forever)).toBeUndefined();
+    await table.put({ pk: 'd' }, NEVER_ABORTED);
+    await table.delete({ pk: 'd' }, NEVER_ABORTED);
+    await table.delete({ pk: 'd' }, NEVER_ABORTED);
+    expect(await table.get({ pk: 'd' }, NEVER_ABORTED)).toBeUndefined();
   });
 });
 
 describe('A failing database', () => {
   it('that takes more than three seconds is called again', async () => {
-    await table.put({ pk: 's' }, forever);
+    await table.put({ pk: 's' }, NEVER_ABORTED);
     database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
     const start = performance.now();
-    expect(await table.get({ pk: 's' }, forever)).toEqual({ pk: 's' });
+    expect(await table.get({ pk: 's' }, NEVER_ABORTED)).toEqual({ pk: 's' });
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
   it('has no data of the item in its message', async () => {
-    const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, forever));
+    const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, NEVER_ABORTED));
     expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
   });
 });
@@ -116,28 +116,33 @@ describe('A transaction', () => {
     ['finds the database throttled', throttled],
   ])('that %s is repeated until it is done', async (_, error) => {
     const { client, errors } = clientOf(error, error, error, error);
-    await transactions(client)([], forever);
+    await transactionWriter(client)([], NEVER_ABORTED);
     expect(errors).toEqual([]);
   });
 
   it('that is throttled until the signal aborts is a failure, never done', async () => {
     const { client } = clientOf(...Array.from({ length: 10_000 }, () => canceled('ThrottlingError')));
-    expect(await failure(transactions(client)([], AbortSignal.timeout(300)))).toBeInstanceOf(AwsFailure);
+    expect(await failure(transactionWriter(client)([], AbortSignal.timeout(300)))).toBeInstanceOf(AwsFailure);
   });
 
   it('whose condition fails names the write, whatever else is the matter', async () => {
     const { client } = clientOf(canceled('ThrottlingError', 'ConditionalCheckFailed'));
-    expect(await failure(transactions(client)([], forever))).toMatchObject({ name: 'ConditionFailed', index: 2 });
+    expect(await failure(transactionWriter(client)([], NEVER_ABORTED))).toMatchObject({
+      name: 'ConditionFailed',
+      index: 2,
+    });
   });
 
   it('that is canceled for another reason is a failure of AWS', async () => {
     const { client } = clientOf(canceled('ValidationError'));
-    expect(await failure(transactions(client)([], forever))).toBeInstanceOf(AwsFailure);
+    expect(await failure(transactionWriter(client)([], NEVER_ABORTED))).toBeInstanceOf(AwsFailure);
   });
 });
 
 it('A write during a transaction on its item fails like a condition: somebody else writes the item', async () => {
   const conflict = new TransactionConflictException({ message: '', $metadata: {} });
   const client = { send: () => Promise.reject(conflict) } as unknown as DynamoDBDocumentClient;
-  expect(await failure(dynamoTable(client, 'operations').put({ pk: 'a' }, forever))).toBeInstanceOf(ConditionFailed);
+  expect(await failure(dynamoTable(client, 'operations').put({ pk: 'a' }, NEVER_ABORTED))).toBeInstanceOf(
+    ConditionFailed,
+  );
 });

@@ -6,7 +6,7 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { EarlyConnection } from '../../../lib/aws/early-connection.ts';
 import { type IssuedCertificate, issuedCertificate } from '../../support/private-authority.ts';
-import { clientSettings, listening } from '../../support/servers.ts';
+import { clientSettings, listenForTest } from '../../support/servers.ts';
 
 let certificate: IssuedCertificate;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeEach(async () => {
     response.end('{"FailedEntryCount":0,"Entries":[]}');
   });
   server.on('secureConnection', (socket) => connections.push(socket));
-  port = await listening(server);
+  port = await listenForTest(server);
 });
 
 /** A client of the server, and what prepares its next connection. */

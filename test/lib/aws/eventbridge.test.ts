@@ -4,7 +4,7 @@ import { Bus } from '../../../infra/local/outbox.ts';
 import { startEvents } from '../../../infra/local/stand-ins/events.ts';
 import { eventBus, type PutEvent } from '../../../lib/aws/eventbridge.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const DETAIL = '{"id":"o-1"}';
@@ -24,13 +24,13 @@ beforeEach(async () => {
 
 describe('An event', () => {
   it('is put on the bus with its source, its type and its detail', async () => {
-    await put('AccountOpened', DETAIL, forever);
+    await put('AccountOpened', DETAIL, NEVER_ABORTED);
     expect(bus.list()).toMatchObject([{ source: 'broker.api', 'detail-type': 'AccountOpened', detail: { id: 'o-1' } }]);
   });
 
   it('that is refused alone among its entries has failed, with the error code of the service', async () => {
     faults.set({ kind: 'partial', times: 9 });
-    const failure = await put('AccountOpened', DETAIL, forever).catch((error: unknown) => error);
+    const failure = await put('AccountOpened', DETAIL, NEVER_ABORTED).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AwsFailure);
     expect(failure).toMatchObject({ reason: 'InternalFailure' });
     expect(bus.list()).toEqual([]);

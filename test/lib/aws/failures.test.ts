@@ -5,8 +5,8 @@ import { snsPublisher } from '../../../lib/aws/sns.ts';
 import { whatsAppChannel } from '../../../lib/aws/social.ts';
 import { callChannel } from '../../../lib/aws/voice.ts';
 import type { DeliveryFailureKind } from '../../../lib/messages/message.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
-import { answering, BRAND, MAIL } from '../../support/senders.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { answeringServer, BRAND, MAIL } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const TO = '+447400123456';
@@ -16,13 +16,13 @@ const WHATSAPP = { phoneNumberId: 'phone-number-id-0a1b2c', codeTemplate: 'code'
 
 /** Sends something by each service. */
 const SERVICES = {
-  SES: (server: { url: string }) => sesMailer(clientSettings(server.url))(MAIL, forever),
+  SES: (server: { url: string }) => sesMailer(clientSettings(server.url))(MAIL, NEVER_ABORTED),
   SNS: (server: { url: string }) =>
-    snsPublisher(clientSettings(server.url))({ phoneNumber: TO, message: '123456', attributes: {} }, forever),
+    snsPublisher(clientSettings(server.url))({ phoneNumber: TO, message: '123456', attributes: {} }, NEVER_ABORTED),
   voice: (server: { url: string }) =>
-    callChannel(CALL, BRAND, clientSettings(server.url)).send(TO, CODE, 'en', forever),
+    callChannel(CALL, BRAND, clientSettings(server.url)).send(TO, CODE, 'en', NEVER_ABORTED),
   WhatsApp: (server: { url: string }) =>
-    whatsAppChannel(WHATSAPP, clientSettings(server.url)).send(TO, CODE, 'en', forever),
+    whatsAppChannel(WHATSAPP, clientSettings(server.url)).send(TO, CODE, 'en', NEVER_ABORTED),
 };
 type Service = keyof typeof SERVICES;
 
@@ -39,7 +39,7 @@ function errorOf(service: Service, code: string, text: string): [type: string, b
 }
 
 async function failureWith(service: Service, status: number, [type, body]: readonly [type: string, body: string]) {
-  const server = await answering((_, response) => response.writeHead(status, { 'content-type': type }).end(body));
+  const server = await answeringServer((_, response) => response.writeHead(status, { 'content-type': type }).end(body));
   const failure = await failureOf(SERVICES[service](server));
   expect(server.seen.requests).toBe(1);
   return failure;

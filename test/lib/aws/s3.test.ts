@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { type S3StandIn, startS3 } from '../../../infra/local/stand-ins/s3.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 let s3: S3StandIn;
@@ -23,7 +23,7 @@ function object(key: string, content = 'content'): NewObject {
 
 describe('An object', () => {
   it('is put with its content and type, to be downloaded and not shown', async () => {
-    await store.put(object('registrations/r-1/1'), forever);
+    await store.put(object('registrations/r-1/1'), NEVER_ABORTED);
     expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-1/1']);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: Buffer.from('content'),
@@ -34,13 +34,13 @@ describe('An object', () => {
 
   it('of three megabytes arrives whole', async () => {
     const large = object('large', 'x'.repeat(3 * 1024 * 1024));
-    await store.put(large, forever);
+    await store.put(large, NEVER_ABORTED);
     expect(s3.objects.get('documents/large')?.body.equals(large.body)).toBe(true);
   });
 
   it('that is damaged on the way is refused', async () => {
     const damaged = { ...object('damaged'), body: Buffer.from('kontent') };
-    await expect(store.put(damaged, forever)).rejects.toMatchObject({ reason: 'BadDigest' });
+    await expect(store.put(damaged, NEVER_ABORTED)).rejects.toMatchObject({ reason: 'BadDigest' });
     expect(s3.objects.size).toBe(0);
   });
 });
@@ -49,15 +49,15 @@ describe('The tags of an object', () => {
   const tagsOf = (key: string) => s3.objects.get(`documents/${key}`)?.tags;
 
   it('are stored with it, and can be deleted, also twice', async () => {
-    await store.put({ ...object('tagged'), tag: { Key: 'a b', Value: 'c=d/ü' } }, forever);
+    await store.put({ ...object('tagged'), tag: { Key: 'a b', Value: 'c=d/ü' } }, NEVER_ABORTED);
     expect(tagsOf('tagged')).toEqual({ 'a b': 'c=d/ü' });
-    await store.deleteTags('tagged', forever);
-    await store.deleteTags('tagged', forever);
+    await store.deleteTags('tagged', NEVER_ABORTED);
+    await store.deleteTags('tagged', NEVER_ABORTED);
     expect(tagsOf('tagged')).toEqual({});
     expect(s3.objects.get('documents/tagged')?.contentType).toBe('application/pdf');
   });
 
   it('cannot be deleted without an object', async () => {
-    await expect(store.deleteTags('nothing', forever)).rejects.toMatchObject({ reason: 'NoSuchKey' });
+    await expect(store.deleteTags('nothing', NEVER_ABORTED)).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });
 });

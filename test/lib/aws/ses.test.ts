@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { mailbox, sesMailer } from '../../../lib/aws/ses.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
+import { mailboxHeader, sesMailer } from '../../../lib/aws/ses.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { MAIL } from '../../support/senders.ts';
-import { clientSettings, listening } from '../../support/servers.ts';
+import { clientSettings, listenForTest } from '../../support/servers.ts';
 
 it('A mail is sent with each of its parts, its configuration set, and its kind as a tag', async () => {
   const sent: URLSearchParams[] = [];
@@ -13,8 +13,8 @@ it('A mail is sent with each of its parts, its configuration set, and its kind a
     sent.push(new URLSearchParams(await text(request)));
     response.writeHead(500).end();
   });
-  const url = `http://127.0.0.1:${await listening(server)}`;
-  await failureOf(sesMailer(clientSettings(url))({ ...MAIL, configurationSet: 'mails' }, forever));
+  const url = `http://127.0.0.1:${await listenForTest(server)}`;
+  await failureOf(sesMailer(clientSettings(url))({ ...MAIL, configurationSet: 'mails' }, NEVER_ABORTED));
   expect(Object.fromEntries(sent[0] ?? [])).toEqual({
     Action: 'SendEmail',
     Version: '2010-12-01',
@@ -41,13 +41,13 @@ describe("A sender's name in a mail header", () => {
     ['  ', 'a@b.example'],
     ['Börse', '=?UTF-8?B?QsO2cnNl?= <a@b.example>'],
   ])('%j becomes %s', (name, expected) => {
-    expect(mailbox(name, 'a@b.example')).toBe(expected);
+    expect(mailboxHeader(name, 'a@b.example')).toBe(expected);
   });
 
   it('is ASCII, in encoded words of at most 75 characters that decode to any name', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 120 }), (name) => {
-        const shown = mailbox(name, 'a@b.example');
+        const shown = mailboxHeader(name, 'a@b.example');
         expect(shown).toMatch(/^[\x20-\x7e]+$/);
         if (!shown.startsWith('=?')) return;
         const words = shown.replace(/ <a@b\.example>$/, '').split(' ');

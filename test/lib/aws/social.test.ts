@@ -3,8 +3,8 @@ import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppChannel } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
-import { started } from '../../support/senders.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const CODE = { kind: 'code', code: '012345' } as const;
@@ -16,7 +16,7 @@ const SETTINGS = {
 };
 
 async function whatsapp(settings = SETTINGS) {
-  const service = await started(startSocial, {
+  const service = await startedStandIn(startSocial, {
     phoneNumberIds: [SETTINGS.phoneNumberId],
     codeTemplates: [SETTINGS.codeTemplate],
     noticeTemplates: [SETTINGS.noticeTemplate],
@@ -27,8 +27,8 @@ async function whatsapp(settings = SETTINGS) {
 describe('The channel whatsapp', () => {
   it.each(LANGUAGES)('sends the code and the notice by their templates in the language %s', async (language) => {
     const { channel, outbox } = await whatsapp();
-    await channel.send(TO, CODE, language, forever);
-    await channel.send(TO, { kind: 'owner_notice' }, language, forever);
+    await channel.send(TO, CODE, language, NEVER_ABORTED);
+    await channel.send(TO, { kind: 'owner_notice' }, language, NEVER_ABORTED);
     expect(outbox).toMatchObject([
       { kind: 'whatsapp', to: TO, text: expect.stringContaining('012345') },
       { kind: 'whatsapp', to: TO, text: expect.not.stringContaining('012345') },
@@ -42,7 +42,7 @@ describe('The channel whatsapp', () => {
 
   it('reports a refused message when the template is not approved', async () => {
     const { channel, outbox } = await whatsapp({ ...SETTINGS, codeTemplate: 'forgotten' });
-    const failure = await failureOf(channel.send(TO, CODE, 'en', forever));
+    const failure = await failureOf(channel.send(TO, CODE, 'en', NEVER_ABORTED));
     expect(failure).toMatchObject({ kind: 'refused_message', reason: 'InvalidParametersException' });
     expect(outbox).toEqual([]);
   });

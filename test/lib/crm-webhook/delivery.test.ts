@@ -11,9 +11,9 @@ import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { testTables } from '../../support/database.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
-import { atOnce, FAULTS, faultySteps, numbered, type Step, stepping } from '../../support/step-faults.ts';
+import { atOnce, faultySteps, numberedSteps, STEP_FAULTS, type Step, tableOfSteps } from '../../support/step-faults.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
 const HOUR_SECONDS = 3_600;
@@ -65,7 +65,7 @@ class World {
       requested_at: new Date(NOW).toISOString(),
     });
     const seals = { pepper_version: '1', code: 'c', password: 'p', expires_at_ms: NOW };
-    await this.registrations.put(registration, seals, NOW, forever);
+    await this.registrations.put(registration, seals, NOW, NEVER_ABORTED);
   }
 
   get registrations() {
@@ -89,18 +89,18 @@ class World {
 
   notify({
     step = atOnce,
-    signal = forever,
+    signal = NEVER_ABORTED,
     scanned = true,
     deliveries = 1,
     body = this.event,
   } = {}): Promise<boolean> {
     const queued = { body, queueArn: 'arn:aws:sqs:eu-west-1:1:crm', receiptHandle: 'handle', deliveries };
-    return notifyCrm(this.#dependencies(numbered(step, this.steps), scanned), queued, this.#telemetry, signal);
+    return notifyCrm(this.#dependencies(numberedSteps(step, this.steps), scanned), queued, this.#telemetry, signal);
   }
 
   /** Of the table of CRM records: the item of this client. */
   async items(): Promise<Item[]> {
-    return tables.crm.getMany([{ pk: `client#${this.clientId}` }], forever);
+    return tables.crm.getMany([{ pk: `client#${this.clientId}` }], NEVER_ABORTED);
   }
 
   get #telemetry(): Telemetry {
@@ -122,9 +122,9 @@ class World {
       link: async (key: string, seconds: number) => `https://s3.example/${key}?seconds=${seconds}`,
     };
     return {
-      registrations: dynamoRegistrations(stepping('registrations', tables.registrations, step), () => NOW),
+      registrations: dynamoRegistrations(tableOfSteps('registrations', tables.registrations, step), () => NOW),
       documents: s3Documents({ documentsBucket: 'documents', scanDocuments: scanned }, async () => objects),
-      clients: dynamoCrmClients(stepping('crm', tables.crm, step)),
+      clients: dynamoCrmClients(tableOfSteps('crm', tables.crm, step)),
       post: (message, signal) =>
         step(
           'post',
@@ -274,7 +274,7 @@ describe('A delivery', () => {
 });
 
 describe.concurrent('A delivery in which one step goes wrong', () => {
-  const cases = STEPS.flatMap(([what, step]) => FAULTS.map((fault) => [what, fault, step] as const));
+  const cases = STEPS.flatMap(([what, step]) => STEP_FAULTS.map((fault) => [what, fault, step] as const));
   it.each(cases)('%s: %s, is delivered again, and all is as if nothing had happened', async (what, fault, step) => {
     const world = await registered();
     const steps = faultySteps(step, fault);

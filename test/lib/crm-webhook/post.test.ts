@@ -4,18 +4,19 @@ import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { NotAccepted, signedPost } from '../../../lib/crm-webhook/post.ts';
-import { forever } from '../../support/outcomes.ts';
-import { closedPort, listening } from '../../support/servers.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { closedPort, listenForTest } from '../../support/servers.ts';
 
 const KEY = `whsec_${Buffer.alloc(32, 'k').toString('base64')}`;
 const MESSAGE = { id: 'r-1', body: '{"type":"RegistrationConfirmed","data":{"name":"Zoë"}}' };
 
 /** A CRM that answers like this. @returns its address */
 async function crm(listener: RequestListener): Promise<string> {
-  return `http://127.0.0.1:${await listening(createServer(listener))}/hook`;
+  return `http://127.0.0.1:${await listenForTest(createServer(listener))}/hook`;
 }
 
-const postTo = (url: string, timeoutMs = 20_000) => signedPost(url, async () => [KEY], { timeoutMs })(MESSAGE, forever);
+const postTo = (url: string, timeoutMs = 20_000) =>
+  signedPost(url, async () => [KEY], { timeoutMs })(MESSAGE, NEVER_ABORTED);
 const answering = (status: number, body: string, headers: Record<string, string> = {}) =>
   crm((_request, response) => response.writeHead(status, headers).end(body));
 
@@ -54,7 +55,8 @@ describe('A message to the CRM', () => {
       else response.end('{"client_id":"CLIENT09"}');
     });
     const post = signedPost(url, async () => [KEY]);
-    for (let posts = 0; posts < 3; posts += 1) expect(await post(MESSAGE, forever)).toEqual({ client_id: 'CLIENT09' });
+    for (let posts = 0; posts < 3; posts += 1)
+      expect(await post(MESSAGE, NEVER_ABORTED)).toEqual({ client_id: 'CLIENT09' });
     const [first, , , last] = ports;
     expect(ports).toEqual([first, first, first, last]);
     expect(last).not.toBe(first);

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { captchaVerifier } from '../../../lib/http/captcha.ts';
 import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
-import { forever } from '../../support/outcomes.ts';
-import { closedPort, listening } from '../../support/servers.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { closedPort, listenForTest } from '../../support/servers.ts';
 
 const SETTINGS = { provider: 'turnstile', secret: 'captcha' } as const satisfies CaptchaSettings;
 
@@ -17,14 +17,14 @@ async function provider(status: number, answer: unknown) {
     if (answer === undefined) return;
     response.writeHead(status, { location: '/' }).end(typeof answer === 'string' ? answer : JSON.stringify(answer));
   });
-  return { url: `http://127.0.0.1:${await listening(server)}/siteverify`, forms };
+  return { url: `http://127.0.0.1:${await listenForTest(server)}/siteverify`, forms };
 }
 
 const readSecret = async (name: string) => `the secret key in ${name}`;
 
 async function outcomeOf(status: number, answer: unknown, timeoutMs = 5_000, settings: CaptchaSettings = SETTINGS) {
   const { url } = await provider(status, answer);
-  return captchaVerifier(settings, { readSecret, url, timeoutMs })('token', forever);
+  return captchaVerifier(settings, { readSecret, url, timeoutMs })('token', NEVER_ABORTED);
 }
 
 const successWith = (settings: Partial<CaptchaSettings>, answer: object) =>
@@ -33,7 +33,9 @@ const successWith = (settings: Partial<CaptchaSettings>, answer: object) =>
 describe('A captcha token', () => {
   it('is checked by the provider with the secret key, on a connection of its own, without anything about the person', async () => {
     const { url, forms } = await provider(200, { success: true });
-    expect(await captchaVerifier(SETTINGS, { readSecret, url })('a token&more', forever)).toEqual({ kind: 'passed' });
+    expect(await captchaVerifier(SETTINGS, { readSecret, url })('a token&more', NEVER_ABORTED)).toEqual({
+      kind: 'passed',
+    });
     expect(forms).toEqual([
       'POST application/x-www-form-urlencoded;charset=UTF-8 close secret=the+secret+key+in+captcha&response=a+token%26more',
     ]);
@@ -113,7 +115,7 @@ describe('A captcha token', () => {
   it('cannot be checked if the provider does not answer in time, or is unreachable', async () => {
     expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError' });
     const url = `http://127.0.0.1:${await closedPort()}/siteverify`;
-    expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', forever)).toEqual({
+    expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', NEVER_ABORTED)).toEqual({
       kind: 'unavailable',
       reason: 'ECONNREFUSED',
     });
@@ -122,7 +124,7 @@ describe('A captcha token', () => {
   it('cannot be checked without the secret key', async () => {
     const { url, forms } = await provider(200, { success: true });
     const verify = captchaVerifier(SETTINGS, { readSecret: () => Promise.reject(new RangeError('gone')), url });
-    expect(await verify('token', forever)).toEqual({ kind: 'unavailable', reason: 'RangeError' });
+    expect(await verify('token', NEVER_ABORTED)).toEqual({ kind: 'unavailable', reason: 'RangeError' });
     expect(forms).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { Problem } from '../../../lib/problem.ts';
 import { closedObject, openObject, wholeNumber } from '../../../lib/validators/primitives.ts';
-import { answerTo, anything, event } from '../../support/endpoint.ts';
+import { answerTo, gatewayEvent, recordingEndpoint } from '../../support/endpoint.ts';
 import { recordingTelemetry } from '../../support/openings.ts';
 
 describe('The body of a request', () => {
@@ -15,30 +15,32 @@ describe('The body of a request', () => {
     'application/vnd.api+json',
     'application/merge-patch+json;v=1',
   ])('may be of the type %j', async (type) => {
-    const { handler, requests } = anything();
-    expect(await answerTo(handler, event('{"a":1}', type))).toMatchObject({ statusCode: 204 });
+    const { handler, requests } = recordingEndpoint();
+    expect(await answerTo(handler, gatewayEvent('{"a":1}', type))).toMatchObject({ statusCode: 204 });
     expect(requests).toMatchObject([{ sentBody: { a: 1 } }]);
   });
 
   it('may come in base64, as the gateway passes on other types than application/json', async () => {
-    const { handler, requests } = anything();
+    const { handler, requests } = recordingEndpoint();
     const body = Buffer.from('{"a":"Zoë"}').toString('base64');
-    expect(await answerTo(handler, event(body, 'application/vnd.api+json', true))).toMatchObject({ statusCode: 204 });
+    expect(await answerTo(handler, gatewayEvent(body, 'application/vnd.api+json', true))).toMatchObject({
+      statusCode: 204,
+    });
     expect(requests).toMatchObject([{ sentBody: { a: 'Zoë' } }]);
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/jsonp', 'application/jsonx', 'json', ''])(
     'of the type %j gets unsupported_media_type',
     async (type) => {
-      const { handler } = anything();
-      const answer = await answerTo(handler, event('{"a":1}', type));
+      const { handler } = recordingEndpoint();
+      const answer = await answerTo(handler, gatewayEvent('{"a":1}', type));
       expect(answer).toMatchObject({ statusCode: 415, problem: { type: 'unsupported_media_type', status: 415 } });
     },
   );
 
   it('that is not JSON gets malformed_json, which is logged', async () => {
-    const { handler, events } = anything();
-    const answer = await answerTo(handler, event('{'));
+    const { handler, events } = recordingEndpoint();
+    const answer = await answerTo(handler, gatewayEvent('{'));
     expect(answer).toMatchObject({ statusCode: 400, problem: { type: 'malformed_json' } });
     expect(events).toEqual([
       {
@@ -54,8 +56,8 @@ describe('The body of a request', () => {
     ['too_many_requests', 'RequestRefused'],
     ['internal_error', 'InternalError'],
   ] as const)('is counted by whose failure its answer is: %s is %s', async (type, name) => {
-    const { handler, events } = anything(undefined, undefined, new Problem(type));
-    await answerTo(handler, event('{}'));
+    const { handler, events } = recordingEndpoint(undefined, undefined, new Problem(type));
+    await answerTo(handler, gatewayEvent('{}'));
     expect(events).toMatchObject([{ name, fields: { type } }]);
   });
 
@@ -65,19 +67,19 @@ describe('The body of a request', () => {
     ['{"a":"x","b":"x"}', '2 fields need attention.'],
   ])('that breaks rules gets the number of fields: %s', async (body, detail) => {
     const number = v.exactOptional(wholeNumber(1));
-    const { handler } = anything(closedObject({ a: number, b: number }));
-    expect(await answerTo(handler, event(body))).toMatchObject({ statusCode: 400, problem: { detail } });
+    const { handler } = recordingEndpoint(closedObject({ a: number, b: number }));
+    expect(await answerTo(handler, gatewayEvent(body))).toMatchObject({ statusCode: 400, problem: { detail } });
   });
 
   it('over its limit gets payload_too_large', async () => {
-    const { handler } = anything();
+    const { handler } = recordingEndpoint();
     const body = JSON.stringify({ a: 'x'.repeat(1_000) });
-    expect(await answerTo(handler, event(body))).toMatchObject({
+    expect(await answerTo(handler, gatewayEvent(body))).toMatchObject({
       statusCode: 413,
       problem: { type: 'payload_too_large' },
     });
     const encoded = Buffer.from(body).toString('base64');
-    expect(await answerTo(handler, event(encoded, 'application/json', true))).toMatchObject({ statusCode: 413 });
+    expect(await answerTo(handler, gatewayEvent(encoded, 'application/json', true))).toMatchObject({ statusCode: 413 });
   });
 
   it('over its bounds never reaches its rules', async () => {
@@ -89,19 +91,19 @@ describe('The body of a request', () => {
         return true;
       }),
     );
-    const { handler } = anything(schema, 6_000_000);
+    const { handler } = recordingEndpoint(schema, 6_000_000);
     for (const body of [`{"a":[${'0,'.repeat(1_000_000)}0]}`, `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`]) {
-      const { problem } = await answerTo(handler, event(body));
+      const { problem } = await answerTo(handler, gatewayEvent(body));
       expect(problem).toMatchObject({ type: 'validation_failed', errors: [{ pointer: '#/a' }] });
     }
     expect(looks).toBe(0);
-    expect(await answerTo(handler, event('{"a":[0]}'))).toMatchObject({ statusCode: 204 });
+    expect(await answerTo(handler, gatewayEvent('{"a":[0]}'))).toMatchObject({ statusCode: 204 });
     expect(looks).toBe(1);
   });
 
   it.each(['prototype', 'toString'])('with a member %s is judged by its rules like any other', async (name) => {
-    const { handler } = anything(closedObject({}));
-    const answer = await answerTo(handler, event(`{"${name}":{"prototype":{"admin":true}}}`));
+    const { handler } = recordingEndpoint(closedObject({}));
+    const answer = await answerTo(handler, gatewayEvent(`{"${name}":{"prototype":{"admin":true}}}`));
     expect(answer.problem).toMatchObject({
       type: 'validation_failed',
       errors: [{ pointer: `#/${name}`, rule: 'unknown_field' }],
@@ -112,7 +114,7 @@ describe('The body of a request', () => {
 
 describe('The captcha of a request', () => {
   function asking() {
-    const { telemetry } = anything();
+    const { telemetry } = recordingEndpoint();
     const asked: string[] = [];
     const outcomes: unknown[] = [];
     const handler = endpoint({
@@ -133,7 +135,7 @@ describe('The captcha of a request', () => {
 
   it('is verified by the use case, with the token of the header', async () => {
     const { handler, asked, outcomes } = asking();
-    const request = event('{}');
+    const request = gatewayEvent('{}');
     request.headers['captcha-token'] = 'token-1';
     expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
     expect(asked).toEqual(['token-1']);
@@ -142,7 +144,7 @@ describe('The captcha of a request', () => {
 
   it('needs the header captcha-token if the deployment requires one, listed with all other errors', async () => {
     const { handler, asked } = asking();
-    const request = event('{}');
+    const request = gatewayEvent('{}');
     request.headers['idempotency-key'] = 'a b';
     expect((await answerTo(handler, request)).problem).toMatchObject({
       type: 'validation_failed',
@@ -155,8 +157,8 @@ describe('The captcha of a request', () => {
   });
 
   it('is absent if the deployment needs none', async () => {
-    const { handler, requests } = anything();
-    const request = event('{}');
+    const { handler, requests } = recordingEndpoint();
+    const request = gatewayEvent('{}');
     request.headers['captcha-token'] = 'token-1';
     expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
     expect(requests.map(({ captcha }) => captcha)).toEqual([undefined]);
@@ -165,8 +167,8 @@ describe('The captcha of a request', () => {
 
 describe('The caller of a request', () => {
   async function callerOf(authorizer: object | undefined): Promise<string | undefined> {
-    const { handler, requests } = anything();
-    const request = event('{}');
+    const { handler, requests } = recordingEndpoint();
+    const request = gatewayEvent('{}');
     Object.assign(request.requestContext, { authorizer });
     await answerTo(handler, request);
     return requests[0]?.caller;
@@ -194,16 +196,16 @@ describe('The caller of a request', () => {
   });
 
   it('that the token does not name cannot use an Idempotency-Key, and may call without one', async () => {
-    const { handler, requests } = anything();
+    const { handler, requests } = recordingEndpoint();
     const authorizer = { jwt: { claims: { scope: 'accounts:create', sub: '' } } };
-    const keyed = event('{}');
+    const keyed = gatewayEvent('{}');
     keyed.headers['idempotency-key'] = 'k1';
     Object.assign(keyed.requestContext, { authorizer });
     expect((await answerTo(handler, keyed)).problem).toMatchObject({
       type: 'validation_failed',
       errors: [{ header: 'Idempotency-Key', rule: 'not_supported' }],
     });
-    const plain = event('{}');
+    const plain = gatewayEvent('{}');
     Object.assign(plain.requestContext, { authorizer });
     expect(await answerTo(handler, plain)).toMatchObject({ statusCode: 204 });
     expect(requests).toHaveLength(1);
@@ -215,8 +217,8 @@ describe('The caller of a request', () => {
 });
 
 it('A request has the name of its browser', async () => {
-  const { handler, requests } = anything();
-  const { headers, ...rest } = event('{}');
+  const { handler, requests } = recordingEndpoint();
+  const { headers, ...rest } = gatewayEvent('{}');
   await answerTo(handler, { ...rest, headers: { ...headers, 'user-agent': 'Browser/1.0' } });
   expect(requests).toMatchObject([{ userAgent: 'Browser/1.0' }]);
 });
@@ -237,6 +239,6 @@ it('A use case is aborted four seconds before its function times out, after 16 o
       return { body: undefined };
     },
   });
-  await answerTo(handler, event('{}'));
+  await answerTo(handler, gatewayEvent('{}'));
   expect(aborted).toEqual([false, true]);
 });

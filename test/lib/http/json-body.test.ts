@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BODY_LIMITS, checkBounds, parseBody } from '../../../lib/http/json-body.ts';
 import { Problem } from '../../../lib/problem.ts';
-import { watched } from '../../support/watched.ts';
+import { countReads } from '../../support/watched.ts';
 
 /** The thrown problem, as it would be answered. */
 function refusal(work: () => unknown): unknown {
@@ -100,15 +100,15 @@ describe('The bounds of a body', () => {
   });
 
   it('are found without visiting more values', () => {
-    const wide = watched({ a: zeros(1_000_000) });
+    const wide = countReads({ a: zeros(1_000_000) });
     expect(refusal(() => checkBounds(wide.value))).toEqual({ pointer: '#/a', rule: 'too_many' });
     expect(wide.looks()).toBeLessThan(10);
 
-    const many = watched({ a: zeros(1_000).map(() => zeros(width)) });
+    const many = countReads({ a: zeros(1_000).map(() => zeros(width)) });
     expect(refusal(() => checkBounds(many.value))).toEqual({ pointer: '#', rule: 'too_many' });
     expect(many.looks()).toBeLessThan(5 * members);
 
-    const deep = watched({ a: nested(5_000) });
+    const deep = countReads({ a: nested(5_000) });
     expect(refusal(() => checkBounds(deep.value))).toEqual({ pointer: '#/a', rule: 'nesting' });
     expect(deep.looks()).toBeLessThan(5 * depth);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createFront } from '../../../lib/http/source.ts';
 import { countedSource } from '../../../lib/limits/limits.ts';
 import type { FrontSettings } from '../../../lib/validators/deployment.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const SECRET = 'the-first-secret-of-the-front';
 const OLD = 'the-secret-that-was-in-use-before';
@@ -14,7 +14,7 @@ async function sourceOf(
   { front = FRONT as FrontSettings | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
 ): Promise<string> {
   const read = async (name: string) => (name === 'front' ? secret : '');
-  return createFront(front, read).readSource({ sourceIp: '192.0.2.1', headers }, forever);
+  return createFront(front, read).readSource({ sourceIp: '192.0.2.1', headers }, NEVER_ABORTED);
 }
 
 const named = (address: string, proof: string = SECRET) =>
@@ -37,7 +37,7 @@ describe('The source of a request', () => {
   ])('is the address that the front names, without a port: %s', async (header, address) => {
     expect(await named(header)).toBe(address);
     const none = createFront(undefined, async () => '');
-    expect(await none.readSource({ sourceIp: header, headers: {} }, forever)).toBe(address);
+    expect(await none.readSource({ sourceIp: header, headers: {} }, NEVER_ABORTED)).toBe(address);
   });
 
   it.each([
@@ -112,7 +112,7 @@ describe('The source of a request', () => {
 describe('A deployment that takes requests through its front alone', () => {
   const admit = (headers: Record<string, string>, only = true) => {
     const front = createFront({ ...FRONT, only }, async () => JSON.stringify({ current: SECRET, previous: OLD }));
-    return front.admit({ sourceIp: '192.0.2.1', headers }, forever);
+    return front.admit({ sourceIp: '192.0.2.1', headers }, NEVER_ABORTED);
   };
 
   it.each([SECRET, OLD])('admits a request with either of the two valid secrets', async (proof) => {

@@ -11,18 +11,18 @@ import {
   HOUR,
   LimitsWorld,
   MINUTE,
-  mail,
   OFF,
   type Passage,
-  phone,
   SECOND,
+  toEmail,
+  toPhone,
 } from '../../support/limits.ts';
-import { forever } from '../../support/outcomes.ts';
-import { runs } from '../../support/runs.ts';
-import { stepping } from '../../support/step-faults.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { propertyRuns } from '../../support/runs.ts';
+import { tableOfSteps } from '../../support/step-faults.ts';
 
 const world = new LimitsWorld();
-const MOBILE = phone('+447400123456');
+const MOBILE = toPhone('+447400123456');
 const passed = (all: readonly Passage[]) => all.filter(({ kind }) => kind === 'allowed');
 
 describe('Of many requests at once for one recipient', () => {
@@ -36,7 +36,7 @@ describe('Of many requests at once for one recipient', () => {
     ['from 50 sources', { recipient: MOBILE }],
     ['from one source', { recipient: MOBILE, source: '192.0.2.1' }],
     ['from one /64', { recipient: MOBILE, source: '2001:db8:1:2::1' }],
-    ['by mail', { recipient: mail('ann@acme.example') }],
+    ['by mail', { recipient: toEmail('ann@acme.example') }],
   ])('exactly one passes, and the counters hold that one alone: %s', async (_, given) => {
     const all = await many(50, given);
     expect(passed(all)).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('Of many requests at once for one recipient', () => {
           [`n_${window}`, max],
           [`from_${window}`, world.now - MINUTE],
         ]);
-        await world.table.put({ pk, ...Object.fromEntries(entries) }, forever);
+        await world.table.put({ pk, ...Object.fromEntries(entries) }, NEVER_ABORTED);
       }
       const items = () => Promise.all([...counters.values()].map((one) => world.item(one)));
       const before = await items();
@@ -81,7 +81,7 @@ describe('Of many requests at once for one recipient', () => {
 /** Several requests, one database call at a time, in a random order. */
 function inAnyOrder<T>(order: Iterator<number>, actors: readonly ((table: Table) => Promise<T>)[]) {
   return interleave(
-    actors.map((actor) => (step) => actor(stepping('limits', world.table, step))),
+    actors.map((actor) => (step) => actor(tableOfSteps('limits', world.table, step))),
     (waiting) => (order.next().value ?? 0) % waiting,
   );
 }
@@ -97,18 +97,18 @@ describe('In any order of simultaneous requests', () => {
         await world.forget();
         const passages = await inAnyOrder(
           order,
-          keys.map((key) => (table) => world.pass(world.limits(SETTINGS, table), { recipient: phone(key) })),
+          keys.map((key) => (table) => world.pass(world.limits(SETTINGS, table), { recipient: toPhone(key) })),
         );
         const sent = keys.filter((_, index) => passages[index]?.kind === 'allowed');
         // There is room for one message to each.
         expect(sent.toSorted()).toEqual([...new Set(keys)]);
         const after = world.limits(SETTINGS);
-        expect(await world.pass(after, { recipient: phone('+447400999999') })).toMatchObject({ kind: 'reached' });
-        expect(await world.pass(after, { recipient: phone('+447400999999', 'call') })).toMatchObject({
+        expect(await world.pass(after, { recipient: toPhone('+447400999999') })).toMatchObject({ kind: 'reached' });
+        expect(await world.pass(after, { recipient: toPhone('+447400999999', 'call') })).toMatchObject({
           kind: 'allowed',
         });
       }),
-      runs(8),
+      propertyRuns(8),
     );
   });
 
@@ -122,13 +122,13 @@ describe('In any order of simultaneous requests', () => {
           [1, 2, 3, 4].map(() => async (table: Table) => {
             const limits = world.limits(tight, table);
             const { counted } = await world.pass(limits, { recipient: MOBILE, source: '192.0.2.1' });
-            await limits.release(counted, forever);
+            await limits.release(counted, NEVER_ABORTED);
           }),
         );
         const again = await world.pass(world.limits(tight), { recipient: MOBILE, source: '192.0.2.1' });
         expect(again).toMatchObject({ kind: 'allowed' });
       }),
-      runs(8),
+      propertyRuns(8),
     );
   });
 });
@@ -218,7 +218,7 @@ it('Every history of requests one after another goes as in a naive model', async
         const message = [recipients.get(recipient) as NaiveCounter, prefix];
         const waits = own.waits(world.now);
         const others = Math.max(...message.map((one) => one.waits(world.now)));
-        const passage = await world.pass(limits, { recipient: phone(recipient), source });
+        const passage = await world.pass(limits, { recipient: toPhone(recipient), source });
         expect(passage.waits).toBe(waits || others);
         if (waits > 0) continue;
         own.count(world.now);
@@ -226,11 +226,11 @@ it('Every history of requests one after another goes as in a naive model', async
         if (others > 0) continue;
         for (const one of message) one.count(world.now);
         if (!fails) continue;
-        await limits.release(passage.counted, forever);
+        await limits.release(passage.counted, NEVER_ABORTED);
         for (const one of [own, ...message]) one.release();
       }
     }),
-    runs(8),
+    propertyRuns(8),
   );
 });
 
@@ -274,9 +274,9 @@ it('With any loss of writes and answers, the limits hold in every window', async
       for (const { pause, recipient, source, fails } of history) {
         world.now += pause;
         // Its own releases may fail too.
-        const passage = await world.pass(limits, { recipient: phone(recipient), source }).catch(() => undefined);
+        const passage = await world.pass(limits, { recipient: toPhone(recipient), source }).catch(() => undefined);
         if (passage?.kind !== 'allowed') continue;
-        if (fails) await limits.release(passage.counted, forever).catch(() => {});
+        if (fails) await limits.release(passage.counted, NEVER_ABORTED).catch(() => {});
         if (fails) continue;
         for (const { counter, item } of passage.counted) {
           for (const [window, max] of counter.windows) {
@@ -287,7 +287,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         }
       }
     }),
-    runs(12),
+    propertyRuns(12),
   );
 });
 
@@ -296,18 +296,18 @@ describe('A count that is released', () => {
     const limits = world.limits();
     const asked = world.asked({ recipient: MOBILE });
     const { counted } = await world.pass(limits, asked);
-    await limits.release(counted, forever);
+    await limits.release(counted, NEVER_ABORTED);
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, asked)).toMatchObject({ waits: 60 });
   });
 
   it('is released only in its own window: the next one keeps its count', async () => {
     const limits = world.limits({ ...OFF, prefixPerHour: 2, channelPerDay: 3 });
-    const number = (last: number) => ({ recipient: phone(`+44740012000${last}`) });
+    const number = (last: number) => ({ recipient: toPhone(`+44740012000${last}`) });
     const { counted } = await world.pass(limits, number(1));
     world.now += HOUR;
     await world.pass(limits, number(2));
-    await limits.release(counted, forever);
+    await limits.release(counted, NEVER_ABORTED);
     expect(await world.pass(limits, number(3))).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, number(4))).toMatchObject({ kind: 'reached' });
     // The day is the same.
@@ -321,7 +321,7 @@ describe('A count that is released', () => {
     const { counted } = await world.pass(limits, { recipient: MOBILE });
     world.now += MINUTE;
     await world.pass(limits, { recipient: MOBILE });
-    await limits.release(counted, forever);
+    await limits.release(counted, NEVER_ABORTED);
     expect(await world.pass(limits, { recipient: MOBILE })).toMatchObject({ waits: 120 });
   });
 });

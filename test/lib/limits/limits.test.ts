@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
-import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, mail, OFF, phone, SECOND } from '../../support/limits.ts';
-import { forever } from '../../support/outcomes.ts';
+import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, OFF, SECOND, toEmail, toPhone } from '../../support/limits.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const world = new LimitsWorld();
-const ANN = mail('ann@example.com');
-const MOBILE = phone('+447400123456');
+const ANN = toEmail('ann@example.com');
+const MOBILE = toPhone('+447400123456');
 
 let numbers = 0;
 /** A number that no other test has. */
@@ -48,19 +48,24 @@ describe.each<[string, keyof Limits, number, () => Asked]>([
   ['messages in 24 hours to a recipient', 'recipientPerDay', DAY, () => ({ recipient: ANN })],
   ['requests in 10 minutes from a source', 'sourcePer10Minutes', 10 * MINUTE, () => ({ source: '192.0.2.1' })],
   ['requests an hour from a source', 'sourcePerHour', HOUR, () => ({ source: '192.0.2.1' })],
-  ['messages an hour to a prefix', 'prefixPerHour', HOUR, () => ({ recipient: phone(numberAt('+447400123')) })],
-  ['messages an hour to a country', 'countryPerHour', HOUR, () => ({ recipient: phone(`${numberAt('+4474')}00000`) })],
+  ['messages an hour to a prefix', 'prefixPerHour', HOUR, () => ({ recipient: toPhone(numberAt('+447400123')) })],
+  [
+    'messages an hour to a country',
+    'countryPerHour',
+    HOUR,
+    () => ({ recipient: toPhone(`${numberAt('+4474')}00000`) }),
+  ],
   [
     'messages in 24 hours by a channel',
     'channelPerDay',
     DAY,
-    () => ({ recipient: phone(`${numberAt('+4475')}00000`) }),
+    () => ({ recipient: toPhone(`${numberAt('+4475')}00000`) }),
   ],
   [
     'messages an hour to a domain',
     'mailDomainPerHour',
     HOUR,
-    () => ({ recipient: mail(`${numberAt('p')}@acme.co.uk`) }),
+    () => ({ recipient: toEmail(`${numberAt('p')}@acme.co.uk`) }),
   ],
 ])('Of the limit of %s', (_, name, ms, given) => {
   it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
@@ -88,7 +93,7 @@ describe.each<[string, keyof Limits, number, () => Asked]>([
     const counters = await world.counters(asked, { ...OFF, [name]: 1_000_000 });
     for (const { pk, windows } of counters.values()) {
       const update = `SET n_${windows[0]?.[0]} = :n`;
-      await world.table.update({ pk }, { update, values: { ':n': 999_999 } }, forever);
+      await world.table.update({ pk }, { update, values: { ':n': 999_999 } }, NEVER_ABORTED);
     }
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, asked)).toMatchObject({ kind: 'reached' });
@@ -126,27 +131,39 @@ describe('The pause between messages to a recipient', () => {
 describe('What counts as one', () => {
   const asked = (given: string | Recipient): Asked =>
     typeof given === 'string' ? { source: given } : { recipient: given };
-  const american = phone('+12125551234', 'sms', 'US');
-  const canadian = phone('+14165551234', 'sms', 'CA');
+  const american = toPhone('+12125551234', 'sms', 'US');
+  const canadian = toPhone('+14165551234', 'sms', 'CA');
 
   type Row = [keyof Limits, string, boolean, one: string | Recipient, other: string | Recipient];
 
   it.each<Row>([
-    ['recipientPerHour', 'spellings of one mailbox', true, mail('j.ohn@gmail.com'), mail('john+x@googlemail.com')],
-    ['recipientPerHour', 'a number on another channel', false, MOBILE, phone(MOBILE.key, 'call')],
-    ['prefixPerHour', 'another end, on another channel', true, MOBILE, phone('+447400129999', 'call')],
-    ['prefixPerHour', 'a number that differs before', false, MOBILE, phone('+447400133456')],
-    ['countryPerHour', 'one of another channel', false, MOBILE, phone('+447400133456', 'call')],
+    [
+      'recipientPerHour',
+      'spellings of one mailbox',
+      true,
+      toEmail('j.ohn@gmail.com'),
+      toEmail('john+x@googlemail.com'),
+    ],
+    ['recipientPerHour', 'a number on another channel', false, MOBILE, toPhone(MOBILE.key, 'call')],
+    ['prefixPerHour', 'another end, on another channel', true, MOBILE, toPhone('+447400129999', 'call')],
+    ['prefixPerHour', 'a number that differs before', false, MOBILE, toPhone('+447400133456')],
+    ['countryPerHour', 'one of another channel', false, MOBILE, toPhone('+447400133456', 'call')],
     ['countryPerHour', 'another one with the same dial code', false, american, canadian],
     ['channelPerDay', 'another country', true, MOBILE, canadian],
-    ['channelPerDay', 'another channel', false, MOBILE, phone('+447400133456', 'whatsapp')],
-    ['mailDomainPerHour', 'a subdomain', true, mail('a@x.acme.co.uk'), mail('b@y.acme.co.uk')],
-    ['mailDomainPerHour', 'its own subdomain', true, mail('a@acme.com'), mail('b@x.acme.com')],
-    ['mailDomainPerHour', 'another one of a public suffix', false, mail('a@acme.co.uk'), mail('b@other.co.uk')],
-    ['mailDomainPerHour', 'a dynamic name, which anybody gets', true, mail('a@x.duckdns.org'), mail('b@y.duckdns.org')],
-    ['mailDomainPerHour', 'an example, without mailboxes', true, mail('a@example.com'), mail('b@example.com')],
+    ['channelPerDay', 'another channel', false, MOBILE, toPhone('+447400133456', 'whatsapp')],
+    ['mailDomainPerHour', 'a subdomain', true, toEmail('a@x.acme.co.uk'), toEmail('b@y.acme.co.uk')],
+    ['mailDomainPerHour', 'its own subdomain', true, toEmail('a@acme.com'), toEmail('b@x.acme.com')],
+    ['mailDomainPerHour', 'another one of a public suffix', false, toEmail('a@acme.co.uk'), toEmail('b@other.co.uk')],
+    [
+      'mailDomainPerHour',
+      'a dynamic name, which anybody gets',
+      true,
+      toEmail('a@x.duckdns.org'),
+      toEmail('b@y.duckdns.org'),
+    ],
+    ['mailDomainPerHour', 'an example, without mailboxes', true, toEmail('a@example.com'), toEmail('b@example.com')],
     ...['gmail.com', 'outlook.com', 'gmx.de', 'qq.com', 'fastmail.com'].map(
-      (at): Row => ['mailDomainPerHour', 'a public provider', false, mail(`a@${at}`), mail(`b@${at}`)],
+      (at): Row => ['mailDomainPerHour', 'a public provider', false, toEmail(`a@${at}`), toEmail(`b@${at}`)],
     ),
     ['sourcePerHour', 'an address of the same /64', true, '2001:db8:1:2::1', '2001:db8:1:2:ffff::9'],
     ['sourcePerHour', 'the next /64', false, '2001:db8:1:2::1', '2001:db8:1:3::1'],
@@ -178,7 +195,7 @@ describe('What counts as one', () => {
 
 it.each<[string, (limits: ReturnType<LimitsWorld['limits']>, source: string) => Promise<{ kind: string }>]>([
   ['registers', (limits, source) => world.pass(limits, { source })],
-  ['confirms', (limits, source) => limits.countConfirmation(source, world.pepper, forever)],
+  ['confirms', (limits, source) => limits.countConfirmation(source, world.pepper, NEVER_ABORTED)],
 ])('A source that %s and has used up its limit is not counted for its network', async (_, ask) => {
   const own = { sourcePer10Minutes: 1, confirmationsPer10Minutes: 1 };
   const limits = world.limits({ ...OFF, ...own, networkSourcesPerHour: 1, confirmationNetworkSourcesPerHour: 1 });
@@ -200,8 +217,8 @@ describe('Unknown ids', () => {
     for (let i = 0; i < 30; i += 1) {
       const admission = await world.admit(limits, { source });
       expect(admission.source.kind).toBe('allowed');
-      expect((await admission.countWrongId(forever)).kind).toBe('allowed');
-      await limits.release(admission.source.counted, forever);
+      expect((await admission.countWrongId(NEVER_ABORTED)).kind).toBe('allowed');
+      await limits.release(admission.source.counted, NEVER_ABORTED);
       world.now += SECOND;
     }
     expect(await world.pass(limits, { source })).toMatchObject({ waits: 570 });
@@ -215,7 +232,7 @@ describe('Unknown ids', () => {
     const admissions = await Promise.all(
       Array.from({ length: 50 }, () => world.admit(limits, { source: '192.0.2.1' })),
     );
-    const counts = await Promise.all(admissions.map((one) => one.countWrongId(forever)));
+    const counts = await Promise.all(admissions.map((one) => one.countWrongId(NEVER_ABORTED)));
     expect(counts.filter(({ kind }) => kind === 'allowed')).toHaveLength(30);
   });
 });
@@ -224,7 +241,7 @@ const OFF_BUT_WRONG = { ...OFF, wrongIdsPer10Minutes: 30 };
 describe('Replays and confirmations', () => {
   it('of one key are 30 an hour', async () => {
     const limits = world.limits();
-    const replay = (key: string) => limits.countReplay(['registration', '192.0.2.1', key], world.pepper, forever);
+    const replay = (key: string) => limits.countReplay(['registration', '192.0.2.1', key], world.pepper, NEVER_ABORTED);
     for (let i = 0; i < 30; i += 1) expect((await replay('one')).kind).toBe('allowed');
     expect(await replay('one')).toMatchObject({ kind: 'reached', retryAfterSeconds: 3_600 });
     expect((await replay('other')).kind).toBe('allowed');
@@ -232,7 +249,7 @@ describe('Replays and confirmations', () => {
 
   it('of one source are 10 in 10 minutes, of one /48 20 different /64 an hour, apart from its registrations', async () => {
     const limits = world.limits({ sourcePer10Minutes: 1, networkSourcesPerHour: 1 });
-    const confirm = (source: string) => limits.countConfirmation(source, world.pepper, forever);
+    const confirm = (source: string) => limits.countConfirmation(source, world.pepper, NEVER_ABORTED);
     await world.pass(limits, { source: '2001:db8:1:1::1' });
     for (let i = 0; i < 10; i += 1) expect((await confirm('2001:db8:1:1::1')).kind).toBe('allowed');
     expect(await confirm('2001:db8:1:1::2')).toMatchObject({ kind: 'reached', retryAfterSeconds: 600 });
@@ -271,7 +288,7 @@ describe('The table', () => {
     await world.pass(limits, { recipient: MOBILE });
     world.calls.length = 0;
     const admission = await world.admit(limits, { recipient: MOBILE });
-    expect((await admission.countRecipient(forever)).kind).toBe('reached');
+    expect((await admission.countRecipient(NEVER_ABORTED)).kind).toBe('reached');
     expect(world.calls.toSorted()).toEqual(['getMany', 'update']);
   });
 
@@ -287,8 +304,8 @@ describe('The table', () => {
       const admission = await world.admit(limits, { recipient: MOBILE });
       const decisions = [
         admission.source,
-        await admission.countRecipient(forever),
-        await admission.countShared(forever),
+        await admission.countRecipient(NEVER_ABORTED),
+        await admission.countShared(NEVER_ABORTED),
       ];
       expect(decisions.map(({ kind }) => kind)).toEqual(kinds);
     }

@@ -3,12 +3,12 @@ import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { callChannel } from '../../../lib/aws/voice.ts';
-import { speech } from '../../../lib/messages/call.ts';
+import { spokenMessage } from '../../../lib/messages/call.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
-import { BRAND, started } from '../../support/senders.ts';
-import { clientSettings, listening } from '../../support/servers.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { BRAND, startedStandIn } from '../../support/senders.ts';
+import { clientSettings, listenForTest } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
@@ -21,7 +21,7 @@ const SETTINGS = {
 };
 
 async function call() {
-  const service = await started(startVoice, {
+  const service = await startedStandIn(startVoice, {
     originationIdentities: ['+441234567890'],
     protectConfigurations: ['protect-1'],
     optedOut: ['+447400000000'],
@@ -33,7 +33,7 @@ async function call() {
 describe('The channel call', () => {
   it.each(WORDS)('speaks the code twice, or the notice to an owner, in $language or else in English', async (words) => {
     const { channel, outbox } = await call();
-    for (const message of [CODE, NOTICE]) await channel.send(TO, message, words.language, forever);
+    for (const message of [CODE, NOTICE]) await channel.send(TO, message, words.language, NEVER_ABORTED);
     expect(outbox).toMatchObject([CODE, NOTICE].map(() => ({ kind: 'call', to: TO })));
     expect(outbox[0]?.text.match(/\b\d{6}\b/g)).toEqual(['012345', '012345']);
     expect(outbox[1]?.text).not.toMatch(/\d{6}/);
@@ -50,7 +50,7 @@ describe('The channel call', () => {
     [undefined, 'en-US'],
   ])('requested in %s uses a voice of %s', async (language, spoken) => {
     const { channel, outbox } = await call();
-    await channel.send(TO, CODE, language, forever);
+    await channel.send(TO, CODE, language, NEVER_ABORTED);
     expect(outbox[0]?.language).toBe(spoken);
   });
 
@@ -60,8 +60,8 @@ describe('The channel call', () => {
       placed.push(await json(request));
       response.end('{"MessageId":"m-1"}');
     });
-    const channel = callChannel(SETTINGS, BRAND, clientSettings(`http://127.0.0.1:${await listening(server)}`));
-    await channel.send(TO, CODE, 'en', forever);
+    const channel = callChannel(SETTINGS, BRAND, clientSettings(`http://127.0.0.1:${await listenForTest(server)}`));
+    await channel.send(TO, CODE, 'en', NEVER_ABORTED);
     expect(placed).toMatchObject([{ TimeToLive: 600 }]);
   });
 
@@ -71,7 +71,7 @@ describe('The channel call', () => {
     ['ann', 'refused_recipient', 'ValidationException.FIELD_VALIDATION_FAILED'],
   ])('does not call %s: %s', async (to, kind, reason) => {
     const { channel, outbox } = await call();
-    expect(await failureOf(channel.send(to, CODE, 'en', forever))).toMatchObject({ kind, reason });
+    expect(await failureOf(channel.send(to, CODE, 'en', NEVER_ABORTED))).toMatchObject({ kind, reason });
     expect(outbox).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('The channel call', () => {
 
 describe.each(WORDS)('The speech in $language', (words) => {
   it('says the code digit by digit, with pauses, twice', () => {
-    const ssml = speech(CODE, words, BRAND);
+    const ssml = spokenMessage(CODE, words, BRAND);
     const digits = [...ssml.matchAll(/<say-as interpret-as="digits">(\d)<\/say-as>/g)].map((match) => match[1]);
     expect(digits.join('')).toBe('012345012345');
     expect(ssml.match(/<\/say-as><break time="400ms"\/><say-as/g)).toHaveLength(10);
@@ -88,20 +88,20 @@ describe.each(WORDS)('The speech in $language', (words) => {
   });
 
   it('names the caller and how long the code is valid', () => {
-    const spoken = speech(CODE, words, BRAND).replace(/<[^>]+>/g, ' ');
+    const spoken = spokenMessage(CODE, words, BRAND).replace(/<[^>]+>/g, ' ');
     expect(spoken).toContain('Example Markets');
     expect(spoken).toMatch(/10(?!\d)/);
   });
 
   it('has the notice to an owner without digits', () => {
-    const ssml = speech(NOTICE, words, BRAND);
+    const ssml = spokenMessage(NOTICE, words, BRAND);
     expect(ssml).toContain('Example Markets');
     expect(ssml.replace(/<[^>]+>/g, '')).not.toMatch(/\d/);
   });
 
   it('is marked up, within the maximum length', () => {
     for (const message of [CODE, NOTICE]) {
-      const ssml = speech(message, words, BRAND);
+      const ssml = spokenMessage(message, words, BRAND);
       expect(ssml.length).toBeLessThan(6000);
       expect(ssml).toMatch(/^<speak>.*<\/speak>$/);
     }
@@ -110,13 +110,14 @@ describe.each(WORDS)('The speech in $language', (words) => {
 
 describe('The speech', () => {
   it.each(WORDS.filter(({ call }) => call === undefined))('is English if there is no voice for $language', (words) => {
-    for (const message of [CODE, NOTICE]) expect(speech(message, words, BRAND)).toBe(speech(message, ENGLISH, BRAND));
+    for (const message of [CODE, NOTICE])
+      expect(spokenMessage(message, words, BRAND)).toBe(spokenMessage(message, ENGLISH, BRAND));
   });
 
   it('has the name escaped', () => {
     const name = `<break time="9s"/> & 'Co'`;
     for (const message of [CODE, NOTICE])
-      expect(speech(message, ENGLISH, { ...BRAND, name })).toContain(
+      expect(spokenMessage(message, ENGLISH, { ...BRAND, name })).toContain(
         '&lt;break time=&quot;9s&quot;/&gt; &amp; &#39;Co&#39;',
       );
   });

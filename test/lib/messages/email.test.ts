@@ -5,14 +5,14 @@ import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { deploymentEntries } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { forever } from '../../support/outcomes.ts';
-import { BRAND, started } from '../../support/senders.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const CODE = { kind: 'code', code: '012345' } as const;
 
 async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND; configurationSet?: string } = {}) {
-  const service = await started(startSes, {
+  const service = await startedStandIn(startSes, {
     verified: ['no-reply@example.com'],
     configurationSets: ['mails'],
   });
@@ -23,7 +23,7 @@ async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND
 describe('The channel email', () => {
   it('mails the code, in text and HTML, and answers with the id of SES', async () => {
     const { channel, outbox } = await email({ configurationSet: 'mails' });
-    const { messageId } = await channel.send('Ann.Lee@example.org', CODE, 'es', forever);
+    const { messageId } = await channel.send('Ann.Lee@example.org', CODE, 'es', NEVER_ABORTED);
     expect(messageId).toMatch(/.+/);
     expect(outbox).toHaveLength(1);
     expect(outbox[0]).toMatchObject({ kind: 'email', to: 'Ann.Lee@example.org', language: 'es' });
@@ -36,8 +36,8 @@ describe('The channel email', () => {
     const brandName = '{code} & $& \u2028 \u2029';
     expect(v.parse(deploymentEntries.brand, { name: brandName }).name).toBe(brandName);
     const { channel, outbox } = await email({ brand: { ...BRAND, name: brandName } });
-    await channel.send('ann@example.org', CODE, 'en', forever);
-    await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', forever);
+    await channel.send('ann@example.org', CODE, 'en', NEVER_ABORTED);
+    await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', NEVER_ABORTED);
     expect(outbox.map(({ text }) => /\b\d{6}\b/g.exec(text)?.[0])).toEqual(['012345', '987654']);
     for (const { text, html } of outbox) {
       expect(text).toContain(brandName);
@@ -49,13 +49,13 @@ describe('The channel email', () => {
     const { channel, outbox } = await email();
     await channel.prepare?.('es');
     expect(outbox).toEqual([]);
-    await channel.send('ann@example.org', CODE, 'es', forever);
+    await channel.send('ann@example.org', CODE, 'es', NEVER_ABORTED);
     expect(outbox).toHaveLength(1);
   });
 
   it('sends to an international domain as punycode, the local part as typed', async () => {
     const { channel, outbox } = await email();
-    await channel.send('Ann+x@bücher.example', CODE, undefined, forever);
+    await channel.send('Ann+x@bücher.example', CODE, undefined, NEVER_ABORTED);
     expect(outbox[0]?.to).toBe('Ann+x@xn--bcher-kva.example');
   });
 
@@ -69,7 +69,7 @@ describe('The channel email', () => {
         return { messageId: 'm-1' };
       },
     );
-    await channel.send('ann@example.org', { kind: 'owner_notice' }, 'en', forever);
+    await channel.send('ann@example.org', { kind: 'owner_notice' }, 'en', NEVER_ABORTED);
     expect(sent).toMatchObject([
       {
         from: { name: 'Börse', address: 'no-reply@xn--bcher-kva.example' },
@@ -78,7 +78,7 @@ describe('The channel email', () => {
       },
     ]);
     const { channel: real, outbox } = await email({ brand: { ...BRAND, name: '"Ünïcode" <Märkte>' } });
-    await real.send('ann@example.org', CODE, 'en', forever);
+    await real.send('ann@example.org', CODE, 'en', NEVER_ABORTED);
     expect(outbox).toHaveLength(1);
   });
 

@@ -5,8 +5,8 @@ import { sesMailer } from '../../../lib/aws/ses.ts';
 import { snsPublisher } from '../../../lib/aws/sns.ts';
 import { mailNotice, popUpNotice } from '../../../lib/messages/notices.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import { forever } from '../../support/outcomes.ts';
-import { BRAND, started } from '../../support/senders.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const TOPIC = 'arn:aws:sns:eu-west-1:000000000000:client-notifications';
@@ -19,7 +19,7 @@ const ACCOUNT = { login: 900_123, version: 'tp5', group: 'real\\standard', lever
 const CLIENT = { email: 'Ann@bücher.example' };
 
 async function mail() {
-  const { standIn, faults, outbox } = await started(startSes, {
+  const { standIn, faults, outbox } = await startedStandIn(startSes, {
     verified: ['no-reply@example.com'],
     configurationSets: ['mails'],
   });
@@ -27,7 +27,7 @@ async function mail() {
 }
 
 async function popUp() {
-  const { standIn, faults, outbox } = await started(startSns, { topics: [TOPIC] });
+  const { standIn, faults, outbox } = await startedStandIn(startSns, { topics: [TOPIC] });
   return { faults, outbox, send: popUpNotice(SETTINGS, snsPublisher(clientSettings(standIn.url))) };
 }
 
@@ -44,7 +44,7 @@ function keeper() {
 describe('The mail about an opened account', () => {
   it.each(LANGUAGES)('goes to the client with the login, in the language %s', async (language) => {
     const { outbox, send } = await mail();
-    await send(CLIENT, ACCOUNT, language, forever);
+    await send(CLIENT, ACCOUNT, language, NEVER_ABORTED);
     expect(outbox).toMatchObject([{ kind: 'email', to: 'Ann@xn--bcher-kva.example', language }]);
     expect(outbox[0]?.text).toContain('900123');
     expect(outbox[0]?.html).toContain('900123');
@@ -52,7 +52,7 @@ describe('The mail about an opened account', () => {
 
   it('comes from the brand and counts as such in the statistics', async () => {
     const { sent, send } = keeper();
-    await mailNotice(SETTINGS, send)(CLIENT, ACCOUNT, 'en', forever);
+    await mailNotice(SETTINGS, send)(CLIENT, ACCOUNT, 'en', NEVER_ABORTED);
     expect(sent).toMatchObject([
       {
         from: { name: 'Example Markets', address: 'no-reply@example.com' },
@@ -67,7 +67,7 @@ describe('The mail about an opened account', () => {
 describe('The popup about an opened account', () => {
   it.each(LANGUAGES)('is one message on the topic of client notifications, in the language %s', async (language) => {
     const { outbox, send } = await popUp();
-    await send('CLIENT01', ACCOUNT, language, forever);
+    await send('CLIENT01', ACCOUNT, language, NEVER_ABORTED);
     expect(outbox).toMatchObject([{ kind: 'popup', to: 'CLIENT01', language }]);
     expect(outbox[0]?.subject).toMatch(/.+/);
     expect(outbox[0]?.text).toContain('900123');
@@ -75,7 +75,7 @@ describe('The popup about an opened account', () => {
 
   it('has the data for a subscriber, and its kind as an attribute to filter by', async () => {
     const { sent, send } = keeper();
-    await popUpNotice(SETTINGS, send)('CLIENT01', ACCOUNT, 'de-AT', forever);
+    await popUpNotice(SETTINGS, send)('CLIENT01', ACCOUNT, 'de-AT', NEVER_ABORTED);
     expect(sent).toMatchObject([
       { topicArn: TOPIC, attributes: { kind: { type: 'String', value: 'account_opened' } } },
     ]);

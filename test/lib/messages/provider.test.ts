@@ -5,13 +5,13 @@ import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { certificate } from '../../../infra/local/platforms/web-api-server.ts';
+import { selfSignedCertificate } from '../../../infra/local/platforms/web-api-server.ts';
 import { providerChannel } from '../../../lib/messages/provider.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { PhoneChannel } from '../../../lib/validators/otp-types.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND } from '../../support/senders.ts';
-import { closedPort, listening } from '../../support/servers.ts';
+import { closedPort, listenForTest } from '../../support/servers.ts';
 
 const TO = '+447400123456';
 const CODE = { kind: 'code', code: '012345' } as const;
@@ -20,7 +20,7 @@ const [OLD, KEY] = ['o', 'k'].map((byte) => `whsec_${Buffer.alloc(32, byte).toSt
 
 /** A provider that answers like this. @returns its address */
 async function provider(answer: RequestListener): Promise<string> {
-  return `http://127.0.0.1:${await listening(createHttpServer(answer))}/send?team=1`;
+  return `http://127.0.0.1:${await listenForTest(createHttpServer(answer))}/send?team=1`;
 }
 
 /** A provider that records its requests. */
@@ -36,7 +36,7 @@ async function recording() {
 function channel(url: string, name: PhoneChannel = 'sms') {
   return providerChannel(name, { url, keys: async () => [KEY, OLD], brand: BRAND });
 }
-const sendTo = (url: string, signal = forever) => channel(url).send(TO, CODE, 'en', signal, 'message-1');
+const sendTo = (url: string, signal = NEVER_ABORTED) => channel(url).send(TO, CODE, 'en', signal, 'message-1');
 
 describe('A message to the provider', () => {
   it.each<[PhoneChannel, string]>([
@@ -45,7 +45,7 @@ describe('A message to the provider', () => {
     ['whatsapp', '012345 is your Example Markets verification code.'],
   ])('by %s is one signed request with its id', async (name, phrase) => {
     const { seen, url } = await recording();
-    const sent = await channel(url, name).send(TO, CODE, 'en-GB', forever, 'message-1');
+    const sent = await channel(url, name).send(TO, CODE, 'en-GB', NEVER_ABORTED, 'message-1');
     expect(sent).toEqual({ messageId: 'message-1' });
     const [{ path, headers, body } = { path: '', headers: {}, body: '' }, ...others] = seen;
     expect([path, headers['content-type'], headers['webhook-id'], others]).toEqual([
@@ -61,7 +61,7 @@ describe('A message to the provider', () => {
 
   it('to an owner of the address has no code', async () => {
     const { seen, url } = await recording();
-    await channel(url).send(TO, NOTICE, 'de', forever);
+    await channel(url).send(TO, NOTICE, 'de', NEVER_ABORTED);
     const expected = { to: TO, kind: 'sms', text: expect.not.stringMatching(/\d/), language: 'de' };
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual(expected);
   });
@@ -69,13 +69,13 @@ describe('A message to the provider', () => {
   it.each(LANGUAGES)('is as long for an owner as for others, in the language %s', async (language) => {
     const { seen, url } = await recording();
     for (const name of ['sms', 'call', 'whatsapp'] as const)
-      for (const message of [CODE, NOTICE]) await channel(url, name).send(TO, message, language, forever);
+      for (const message of [CODE, NOTICE]) await channel(url, name).send(TO, message, language, NEVER_ABORTED);
     expect(new Set(seen.map(({ body }) => Buffer.byteLength(body)))).toEqual(new Set([2_048]));
   });
 
   it('names the language of a call whose language has no voice of AWS as that of its text', async () => {
     const { seen, url } = await recording();
-    await channel(url, 'call').send(TO, CODE, 'th', forever);
+    await channel(url, 'call').send(TO, CODE, 'th', NEVER_ABORTED);
     expect(JSON.parse(seen[0]?.body ?? '')).toMatchObject({ language: 'en' });
   });
 });
@@ -92,12 +92,12 @@ describe('A message that certainly was not sent', () => {
   });
 
   it('is one to a provider whose certificate is not trusted, which gets no byte of it', async () => {
-    const { key, cert } = await certificate();
+    const { key, cert } = await selfSignedCertificate();
     let requests = 0;
     const server = createTlsServer({ key, cert }, () => {
       requests += 1;
     });
-    const failure = await failureOf(sendTo(`https://localhost:${await listening(server)}/`));
+    const failure = await failureOf(sendTo(`https://localhost:${await listenForTest(server)}/`));
     expect(failure).toMatchObject({ kind: 'retryable', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     expect(requests).toBe(0);
   });
@@ -105,7 +105,7 @@ describe('A message that certainly was not sent', () => {
   it('is one whose time is up before TLS is', async () => {
     const caller = new AbortController();
     const silent = createServer(() => caller.abort());
-    const failure = await failureOf(sendTo(`https://localhost:${await listening(silent)}/`, caller.signal));
+    const failure = await failureOf(sendTo(`https://localhost:${await listenForTest(silent)}/`, caller.signal));
     expect(failure.kind).toBe('retryable');
   });
 
@@ -114,7 +114,7 @@ describe('A message that certainly was not sent', () => {
     expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft' });
     const keys = () => Promise.reject(new Error('none'));
     const locked = providerChannel('sms', { url, keys, brand: BRAND });
-    const failure = await failureOf(locked.send(TO, CODE, 'en', forever));
+    const failure = await failureOf(locked.send(TO, CODE, 'en', NEVER_ABORTED));
     expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'NoSigningKey' });
     expect(seen).toEqual([]);
   });
@@ -170,10 +170,10 @@ describe('A message that was sent', () => {
   it('went through TLS to a provider whose certificate is trusted', async () => {
     const trusted = getCACertificates('default');
     onTestFinished(() => setDefaultCACertificates(trusted));
-    const { key, cert } = await certificate();
+    const { key, cert } = await selfSignedCertificate();
     setDefaultCACertificates([...trusted, cert]);
     const server = createTlsServer({ key, cert }, (_, response) => void response.writeHead(204).end());
-    const url = `https://localhost:${await listening(server)}/`;
+    const url = `https://localhost:${await listenForTest(server)}/`;
     expect(await sendTo(url)).toEqual({ messageId: 'message-1' });
   });
 });

@@ -8,8 +8,8 @@ import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/l
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { DEPLOYED } from '../../support/function-environment.ts';
-import { failureOf, forever } from '../../support/outcomes.ts';
-import { BRAND, started } from '../../support/senders.ts';
+import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
@@ -19,14 +19,14 @@ const TO = '+447400123456';
 
 async function sms(given: Partial<SmsSettings> = {}) {
   const settings = { ...DEPLOYED.sms, ...given };
-  const service = await started(startSns, { optedOut: ['+447400000000'] });
+  const service = await startedStandIn(startSns, { optedOut: ['+447400000000'] });
   return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientSettings(service.standIn.url))) };
 }
 
 describe('The channel sms', () => {
   it('lets browsers fill in the code if the deployment has a site', async () => {
     const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
-    await channel.send(TO, CODE, 'en', forever);
+    await channel.send(TO, CODE, 'en', NEVER_ABORTED);
     expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);
   });
 
@@ -42,7 +42,7 @@ describe('The channel sms', () => {
       published.push(publication);
       return { messageId: 'm-1' };
     });
-    await channel.send(TO, CODE, 'en', forever);
+    await channel.send(TO, CODE, 'en', NEVER_ABORTED);
     expect(published).toMatchObject([
       {
         phoneNumber: TO,
@@ -55,7 +55,7 @@ describe('The channel sms', () => {
       },
     ]);
     const { channel: real, outbox } = await sms(settings);
-    await real.send(TO, CODE, 'en', forever);
+    await real.send(TO, CODE, 'en', NEVER_ABORTED);
     expect(outbox).toHaveLength(1);
   });
 
@@ -64,7 +64,7 @@ describe('The channel sms', () => {
     ['+1', 'refused_recipient'],
   ])('is not sent to %s: %s', async (to, kind) => {
     const { channel, outbox } = await sms();
-    expect(await failureOf(channel.send(to, CODE, 'en', forever))).toMatchObject({ kind });
+    expect(await failureOf(channel.send(to, CODE, 'en', NEVER_ABORTED))).toMatchObject({ kind });
     expect(outbox).toEqual([]);
   });
 

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
-import { drive, type End } from '../../../lib/openings/drive.ts';
-import type { ActingStep, Effects, Job, Learned, Order } from '../../../lib/openings/effects.ts';
-import { type Held, type Ledger, LoginReserved, Overtaken, type Plan } from '../../../lib/openings/ledger.ts';
-import type { Context, Life } from '../../../lib/openings/life.ts';
+import { type DriveEnd, driveOperation } from '../../../lib/openings/drive.ts';
+import type { ActingStep, CallerOrder, Effects, Job, Learned } from '../../../lib/openings/effects.ts';
+import {
+  type HeldOperation,
+  type Ledger,
+  LoginReserved,
+  type OperationPlan,
+  Overtaken,
+} from '../../../lib/openings/ledger.ts';
+import type { DecisionContext, Life } from '../../../lib/openings/life.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
@@ -29,7 +35,7 @@ class Scene {
   sends: Learned[];
   looks: Learned[] = [{ on: 'absent' }];
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
-  prepared: { plan?: Partial<Plan>; fails?: Error; found?: boolean; openedAt?: string } = {};
+  prepared: { plan?: Partial<OperationPlan>; fails?: Error; found?: boolean; openedAt?: string } = {};
   hasNext = true;
   #nexts = 0;
   noLogin: PlatformFailureKind = 'login_range_exhausted';
@@ -44,7 +50,7 @@ class Scene {
     this.sends = [{ on: 'opened', login: this.login }];
   }
 
-  run(held: Held, worker: Context['worker'] = 'request', first?: Learned): Promise<End> {
+  run(held: HeldOperation, worker: DecisionContext['worker'] = 'request', first?: Learned): Promise<DriveEnd> {
     const logins = {
       next: async () => {
         this.#nexts += 1;
@@ -60,12 +66,12 @@ class Scene {
       dependencies: { ledger: this.ledger, now: () => world.now } as Job['dependencies'],
       server: async () => undefined,
       generated: async () => undefined,
-      ...(worker === 'request' && { order: { logins } as Order }),
+      ...(worker === 'request' && { order: { logins } as CallerOrder }),
       wait: async (ms: number) => {
         world.now += ms;
       },
     };
-    return drive(job, first, this.#effects());
+    return driveOperation(job, first, this.#effects());
   }
 
   #effects(): Effects {
@@ -104,7 +110,7 @@ class Scene {
 }
 
 /** An operation that an earlier worker left in this state. */
-async function left(scene: Scene, life: Life, changes: Partial<Plan> = {}): Promise<Held> {
+async function left(scene: Scene, life: Life, changes: Partial<OperationPlan> = {}): Promise<HeldOperation> {
   const held = await world.claimed(undefined, changes);
   Object.assign(held, { since: world.now, sentAt: world.now });
   await world.ledger.write(
@@ -220,7 +226,7 @@ describe('An opening', () => {
   const COMPLETED = ['record', 'notify', 'complete'];
   interface Circumstances extends Partial<Pick<Scene, 'hasNext' | 'prepared'>> {
     /** It acquires an operation that an earlier worker has sent. */
-    later?: Context['worker'];
+    later?: DecisionContext['worker'];
   }
   const ofPlugIn = { prepared: { plan: { keyed: false, exclusive: false } } };
   const shared = { prepared: { plan: { exclusive: false } } };

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { retryAfterRule } from '../../../infra/openapi/problems.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
-import { EFFECTS, type Job, type Order } from '../../../lib/openings/effects.ts';
-import type { Held, Plan } from '../../../lib/openings/ledger.ts';
+import { type CallerOrder, EFFECTS, type Job } from '../../../lib/openings/effects.ts';
+import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
 import type { Life, OpenLife } from '../../../lib/openings/life.ts';
 import { type LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
@@ -11,7 +11,7 @@ import type { ProblemType } from '../../../lib/problem.ts';
 import type { AccountRecord } from '../../../lib/records/accounts.ts';
 import type { AccountClient } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
-import { ANN, BODY, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { ACCOUNT_BODY, CLIENT_ANN, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 const LOGIN = 500_001;
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
@@ -25,7 +25,7 @@ interface Scene {
   sighting?: Sighting;
   /** The login that the server answers with. */
   opened?: number;
-  plan?: Partial<Plan>;
+  plan?: Partial<OperationPlan>;
   life?: Life;
   body?: { login: number | undefined };
   /** The login that a reservation binds to the operation. */
@@ -44,7 +44,16 @@ interface Scene {
 
 /** A retry whose first command went to the server of `LIVE`. @param change of the connection since */
 function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {}, body, ...more }: Scene = {}): Job {
-  const { notices = {}, client = ANN, events = [], record, failure, payFailure, holdsFunds = false, paid = [] } = more;
+  const {
+    notices = {},
+    client = CLIENT_ANN,
+    events = [],
+    record,
+    failure,
+    payFailure,
+    holdsFunds = false,
+    paid = [],
+  } = more;
   const { life = { at: 'sent', login: LOGIN, commands: 'many' }, found } = more;
   const accounts = { read: async () => record, put: async () => {} };
   const platform: Partial<TradingPlatform> = {
@@ -66,11 +75,11 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
   const held = {
     plan: planFor(operationId, { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
     ...{ operationId, life, found },
-  } as Held;
+  } as HeldOperation;
   const telemetry = recordingTelemetry(events);
   const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false } as unknown as LoginSearch;
   const order = {
-    ...{ body: { ...BODY, ...body }, version: 'tp5', passwords: PASSWORDS },
+    ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS },
     found: async () => ({ ...server, accountType: undefined }),
     logins: loginChoice(Promise.resolve(logins), { operationId, own: body?.login, telemetry }),
   };
@@ -86,7 +95,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     times: planTimes(Date.now(), Date.now() + 20_000),
     server: async () => server,
     generated: async () => ({ role: 'master', password: PASSWORDS.master_password }),
-    order: order as unknown as Order,
+    order: order as unknown as CallerOrder,
   };
 }
 
@@ -226,7 +235,7 @@ it('An answer that names another login than the command says that the server ope
   expect(await EFFECTS.send(retry({}, { opened: LOGIN + 1 }))).toEqual({ on: 'lost', other: LOGIN + 1 });
 });
 
-it.each<[Partial<Plan>, string[]]>([
+it.each<[Partial<OperationPlan>, string[]]>([
   [{}, []],
   [{ send_email: true }, ['email']],
   [{ send_pop_up: true }, ['popUp']],
@@ -244,7 +253,7 @@ it.each<Partial<AccountClient>>([{ unproven: ['email'] }, { email: undefined }])
     const sent: string[] = [];
     const events: Parameters<typeof recordingTelemetry>[0] = [];
     const notices = { email: async ({ email }: { email: string }) => void sent.push(email), popUp: async () => {} };
-    const client = { ...ANN, ...change };
+    const client = { ...CLIENT_ANN, ...change };
     const job = retry({}, { plan: { send_email: true, send_pop_up: true }, notices, client, events });
     await EFFECTS.notify(job, LOGIN);
     expect(sent).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countLogins, gauge, type Reservation, reportLogins } from '../../../lib/openings/login-gauge.ts';
+import { countLogins, type Reservation, rangeGauge, reportLogins } from '../../../lib/openings/login-gauge.ts';
 import type { AccountDirectory } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { recordingTelemetry } from '../../support/openings.ts';
@@ -36,7 +36,7 @@ describe('The gauge of logins', () => {
   });
 
   it('of a connection without reservations says no number of days', () => {
-    expect(gauge(RANGES)).toEqual({ used: 0, free: 2_000, lastMonth: 0, daysLeft: undefined });
+    expect(rangeGauge(RANGES)).toEqual({ used: 0, free: 2_000, lastMonth: 0, daysLeft: undefined });
   });
 
   it('is logged in the first run of a day, for each connection with ranges', async () => {

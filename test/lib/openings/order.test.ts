@@ -3,34 +3,36 @@ import { buildDetails, buildOrder, demoDeposit, findRecords, judgeOrder } from '
 import type { AccountClient, AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
 import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
-import { ANN, BODY, DEMO } from '../../support/openings.ts';
+import { ACCOUNT_BODY, CLIENT_ANN, DEMO } from '../../support/openings.ts';
 
 const OPERATION = { operationId: 'the-operation' };
 const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
-const ORDER = buildOrder(BODY, ANN, OPERATION, PASSWORDS, undefined);
-const RECORDS = { client: ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
+const ORDER = buildOrder(ACCOUNT_BODY, CLIENT_ANN, OPERATION, PASSWORDS, undefined);
+const RECORDS = { client: CLIENT_ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
 const { groups: _groups, ...anyGroup } = LIVE;
 describe('The records that a request names', () => {
   it('are the client, the connection and the account type', () => {
     const records = { ...RECORDS, accountType: FUNDED };
-    expect(findRecords('tp5', { ...BODY, account_type_id: 'ATDEMO01' }, records)).toEqual({
-      client: ANN,
+    expect(findRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, records)).toEqual({
+      client: CLIENT_ANN,
       connection: LIVE,
       accountType: FUNDED,
     });
   });
 
   it('may leave the account type out on a live connection, and may name one', () => {
-    expect(findRecords('tp5', BODY, RECORDS).accountType).toBeUndefined();
-    expect(() => findRecords('tp5', BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
+    expect(findRecords('tp5', ACCOUNT_BODY, RECORDS).accountType).toBeUndefined();
+    expect(() => findRecords('tp5', ACCOUNT_BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
   });
 
   it('are refused in the order of the contract, the client first', () => {
-    expect(() => findRecords('tp5', BODY, { ...RECORDS, client: undefined })).toThrow('user_not_found');
-    expect(() => findRecords('tp4', BODY, RECORDS)).toThrow('tp4_connection_not_found');
-    expect(() => findRecords('tp5', { ...BODY, rebate_user_id: 'CLIENT02' }, RECORDS)).toThrow('rebate_user_not_found');
-    expect(() => findRecords('tp5', { ...BODY, account_type_id: 'ATDEMO01' }, RECORDS)).toThrow(
+    expect(() => findRecords('tp5', ACCOUNT_BODY, { ...RECORDS, client: undefined })).toThrow('user_not_found');
+    expect(() => findRecords('tp4', ACCOUNT_BODY, RECORDS)).toThrow('tp4_connection_not_found');
+    expect(() => findRecords('tp5', { ...ACCOUNT_BODY, rebate_user_id: 'CLIENT02' }, RECORDS)).toThrow(
+      'rebate_user_not_found',
+    );
+    expect(() => findRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, RECORDS)).toThrow(
       'account_type_not_found',
     );
   });
@@ -75,8 +77,8 @@ describe('A connection accepts', () => {
 });
 
 describe('The order for the platform', () => {
-  const order = (changes: object = {}, client: AccountClient = ANN, deposit?: number) =>
-    buildOrder({ ...BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
+  const order = (changes: object = {}, client: AccountClient = CLIENT_ANN, deposit?: number) =>
+    buildOrder({ ...ACCOUNT_BODY, ...changes }, client, OPERATION, PASSWORDS, deposit);
 
   it('is the request, the client and the operation', () => {
     expect(order()).toEqual({
@@ -106,8 +108,8 @@ describe('The order for the platform', () => {
     ['a demo connection and a deposit of nothing', DEMO, { ...FUNDED, deposit: 0 }, undefined],
     ['a live connection, whatever the type', LIVE, FUNDED, undefined],
   ])('has, with %s, its deposit', (_, connection, accountType, deposit) => {
-    expect(demoDeposit({ client: ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
-    expect(order({}, ANN, deposit).deposit).toBe(deposit);
+    expect(demoDeposit({ client: CLIENT_ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
+    expect(order({}, CLIENT_ANN, deposit).deposit).toBe(deposit);
   });
 
   it('is read-only and has a chosen login if requested', () => {
@@ -121,7 +123,7 @@ describe('The order for the platform', () => {
 
 describe('The record of an account', () => {
   it('has the requested data, absent flags as false, and no password', () => {
-    const body = { ...BODY, ...PASSWORDS, rebate_user_id: 'CLIENT02', account_type_id: 'ATLIVE05' };
+    const body = { ...ACCOUNT_BODY, ...PASSWORDS, rebate_user_id: 'CLIENT02', account_type_id: 'ATLIVE05' };
     expect(buildDetails({ version: 'tp5', userId: 'CLIENT01', body, caller: 'iam:caller' }, 'the-operation')).toEqual({
       user_id: 'CLIENT01',
       version: 'tp5',

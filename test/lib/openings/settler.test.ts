@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type AccountDependencies, planTimes } from '../../../lib/openings/dependencies.ts';
 import { deriveIdentity } from '../../../lib/openings/derivation.ts';
-import type { DueOperation, Held } from '../../../lib/openings/ledger.ts';
+import type { DueOperation, HeldOperation } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { settleOperations } from '../../../lib/openings/settler.ts';
 import type { Mark, Sighting } from '../../../lib/platform/platform.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
 import { testDatabase } from '../../support/database.ts';
-import { ANN, DEMO, DERIVATION_KEY, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { CLIENT_ANN, DEMO, DERIVATION_KEY, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 /** By the clock of `vi`. */
 const sleep = <T>(ms: number, value: T) => new Promise<T>((resolve) => void setTimeout(() => resolve(value), ms));
@@ -52,7 +52,7 @@ it('A deposit is tried again while the records cannot be read, since certainly n
   const ledger = {
     due: async () => [dueNow('one')],
     acquire: async () => held,
-    async write(one: Held, to: Life) {
+    async write(one: HeldOperation, to: Life) {
       written.push(to);
       one.life = to;
     },
@@ -139,19 +139,19 @@ describe('A run of the settler', () => {
           plan: planFor(pk, { connection_id: found?.connectionId ?? 'none' }),
         };
       },
-      async write(held: Held, to: Life) {
+      async write(held: HeldOperation, to: Life) {
         await trip();
         held.life = to;
         ends.set(held.pk, to.at);
       },
-      async rest({ pk }: Held) {
+      async rest({ pk }: HeldOperation) {
         await trip();
         ends.set(pk, 'rest');
       },
     };
     const directory = {
       readAccountRecords: ({ connection_id: connectionId }: { connection_id: string }) =>
-        sleep(TRIP_MS, { client: ANN, connection: { ...DEMO, id: connectionId } }),
+        sleep(TRIP_MS, { client: CLIENT_ANN, connection: { ...DEMO, id: connectionId } }),
     };
     const platform = async ({ id }: { id: string }) => ({
       ready: async () => {},

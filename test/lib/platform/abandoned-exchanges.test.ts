@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { platformConnections } from '../../../lib/platform/connections.ts';
-import { ANY_TIME, failureOf, forever, outcome } from '../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../support/outcomes.ts';
 import { type TcpRelay, tcpRelay } from '../../support/tcp-relay.ts';
 import { aServer, anOrder as aTextOrder, DIALECTS, textPlatform } from '../../support/text-protocol.ts';
 import {
   anOrder,
   connectionTo,
   MANAGER,
-  opening,
+  openWebApiAccount,
   platformOn,
   scriptedServer,
   testServer,
@@ -32,7 +32,9 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const server = await testServer();
     const { relay, to } = await relayed(server);
     server.faults.set({ kind: 'silence', times: 1 });
-    expect(await outcome(opening(to, {}, { commandMs: 50 }))).toBe('account_outcome_unknown answer_timeout');
+    expect(await outcomeOf(openWebApiAccount(to, {}, { commandMs: 50 }))).toBe(
+      'account_outcome_unknown answer_timeout',
+    );
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -55,7 +57,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
       }),
     );
     const limits = reason === 'answer_timeout' ? { commandMs: 300 } : {};
-    expect(await outcome(opening(to, {}, limits))).toBe(`account_outcome_unknown ${reason}`);
+    expect(await outcomeOf(openWebApiAccount(to, {}, limits))).toBe(`account_outcome_unknown ${reason}`);
     await endingsOf(relay).toEqual(['reset']);
   });
 
@@ -68,7 +70,7 @@ describe('a Web API exchange that is given up resets the connection', () => {
         response.socket?.end(bytes);
       }),
     );
-    const failed = await failureOf(opening(to));
+    const failed = await failureOf(openWebApiAccount(to));
     expect(failed).toMatchObject({ options: { reason: 'connection_closed' } });
     await endingsOf(relay).toEqual(['reset']);
   });
@@ -80,11 +82,11 @@ describe('a Web API exchange that is given up resets the connection', () => {
     const { relay, to } = await relayed(server);
     const secrets = [JSON.stringify(MANAGER), JSON.stringify({ ...MANAGER, note: 'rotated' })];
     const connect = platformConnections({ readSecret: async () => secrets.shift() ?? '' });
-    const platform = await connect(connectionTo(to), forever);
+    const platform = await connect(connectionTo(to), NEVER_ABORTED);
     const caller = new AbortController();
     const opening = failureOf(platform.open(anOrder(), ANY_TIME, caller.signal));
     await expect.poll(() => server.requests).toHaveLength(1);
-    await connect(connectionTo(to), forever);
+    await connect(connectionTo(to), NEVER_ABORTED);
     caller.abort();
     expect(await opening).toMatchObject({ options: { reason: 'answer_timeout' } });
     await endingsOf(relay).toEqual(['reset']);
@@ -95,7 +97,7 @@ describe('a Web API session ends in order', () => {
   it('when it is no longer needed', async () => {
     const { relay, to } = await relayed(await testServer());
     const platform = platformOn(to);
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     await platform.close();
     await endingsOf(relay).toEqual(['orderly']);
   });
@@ -103,9 +105,9 @@ describe('a Web API session ends in order', () => {
   it('when its record has changed', async () => {
     const { relay, to } = await relayed(await testServer());
     const connect = platformConnections({ readSecret: async () => JSON.stringify(MANAGER) });
-    const before = await connect(connectionTo(to), forever);
-    await before.open(anOrder(), ANY_TIME, forever);
-    await connect(connectionTo(to, { demo: true }), forever);
+    const before = await connect(connectionTo(to), NEVER_ABORTED);
+    await before.open(anOrder(), ANY_TIME, NEVER_ABORTED);
+    await connect(connectionTo(to, { demo: true }), NEVER_ABORTED);
     await endingsOf(relay).toEqual(['orderly']);
   });
 
@@ -113,9 +115,9 @@ describe('a Web API session ends in order', () => {
     const { relay, to } = await relayed(await testServer());
     let time = 0;
     const platform = platformOn(to, { now: () => time });
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     time += 150_001;
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     await endingsOf(relay).toEqual(['orderly']);
   });
 
@@ -129,7 +131,7 @@ describe('a Web API session ends in order', () => {
       await scriptedServer((_request, response) => response.writeHead(status, headers).end(body)),
     );
     await platformOn(to)
-      .check(forever)
+      .check(NEVER_ABORTED)
       .catch(() => {});
     await endingsOf(relay).toEqual(['orderly']);
   });
@@ -138,7 +140,7 @@ describe('a Web API session ends in order', () => {
 it.each(DIALECTS)('a command to %s that was never sent ends in order', async (dialect) => {
   const server = await aServer({ dialect });
   const { relay, to } = await relayed(server);
-  await failureOf(textPlatform(dialect, to.port).open(aTextOrder(), 0, forever));
+  await failureOf(textPlatform(dialect, to.port).open(aTextOrder(), 0, NEVER_ABORTED));
   expect(server.commands).toBe(0);
   await endingsOf(relay).toEqual(['orderly']);
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
-import { ANY_TIME, failureOf, forever, outcome } from '../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../support/outcomes.ts';
 import { tcpRelay } from '../../support/tcp-relay.ts';
 import { anOrder, connectionTo, MANAGER, testServer } from '../../support/web-api.ts';
 
@@ -26,10 +26,10 @@ describe('the platforms of the connections', () => {
   it('a platform and its session are kept from invocation to invocation', async () => {
     const server = await testServer();
     const connect = platformConnections({ readSecret: reading({ 'platform/tp5-test': JSON.stringify(MANAGER) }) });
-    const platform = await connect(connectionTo(server), forever);
-    await platform.open(anOrder(), ANY_TIME, forever);
-    const again = await connect(connectionTo(server), forever);
-    await again.open(anOrder(), ANY_TIME, forever);
+    const platform = await connect(connectionTo(server), NEVER_ABORTED);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
+    const again = await connect(connectionTo(server), NEVER_ABORTED);
+    await again.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(again).toBe(platform);
     expect(server.sessions).toBe(1);
     await platform.close();
@@ -39,37 +39,39 @@ describe('the platforms of the connections', () => {
     const server = await testServer();
     const secrets = { 'platform/tp5-test': JSON.stringify(MANAGER) };
     const connect = platformConnections({ readSecret: reading(secrets) });
-    const before = await connect(connectionTo(server), forever);
-    await before.check(forever);
+    const before = await connect(connectionTo(server), NEVER_ABORTED);
+    await before.check(NEVER_ABORTED);
     server.faults.set({ kind: 'slow', times: 1, ms: 50 });
-    const running = before.open(anOrder(), ANY_TIME, forever);
+    const running = before.open(anOrder(), ANY_TIME, NEVER_ABORTED);
 
     secrets['platform/tp5-test'] = JSON.stringify({ ...MANAGER, note: 'rotated' });
-    const after = await connect(connectionTo(server), forever);
+    const after = await connect(connectionTo(server), NEVER_ABORTED);
     expect(after).not.toBe(before);
     expect(await running).toEqual({ login: 5_001 });
-    await after.check(forever);
+    await after.check(NEVER_ABORTED);
     await after.close();
   });
 
   it('a changed record replaces it', async () => {
     const connect = platformConnections({ readSecret: reading({ 'platform/tp4-gw-1': '{"master":"m"}' }) });
-    const before = await connect(gateway, forever);
-    expect(await connect({ ...gateway, port: 2 }, forever)).not.toBe(before);
-    expect(await connect({ ...gateway, port: 2 }, forever)).not.toBe(before);
+    const before = await connect(gateway, NEVER_ABORTED);
+    expect(await connect({ ...gateway, port: 2 }, NEVER_ABORTED)).not.toBe(before);
+    expect(await connect({ ...gateway, port: 2 }, NEVER_ABORTED)).not.toBe(before);
   });
 
   it.each(['', 'not JSON', '{}', '[]', '{"login":1000}', '{"login":"1000","password":"p"}', '{"master":"m"}'])(
     'the secret %s is not one of a web-api connection',
     async (secret) => {
       const connect = platformConnections({ readSecret: async () => secret });
-      expect(await outcome(connect(connectionTo({ port: 1 }), forever))).toBe('platform_refused secret_malformed');
+      expect(await outcomeOf(connect(connectionTo({ port: 1 }), NEVER_ABORTED))).toBe(
+        'platform_refused secret_malformed',
+      );
     },
   );
 
   it('a malformed secret is not quoted in the failure', async () => {
     const connect = platformConnections({ readSecret: async () => 'S3cret-not-JSON' });
-    const failed = await failureOf(connect(gateway, forever));
+    const failed = await failureOf(connect(gateway, NEVER_ABORTED));
     expect(`${failed.message} ${failed.cause} ${failed.stack}`).not.toContain('S3cret');
   });
 
@@ -81,9 +83,9 @@ describe('the platforms of the connections', () => {
         return '{"master":"m"}';
       },
     });
-    expect(await outcome(connect(gateway, forever))).toBe('platform_unavailable secret_unreadable');
+    expect(await outcomeOf(connect(gateway, NEVER_ABORTED))).toBe('platform_unavailable secret_unreadable');
     readable = true;
-    await connect(gateway, forever);
+    await connect(gateway, NEVER_ABORTED);
   });
 });
 
@@ -103,14 +105,14 @@ describe('the server of a Web API connection that is new here', () => {
   it('is connected to while the secret is read, and its platform uses that connection', async () => {
     const { server, relay, to } = await relayed();
     const { connect, secret } = slowly();
-    const connecting = connect(connectionTo(to), forever);
+    const connecting = connect(connectionTo(to), NEVER_ABORTED);
     await expect.poll(() => relay.connections).toBe(1);
     expect(server.sessions).toBe(0);
     secret.resolve(JSON.stringify(MANAGER));
     const platform = await connecting;
-    await platform.open(anOrder(), ANY_TIME, forever);
-    expect(await connect(connectionTo(to), forever)).toBe(platform);
-    await platform.check(forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
+    expect(await connect(connectionTo(to), NEVER_ABORTED)).toBe(platform);
+    await platform.check(NEVER_ABORTED);
     expect(relay.connections).toBe(1);
     await platform.close();
   });
@@ -121,7 +123,7 @@ describe('the server of a Web API connection that is new here', () => {
   ])('is closed if the secret %s', async (_, end) => {
     const { relay, to } = await relayed();
     const { connect, secret } = slowly();
-    const connecting = failureOf(connect(connectionTo(to), forever));
+    const connecting = failureOf(connect(connectionTo(to), NEVER_ABORTED));
     await expect.poll(() => relay.connections).toBe(1);
     end(secret);
     await connecting;
@@ -138,7 +140,7 @@ describe('the server of a Web API connection that is new here', () => {
     const platform = await connecting;
     caller.abort();
     await expect.poll(() => relay.endings).toEqual(['orderly']);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     expect([relay.connections, server.sessions]).toEqual([2, 1]);
     await platform.close();
   });
@@ -146,20 +148,20 @@ describe('the server of a Web API connection that is new here', () => {
   it('keeps one of the connections of two that ask at once', async () => {
     const { relay, to } = await relayed();
     const { connect, secret } = slowly();
-    const both = Promise.all([connect(connectionTo(to), forever), connect(connectionTo(to), forever)]);
+    const both = Promise.all([connect(connectionTo(to), NEVER_ABORTED), connect(connectionTo(to), NEVER_ABORTED)]);
     await expect.poll(() => relay.connections).toBe(2);
     secret.resolve(JSON.stringify(MANAGER));
     const [one, other] = await both;
     expect(one).toBe(other);
     await expect.poll(() => relay.endings).toEqual(['orderly']);
-    await one.check(forever);
+    await one.check(NEVER_ABORTED);
     expect(relay.connections).toBe(2);
     await one.close();
   });
 
   it('that cannot be reached fails the command that needs it, not the platform', async () => {
     const connect = platformConnections({ readSecret: async () => JSON.stringify(MANAGER) });
-    const platform = await connect(connectionTo({ port: 1 }), forever);
-    expect(await outcome(platform.check(forever))).toBe('platform_unavailable connect_econnrefused');
+    const platform = await connect(connectionTo({ port: 1 }), NEVER_ABORTED);
+    expect(await outcomeOf(platform.check(NEVER_ABORTED))).toBe('platform_unavailable connect_econnrefused');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TextServerOptions } from '../../../infra/local/platforms/text-server.ts';
 import type { WebApiServerOptions } from '../../../infra/local/platforms/web-api-server.ts';
-import { ANY_TIME, forever } from '../../support/outcomes.ts';
+import { ANY_TIME, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { aServer, textPlatform } from '../../support/text-protocol.ts';
 import { anOrder, platformOn, testServer } from '../../support/web-api.ts';
 
@@ -23,16 +23,16 @@ describe('The variant of a version 5 server is seen without changing anything', 
   ])('%s', async (_, options, expected) => {
     const server = await testServer(options);
     const platform = platformOn(server);
-    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
     const before = server.accounts();
-    expect(await platformOn(server).variant(LOGIN, forever)).toMatchObject(expected);
+    expect(await platformOn(server).variant(LOGIN, NEVER_ABORTED)).toMatchObject(expected);
     expect(server.accounts()).toEqual(before);
   });
 
   it('also where no account is known, as far as possible', async () => {
     const server = await testServer();
     const seen = { speaks: [], comments: 'unknown', passwords: 'unknown' };
-    expect(await platformOn(server).variant(undefined, forever)).toEqual(seen);
+    expect(await platformOn(server).variant(undefined, NEVER_ABORTED)).toEqual(seen);
   });
 });
 
@@ -46,7 +46,7 @@ describe('The variant of a version 4 server is seen without changing anything', 
     [{ accountCheck: 'refused' }, { speaks: ['WCHECKPASS'], comments, passwords: 'checked' }],
   ])('of a gateway: %j', async (options, expected) => {
     const server = await aServer({ dialect: 'interface-gateway', ...options });
-    expect(await textPlatform('interface-gateway', server.port).variant(undefined, forever)).toEqual(expected);
+    expect(await textPlatform('interface-gateway', server.port).variant(undefined, NEVER_ABORTED)).toEqual(expected);
     expect(server.accounts()).toEqual([]);
   });
 
@@ -62,7 +62,9 @@ describe('The variant of a version 4 server is seen without changing anything', 
   ] as const)('of a connection to %s with the protocol of the plug-in', async (_, dialect, changes, speaks) => {
     const server = await aServer({ dialect });
     const seen = { speaks, comments, passwords: 'unchecked' };
-    expect(await textPlatform('web-registration', server.port, changes).variant(undefined, forever)).toEqual(seen);
+    expect(await textPlatform('web-registration', server.port, changes).variant(undefined, NEVER_ABORTED)).toEqual(
+      seen,
+    );
     expect(server.accounts()).toEqual([]);
   });
 });

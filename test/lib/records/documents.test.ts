@@ -7,7 +7,7 @@ import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/
 import { s3Documents } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
 import { FILES } from '../../support/document-files.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
 function document(bytes: Uint8Array, given: Partial<CheckedDocument> = {}): CheckedDocument {
@@ -155,7 +155,7 @@ describe('A stored document', () => {
     const stored = await documents.store(
       'r-1',
       [document(FILES.pdf), document(FILES.png, { fieldKey: 'other', index: 1, id: 'selfie', name: 'me.png' })],
-      forever,
+      NEVER_ABORTED,
     );
     expect(stored).toEqual([
       {
@@ -198,20 +198,24 @@ describe('A stored document', () => {
     ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
   ])('that is a %s is kept as %s', async (file, type) => {
     const { documents } = storeOf();
-    expect(await documents.store('r-1', [document(FILES[file])], forever)).toMatchObject([{ media_type: type }]);
+    expect(await documents.store('r-1', [document(FILES[file])], NEVER_ABORTED)).toMatchObject([{ media_type: type }]);
   });
 
   it('of text is kept as the kind of text that the form accepts', async () => {
     const { documents } = storeOf();
     const csv = document(FILES.text, { accept: ['application/pdf', 'text/csv'] });
-    expect(await documents.store('r-1', [csv], forever)).toMatchObject([{ media_type: 'text/csv' }]);
+    expect(await documents.store('r-1', [csv], NEVER_ABORTED)).toMatchObject([{ media_type: 'text/csv' }]);
   });
 
   it.each(['паспорт 1.pdf', 'a"b\r\nx-amz-acl: public-read\u0000.pdf', '../../etc/passwd', 'broken \ud800', ''])(
     'of the name %j has it in the record, and not in its key',
     async (name) => {
       const { documents } = await realStore({});
-      const stored = await documents.store('r-1', [document(FILES.pdf, { name, id: name, fieldKey: name })], forever);
+      const stored = await documents.store(
+        'r-1',
+        [document(FILES.pdf, { name, id: name, fieldKey: name })],
+        NEVER_ABORTED,
+      );
       expect(stored).toMatchObject([{ key: 'registrations/r-1/1', name, id: name, field_key: name }]);
     },
   );
@@ -225,7 +229,7 @@ describe('A stored document', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       under -= 1;
     });
-    await documents.store('r-1', [document(FILES.pdf), document(FILES.png), document(FILES.gif)], forever);
+    await documents.store('r-1', [document(FILES.pdf), document(FILES.png), document(FILES.gif)], NEVER_ABORTED);
     expect(most).toBe(3);
   });
 
@@ -236,7 +240,7 @@ describe('A stored document', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
       ended += 1;
     });
-    const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], forever);
+    const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], NEVER_ABORTED);
     await expect(storing).rejects.toBeInstanceOf(AwsFailure);
     expect(ended).toBe(1);
   });
@@ -256,25 +260,25 @@ describe('A stored document', () => {
     };
     const documents = s3Documents({ documentsBucket: 'documents' }, open);
     expect(await documents.inspect([])).toEqual([]);
-    expect(await documents.store('r-1', [], forever)).toEqual([]);
-    await documents.keep([], forever);
+    expect(await documents.store('r-1', [], NEVER_ABORTED)).toEqual([]);
+    await documents.keep([], NEVER_ABORTED);
     expect(opened).toBe(0);
-    await documents.store('r-1', [document(FILES.pdf)], forever);
-    await documents.store('r-2', [document(FILES.pdf)], forever);
+    await documents.store('r-1', [document(FILES.pdf)], NEVER_ABORTED);
+    await documents.store('r-2', [document(FILES.pdf)], NEVER_ABORTED);
     expect(opened).toBe(1);
   });
 
   it('of a registration that sent nothing is removed, also if only some were stored', async () => {
     const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
-    await documents.store('r-2', [document(FILES.png)], forever);
-    await documents.remove('r-1', 3, forever);
+    await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], NEVER_ABORTED);
+    await documents.store('r-2', [document(FILES.png)], NEVER_ABORTED);
+    await documents.remove('r-1', 3, NEVER_ABORTED);
     expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-2/1']);
   });
 
   it('is in S3 unchanged', async () => {
     const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], forever);
+    await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], NEVER_ABORTED);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: FILES.png,
       contentType: 'image/png',
@@ -288,25 +292,25 @@ describe('A document of a registration that may be confirmed', () => {
 
   it('has the tag by which it disappears, until it is kept', async () => {
     const { s3, documents } = await realStore({});
-    const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], forever);
+    const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], NEVER_ABORTED);
     const tags = () => KEYS.map((key) => s3.objects.get(`documents/${key}`)?.tags);
     expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
-    await documents.keep(stored, forever);
+    await documents.keep(stored, NEVER_ABORTED);
     expect(tags()).toEqual([{}, {}]);
-    await documents.keep(stored, forever);
+    await documents.keep(stored, NEVER_ABORTED);
     expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(FILES.png)).toBe(true);
   });
 
   it('keeps the verdict of its scan, and does not change until it has one', async () => {
     const { s3, documents } = await realStore({ scanDocuments: true });
-    const stored = await documents.store('r-1', [document(FILES.png)], forever);
+    const stored = await documents.store('r-1', [document(FILES.png)], NEVER_ABORTED);
     const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
-    await documents.keep(stored, forever);
+    await documents.keep(stored, NEVER_ABORTED);
     expect(tags()).toMatchObject({ registration: 'pending' });
     s3.scan(`documents/${KEYS[0]}`);
     expect(tags()).toEqual({ registration: 'pending', GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
     for (let times = 0; times < 2; times += 1) {
-      await documents.keep(stored, forever);
+      await documents.keep(stored, NEVER_ABORTED);
       expect(tags()).toEqual({ GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
     }
   });
@@ -315,7 +319,7 @@ describe('A document of a registration that may be confirmed', () => {
     const { documents } = await realStore({});
     const keeping = documents.keep(
       KEYS.map((key) => ({ key })),
-      forever,
+      NEVER_ABORTED,
     );
     await expect(keeping).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { accountOpened, lazyEvents } from '../../../lib/records/events.ts';
 import { checkEvent } from '../../support/events.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const RECORD = {
   user_id: 'u-1',
@@ -31,14 +31,14 @@ describe('An event', () => {
     const published: unknown[] = [];
     const { publish } = lazyEvents(async () => async (_, event) => void published.push(JSON.parse(event)));
     const detail = accountOpened(RECORD);
-    await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), forever);
+    await publish('AccountOpened', Object.assign({ name: 'Ann Lee' }, detail), NEVER_ABORTED);
     expect(published).toEqual([detail]);
   });
 
   it('that its schema does not know is not published', async () => {
     const { publish } = lazyEvents(async () => () => expect.fail());
     const detail = { ...accountOpened(RECORD), login: 0.5 };
-    await expect(publish('AccountOpened', detail, forever)).rejects.toThrow();
+    await expect(publish('AccountOpened', detail, NEVER_ABORTED)).rejects.toThrow();
   });
 
   it('that differs from the document is noticed by the tests', () => {
@@ -59,7 +59,7 @@ describe('The bus', () => {
     });
     events.prepare();
     expect(opened).toBe(1);
-    await expect(events.publish('AccountOpened', accountOpened(RECORD), forever)).rejects.toThrow('not there');
+    await expect(events.publish('AccountOpened', accountOpened(RECORD), NEVER_ABORTED)).rejects.toThrow('not there');
     expect(opened).toBe(1);
   });
 
@@ -71,8 +71,8 @@ describe('The bus', () => {
       return async (type) => void published.push(type);
     });
     expect(opened).toBe(0);
-    await events.publish('AccountOpened', accountOpened(RECORD), forever);
-    await events.publish('AccountOpened', accountOpened(RECORD), forever);
+    await events.publish('AccountOpened', accountOpened(RECORD), NEVER_ABORTED);
+    await events.publish('AccountOpened', accountOpened(RECORD), NEVER_ABORTED);
     expect(opened).toBe(1);
     expect(published).toEqual(['AccountOpened', 'AccountOpened']);
   });

@@ -10,9 +10,9 @@ import {
 } from '../../../lib/records/registration-keys.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { everyOrder, interleave } from '../../support/interleave.ts';
-import { forever } from '../../support/outcomes.ts';
-import { runs } from '../../support/runs.ts';
-import { type Step, stepping } from '../../support/step-faults.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { propertyRuns } from '../../support/runs.ts';
+import { type Step, tableOfSteps } from '../../support/step-faults.ts';
 
 /** Until a key has expired. */
 const KEPT_MS = keyExpiry(0) * 1_000;
@@ -34,7 +34,7 @@ function world(table: Table = database.tables.operations) {
   const keys = dynamoRegistrationKeys(table, () => clock.now);
   const own = newScope();
   const claim = (fingerprint = 'f', ms = 1_000, scope: readonly string[] = own) =>
-    keys.claim(scope, [fingerprint], ms, forever);
+    keys.claim(scope, [fingerprint], ms, NEVER_ABORTED);
   return {
     keys,
     clock,
@@ -46,8 +46,8 @@ function world(table: Table = database.tables.operations) {
       if (claimed.kind !== 'fresh') throw new Error(`not fresh but ${claimed.kind}`);
       return claimed.held;
     },
-    send: (held: HeldKey) => keys.markSent(held, ID, forever),
-    finish: (held: HeldKey) => keys.finish(held, forever),
+    send: (held: HeldKey) => keys.markSent(held, ID, NEVER_ABORTED),
+    finish: (held: HeldKey) => keys.finish(held, NEVER_ABORTED),
   };
 }
 
@@ -80,7 +80,7 @@ describe('A request with an Idempotency-Key', () => {
   it('matches the fingerprint under any key of a rotation', async () => {
     const { keys, scope, fresh, finish } = world();
     await finish(await fresh());
-    expect(await keys.claim(scope, ['new', 'f'], 1_000, forever)).toMatchObject({ kind: 'finished' });
+    expect(await keys.claim(scope, ['new', 'f'], 1_000, NEVER_ABORTED)).toMatchObject({ kind: 'finished' });
   });
 
   it('whose first worker died before anything was sent is acquired after its lease', async () => {
@@ -97,7 +97,7 @@ describe('A request with an Idempotency-Key', () => {
       const { clock, scope, fresh } = world();
       const first = await fresh();
       const keys = (step: Step) =>
-        dynamoRegistrationKeys(stepping('keys', database.tables.operations, step), () => clock.now + 1_001);
+        dynamoRegistrationKeys(tableOfSteps('keys', database.tables.operations, step), () => clock.now + 1_001);
       const isSent = (write: Promise<unknown>) =>
         write.then(
           () => true,
@@ -105,8 +105,8 @@ describe('A request with an Idempotency-Key', () => {
         );
       const [sent, retry] = await interleave<boolean | KeyClaim>(
         [
-          (step) => isSent(keys(step).markSent(first, ID, forever)),
-          (step) => keys(step).claim(scope, ['f'], 1_000, forever),
+          (step) => isSent(keys(step).markSent(first, ID, NEVER_ABORTED)),
+          (step) => keys(step).claim(scope, ['f'], 1_000, NEVER_ABORTED),
         ],
         choose,
       );
@@ -265,14 +265,14 @@ describe('However many workers race for one key', () => {
               held.set(worker, { ...mine, maySend: false });
             }
             if (does === 'finish' && sent === 1) await finish(mine.key);
-            if (does === 'release' && mine.maySend) await keys.release(mine.key, forever);
+            if (does === 'release' && mine.maySend) await keys.release(mine.key, NEVER_ABORTED);
           } catch {
             // The lease was lost: nothing was sent.
           }
           expect(sent).toBeLessThanOrEqual(1);
         }
       }),
-      runs(15),
+      propertyRuns(15),
     );
   });
 });

@@ -8,7 +8,7 @@ import { parsePepper } from '../../../lib/secrets/keys.ts';
 import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
 import { CONFIRMED_INDEX } from '../../../lib/validators/deployment.ts';
 import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
-import { forever } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
 import { writeUnits } from '../../support/write-units.ts';
 
@@ -40,7 +40,7 @@ function registration(address: string): PendingRegistration {
 
 async function keep(address: string): Promise<PendingRegistration> {
   const record = registration(address);
-  await registrations.put(record, sealsOf(record), now, forever);
+  await registrations.put(record, sealsOf(record), now, NEVER_ABORTED);
   return record;
 }
 
@@ -49,21 +49,21 @@ function sealsOf({ registration_id: registrationId, address }: PendingRegistrati
   return sealSecrets(secrets, { registrationId, channel: 'email', address }, PEPPER, now);
 }
 
-const list = (address: string) => registrations.list({ otp_type: 'email', address }, forever);
+const list = (address: string) => registrations.list({ otp_type: 'email', address }, NEVER_ABORTED);
 const idsOf = async (address: string) => (await list(address)).map(({ registration_id }) => registration_id);
 
 describe('A pending registration', () => {
   it('is found by its id for 24 hours, and by its address, with its seals', async () => {
     const record = await keep('kept@example.com');
-    expect(await registrations.get(record.registration_id, forever)).toMatchObject(record);
+    expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toMatchObject(record);
     expect(await list('kept@example.com')).toEqual([
       { registration_id: record.registration_id, requested_at_ms: NOW, guesses: [], ...sealsOf(record) },
     ]);
-    expect(await registrations.list({ otp_type: 'sms', address: 'kept@example.com' }, forever)).toEqual([]);
+    expect(await registrations.list({ otp_type: 'sms', address: 'kept@example.com' }, NEVER_ABORTED)).toEqual([]);
     now = NOW + DAY_MS - 1;
-    expect(await registrations.get(record.registration_id, forever)).toBeDefined();
+    expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toBeDefined();
     now = NOW + DAY_MS;
-    expect(await registrations.get(record.registration_id, forever)).toBeUndefined();
+    expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toBeUndefined();
   });
 
   it('that is removed leaves the others as if it had never existed', async () => {
@@ -71,10 +71,10 @@ describe('A pending registration', () => {
     for (let i = 0; i < 4; i += 1) kept.unshift(await keep('back@example.com'));
     const [back] = kept.splice(2, 1);
     if (back === undefined) throw new Error('no registration');
-    await registrations.remove(back, forever);
-    await registrations.remove(back, forever);
+    await registrations.remove(back, NEVER_ABORTED);
+    await registrations.remove(back, NEVER_ABORTED);
     expect((await idsOf('back@example.com')).toSorted()).toEqual(kept.map((one) => one.registration_id).toSorted());
-    expect(await registrations.get(back.registration_id, forever)).toBeUndefined();
+    expect(await registrations.get(back.registration_id, NEVER_ABORTED)).toBeUndefined();
   });
 
   it('is not written twice by a repeat that arrives late, after its delivery and a guess', async () => {
@@ -86,19 +86,19 @@ describe('A pending registration', () => {
       email_taken: true,
       phone_taken: false,
     } as const;
-    await registrations.noteDelivery(record.registration_id, delivery, forever);
+    await registrations.noteDelivery(record.registration_id, delivery, NEVER_ABORTED);
     const guess = [{ registrationId: record.registration_id, guess: 'x' }];
-    await registrations.countGuesses(record, guess, await list('late@example.com'), forever);
-    await registrations.put(record, sealsOf(record), now, forever);
-    expect(await registrations.get(record.registration_id, forever)).toMatchObject({ ...record, delivery });
+    await registrations.countGuesses(record, guess, await list('late@example.com'), NEVER_ABORTED);
+    await registrations.put(record, sealsOf(record), now, NEVER_ABORTED);
+    expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toMatchObject({ ...record, delivery });
     expect(await list('late@example.com')).toMatchObject([{ guesses: ['x'] }]);
   });
 
   it('that was removed does not come back with the note of its delivery', async () => {
     const record = await keep('gone@example.com');
-    await registrations.remove(record, forever);
-    await registrations.noteDelivery(record.registration_id, { ...SENT, sent_at: record.requested_at }, forever);
-    expect(await registrations.get(record.registration_id, forever)).toBeUndefined();
+    await registrations.remove(record, NEVER_ABORTED);
+    await registrations.noteDelivery(record.registration_id, { ...SENT, sent_at: record.requested_at }, NEVER_ABORTED);
+    expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toBeUndefined();
     expect(await idsOf('gone@example.com')).toEqual([]);
   });
 });
@@ -107,10 +107,10 @@ it('The note of a delivery rewrites nothing of the registration, and is read wit
   const record = await keep('note@example.com');
   const delivery = { ...SENT, sent_at: record.requested_at };
   database.calls.length = 0;
-  await registrations.noteDelivery(record.registration_id, delivery, forever);
-  expect(await registrations.get(record.registration_id, forever)).toMatchObject({ ...record, delivery });
+  await registrations.noteDelivery(record.registration_id, delivery, NEVER_ABORTED);
+  expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toMatchObject({ ...record, delivery });
   expect(database.calls.map(({ operation }) => operation)).toEqual(['PutItem', 'BatchGetItem']);
-  const item = await database.tables.registrations.get({ pk: `registration#${record.registration_id}` }, forever);
+  const item = await database.tables.registrations.get({ pk: `registration#${record.registration_id}` }, NEVER_ABORTED);
   expect(item).not.toHaveProperty('delivery');
 });
 
@@ -130,11 +130,11 @@ it('A registration with 5 kB of fields costs 8 write units to keep and note, and
   const record = registrationRecord('wide', 'wide@example.com', { custom_fields: fields });
   const delivery = { ...SENT, sent_at: record.requested_at };
   const confirmation = { confirmed_at: delivery.sent_at, email_taken: false, phone_taken: false, published: false };
-  expect(await spent(() => kept.put(record, sealsOf(record), now, forever))).toBe(7);
-  expect(await spent(() => kept.noteDelivery(record.registration_id, delivery, forever))).toBe(1);
+  expect(await spent(() => kept.put(record, sealsOf(record), now, NEVER_ABORTED))).toBe(7);
+  expect(await spent(() => kept.noteDelivery(record.registration_id, delivery, NEVER_ABORTED))).toBe(1);
   // The fields are kept for longer from now on, and the event's note removes them from the list of unpublished ones.
-  expect(await spent(() => kept.confirm(record, confirmation, forever))).toBe(7);
-  expect(await spent(() => kept.notePublished(record.registration_id, forever))).toBe(6);
+  expect(await spent(() => kept.confirm(record, confirmation, NEVER_ABORTED))).toBe(7);
+  expect(await spent(() => kept.notePublished(record.registration_id, NEVER_ABORTED))).toBe(6);
 });
 
 /** A confirmation of now, whose event is published. */
@@ -146,11 +146,11 @@ it('The index of confirmed registrations has all members of each, and no registr
   const record = await keep('reader@example.com');
   const pending = await keep('reader@example.com');
   const confirmation = publishedConfirmation();
-  await registrations.confirm(record, confirmation, forever);
+  await registrations.confirm(record, confirmation, NEVER_ABORTED);
   const indexed = await scanItems(database.client, 'registrations', CONFIRMED_INDEX);
-  expect(indexed).toEqual([await database.tables.registrations.get({ pk: indexed[0]?.pk as string }, forever)]);
+  expect(indexed).toEqual([await database.tables.registrations.get({ pk: indexed[0]?.pk as string }, NEVER_ABORTED)]);
   expect(indexed).toMatchObject([{ ...record, confirmation, confirmed_id: record.registration_id }]);
-  expect(await registrations.get(pending.registration_id, forever)).toMatchObject(pending);
+  expect(await registrations.get(pending.registration_id, NEVER_ABORTED)).toMatchObject(pending);
 });
 
 describe('The registrations of one address', () => {
@@ -163,10 +163,10 @@ describe('The registrations of one address', () => {
 
   it('are the newest fifty when their codes have expired, and those that are confirmed', async () => {
     const [first, second] = (await list(place.address)).toReversed();
-    const record = await registrations.get(second?.registration_id ?? '', forever);
+    const record = await registrations.get(second?.registration_id ?? '', NEVER_ABORTED);
     if (record === undefined) throw new Error('no registration');
     const confirmation = publishedConfirmation();
-    await registrations.confirm(record, confirmation, forever);
+    await registrations.confirm(record, confirmation, NEVER_ABORTED);
     now += 10 * 60_000;
     const newest = await keep(place.address);
     const kept = await idsOf(place.address);
@@ -180,7 +180,7 @@ describe('The registrations of one address', () => {
     expect(await idsOf(place.address)).toEqual([]);
     const newest = await keep(place.address);
     expect(await idsOf(place.address)).toEqual([newest.registration_id]);
-    const item = await database.tables.registrations.get({ pk: `email#${place.address}` }, forever);
+    const item = await database.tables.registrations.get({ pk: `email#${place.address}` }, NEVER_ABORTED);
     expect(Object.keys(item ?? {}).toSorted()).toEqual(['expires_at', newest.registration_id, 'pk'].toSorted());
     expect(item?.expires_at).toBe(Math.ceil((now + 25 * 60 * 60_000) / 1_000));
   });
@@ -194,19 +194,19 @@ describe('A confirmed registration whose event is not known to be published', ()
     published: false,
   };
   const unpublished = async () =>
-    (await registrations.unpublished(forever)).map(({ registration_id }) => registration_id);
+    (await registrations.unpublished(NEVER_ABORTED)).map(({ registration_id }) => registration_id);
 
   it('is listed when the request that confirmed it has had its time, the oldest first, until that is noted', async () => {
     const [first, second] = [await keep('pending@example.com'), await keep('pending@example.com')];
-    await registrations.confirm(second, confirmation, forever);
+    await registrations.confirm(second, confirmation, NEVER_ABORTED);
     expect(await unpublished()).toEqual([]);
     now += 10_000;
-    await registrations.confirm(first, confirmation, forever);
+    await registrations.confirm(first, confirmation, NEVER_ABORTED);
     now += 31_000;
     expect(await unpublished()).toEqual([second.registration_id, first.registration_id]);
-    await registrations.notePublished(second.registration_id, forever);
+    await registrations.notePublished(second.registration_id, NEVER_ABORTED);
     expect(await unpublished()).toEqual([first.registration_id]);
-    await registrations.notePublished(first.registration_id, forever);
+    await registrations.notePublished(first.registration_id, NEVER_ABORTED);
     expect(await unpublished()).toEqual([]);
   });
 });

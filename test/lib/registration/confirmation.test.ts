@@ -14,8 +14,8 @@ import {
   RegistrationScene,
   TWO_KEYS,
 } from '../../support/registration-scene.ts';
-import { runs } from '../../support/runs.ts';
-import { failing } from '../../support/step-faults.ts';
+import { propertyRuns } from '../../support/runs.ts';
+import { failingSteps } from '../../support/step-faults.ts';
 
 let scene: RegistrationScene;
 beforeEach(async () => {
@@ -191,7 +191,7 @@ describe('A refusal', () => {
   it('does not come because the source could not be counted', async () => {
     scene.limits = DEFAULT_LIMITS;
     await register();
-    expect(await confirm({ step: failing({ 'update confirmation': DOWN }) })).toBe(204);
+    expect(await confirm({ step: failingSteps({ 'update confirmation': DOWN }) })).toBe(204);
     expect(scene.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
   });
 });
@@ -233,7 +233,7 @@ describe('Guesses', () => {
   it('that are right but could not be written are not used up, however often that fails', async () => {
     await register({ members: DOCUMENTS });
     await guess('1', '2', '3', '4');
-    const step = failing({ 'update registration': DOWN });
+    const step = failingSteps({ 'update registration': DOWN });
     for (let i = 0; i < 7; i += 1) expect(await confirm({ step })).toBe('internal_error');
     expect(await confirm()).toBe(204);
   });
@@ -264,7 +264,7 @@ describe('Guesses', () => {
         expect(answers.slice(0, wrong).every((answer) => answer === 'code_not_accepted')).toBe(true);
         if (wrong <= 4) expect(answers.slice(wrong)).toEqual([204, 204]);
       }),
-      runs(8),
+      propertyRuns(8),
     );
   });
 });

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { type Answer, DOCUMENTS, MINUTE, RegistrationScene } from '../../support/registration-scene.ts';
-import { FAULTS, faultySteps, type StepFault } from '../../support/step-faults.ts';
+import { faultySteps, STEP_FAULTS, type StepFault } from '../../support/step-faults.ts';
 
 /**
  * Every step of a registration and of its confirmation, with every fault: it is refused, takes too long, is done without
  * an answer, or the function is killed before or after it.
  */
 
-const withFaults = (steps: readonly string[]) => steps.flatMap((step) => FAULTS.map((fault) => [step, fault] as const));
+const withFaults = (steps: readonly string[]) =>
+  steps.flatMap((step) => STEP_FAULTS.map((fault) => [step, fault] as const));
 const isKilled = (fault: StepFault) => fault.startsWith('killed');
 const isOutOfTime = (fault: StepFault) => fault === 'slow' || fault === 'unanswered';
 

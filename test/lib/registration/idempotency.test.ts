@@ -11,7 +11,7 @@ import {
   RECIPIENTS,
   RegistrationScene,
 } from '../../support/registration-scene.ts';
-import { failing, faultySteps } from '../../support/step-faults.ts';
+import { failingSteps, faultySteps } from '../../support/step-faults.ts';
 
 const KEYED = { idempotencyKey: 'key-1' };
 /** Other members, and another person, so that no limit stops it. */
@@ -87,7 +87,7 @@ describe('An Idempotency-Key', () => {
   it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
     const scene = await sceneAfter('finished');
     scene.limits = { ...DEFAULT_LIMITS, sourcePerHour: 1 };
-    expect(await scene.request({ ...KEYED, step: failing({ 'update replay': DOWN }) })).toBe('replayed');
+    expect(await scene.request({ ...KEYED, step: failingSteps({ 'update replay': DOWN }) })).toBe('replayed');
   });
 
   it('of a repeat asks no captcha', async () => {
@@ -150,7 +150,7 @@ describe('An Idempotency-Key', () => {
 
   it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
     const scene = await RegistrationScene.start();
-    const step = failing({ 'update key': new ConditionFailed() });
+    const step = failingSteps({ 'update key': new ConditionFailed() });
     expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
     expect([scene.sent, await scene.counts(), await scene.registrations()]).toEqual([[], {}, []]);
     expect(await scene.items('operations')).toMatchObject([{ state: 'running' }]);

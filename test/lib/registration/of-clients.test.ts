@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import { mail, phone } from '../../support/limits.ts';
+import { toEmail, toPhone } from '../../support/limits.ts';
 import { type Asked, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
-import { failing, overtaken, type Step } from '../../support/step-faults.ts';
+import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
 
 /** A scene in which these addresses of Bob are a client's. */
 async function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): Promise<RegistrationScene> {
@@ -15,7 +15,7 @@ async function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): Pr
 
 const CLIENTS = { email: true, phone: true };
 const deliveries = async (scene: RegistrationScene) => (await scene.registrations()).map(({ delivery }) => delivery);
-const sendFails = (kind: DeliveryFailureKind) => failing({ send: new DeliveryFailure(kind, 'Refused') });
+const sendFails = (kind: DeliveryFailureKind) => failingSteps({ send: new DeliveryFailure(kind, 'Refused') });
 
 /** A request whose message is throttled until its time is up. */
 function throttled(): Asked {
@@ -66,15 +66,15 @@ describe('A client’s address', () => {
     ['a message sent', () => ({})],
     [
       'a limit of the recipient',
-      (scene, by) => ({ step: overtaken('update recipient', () => scene.twin().request({ by })) }),
+      (scene, by) => ({ step: overtakenStep('update recipient', () => scene.twin().request({ by })) }),
     ],
     [
       'a limit that recipients share',
       (scene, by) => {
         scene.limits = { ...DEFAULT_LIMITS, prefixPerHour: 1, mailDomainPerHour: 1 };
-        const recipient = by === 'email' ? mail('ann@example.com') : phone('+447400129999', by);
+        const recipient = by === 'email' ? toEmail('ann@example.com') : toPhone('+447400129999', by);
         const at = by === 'email' ? 'update domain' : 'update prefix';
-        return { step: overtaken(at, () => scene.twin().request({ body: { recipient } })) };
+        return { step: overtakenStep(at, () => scene.twin().request({ body: { recipient } })) };
       },
     ],
     ['a captcha that is not passed', () => ({ captcha: 'refused' })],
@@ -82,8 +82,8 @@ describe('A client’s address', () => {
       (kind): Ending => [`a send that failed: ${kind}`, () => ({ step: sendFails(kind) })],
     ),
     ['a send that is throttled until the time is up', throttled],
-    ['a record that could not be kept', () => ({ step: failing({ 'put registration': DOWN }) })],
-    ['a note that could not be written', () => ({ step: failing({ 'put delivery': DOWN }) })],
+    ['a record that could not be kept', () => ({ step: failingSteps({ 'put registration': DOWN }) })],
+    ['a note that could not be written', () => ({ step: failingSteps({ 'put delivery': DOWN }) })],
   ])('makes the same calls and gets the same answer as a stranger’s: %s', async (_, asked) => {
     for (const by of OTP_TYPES) {
       for (const key of [{}, { idempotencyKey: 'key-1' }]) {

@@ -5,9 +5,9 @@ import type { EventName } from '../../../lib/telemetry.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { FILES } from '../../support/document-files.ts';
-import { mail, phone } from '../../support/limits.ts';
+import { toEmail, toPhone } from '../../support/limits.ts';
 import { type Asked, DOCUMENTS, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
-import { failing, overtaken } from '../../support/step-faults.ts';
+import { failingSteps, overtakenStep } from '../../support/step-faults.ts';
 
 const PHONES = ['sms', 'call', 'whatsapp'] as const;
 const SOURCE = '2001:db8:1:2::1';
@@ -28,13 +28,13 @@ async function sceneOf({ channels, limits, earlier = [] }: Given): Promise<Regis
   return scene;
 }
 
-const to = (recipient: ReturnType<typeof mail>): Asked => ({ body: { recipient } });
-const ANN = to(mail('ann@example.com'));
+const to = (recipient: ReturnType<typeof toEmail>): Asked => ({ body: { recipient } });
+const ANN = to(toEmail('ann@example.com'));
 const WRONG_FORM: Asked = { body: { form_id: 'FORM0009' } };
 const WRONG_REFERRER: Asked = { body: { referrer_id: 'REFANN01' } };
 const WRONG_FIELD: Asked = { members: { other: 1 } };
 const documents = (doc: string): Asked => ({ members: { d0cUpl: [{ id: '1', name: 'a', doc }] } });
-const fails = (step: string, error: unknown = DOWN) => ({ step: failing({ [step]: error }) });
+const fails = (step: string, error: unknown = DOWN) => ({ step: failingSteps({ [step]: error }) });
 const sendFails = (kind: DeliveryFailureKind) => fails('send', new DeliveryFailure(kind, 'Refused'));
 const EXE = documents(FILES.exe.toString('base64'));
 const LARGE = documents('A'.repeat(4_400_000));
@@ -115,7 +115,7 @@ describe('A request that is refused', () => {
     'at %s, because another one came first, leaves the counts of that one',
     async (at, asked, other, limits, counts) => {
       const scene = await sceneOf({ limits });
-      const step = overtaken(at, () => scene.twin().request(other));
+      const step = overtakenStep(at, () => scene.twin().request(other));
       expect(await scene.request({ idempotencyKey: 'key-1', ...asked, step })).toBe('too_many_requests');
       expect([await scene.counts(), scene.sent]).toEqual([counts, []]);
     },
@@ -170,11 +170,11 @@ describe('Limits that cannot be checked', () => {
   });
 
   it.each<[string, Asked[]]>([
-    ['source', ['a', 'b', 'c', 'd', 'e'].map((name) => to(mail(`${name}@x.example`)))],
+    ['source', ['a', 'b', 'c', 'd', 'e'].map((name) => to(toEmail(`${name}@x.example`)))],
     ['recipient', [{}]],
   ])('but were read as reached refuse: %s', async (kind, earlier) => {
     const scene = await sceneOf({ earlier });
-    const step = failing({ 'update source': DOWN, 'update recipient': DOWN });
+    const step = failingSteps({ 'update source': DOWN, 'update recipient': DOWN });
     const source = kind === 'source' ? SOURCE : '192.0.2.1';
     expect(await scene.request({ source, step })).toBe('too_many_requests');
     expect(scene.sent).toEqual([]);
@@ -208,7 +208,7 @@ describe('A source that makes us ask outside', () => {
     return answers;
   }
   const times = (count: number, answer: ProblemType) => Array.from({ length: count }, () => answer);
-  const number = (index: number) => to(phone(`+4474001${String(index).padStart(2, '0')}456`));
+  const number = (index: number) => to(toPhone(`+4474001${String(index).padStart(2, '0')}456`));
   const subnet = (index: number) => ({ source: `2001:db8:1:${index.toString(16)}::1` });
 
   it.each<[string, (index: number) => Asked, ProblemType, number]>([

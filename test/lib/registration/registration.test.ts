@@ -13,7 +13,7 @@ import {
   RECIPIENTS,
   RegistrationScene,
 } from '../../support/registration-scene.ts';
-import { failing, type Step } from '../../support/step-faults.ts';
+import { failingSteps, type Step } from '../../support/step-faults.ts';
 
 const KEYED = { idempotencyKey: 'key-1' };
 const deliveries = async (scene: RegistrationScene) => (await scene.registrations()).map(({ delivery }) => delivery);
@@ -38,7 +38,7 @@ describe('The channel', () => {
 describe('A failure before the send', () => {
   it('waits for running calls: nothing happens after an answer', async () => {
     const scene = await RegistrationScene.start();
-    expect(await scene.request({ ...KEYED, step: failing({ 'find proven_email': DOWN }) })).toBe('internal_error');
+    expect(await scene.request({ ...KEYED, step: failingSteps({ 'find proven_email': DOWN }) })).toBe('internal_error');
     expect(scene.problem?.cause).toBe(DOWN);
     for (const step of scene.steps) expect(scene.log).toContain(`${step} done`);
   });
@@ -47,7 +47,7 @@ describe('A failure before the send', () => {
     const scene = await RegistrationScene.start();
     const undoing = ['release source', 'delete document', 'delete registration', 'delete key'];
     const failures = Object.fromEntries(['put registration', ...undoing].map((step) => [step, DOWN]));
-    const asked = { ...KEYED, members: DOCUMENTS, step: failing(failures) };
+    const asked = { ...KEYED, members: DOCUMENTS, step: failingSteps(failures) };
     expect(await scene.request(asked)).toBe('internal_error');
     expect(scene.events.map(({ name, fields }) => fields.step ?? name).toSorted()).toEqual(
       ['RegistrationRefused', 'documents', 'limits', 'registration', 'release'].toSorted(),
@@ -72,7 +72,7 @@ describe('A send', () => {
 
   it('that is throttled is tried again, as the same message, until it is sent', async () => {
     const scene = await RegistrationScene.start();
-    expect(await scene.request({ step: failing({ send: THROTTLED, 'send 2': THROTTLED }) })).toBe(204);
+    expect(await scene.request({ step: failingSteps({ send: THROTTLED, 'send 2': THROTTLED }) })).toBe(204);
     expect(scene.steps.filter((step) => step.startsWith('send'))).toEqual(['send', 'send 2', 'send 3']);
     expect(scene.sent).toMatchObject([{ message: { code: CODE } }]);
   });
@@ -96,7 +96,7 @@ describe('A send', () => {
     ['any other error', new TypeError('a bug')],
   ])('that may have gone out (%s) is answered like one that has, and never repeated', async (_, send) => {
     const scene = await RegistrationScene.start();
-    expect(await scene.request({ ...KEYED, step: failing({ send }) })).toBe(204);
+    expect(await scene.request({ ...KEYED, step: failingSteps({ send }) })).toBe(204);
     expect(scene.steps.slice(-3)).toEqual(['send', 'put delivery', 'update key 2']);
     expect(await deliveries(scene)).toMatchObject([{ kind: 'code', outcome: 'unknown', email_taken: false }]);
     expect(scene.events).toMatchObject([{ name: 'OtpOutcomeUnknown', fields: { channel: 'email' } }]);
@@ -111,7 +111,7 @@ describe('A send', () => {
 
   it.each(['put delivery', 'update key 2'])('answers 204 also when it could not be noted (%s)', async (step) => {
     const scene = await RegistrationScene.start();
-    expect(await scene.request({ ...KEYED, step: failing({ [step]: DOWN }) })).toBe(204);
+    expect(await scene.request({ ...KEYED, step: failingSteps({ [step]: DOWN }) })).toBe(204);
     expect(scene.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
   });
 

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { type Form, FormSchema } from '../../../lib/validators/form.ts';
-import { RULES } from '../../../lib/validators/primitives.ts';
+import { VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
 
 const MB = 1024 * 1024;
@@ -106,7 +106,7 @@ describe('any value for a form', () => {
         }
         expect(JSON.stringify(outcome)).not.toContain(mark);
         for (const { rule, detail } of outcome.violations) {
-          expect(Object.keys(RULES)).toContain(rule);
+          expect(Object.keys(VIOLATION_RULES)).toContain(rule);
           expect(detail).toMatch(/^(must|is|a|the) /);
           expect(detail).not.toBe('is not valid');
         }

@@ -3,14 +3,14 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import {
   boundedList,
+  boundedText,
   closedObject,
   jsonPointer,
   LanguageSchema,
   listViolations,
   NumberSchema,
   openObject,
-  rule,
-  text,
+  violationMessage,
 } from '../../../lib/validators/primitives.ts';
 
 const violationsOf = (schema: v.GenericSchema, value: unknown) => {
@@ -102,7 +102,7 @@ describe('A value that is too large', () => {
       asked += 1;
       return false;
     };
-    const schema = v.pipe(text(1, 10), v.check(isRight, rule('format', 'is never right')));
+    const schema = v.pipe(boundedText(1, 10), v.check(isRight, violationMessage('format', 'is never right')));
     expect(violationsOf(schema, 'a'.repeat(6_000_000))).toEqual(['# length']);
     expect(asked).toBe(0);
     expect(violationsOf(schema, 'a'.repeat(20))).toEqual(['# length', '# format']);
@@ -134,7 +134,7 @@ describe('A violation', () => {
     [0, 3, 'at most 3 characters'],
     [2, 4, '2 to 4 characters'],
   ])('of a length of %i to %i says "%s"', (min, max, words) => {
-    const { issues = [] } = v.safeParse(text(min, max), 'x'.repeat(9));
+    const { issues = [] } = v.safeParse(boundedText(min, max), 'x'.repeat(9));
     expect(listViolations(issues)).toEqual([{ pointer: '#', rule: 'length', detail: `must be ${words}` }]);
   });
 

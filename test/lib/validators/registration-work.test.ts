@@ -5,7 +5,7 @@ import { fingerprints } from '../../../lib/records/idempotency-keys.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import type { Form } from '../../../lib/validators/form.ts';
 import { checkCustomFields, registrationRequestSchema } from '../../../lib/validators/registration.ts';
-import { watched } from '../../support/watched.ts';
+import { countReads } from '../../support/watched.ts';
 
 const FORM: Form = { id: 'FORM0001', fields: CUSTOM_FIELD_TYPES.map((type) => ({ key: type, type })) };
 const FIXED = {
@@ -22,7 +22,7 @@ const members = (count: number) => Object.fromEntries(list(count, 0).map((_, ind
 
 /** How often a value in the body is read until the request is refused. */
 async function looksAt(body: Record<string, unknown>): Promise<number> {
-  const { value, looks } = watched({ ...FIXED, ...body });
+  const { value, looks } = countReads({ ...FIXED, ...body });
   fingerprints(value, ['key']);
   const result = await v.safeParseAsync(SCHEMA, value);
   if (result.success) expect((await checkCustomFields(FORM, result.output.members)).ok).toBe(false);

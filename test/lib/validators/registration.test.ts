@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
-import { listViolations, RULES } from '../../../lib/validators/primitives.ts';
+import { listViolations, VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
   RegistrationBodySchema,
@@ -147,7 +147,7 @@ describe('any body', () => {
           expect(JSON.stringify(errors)).not.toContain(mark);
           for (const { pointer, rule, detail } of errors) {
             expect(pointer).toMatch(/^#(\/[\w%.~!*'()-]*)*$/);
-            expect(Object.keys(RULES)).toContain(rule);
+            expect(Object.keys(VIOLATION_RULES)).toContain(rule);
             expect(detail).toMatch(/^(must|is) /);
             expect(detail).not.toBe('is not valid');
           }

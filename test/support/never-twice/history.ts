@@ -19,7 +19,7 @@ import {
   wordOf,
 } from './checks.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
-import { disturb, listenTo, type Moment } from './moments.ts';
+import { disturbFunction, listenTo, type Moment } from './moments.ts';
 import { type Edit, KEPT_MS, type Round, type Step, type Story } from './steps.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -52,7 +52,7 @@ const GATEWAY_WAITS_MS = 30_000;
 /** How often something happened, by its name, such as `kills` or `answer 200`. */
 export type Counts = Map<string, number>;
 
-export function count(counts: Counts, name: string, times = 1): void {
+export function addCount(counts: Counts, name: string, times = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + times);
 }
 
@@ -85,7 +85,7 @@ export class History {
   constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, { passwordCheck, personalData }: Story) {
     this.#world = world;
     this.#watch = watch;
-    this.#count = (name, times) => count(counts, name, times);
+    this.#count = (name, times) => addCount(counts, name, times);
     this.#diary = new Diary(world);
     world.gateway.passwordCheck = passwordCheck;
     world.rights.personalData = personalData;
@@ -163,7 +163,7 @@ export class History {
   async #settle(moment: Moment | null): Promise<void> {
     const run = this.#world.settle();
     const places = { database: this.#world.faults.dynamodb, server: this.#world.servers.tp5.faults };
-    const disturbed = moment === null ? false : await disturb(moment, places, run);
+    const disturbed = moment === null ? false : await disturbFunction(moment, places, run);
     if (moment?.stopMs === undefined) await run.outcome;
     else this.#stopped.push(run.outcome);
     if (disturbed) this.#count(moment?.stopMs === undefined ? 'kills' : 'stops');
@@ -210,7 +210,7 @@ export class History {
     intent.running += 1;
     const pending = this.#world.send({ ...intent.call, ms });
     const places = { database: this.#world.faults.dynamodb, server: this.#server(intent).faults };
-    const disturbance = moment === null ? false : disturb(moment, places, pending);
+    const disturbance = moment === null ? false : disturbFunction(moment, places, pending);
     const answer = await pending.answer;
     const { kind } = await pending.outcome;
     const disturbed = await disturbance;

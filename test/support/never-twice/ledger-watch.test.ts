@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Attributes, Change } from '../../../infra/local/dynamo.ts';
+import type { DynamoAttributes, ItemChange } from '../../../infra/local/dynamo.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { isTransition, LedgerWatch } from './ledger-watch.ts';
 
@@ -15,12 +15,12 @@ const OPEN: Life = {
 const DONE: Life = { at: 'done', login: 7, opened_at: '2026-01-01T00:00:00.000Z', unpaid: false };
 
 /** A value in the format of the protocol. */
-function wire(value: unknown): Attributes {
+function wire(value: unknown): DynamoAttributes {
   if (typeof value === 'number') return { N: String(value) };
   if (typeof value === 'boolean') return { BOOL: value };
   return typeof value === 'object' ? { M: wireItem(value as object) } : { S: value };
 }
-const wireItem = (item: object): Attributes =>
+const wireItem = (item: object): DynamoAttributes =>
   Object.fromEntries(Object.entries(item).map(([name, value]) => [name, wire(value)]));
 
 interface Stored {
@@ -37,29 +37,29 @@ const operation = (stored: Stored | undefined) =>
     plan: { user_id: 'CLIENT01', version: 'tp5', connection_id: 'tp5-live', keyed: true },
     ...stored,
   });
-const written = (before: Stored | undefined, after: Stored | undefined): Change => ({
+const written = (before: Stored | undefined, after: Stored | undefined): ItemChange => ({
   table: 'operations',
   before: operation(before),
   after: operation(after),
 });
-const reserved = (holder: string): Change => ({
+const reserved = (holder: string): ItemChange => ({
   table: 'logins',
   before: undefined,
   after: wireItem({ pk: 'tp5#7', operation_id: holder }),
 });
-const released: Change = { table: 'logins', before: reserved('1').after, after: undefined };
+const released: ItemChange = { table: 'logins', before: reserved('1').after, after: undefined };
 
 const CLAIM = [written(undefined, { life: { at: 'claimed' } })];
 const RESERVATION = [written({ life: { at: 'claimed' } }, { life: SENT, revision: 1 }), reserved('1')];
 
-function violations(...calls: Change[][]): string[] {
+function violations(...calls: ItemChange[][]): string[] {
   const watch = new LedgerWatch((seconds) => seconds <= 100);
   for (const changes of calls) watch.see(changes);
   return watch.violations;
 }
 
 describe('The watch of the ledger', () => {
-  it.each<[string, Change[][], string]>([
+  it.each<[string, ItemChange[][], string]>([
     ['a state that does not follow', [[written({ life: { at: 'claimed' } }, { life: OPEN })]], 'no transition'],
     ['an end of an open account', [[written({ life: OPEN }, undefined)]], 'no transition'],
     ['an operation that does not begin at its begin', [[written(undefined, { life: DONE })]], 'no transition'],

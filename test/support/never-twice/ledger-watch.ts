@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Database, TABLES } from '../../../infra/local/database.ts';
-import type { Attributes, Change } from '../../../infra/local/dynamo.ts';
+import type { DynamoAttributes, ItemChange } from '../../../infra/local/dynamo.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
-import { type Context, decide, type Fact, type FactName, LIFE, type Life } from '../../../lib/openings/life.ts';
+import { type DecisionContext, decide, type Fact, type FactName, LIFE, type Life } from '../../../lib/openings/life.ts';
 
 /** An operation as the database has it. */
 export interface WatchedOperation extends Item {
@@ -65,7 +65,7 @@ export class LedgerWatch {
   }
 
   /** All writes of one call. */
-  see(changes: readonly Change[]): void {
+  see(changes: readonly ItemChange[]): void {
     const operations: WatchedOperation[] = [];
     for (const { table, before, after } of changes) {
       // A repeated delete changes nothing.
@@ -199,7 +199,7 @@ function targets(from: Life, to: Life): Life[] {
   return [...found.values()];
 }
 
-function targetOf(from: Life, fact: Fact, context: Context): Life | undefined {
+function targetOf(from: Life, fact: Fact, context: DecisionContext): Life | undefined {
   try {
     return decide(from, fact, context).to;
   } catch {
@@ -222,14 +222,14 @@ function factsOf(on: FactName, login: number | undefined, other: number | undefi
 }
 
 /** An item in the format of the protocol, as JSON. */
-function plain(item: Attributes): Item {
-  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plainValue(value as Attributes)]));
+function plain(item: DynamoAttributes): Item {
+  return Object.fromEntries(Object.entries(item).map(([name, value]) => [name, plainValue(value as DynamoAttributes)]));
 }
 
-function plainValue(value: Attributes): unknown {
+function plainValue(value: DynamoAttributes): unknown {
   const [[type, content] = []] = Object.entries(value);
   if (type === 'N') return Number(content);
-  if (type === 'M') return plain(content as Attributes);
-  if (type === 'L') return (content as Attributes[]).map(plainValue);
+  if (type === 'M') return plain(content as DynamoAttributes);
+  if (type === 'L') return (content as DynamoAttributes[]).map(plainValue);
   return type === 'NULL' ? null : content;
 }

@@ -35,7 +35,7 @@ export function listenTo(faults: Faults, listener: Listener): () => void {
 const NOTES = ['UpdateItem', 'TransactWriteItems'];
 
 /** Makes it happen to the function, unless that has ended before. @returns whether it happened */
-export async function disturb(
+export async function disturbFunction(
   { of, count, stopMs }: Moment,
   { database, server }: { database: Faults; server: Faults },
   run: Pick<Run, 'kill' | 'stop' | 'outcome'>,

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { type AccountWorld, WorldPool } from '../account-world.ts';
 import { bundleInto } from '../bundles.ts';
-import { type Counts, count, History } from './history.ts';
+import { addCount, type Counts, History } from './history.ts';
 import { LedgerWatch } from './ledger-watch.ts';
 import { KINDS, type Kind, SKEW_MS, type Story, storiesOf } from './steps.ts';
 
@@ -67,7 +67,7 @@ export async function runHistories(options: HistoriesOptions): Promise<{ counts:
   try {
     await Promise.all(fc.sample(storiesOf(kind), { numRuns: runs, seed }).map(one));
   } finally {
-    for (const { passwords } of pool.worlds) count(counts, 'passwords', passwords.size);
+    for (const { passwords } of pool.worlds) addCount(counts, 'passwords', passwords.size);
     await pool.close();
   }
   return { counts, violations };
@@ -91,7 +91,7 @@ async function playIn(world: AccountWorld, story: Story, counts: Counts): Promis
   try {
     await new History(world, watch, counts, story).play(story.steps);
   } finally {
-    count(counts, 'writes', watch.writes - before);
+    addCount(counts, 'writes', watch.writes - before);
   }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
-import type { Question } from '../../../infra/local/platforms/text-server.ts';
+import { CONNECTION_ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
+import type { AnswerToUnknown } from '../../../infra/local/platforms/text-server.ts';
 import { KEY_HOURS, keyExpiry } from '../../../lib/records/idempotency-keys.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
@@ -57,7 +57,7 @@ const anyPlatformFault = fc.record({
   times: fc.constantFrom(1, 1, 2),
   after: fc.constantFrom(0, 0, 0, 1, 1, 2),
   ms: fc.constantFrom(...LATE_MS),
-  ending: fc.constantFrom(...ENDINGS),
+  ending: fc.constantFrom(...CONNECTION_ENDINGS),
   // Without those whose answer blames the request itself.
   code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
 });
@@ -84,7 +84,7 @@ const lateFault: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constantFrom<FaultKind[]>('late', 'late', 'slow'),
   times: fc.constantFrom(1, 2),
   ms: fc.constantFrom(...LATE_MS.filter((ms) => ms > 10_000)),
-  ending: fc.constantFrom(...ENDINGS),
+  ending: fc.constantFrom(...CONNECTION_ENDINGS),
 });
 
 /** The parallel requests with their circumstances; then the elapsed time, in milliseconds, and the edits by people. */
@@ -130,7 +130,7 @@ export type Step =
 
 export interface Story {
   /** How the gateway answers `WCHECKPASS`. */
-  passwordCheck: Question;
+  passwordCheck: AnswerToUnknown;
   /** The initial visibility of accounts for the tp5 manager. */
   personalData: boolean | 'names';
   steps: Step[];
@@ -161,7 +161,7 @@ const killed: fc.Arbitrary<Moment> = fc.oneof(
 /** All events that may happen to requests for accounts of a kind. */
 export function storiesOf(kind: Kind): fc.Arbitrary<Story> {
   return fc.record({
-    passwordCheck: fc.constantFrom<Question[]>('known', 'known', 'refused', 'silent'),
+    passwordCheck: fc.constantFrom<AnswerToUnknown[]>('known', 'known', 'refused', 'silent'),
     personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
     steps: stepsOf(KINDS[kind]),
   });
@@ -246,7 +246,7 @@ function script(
 
 /** The first command is executed between a look-up and the repeat of the command. */
 const overtaken = script(
-  fc.constantFrom(...ENDINGS).map((ending) => ({ kind: 'late', times: 1, ms: 200, ending })),
+  fc.constantFrom(...CONNECTION_ENDINGS).map((ending) => ({ kind: 'late', times: 1, ms: 200, ending })),
   [struck(fc.constant({ of: 'command', count: 2, stopMs: 400 }), 7_000), calm],
 );
 /** One attempt is stopped right before its command, and resumes after others have acquired the operation. */

@@ -1,5 +1,5 @@
 import { localResources, localSettings } from '../../../infra/local/local-settings.ts';
-import { allowing, type ObservedCall, type Right } from '../../../infra/local/rights/policy.ts';
+import { allowingRights, type ObservedCall, type Right } from '../../../infra/local/rights/policy.ts';
 import { functionRights } from '../../../infra/local/rights/stack-rights.ts';
 import { FRONT_SETTINGS, ONE_COUNTRY } from '../front.ts';
 
@@ -77,5 +77,5 @@ export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsRe
 /** Whether the policy allows the call, and without the right does not. */
 function isNeeded(right: Right, all: readonly Right[], { need }: ObservedCall): boolean {
   const others = all.filter((one) => one !== right);
-  return right.concerns(need) && allowing(others, need).length === 0;
+  return right.concerns(need) && allowingRights(others, need).length === 0;
 }

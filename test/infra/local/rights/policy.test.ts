@@ -1,14 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { allowing, type Need, parseRights, type Statement } from '../../../../infra/local/rights/policy.ts';
+import {
+  allowingRights,
+  type NeededRight,
+  parseRights,
+  type Statement,
+} from '../../../../infra/local/rights/policy.ts';
 
 const TABLE = 'arn:aws:dynamodb:eu-west-1:000000000000:table/crm';
 
-function allows(statement: Partial<Statement>, need: Partial<Need>): boolean {
+function allows(statement: Partial<Statement>, need: Partial<NeededRight>): boolean {
   const read = { Sid: 'Read', Effect: 'Allow', Action: 'dynamodb:GetItem', ...statement };
   const rights = parseRights('a-function', [
     'Resource' in read || 'NotResource' in read ? read : { ...read, Resource: TABLE },
   ]);
-  return allowing(rights, { action: 'dynamodb:GetItem', resource: TABLE, ...need }).length > 0;
+  return allowingRights(rights, { action: 'dynamodb:GetItem', resource: TABLE, ...need }).length > 0;
 }
 
 describe('A policy', () => {
@@ -66,7 +71,8 @@ describe('A policy', () => {
       [deny, read],
     ]) {
       const rights = parseRights('ann', statements);
-      const allowed = (action: string, resource: string) => allowing(rights, { action, resource }).map(({ id }) => id);
+      const allowed = (action: string, resource: string) =>
+        allowingRights(rights, { action, resource }).map(({ id }) => id);
       expect(allowed('dynamodb:GetItem', `${TABLE}/index/due`)).toEqual([]);
       expect(allowed('dynamodb:GetItem', TABLE)).toEqual(['ann Read dynamodb:* *']);
       expect(allowed('dynamodb:PutItem', `${TABLE}/index/due`)).toEqual(['ann Read dynamodb:* *']);

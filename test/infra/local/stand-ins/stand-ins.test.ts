@@ -18,8 +18,8 @@ import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
 import { spokenText, startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
 import { snsPublisher } from '../../../../lib/aws/sns.ts';
-import { failureOf, forever } from '../../../support/outcomes.ts';
-import { started } from '../../../support/senders.ts';
+import { failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { startedStandIn } from '../../../support/senders.ts';
 import { clientSettings } from '../../../support/servers.ts';
 
 /** The settings of a client that calls once. */
@@ -391,9 +391,9 @@ describe('The stand-in of a captcha’s provider', () => {
 const PUBLISHED = { phoneNumber: '+447400123456', message: '123456', attributes: {} };
 
 async function sns() {
-  const { standIn, faults, outbox } = await started(startSns, {});
+  const { standIn, faults, outbox } = await startedStandIn(startSns, {});
   const publish = snsPublisher(clientSettings(standIn.url));
-  return { standIn, faults, outbox, send: () => publish(PUBLISHED, forever) };
+  return { standIn, faults, outbox, send: () => publish(PUBLISHED, NEVER_ABORTED) };
 }
 
 describe('A stand-in that is down', () => {

@@ -1,8 +1,15 @@
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { failureOf, forever, outcome } from '../../../support/outcomes.ts';
+import { failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import { tcpRelay } from '../../../support/tcp-relay.ts';
-import { answering, aScript, aServer, DIALECTS, opening, SHORT_TIMEOUTS } from '../../../support/text-protocol.ts';
+import {
+  answeringTextServer,
+  aScript,
+  aServer,
+  DIALECTS,
+  openTextAccount,
+  SHORT_TIMEOUTS,
+} from '../../../support/text-protocol.ts';
 
 /** Longer than a test may take. */
 const PATIENT = { answerTimeoutMs: 600_000 };
@@ -19,10 +26,10 @@ async function exchange(
   protocol: (typeof DIALECTS)[number],
   script: Parameters<typeof aScript>[0],
   limits = {},
-  signal = forever,
+  signal = NEVER_ABORTED,
 ): Promise<unknown[]> {
   const relay = await tcpRelay((await aScript(script)).port);
-  const result = await outcome(opening(protocol, relay, {}, limits, signal));
+  const result = await outcomeOf(openTextAccount(protocol, relay, {}, limits, signal));
   await expect.poll(() => relay.endings).toHaveLength(1);
   return [result, ...relay.endings];
 }
@@ -89,7 +96,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     const late = () => caller.abort();
     expect(await exchange(protocol, late, PATIENT, caller.signal)).toEqual([NONE, 'reset']);
     const reset = await aScript((socket) => socket.resetAndDestroy());
-    expect(await outcome(opening(protocol, reset))).toMatch(/^account_outcome_unknown /);
+    expect(await outcomeOf(openTextAccount(protocol, reset))).toMatch(/^account_outcome_unknown /);
   });
 
   it.each([
@@ -112,8 +119,8 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     ['account was created, deposit failed', 'account_outcome_unknown unknown_error'],
     ['', 'account_outcome_unknown error_without_reason'],
   ])('with the error "%s" is %s', async (text, expected) => {
-    const server = await answering(`ERROR\r\n${text === '' ? '' : `${text}\r\n`}end\r\n`);
-    const failure = await failureOf(opening(protocol, server));
+    const server = await answeringTextServer(`ERROR\r\n${text === '' ? '' : `${text}\r\n`}end\r\n`);
+    const failure = await failureOf(openTextAccount(protocol, server));
     expect(`${failure.kind} ${failure.options.reason}`).toBe(expected);
     expect(JSON.stringify(failure)).not.toContain('ann@');
   });
@@ -122,21 +129,21 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     ['IP is blocked. Please wait 37 secs and try again.', { retryAfterSeconds: 37 }],
     ['invalid LEVERAGE', { errors: [{ pointer: '#/leverage', rule: 'not_offered' }] }],
   ])('with the error "%s" says more', async (text, options) => {
-    const server = await answering(`ERROR\r\n${text}\r\nend\r\n`);
-    expect(await failureOf(opening(protocol, server))).toMatchObject({ options });
+    const server = await answeringTextServer(`ERROR\r\n${text}\r\nend\r\n`);
+    expect(await failureOf(openTextAccount(protocol, server))).toMatchObject({ options });
   });
 
   it('to an unknown group opens nothing', async () => {
     const server = await aServer({ dialect: protocol });
     for (const group of ['nope', 'constructor', 'a group of more than 15 bytes', 'standard|', ''])
-      expect((await failureOf(opening(protocol, server, { group }))).kind).toBe('group_not_found');
+      expect((await failureOf(openTextAccount(protocol, server, { group }))).kind).toBe('group_not_found');
     expect(server.accounts()).toEqual([]);
   });
 });
 
 it('A gateway is not asked for a group that its connection does not list', async () => {
   const server = await aServer({ dialect: 'interface-gateway' });
-  const open = (group: string) => opening('interface-gateway', server, { group }, { groups: ['standard'] });
+  const open = (group: string) => openTextAccount('interface-gateway', server, { group }, { groups: ['standard'] });
   expect((await failureOf(open('demoforex'))).kind).toBe('group_not_found');
   expect(server.commands).toBe(0);
   await open('standard');

@@ -1,20 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import type { Question } from '../../../../infra/local/platforms/text-server.ts';
+import type { AnswerToUnknown } from '../../../../infra/local/platforms/text-server.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
-import { held } from '../../../support/held.ts';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { holdSlowCalls } from '../../../support/held.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { anOrder, aScript, aServer, SHORT_TIMEOUTS, textPlatform } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;
 const MARK: Mark = { operationId: '1', login: LOGIN, generated: { role: 'master', password: 'Master77' } };
 
-async function opened(options: { passwordCheck?: Question; answerTimeoutMs?: number } = {}) {
+async function opened(options: { passwordCheck?: AnswerToUnknown; answerTimeoutMs?: number } = {}) {
   const { passwordCheck = 'known', answerTimeoutMs = 5_000 } = options;
   const server = await aServer({ dialect: gateway, passwordCheck });
   const platform = textPlatform(gateway, server.port, { answerTimeoutMs });
-  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
-  return { server, look: (changes: Partial<Mark> = {}) => platform.look({ ...MARK, ...changes }, forever) };
+  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
+  return { server, look: (changes: Partial<Mark> = {}) => platform.look({ ...MARK, ...changes }, NEVER_ABORTED) };
 }
 
 describe('Looking at a login on a gateway', () => {
@@ -35,13 +35,13 @@ describe('Looking at a login on a gateway', () => {
       const server = await aServer({ dialect: gateway });
       const platform = textPlatform(gateway, server.port);
       const order = anOrder({ login: LOGIN });
-      const late = held(server.faults);
+      const late = holdSlowCalls(server.faults);
       server.faults.set({ kind: 'late', times: 1, ending });
-      expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('account_outcome_unknown');
-      expect(await platform.look(MARK, forever)).toBe('absent');
+      expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('account_outcome_unknown');
+      expect(await platform.look(MARK, NEVER_ABORTED)).toBe('absent');
       late.letGo();
-      await expect.poll(() => platform.look(MARK, forever)).toBe('ours');
-      expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
+      await expect.poll(() => platform.look(MARK, NEVER_ABORTED)).toBe('ours');
+      expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('login_taken');
       expect(server.accounts()).toHaveLength(1);
     },
   );
@@ -75,7 +75,7 @@ describe('Looking at a login on a gateway', () => {
       if (text.startsWith('WCHKACCOUNT')) socket.end('OK\r\nuser check successful\r\nend');
       else if (answer !== undefined) socket.end(answer);
     });
-    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, forever)).toBe('unmarked');
+    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('unmarked');
   });
 
   it.each([
@@ -88,12 +88,12 @@ describe('Looking at a login on a gateway', () => {
     const server = await aScript((socket) => {
       if (answer !== undefined) socket.end(answer);
     });
-    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, forever)).toBe('silent');
+    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('silent');
   });
 
   it('fails if the gateway has lost the server', async () => {
     const server = await aScript((socket) => void socket.end('ERROR\r\nMT is disconnected\r\nend\r\n'));
-    const failure = await failureOf(textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, forever));
+    const failure = await failureOf(textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED));
     expect(`${failure.kind} ${failure.reason}`).toBe('platform_unavailable platform_disconnected');
   });
 });

@@ -4,8 +4,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SimulatedServer } from '../../../../infra/local/platforms/simulated-server.ts';
 import { startTextServer } from '../../../../infra/local/platforms/text-server.ts';
 import { type AccountOrder, PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { ANY_TIME, forever } from '../../../support/outcomes.ts';
-import { anOrder, aServer, DIALECTS, GROUPS, MASTER, opening, textPlatform } from '../../../support/text-protocol.ts';
+import { ANY_TIME, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import {
+  anOrder,
+  aServer,
+  DIALECTS,
+  GROUPS,
+  MASTER,
+  openTextAccount,
+  textPlatform,
+} from '../../../support/text-protocol.ts';
 
 const KEYS = [
   'LEVERAGE',
@@ -99,7 +107,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
         fc.asyncProperty(orders, async (random) => {
           const order = wanted(random, dialect);
           const before = { accounts: server.accounts().length, commands: server.commands };
-          const opening = platform.open(order, ANY_TIME, forever);
+          const opening = platform.open(order, ANY_TIME, NEVER_ABORTED);
           if (!isCarriable(order)) {
             await expect(opening).rejects.toBeInstanceOf(PlatformFailure);
             expect(server.commands).toBe(before.commands);
@@ -129,7 +137,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
       ['\0\n', 'Client'],
       ['a'.repeat(300), 'a'.repeat(127)],
     ])('the name %j is sent as %j', async (name, expected) => {
-      await opening(dialect, server, { name }, { code_page: codePage });
+      await openTextAccount(dialect, server, { name }, { code_page: codePage });
       expect(server.accounts().at(-1)?.name).toBe(expected);
     });
   });
@@ -146,7 +154,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     ['utf-8', 'e\u0301', 'é'],
   ])('in %s the name %s becomes %s', async (codePage, name, expected) => {
     const server = await aServer({ dialect, codePage });
-    await opening(dialect, server, { name }, { code_page: codePage });
+    await openTextAccount(dialect, server, { name }, { code_page: codePage });
     expect(server.accounts().at(-1)?.name).toBe(expected);
   });
 
@@ -158,7 +166,7 @@ describe.each(DIALECTS)('%s', (dialect) => {
     [`${'a'.repeat(37)}@example.com`, ''],
   ])('the email address %s is sent as %j, never cut', async (email, expected) => {
     const server = await aServer({ dialect });
-    await opening(dialect, server, { email });
+    await openTextAccount(dialect, server, { email });
     expect(server.accounts().at(-1)?.email).toBe(expected);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import {
   anOrder,
   aScript,
   aServer,
   commandsOf,
-  opening,
+  openTextAccount,
   SHORT_TIMEOUTS,
   textPlatform,
 } from '../../../support/text-protocol.ts';
@@ -45,19 +45,19 @@ describe('an opening with a login', () => {
   it('is one command, as without', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    await platform.open(anOrder(), ANY_TIME, forever);
-    await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
+    await platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED);
     expect(server.commands).toBe(2);
   });
 
   it('a login in use is distinguished from other failures by a look-up', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
-    expect((await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).kind).toBe('login_taken');
+    await platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED);
+    expect((await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED))).kind).toBe('login_taken');
     expect(server.commands).toBe(3);
     server.faults.set({ kind: 'retcode', code: 3004, times: 1 });
-    expect(await outcome(platform.open(anOrder({ login: 778 }), ANY_TIME, forever))).toBe(
+    expect(await outcomeOf(platform.open(anOrder({ login: 778 }), ANY_TIME, NEVER_ABORTED))).toBe(
       'platform_refused account_create_failed',
     );
   });
@@ -68,14 +68,16 @@ describe('an opening with a login', () => {
         text.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : 'Disable\r\nuser check successful\r\nend',
       );
     });
-    expect((await failureOf(opening(gateway, server, { login: 7 }))).kind).toBe('login_taken');
+    expect((await failureOf(openTextAccount(gateway, server, { login: 7 }))).kind).toBe('login_taken');
   });
 
   it('a gateway without WCHKACCOUNT still opens accounts with a login', async () => {
     const server = await aServer({ dialect: gateway, accountCheck: 'refused' });
     const platform = textPlatform(gateway, server.port);
-    expect(await platform.open(anOrder({ login: 777 }), ANY_TIME, forever)).toEqual({ login: 777 });
-    expect((await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).kind).toBe('platform_refused');
+    expect(await platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED)).toEqual({ login: 777 });
+    expect((await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED))).kind).toBe(
+      'platform_refused',
+    );
   });
 
   it.each([
@@ -88,9 +90,9 @@ describe('an opening with a login', () => {
   ] as const)('that failed, after which the look-up of the login ends with %s, is %s', async (kind, expected) => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port, kind === 'silence' ? SHORT_TIMEOUTS : {});
-    await platform.open(anOrder({ login: 777 }), ANY_TIME, forever);
+    await platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED);
     server.faults.set({ kind, times: 1, after: 1 });
-    expect(await outcome(platform.open(anOrder({ login: 777 }), ANY_TIME, forever))).toBe(
+    expect(await outcomeOf(platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED))).toBe(
       `${expected} account_create_failed`,
     );
   });
@@ -100,21 +102,23 @@ describe('looking at a gateway without creating anything', () => {
   it('operators see whether a login exists, if the gateway knows WCHKACCOUNT, and no list of logins', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
-    await platform.open(anOrder({ login: 500_000 }), ANY_TIME, forever);
-    expect(await platform.exists(500_000, forever)).toBe(true);
-    expect(await platform.exists(500_001, forever)).toBe(false);
+    await platform.open(anOrder({ login: 500_000 }), ANY_TIME, NEVER_ABORTED);
+    expect(await platform.exists(500_000, NEVER_ABORTED)).toBe(true);
+    expect(await platform.exists(500_001, NEVER_ABORTED)).toBe(false);
     expect(await platform.logins()).toBeUndefined();
     const silent = await aServer({ dialect: gateway, accountCheck: 'refused' });
-    expect(await textPlatform(gateway, silent.port).exists(500_000, forever)).toBeUndefined();
+    expect(await textPlatform(gateway, silent.port).exists(500_000, NEVER_ABORTED)).toBeUndefined();
   });
 
   it('a check needs the right master password and a listed address', async () => {
     const server = await aServer({ dialect: gateway });
-    await textPlatform(gateway, server.port).check(forever);
+    await textPlatform(gateway, server.port).check(NEVER_ABORTED);
     const wrong = textPlatform(gateway, server.port, { master: 'wrong' });
-    expect(await failureOf(wrong.check(forever))).toMatchObject({ options: { reason: 'invalid_master' } });
+    expect(await failureOf(wrong.check(NEVER_ABORTED))).toMatchObject({ options: { reason: 'invalid_master' } });
     server.faults.set({ kind: 'refused', times: 1 });
-    expect(await outcome(textPlatform(gateway, server.port).check(forever))).toBe('platform_refused illegal_ip');
+    expect(await outcomeOf(textPlatform(gateway, server.port).check(NEVER_ABORTED))).toBe(
+      'platform_refused illegal_ip',
+    );
     expect(server.accounts()).toEqual([]);
   });
 });

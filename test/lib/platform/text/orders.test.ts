@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import { closedPort } from '../../../support/servers.ts';
-import { anOrder, aServer, DIALECTS, opening, textPlatform } from '../../../support/text-protocol.ts';
+import { anOrder, aServer, DIALECTS, openTextAccount, textPlatform } from '../../../support/text-protocol.ts';
 
 describe.each(DIALECTS)('%s', (protocol) => {
   it('a demo account is funded by the command that opens it, and funding it again does nothing', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port);
     const order = anOrder({ deposit: 10_000.5 });
-    await platform.open(order, ANY_TIME, forever);
+    await platform.open(order, ANY_TIME, NEVER_ABORTED);
     await platform.fund();
     expect(server.accounts()[0]?.balance).toBe(10_000.5);
     expect(server.commands).toBe(1);
@@ -17,16 +17,16 @@ describe.each(DIALECTS)('%s', (protocol) => {
   it('a command whose deadline has passed on the wall clock is not sent', async () => {
     const server = await aServer({ dialect: protocol });
     const platform = textPlatform(protocol, server.port, { now: () => 1_000 });
-    expect(await outcome(platform.open(anOrder(), 999, forever))).toBe('platform_unavailable too_late_to_send');
+    expect(await outcomeOf(platform.open(anOrder(), 999, NEVER_ABORTED))).toBe('platform_unavailable too_late_to_send');
     expect(server.commands).toBe(0);
-    await platform.open(anOrder(), 1_000, forever);
+    await platform.open(anOrder(), 1_000, NEVER_ABORTED);
     expect(server.accounts()).toHaveLength(1);
   });
 });
 
 describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
   it('connection refused', async () => {
-    expect(await failureOf(opening(protocol, { port: await closedPort() }))).toMatchObject({
+    expect(await failureOf(openTextAccount(protocol, { port: await closedPort() }))).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'connect_ECONNREFUSED', retryAfterSeconds: 10 },
     });
@@ -43,7 +43,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
 
   it.each(['utf-16', 'utf7', 'hex', 'base64', 'no-such-page'])('the code page %s cannot be used', async (page) => {
     const server = await aServer({ dialect: protocol });
-    expect(await outcome(opening(protocol, server, {}, { code_page: page }))).toBe(
+    expect(await outcomeOf(openTextAccount(protocol, server, {}, { code_page: page }))).toBe(
       'platform_refused unknown_code_page',
     );
     expect(server.commands).toBe(0);
@@ -58,7 +58,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
     ['READONLY=1', 'master_holds_a_key'],
   ])('a master password that no command can express: %j', async (master, reason) => {
     const server = await aServer({ dialect: protocol });
-    expect(await failureOf(opening(protocol, server, {}, { master }))).toMatchObject({
+    expect(await failureOf(openTextAccount(protocol, server, {}, { master }))).toMatchObject({
       kind: 'platform_refused',
       options: { reason },
     });
@@ -77,7 +77,7 @@ describe.each(DIALECTS)('nothing is sent to %s', (protocol) => {
         { pointer: '#/investor_password', rule },
       ];
       expect(platform.unsupported(order)).toMatchObject(errors);
-      expect(await failureOf(platform.open(order, ANY_TIME, forever))).toMatchObject({
+      expect(await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).toMatchObject({
         kind: 'validation_failed',
         options: { errors },
       });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { AnswerStyle, TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
 import type { Mark } from '../../../../lib/platform/platform.ts';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import {
   anOrder,
-  answering,
+  answeringTextServer,
   aScript,
   aServer,
   DIALECTS,
   GROUPS,
-  opening,
+  openTextAccount,
   SHORT_TIMEOUTS,
   textPlatform,
 } from '../../../support/text-protocol.ts';
@@ -28,10 +28,10 @@ describe.each(STYLES)('A gateway that answers with: %s', (answers) => {
   it('opens accounts, shows them, and refuses with certainty', async () => {
     const server = await aServer({ dialect: gateway, answers });
     const platform = textPlatform(gateway, server.port);
-    const open = (changes = {}) => platform.open(anOrder({ login: LOGIN, ...changes }), ANY_TIME, forever);
+    const open = (changes = {}) => platform.open(anOrder({ login: LOGIN, ...changes }), ANY_TIME, NEVER_ABORTED);
     expect(await open()).toEqual({ login: LOGIN });
-    expect(await platform.look(MARK, forever)).toBe('ours');
-    expect(await platform.look({ ...MARK, login: 778 }, forever)).toBe('absent');
+    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('ours');
+    expect(await platform.look({ ...MARK, login: 778 }, NEVER_ABORTED)).toBe('absent');
     expect((await failureOf(open())).kind).toBe('login_taken');
     server.faults.set({ kind: 'retcode', code: 3006, times: 1 });
     expect(await failureOf(open({ login: 778 }))).toMatchObject({ kind: 'password_rejected', proof: 'content' });
@@ -48,7 +48,7 @@ describe.each(DIALECTS)('An answer of %s in other clothes', (protocol) => {
     'welcome\r\nOK LOGIN = 123\r\n',
     '\xef\xbb\xbfOK\nLOGIN=123\nend',
   ])('is a success: %j', async (text) => {
-    expect(await opening(protocol, await answering(text))).toEqual({ login: 123 });
+    expect(await openTextAccount(protocol, await answeringTextServer(text))).toEqual({ login: 123 });
   });
 
   it.each([
@@ -61,7 +61,7 @@ describe.each(DIALECTS)('An answer of %s in other clothes', (protocol) => {
     ['ERROR\r\ncommon error.\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
     ['ERROR\r\nsomething new\r\nend', 'account_outcome_unknown unknown_error', 'nothing'],
   ])('is a refusal: %j is %s, and proves: %s', async (text, expected, proof) => {
-    const failure = await failureOf(opening(protocol, await answering(text)));
+    const failure = await failureOf(openTextAccount(protocol, await answeringTextServer(text)));
     expect([`${failure.kind} ${failure.reason}`, failure.proof]).toEqual([expected, proof]);
   });
 
@@ -73,7 +73,7 @@ describe.each(DIALECTS)('An answer of %s in other clothes', (protocol) => {
     'LOGIN=123\r\nend\r\n',
     'ERRORS of today\r\nend\r\n',
   ])('proves nothing: %j', async (text) => {
-    const failure = await failureOf(opening(protocol, await answering(text)));
+    const failure = await failureOf(openTextAccount(protocol, await answeringTextServer(text)));
     expect(failure).toMatchObject({ kind: 'account_outcome_unknown', proof: 'nothing' });
   });
 });
@@ -82,14 +82,14 @@ describe('What a failed opening proves', () => {
   it('nothing if a gateway’s flood guard answers: it may have seen a repeated command', async () => {
     const server = await aServer({ dialect: gateway });
     server.faults.set({ kind: 'throttled', times: 1 });
-    const failure = await failureOf(opening(gateway, server, { login: LOGIN }));
+    const failure = await failureOf(openTextAccount(gateway, server, { login: LOGIN }));
     expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'nothing' });
   });
 
   it('nothing if the plug-in’s flood guard answers: each operation is a visitor of its own, so it has opened an account', async () => {
     const server = await aServer({ dialect: 'web-registration' });
     server.faults.set({ kind: 'executed_twice', times: 1 });
-    const failure = await failureOf(opening('web-registration', server));
+    const failure = await failureOf(openTextAccount('web-registration', server));
     expect(failure).toMatchObject({ kind: 'platform_unavailable', reason: 'blocked', proof: 'nothing' });
     expect(server.accounts()).toHaveLength(1);
   });
@@ -103,7 +103,7 @@ describe('What a failed opening proves', () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port, changes);
     if (what === 'no connection') await server.close();
-    const failure = await failureOf(platform.open(anOrder({ login: LOGIN }), deadline ?? ANY_TIME, forever));
+    const failure = await failureOf(platform.open(anOrder({ login: LOGIN }), deadline ?? ANY_TIME, NEVER_ABORTED));
     expect(failure).toMatchObject({ kind, proof });
     expect(server.commands).toBe(0);
   });
@@ -112,8 +112,8 @@ describe('What a failed opening proves', () => {
 async function opened(options: Partial<TextServerOptions> = {}) {
   const server = await aServer({ dialect: gateway, ...options });
   const platform = textPlatform(gateway, server.port);
-  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
-  const look = (generated: Mark['generated'] = GENERATED) => platform.look({ ...MARK, generated }, forever);
+  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
+  const look = (generated: Mark['generated'] = GENERATED) => platform.look({ ...MARK, generated }, NEVER_ABORTED);
   return { server, look };
 }
 
@@ -137,8 +137,8 @@ describe('The check of a password', () => {
   it.each(['refused', 'silent'] as const)('that is %s leaves an account unmarked', async (passwordCheck) => {
     const server = await aServer({ dialect: gateway, passwordCheck });
     const platform = textPlatform(gateway, server.port, SHORT_TIMEOUTS);
-    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
-    expect(await platform.look(MARK, forever)).toBe('unmarked');
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
+    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('unmarked');
   });
 
   it.each([
@@ -157,11 +157,11 @@ describe('A gateway with numbers of groups', () => {
     const server = await aServer({ dialect: gateway, groupNumbers: true });
     const platform = textPlatform(gateway, server.port, { groups });
     const order = anOrder({ login: LOGIN, deposit: 250, country: 'GB' });
-    expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: LOGIN });
+    expect(await platform.open(order, ANY_TIME, NEVER_ABORTED)).toEqual({ login: LOGIN });
     expect(server.accounts()).toMatchObject([{ login: LOGIN, group: 'demoforex', balance: 250 }]);
     expect(server.details(LOGIN)).toMatchObject({ country: 'United Kingdom' });
-    expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
-    expect(await platform.look(MARK, forever)).toBe('ours');
+    expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('login_taken');
+    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('ours');
   });
 
   it('has no read-only accounts, and deposits in groups of demos alone', () => {
@@ -175,7 +175,7 @@ describe('A gateway with numbers of groups', () => {
 
   it('is not asked for a group without a number', async () => {
     const server = await aScript(() => {});
-    const failure = await failureOf(opening(gateway, server, { group: 'nope' }, { groups }));
+    const failure = await failureOf(openTextAccount(gateway, server, { group: 'nope' }, { groups }));
     expect(failure).toMatchObject({ kind: 'group_not_found', proof: 'unsent' });
     expect(server.received).toEqual([]);
   });
@@ -185,20 +185,20 @@ describe('A server whose commands begin with Z', () => {
   it.each(DIALECTS)('opens accounts on a connection with that prefix, and none without: %s', async (dialect) => {
     const server = await aServer({ dialect, prefix: 'Z' });
     const order = dialect === gateway ? { login: LOGIN } : {};
-    expect(await failureOf(opening(dialect, server, order))).toMatchObject({ reason: 'closed_without_answer' });
+    expect(await failureOf(openTextAccount(dialect, server, order))).toMatchObject({ reason: 'closed_without_answer' });
     expect(server.accounts()).toEqual([]);
-    expect(await opening(dialect, server, order, { prefix: 'Z' })).toEqual({ login: expect.any(Number) });
+    expect(await openTextAccount(dialect, server, order, { prefix: 'Z' })).toEqual({ login: expect.any(Number) });
     expect(server.accounts()).toHaveLength(1);
   });
 
   it('is asked for logins and passwords with that prefix', async () => {
     const server = await aServer({ dialect: gateway, prefix: 'Z', passwordCommand: 'CHKACCPASS' });
     const platform = textPlatform(gateway, server.port, { prefix: 'Z' });
-    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
-    expect(await platform.look(MARK, forever)).toBe('ours');
-    expect(await platform.look({ ...MARK, login: 778 }, forever)).toBe('absent');
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
+    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('ours');
+    expect(await platform.look({ ...MARK, login: 778 }, NEVER_ABORTED)).toBe('absent');
     const speaks = ['ZCHKACCOUNT', 'ZCHKACCPASS'];
-    expect(await platform.variant(LOGIN, forever)).toEqual({ speaks, comments: 'hidden', passwords: 'checked' });
+    expect(await platform.variant(LOGIN, NEVER_ABORTED)).toEqual({ speaks, comments: 'hidden', passwords: 'checked' });
   });
 
   it.each([
@@ -207,13 +207,13 @@ describe('A server whose commands begin with Z', () => {
     [{}, { prefix: 'Z' }, 'wants_prefix_w'],
   ] as const)('is recognized by the check of a connection: %j with %j', async (options, changes, reason) => {
     const server = await aServer({ dialect: gateway, ...options });
-    const failure = await failureOf(textPlatform(gateway, server.port, changes).check(forever));
+    const failure = await failureOf(textPlatform(gateway, server.port, changes).check(NEVER_ABORTED));
     expect(failure).toMatchObject({ kind: 'platform_refused', reason });
   });
 
   it('is not suspected where no prefix gets an answer', async () => {
     const server = await aScript((socket) => socket.end());
-    const failure = await failureOf(textPlatform(gateway, server.port).check(forever));
+    const failure = await failureOf(textPlatform(gateway, server.port).check(NEVER_ABORTED));
     expect(failure.reason).toBe('closed_without_answer');
     expect(server.received.map((text) => text.slice(0, 11))).toEqual(['WCHKACCOUNT', 'ZCHKACCOUNT']);
   });
@@ -228,7 +228,7 @@ it('A gateway that ignores INVESTOR opens accounts, and shows whose they are by 
 
 it.each(['gbk', 'gb18030'])('Names are sent in %s', async (codePage) => {
   const server = await aServer({ dialect: gateway, codePage });
-  await opening(gateway, server, { name: '王小明', login: LOGIN }, { code_page: codePage });
+  await openTextAccount(gateway, server, { name: '王小明', login: LOGIN }, { code_page: codePage });
   expect(server.accounts()).toMatchObject([{ name: '王小明' }]);
 });
 
@@ -237,6 +237,6 @@ it.each([
   ['code', 'GB'],
 ] as const)('The country is sent as a %s: %s', async (country_format, country) => {
   const server = await aServer({ dialect: gateway });
-  await opening(gateway, server, { country: 'GB', login: LOGIN }, { country_format });
+  await openTextAccount(gateway, server, { country: 'GB', login: LOGIN }, { country_format });
   expect(server.details(LOGIN)).toMatchObject({ country });
 });

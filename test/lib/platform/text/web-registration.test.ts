@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
-import { anOrder, aServer, commandsOf, opening, textPlatform } from '../../../support/text-protocol.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { anOrder, aServer, commandsOf, openTextAccount, textPlatform } from '../../../support/text-protocol.ts';
 
 describe('web-registration', () => {
   it('the whole command, word for word', async () => {
@@ -37,17 +37,19 @@ describe('web-registration', () => {
 
   it('an unsupported order is not sent', async () => {
     const server = await aServer({ dialect: 'web-registration' });
-    expect((await failureOf(opening('web-registration', server, { readonly: true }))).kind).toBe('validation_failed');
+    expect((await failureOf(openTextAccount('web-registration', server, { readonly: true }))).kind).toBe(
+      'validation_failed',
+    );
     expect(server.commands).toBe(0);
   });
 
   it('two accounts one after the other do not meet the flood guard, the same operation again does', async () => {
     const server = await aServer({ dialect: 'web-registration', floodSeconds: 60 });
     const platform = textPlatform('web-registration', server.port);
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     const order = anOrder();
-    await platform.open(order, ANY_TIME, forever);
-    expect(await failureOf(platform.open(order, ANY_TIME, forever))).toMatchObject({
+    await platform.open(order, ANY_TIME, NEVER_ABORTED);
+    expect(await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).toMatchObject({
       kind: 'platform_unavailable',
       options: { retryAfterSeconds: 60 },
     });
@@ -56,12 +58,12 @@ describe('web-registration', () => {
   it('a check sees whether the server can be reached, and sends nothing', async () => {
     const server = await aServer({ dialect: 'web-registration' });
     const platform = textPlatform('web-registration', server.port);
-    await platform.check(forever);
-    expect(await platform.exists(100_001, forever)).toBeUndefined();
+    await platform.check(NEVER_ABORTED);
+    expect(await platform.exists(100_001, NEVER_ABORTED)).toBeUndefined();
     expect(await platform.logins()).toBeUndefined();
     expect(server.commands).toBe(0);
     await server.close();
-    expect((await failureOf(textPlatform('web-registration', server.port).check(forever))).kind).toBe(
+    expect((await failureOf(textPlatform('web-registration', server.port).check(NEVER_ABORTED))).kind).toBe(
       'platform_unavailable',
     );
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DEPOSIT = 10_000.5;
@@ -8,8 +8,8 @@ const DEPOSIT = 10_000.5;
 async function account(limits: Parameters<typeof platformOn>[1] = {}) {
   const server = await testServer();
   const platform = platformOn(server, limits);
-  const { login } = await platform.open(anOrder(), ANY_TIME, forever);
-  const fund = () => platform.fund(login, DEPOSIT, ANY_TIME, forever);
+  const { login } = await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
+  const fund = () => platform.fund(login, DEPOSIT, ANY_TIME, NEVER_ABORTED);
   return { server, platform, login, fund, balance: () => server.accounts()[0]?.balance };
 }
 
@@ -34,10 +34,10 @@ describe('A deposit', () => {
 
   it('whose answer is lost is not paid again: the balance shows that it arrived', async () => {
     const { server, platform, login, fund, balance } = await account();
-    expect(await platform.holdsFunds(login, forever)).toBe(false);
+    expect(await platform.holdsFunds(login, NEVER_ABORTED)).toBe(false);
     server.faults.set({ kind: 'reply_lost', times: 1 });
     expect((await failureOf(fund())).kind).toBe('account_outcome_unknown');
-    expect(await platform.holdsFunds(login, forever)).toBe(true);
+    expect(await platform.holdsFunds(login, NEVER_ABORTED)).toBe(true);
     expect(balance()).toBe(DEPOSIT);
   });
 
@@ -73,7 +73,7 @@ describe('A deposit', () => {
     ['{"retcode":"10019 Not enough money"}', 'platform_refused retcode_10019', 'content'],
   ])('answered with %s is %s, is sent once, and proves: %s', async (answer, expected, proof) => {
     const { platform, deposits } = await bank('0.00', answer);
-    const failure = await failureOf(platform.fund(42, DEPOSIT, ANY_TIME, forever));
+    const failure = await failureOf(platform.fund(42, DEPOSIT, ANY_TIME, NEVER_ABORTED));
     expect([`${failure.kind} ${failure.reason}`, failure.proof]).toEqual([expected, proof]);
     expect(deposits()).toBe(1);
   });
@@ -92,10 +92,10 @@ it.each([
   ['-5.00', true],
   ['0.00', false],
 ])('An account with the balance %s holds money: %s', async (balance, holds) => {
-  expect(await (await bank(balance)).platform.holdsFunds(42, forever)).toBe(holds);
+  expect(await (await bank(balance)).platform.holdsFunds(42, NEVER_ABORTED)).toBe(holds);
 });
 
 it('A balance that cannot be read proves nothing', async () => {
   const { platform } = await bank('unreadable');
-  expect((await failureOf(platform.holdsFunds(42, forever))).kind).toBe('platform_unavailable');
+  expect((await failureOf(platform.holdsFunds(42, NEVER_ABORTED))).kind).toBe('platform_unavailable');
 });

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { connectEarly } from '../../../../lib/platform/web-api/exchange.ts';
-import { forever } from '../../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { testServer } from '../../../support/web-api.ts';
 
 it('A connection that the server closed before it was taken is not used', async () => {
   const { port, ca, faults } = await testServer();
-  const early = connectEarly({ host: '127.0.0.1', port, ca }, 5_000, forever);
+  const early = connectEarly({ host: '127.0.0.1', port, ca }, 5_000, NEVER_ABORTED);
   const { tls } = (await early.take()) ?? expect.fail('It stands.');
   const ended = once(tls, 'close');
   await expect

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream';
 import { expect, it } from 'vitest';
-import { exchange, type WebApiLine } from '../../../../lib/platform/web-api/exchange.ts';
+import { exchangeWebApi, type WebApiLine } from '../../../../lib/platform/web-api/exchange.ts';
 
 const SERVER = { host: 'trade.example.com', port: 443 };
 const TIMEOUT_MS = 2_000;
@@ -28,13 +28,13 @@ function earlyAnswerLine(sent: (report: () => void) => void, written: Buffer[] =
 
 it('takes an answer that comes before the command is known to be sent, and leaves the next command its own', async () => {
   const line = earlyAnswerLine((report) => setImmediate(() => setImmediate(report)));
-  expect(await exchange(line, SERVER, { path: '/first' }, TIMEOUT_MS)).toMatchObject({ status: 200, text: '1' });
-  expect(await exchange(line, SERVER, { path: '/second' }, TIMEOUT_MS)).toMatchObject({ status: 200, text: '2' });
+  expect(await exchangeWebApi(line, SERVER, { path: '/first' }, TIMEOUT_MS)).toMatchObject({ status: 200, text: '1' });
+  expect(await exchangeWebApi(line, SERVER, { path: '/second' }, TIMEOUT_MS)).toMatchObject({ status: 200, text: '2' });
 });
 
 it('takes an answer whose command is never known to be sent, and the connection is used no more', async () => {
   const line = earlyAnswerLine(() => {});
-  expect(await exchange(line, SERVER, { path: '/first' }, 20)).toMatchObject({ status: 200, text: '1' });
+  expect(await exchangeWebApi(line, SERVER, { path: '/first' }, 20)).toMatchObject({ status: 200, text: '1' });
   expect(line.tls.destroyed).toBe(true);
 });
 
@@ -44,6 +44,6 @@ it.each([
   [{ host: '2001:db8::1', port: 443 }, '[2001:db8::1]'],
 ])('names the host, and its port unless it is that of HTTPS: %j', async (server, host) => {
   const written: Buffer[] = [];
-  await exchange(earlyAnswerLine(setImmediate, written), server, { path: '/' }, TIMEOUT_MS);
+  await exchangeWebApi(earlyAnswerLine(setImmediate, written), server, { path: '/' }, TIMEOUT_MS);
   expect(Buffer.concat(written).toString().toLowerCase()).toContain(`\r\nhost: ${host}\r\n`);
 });

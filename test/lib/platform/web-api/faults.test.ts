@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type FaultKind, PLATFORM_FAULT_KINDS } from '../../../../infra/local/faults.ts';
-import { held } from '../../../support/held.ts';
-import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
+import { holdSlowCalls } from '../../../support/held.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, testServer } from '../../../support/web-api.ts';
 
 /** The outcome of an opening under each fault, and whether the account was opened. */
@@ -33,15 +33,15 @@ describe.each(KINDS)('An opening under the fault %s', (fault) => {
     async (session) => {
       const server = await testServer();
       const platform = platformOn(server, limitsFor(fault));
-      if (session === 'warm') await platform.check(forever);
+      if (session === 'warm') await platform.check(NEVER_ABORTED);
       server.faults.set({ kind: fault, times: 1, code: 9, ms: SLOW_MS });
       const order = anOrder({ login: 4_711 });
-      const failed = await failureOf(platform.open(order, ANY_TIME, forever));
+      const failed = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
       expect(failed).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
       // The only other command is the question for the group after code 8.
       expect(server.commands).toBe(fault === 'down' ? 0 : fault === 'refused' ? 2 : 1);
 
-      const { login } = await platform.open(anOrder(), ANY_TIME, forever);
+      const { login } = await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
       expect(server.access(login, order.masterPassword)).toBe('master');
       const accounts = () => server.accounts().filter(({ comment }) => comment === order.operationId);
       await expect.poll(() => accounts().length).toBe(expected.opened ? 1 : 0);
@@ -52,7 +52,7 @@ describe.each(KINDS)('An opening under the fault %s', (fault) => {
 it('A server that ignores the login says which account it has opened', async () => {
   const server = await testServer();
   server.faults.set({ kind: 'login_ignored', times: 1 });
-  expect(await platformOn(server).open(anOrder({ login: 4_711 }), ANY_TIME, forever)).toEqual({ login: 5_001 });
+  expect(await platformOn(server).open(anOrder({ login: 4_711 }), ANY_TIME, NEVER_ABORTED)).toEqual({ login: 5_001 });
 });
 
 describe('A lost answer', () => {
@@ -61,16 +61,16 @@ describe('A lost answer', () => {
     async (ending) => {
       const server = await testServer();
       const platform = platformOn(server);
-      const late = held(server.faults);
+      const late = holdSlowCalls(server.faults);
       server.faults.set({ kind: 'late', times: 1, ending });
       const order = anOrder({ login: 424_242 });
-      const look = () => platform.look({ operationId: order.operationId, login: 424_242 }, forever);
-      expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('account_outcome_unknown');
+      const look = () => platform.look({ operationId: order.operationId, login: 424_242 }, NEVER_ABORTED);
+      expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('account_outcome_unknown');
       expect(await look()).toBe('absent');
       // The same command may be sent again: one of the two is refused.
-      expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: 424_242 });
+      expect(await platform.open(order, ANY_TIME, NEVER_ABORTED)).toEqual({ login: 424_242 });
       late.letGo();
-      expect((await failureOf(platform.open(order, ANY_TIME, forever))).kind).toBe('login_taken');
+      expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('login_taken');
       expect(await look()).toBe('ours');
       expect(server.accounts()).toHaveLength(1);
     },
@@ -79,12 +79,12 @@ describe('A lost answer', () => {
   it('whose caller has no more time ends at once, and the next command goes out on a new session', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     server.faults.set({ kind: 'silence', times: 1 });
-    expect(await outcome(platform.open(anOrder(), ANY_TIME, AbortSignal.timeout(300)))).toBe(
+    expect(await outcomeOf(platform.open(anOrder(), ANY_TIME, AbortSignal.timeout(300)))).toBe(
       'account_outcome_unknown answer_timeout',
     );
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(server.sessions).toBe(2);
   });
 });

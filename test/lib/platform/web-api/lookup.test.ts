@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { commentOwner } from '../../../../lib/platform/web-api/web-api.ts';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const LOGIN = 70_000;
@@ -13,11 +13,11 @@ async function opened({ comment, rights = {} }: { comment?: string; rights?: Man
   const server = await testServer({ rights });
   const platform = platformOn(server);
   const order = anOrder({ login: LOGIN });
-  await platform.open(order, ANY_TIME, forever);
+  await platform.open(order, ANY_TIME, NEVER_ABORTED);
   if (comment !== undefined) server.edit(LOGIN, { comment });
   const { operationId, masterPassword: password } = order;
   const mark: Mark = { operationId, login: LOGIN, generated: { role: 'master', password } };
-  return { server, mark, look: (changes: Partial<Mark> = {}) => platform.look({ ...mark, ...changes }, forever) };
+  return { server, mark, look: (changes: Partial<Mark> = {}) => platform.look({ ...mark, ...changes }, NEVER_ABORTED) };
 }
 
 describe('Looking at a login', () => {
@@ -56,11 +56,11 @@ describe('Looking at a login', () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/check_password'] });
     const platform = platformOn(server);
     const { operationId, masterPassword: password } = anOrder();
-    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, forever);
+    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
     server.edit(LOGIN, { comment: '' });
-    expect(await platform.look({ operationId, login: LOGIN, generated: { role: 'master', password } }, forever)).toBe(
-      'unmarked',
-    );
+    expect(
+      await platform.look({ operationId, login: LOGIN, generated: { role: 'master', password } }, NEVER_ABORTED),
+    ).toBe('unmarked');
   });
 
   it('finds no account', async () => {
@@ -98,7 +98,7 @@ describe('Looking at a login', () => {
   ])('does not believe the answer %s', async (content) => {
     const server = await scriptedServer((_request, response) => response.end(content));
     const mark = { operationId: OTHERS_ID, login: LOGIN };
-    expect((await failureOf(platformOn(server).look(mark, forever))).kind).toBe('platform_unavailable');
+    expect((await failureOf(platformOn(server).look(mark, NEVER_ABORTED))).kind).toBe('platform_unavailable');
   });
 });
 
@@ -129,10 +129,10 @@ describe('Operators', () => {
     const server = await testServer({ groups: [{ name: 'plain' }, { name: 'a=b|c\\d' }] });
     server.populate({ group: 'real\\standard', from: 1_000_000, count: 100_000 });
     const platform = platformOn(server);
-    for (const group of ['plain', 'a=b|c\\d']) await platform.open(anOrder({ group }), ANY_TIME, forever);
-    expect(await platform.exists(5_001, forever)).toBe(true);
-    expect(await platform.exists(5_003, forever)).toBe(false);
-    const logins = await platform.logins(forever);
+    for (const group of ['plain', 'a=b|c\\d']) await platform.open(anOrder({ group }), ANY_TIME, NEVER_ABORTED);
+    expect(await platform.exists(5_001, NEVER_ABORTED)).toBe(true);
+    expect(await platform.exists(5_003, NEVER_ABORTED)).toBe(false);
+    const logins = await platform.logins(NEVER_ABORTED);
     expect(logins).toHaveLength(100_002);
     expect(logins).toEqual(expect.arrayContaining([5_001, 5_002, 1_099_999]));
   });
@@ -140,12 +140,12 @@ describe('Operators', () => {
   it('are refused if the manager may not look', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/get', '/api/user/logins'] });
     const platform = platformOn(server);
-    expect((await failureOf(platform.exists(5_001, forever))).kind).toBe('platform_refused');
-    expect((await failureOf(platform.logins(forever))).kind).toBe('platform_refused');
+    expect((await failureOf(platform.exists(5_001, NEVER_ABORTED))).kind).toBe('platform_refused');
+    expect((await failureOf(platform.logins(NEVER_ABORTED))).kind).toBe('platform_refused');
   });
 
   it('are not shown logins of an answer that cannot be read', async () => {
     const server = await scriptedServer((_, response) => response.end('{"retcode":"0 Done","answer":["1","x"]}'));
-    expect((await failureOf(platformOn(server).logins(forever))).kind).toBe('platform_unavailable');
+    expect((await failureOf(platformOn(server).logins(NEVER_ABORTED))).kind).toBe('platform_unavailable');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { failureOf } from '../../../support/outcomes.ts';
-import { opening, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { openWebApiAccount, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 /** The result of an opening by return code, and what it proves. */
 const OUTCOMES = [
@@ -50,7 +50,7 @@ describe('return codes of an opening', () => {
     const server = await testServer();
     // After code 3 the body is sent once more, with another content type.
     server.faults.set({ kind: 'retcode', code, times: code === 3 ? 2 : 1 });
-    const failed = await failureOf(opening(server, { login: 9, loginGiven: true }));
+    const failed = await failureOf(openWebApiAccount(server, { login: 9, loginGiven: true }));
     expect(failed).toBeInstanceOf(PlatformFailure);
     expect(failed).toMatchObject({ kind, proof, options: { reason: `retcode_${code}` } });
     expect(server.accounts()).toEqual([]);
@@ -60,26 +60,26 @@ describe('return codes of an opening', () => {
     const server = await scriptedServer((_request, response) => {
       response.end('{"retcode":"1 OK","answer":{"Login":"42"}}');
     });
-    expect(await opening(server)).toEqual({ login: 42 });
+    expect(await openWebApiAccount(server)).toEqual({ login: 42 });
   });
 
   it('too frequent requests say when to retry', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'throttled', times: 1 });
-    const failed = await failureOf(opening(server));
+    const failed = await failureOf(openWebApiAccount(server));
     expect(failed.options.retryAfterSeconds).toBeGreaterThan(0);
   });
 
   it('a group that does not exist is not found', async () => {
     const server = await testServer();
-    expect(await failureOf(opening(server, { group: 'real\\none' }))).toMatchObject({
+    expect(await failureOf(openWebApiAccount(server, { group: 'real\\none' }))).toMatchObject({
       ...{ kind: 'group_not_found', reason: 'retcode_8', proof: 'content' },
     });
   });
 
   it('a group that the manager may not use is a refusal', async () => {
     const server = await testServer();
-    expect(await failureOf(opening(server, { group: 'real\\closed' }))).toMatchObject({
+    expect(await failureOf(openWebApiAccount(server, { group: 'real\\closed' }))).toMatchObject({
       ...{ kind: 'platform_refused', reason: 'retcode_8', proof: 'rights' },
     });
   });
@@ -89,12 +89,12 @@ describe('return codes of an opening', () => {
       if (path === '/api/user/add') response.end('{"retcode":"8 Not enough permissions"}');
       else response.destroy();
     });
-    expect((await failureOf(opening(server))).kind).toBe('platform_refused');
+    expect((await failureOf(openWebApiAccount(server))).kind).toBe('platform_refused');
   });
 
   it('a password that the group finds too weak is rejected', async () => {
     const server = await testServer();
-    expect((await failureOf(opening(server, { group: 'real\\strict' }))).kind).toBe('password_rejected');
+    expect((await failureOf(openWebApiAccount(server, { group: 'real\\strict' }))).kind).toBe('password_rejected');
   });
 });
 
@@ -107,7 +107,7 @@ describe('return codes about the login', () => {
   ])('%i for a login, of the caller: %s', async (code, loginGiven, expected) => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code, times: 1 });
-    const failed = await failureOf(opening(server, { login: 9, loginGiven }));
+    const failed = await failureOf(openWebApiAccount(server, { login: 9, loginGiven }));
     expect(failed).toMatchObject(expected);
     expect(server.commands).toBe(1);
   });

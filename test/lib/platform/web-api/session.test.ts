@@ -1,15 +1,22 @@
 import type { Socket } from 'node:net';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever, outcome } from '../../../support/outcomes.ts';
-import { anOrder, connectionTo, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
+import {
+  anOrder,
+  connectionTo,
+  openWebApiAccount,
+  platformOn,
+  scriptedServer,
+  testServer,
+} from '../../../support/web-api.ts';
 
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
 
 describe('authentication of both sides', () => {
   it('a server that does not know the password is refused', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE), { impostor: true });
-    expect(await outcome(opening(server))).toBe('platform_refused server_not_authentic');
+    expect(await outcomeOf(openWebApiAccount(server))).toBe('platform_refused server_not_authentic');
     expect(server.requests).toEqual([]);
   });
 
@@ -18,7 +25,7 @@ describe('authentication of both sides', () => {
     ['an unknown manager', { login: 1, password: 'Password1' }, 'retcode_1001'],
   ])('%s is a refusal', async (_, manager, reason) => {
     const server = await testServer({ manager });
-    expect(await outcome(platformOn(server).check(forever))).toBe(`platform_refused ${reason}`);
+    expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`platform_refused ${reason}`);
   });
 
   it.each([
@@ -29,13 +36,13 @@ describe('authentication of both sides', () => {
     ['garbage', 'platform_unavailable', 'auth_malformed_answer'],
   ])('auth/start answered %s is %s', async (start, kind, reason) => {
     const server = await scriptedServer((_request, response) => response.end(DONE), { start });
-    expect(await outcome(platformOn(server).check(forever))).toBe(`${kind} ${reason}`);
+    expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`${kind} ${reason}`);
   });
 
   it('a server that keeps silent in the middle is unavailable within the limit', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     server.stopAuthentication();
-    expect(await failureOf(platformOn(server, { authMs: 50 }).check(forever))).toMatchObject({
+    expect(await failureOf(platformOn(server, { authMs: 50 }).check(NEVER_ABORTED))).toMatchObject({
       kind: 'platform_unavailable',
       options: { reason: 'auth_timeout', retryAfterSeconds: 10 },
     });
@@ -46,7 +53,7 @@ describe('the session', () => {
   it('is kept from call to call', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    for (let call = 0; call < 5; call += 1) await platform.check(forever);
+    for (let call = 0; call < 5; call += 1) await platform.check(NEVER_ABORTED);
     expect(server.sessions).toBe(1);
   });
 
@@ -54,12 +61,12 @@ describe('the session', () => {
     const server = await testServer();
     let time = 0;
     const platform = platformOn(server, { now: () => time });
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     time += 150_000;
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     expect(server.sessions).toBe(1);
     time += 150_001;
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(server.sessions).toBe(2);
     expect(server.accounts()).toHaveLength(1);
   });
@@ -67,9 +74,9 @@ describe('the session', () => {
   it('is opened again if the server has dropped it', async () => {
     const server = await testServer({ idleMs: 200 });
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     await sleep(500);
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(server.sessions).toBe(2);
   });
 
@@ -80,9 +87,9 @@ describe('the session', () => {
       response.end(DONE);
     });
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     for (const socket of sockets) socket.destroy();
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/test/access', '/api/user/add']);
   });
 
@@ -93,21 +100,21 @@ describe('the session', () => {
       response.end(DONE);
     });
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     for (const socket of sockets)
       await new Promise((resolve) => socket.write('HTTP/1.1 408 Request Timeout\r\n\r\n', resolve));
     // Until the client has read it.
     for (let turns = 0; turns < 10; turns += 1) await setImmediate();
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(server.requests).toHaveLength(2);
   });
 
   it('is opened again after a 403, and the command sent again: it was not executed', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     server.forgetSessions();
-    await platform.open(anOrder(), ANY_TIME, forever);
+    await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect({ sessions: server.sessions, accounts: server.accounts().length }).toEqual({
       sessions: 2,
       accounts: 1,
@@ -117,9 +124,9 @@ describe('the session', () => {
   it('a second 403 says that the path is forbidden', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
     const platform = platformOn(server);
-    expect(await outcome(platform.open(anOrder(), ANY_TIME, forever))).toBe('platform_refused forbidden');
+    expect(await outcomeOf(platform.open(anOrder(), ANY_TIME, NEVER_ABORTED))).toBe('platform_refused forbidden');
     expect(server.sessions).toBe(2);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     expect(server.sessions).toBe(2);
   });
 
@@ -129,16 +136,16 @@ describe('the session', () => {
       response.writeHead(403).end('403 Forbidden');
     });
     const platform = platformOn(server, { authMs: 500 });
-    expect((await failureOf(platform.open(anOrder(), ANY_TIME, forever))).kind).toBe('platform_unavailable');
+    expect((await failureOf(platform.open(anOrder(), ANY_TIME, NEVER_ABORTED))).kind).toBe('platform_unavailable');
     expect(server.requests).toHaveLength(1);
   });
 
   it('logs out, and the next call opens another', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     await platform.close();
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/test/access', '/api/quit', '/api/test/access']);
   });
 });
@@ -147,7 +154,9 @@ describe('commands at the same time', () => {
   it('20 openings at once share one session, one after the other, and all succeed', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    const opened = await Promise.all(Array.from({ length: 20 }, () => platform.open(anOrder(), ANY_TIME, forever)));
+    const opened = await Promise.all(
+      Array.from({ length: 20 }, () => platform.open(anOrder(), ANY_TIME, NEVER_ABORTED)),
+    );
     expect(new Set(opened.map(({ login }) => login)).size).toBe(20);
     expect(server.accounts()).toHaveLength(20);
     expect(server.sessions).toBe(1);
@@ -165,21 +174,21 @@ describe('commands at the same time', () => {
       }, 5);
     });
     const platform = platformOn(server);
-    await Promise.all(Array.from({ length: 10 }, () => platform.check(forever)));
+    await Promise.all(Array.from({ length: 10 }, () => platform.check(NEVER_ABORTED)));
     expect(most).toBe(1);
   });
 
   it('a command that waits leaves the queue when its time is up, and was not sent', async () => {
     const server = await testServer();
     const platform = platformOn(server, { commandMs: 600_000 });
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     server.faults.set({ kind: 'silence', times: 1 });
     const caller = new AbortController();
     const first = failureOf(platform.open(anOrder(), ANY_TIME, caller.signal));
     await expect.poll(() => server.commands).toBe(1);
     const second = await failureOf(platform.open(anOrder(), ANY_TIME, AbortSignal.timeout(100)));
     expect(second).toMatchObject({ kind: 'platform_unavailable', options: { reason: 'queue_timeout' } });
-    const third = platform.open(anOrder(), ANY_TIME, forever);
+    const third = platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     caller.abort();
     expect(await first).toMatchObject({ kind: 'account_outcome_unknown' });
     expect(await third).toEqual({ login: 5_001 });
@@ -189,10 +198,10 @@ describe('commands at the same time', () => {
   it('one that fails leaves the others alone', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.check(forever);
+    await platform.check(NEVER_ABORTED);
     server.faults.set({ kind: 'session_dropped', times: 1, after: 3 });
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 10 }, () => platform.open(anOrder(), ANY_TIME, forever)),
+      Array.from({ length: 10 }, () => platform.open(anOrder(), ANY_TIME, NEVER_ABORTED)),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(9);
     expect(server.accounts()).toHaveLength(9);
@@ -202,6 +211,6 @@ describe('commands at the same time', () => {
 
 it('the secret is not in any failure', async () => {
   const server = await testServer({ manager: { login: 1000, password: 'another' } });
-  const failed = await failureOf(platformOn(server).check(forever));
+  const failed = await failureOf(platformOn(server).check(NEVER_ABORTED));
   expect(JSON.stringify([failed, failed.message, failed.options, connectionTo(server)])).not.toContain('Password1');
 });

@@ -2,10 +2,10 @@ import { X509Certificate } from 'node:crypto';
 import { createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Certificate, certificate } from '../../../../infra/local/platforms/web-api-server.ts';
-import { forever, outcome } from '../../../support/outcomes.ts';
+import { type Certificate, selfSignedCertificate } from '../../../../infra/local/platforms/web-api-server.ts';
+import { NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import { issuedCertificate } from '../../../support/private-authority.ts';
-import { listening } from '../../../support/servers.ts';
+import { listenForTest } from '../../../support/servers.ts';
 import { localCertificate, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
@@ -22,8 +22,8 @@ interface Issued extends Certificate {
 /** Of this machine and of another host: self-signed, and issued by an authority. */
 type Certificates = Record<'own' | 'foreign', Certificate> & Record<'issued' | 'chained' | 'issuedElsewhere', Issued>;
 
-const connecting = (port: number, { ca, ...more }: Trust = {}, limits = {}, signal = forever) =>
-  outcome(platformOn({ port, ...(ca !== undefined && { ca }) }, limits, more).check(signal));
+const connecting = (port: number, { ca, ...more }: Trust = {}, limits = {}, signal = NEVER_ABORTED) =>
+  outcomeOf(platformOn({ port, ...(ca !== undefined && { ca }) }, limits, more).check(signal));
 
 describe('trust in the server', () => {
   let all: Certificates;
@@ -35,7 +35,13 @@ describe('trust in the server', () => {
     const issued = await issue();
     const chained = { ...issued, cert: `${issued.cert}\n${issued.authority}` };
     const issuedElsewhere = await issue(ELSEWHERE, '192.0.2.1');
-    all = { own: await localCertificate(), foreign: await certificate([ELSEWHERE]), issued, chained, issuedElsewhere };
+    all = {
+      own: await localCertificate(),
+      foreign: await selfSignedCertificate([ELSEWHERE]),
+      issued,
+      chained,
+      issuedElsewhere,
+    };
   });
 
   const UNKNOWN = 'platform_refused tls_depth_zero_self_signed_cert';
@@ -119,7 +125,7 @@ describe('trust in the server', () => {
       names.push('servername' in socket ? socket.servername : undefined);
       socket.destroy();
     });
-    await connecting(await listening(server), { ca: cert, host: 'localhost' });
+    await connecting(await listenForTest(server), { ca: cert, host: 'localhost' });
     expect(names).toEqual(['localhost']);
   });
 });
@@ -144,7 +150,7 @@ describe('a server that cannot be reached', () => {
       expect.stringMatching(/^platform_refused /),
     ],
   ])('%s', async (_, script, { ms, ...limits }, expected) => {
-    const signal = ms === undefined ? forever : AbortSignal.timeout(ms);
-    expect(await connecting(await listening(createServer(script)), {}, limits, signal)).toEqual(expected);
+    const signal = ms === undefined ? NEVER_ABORTED : AbortSignal.timeout(ms);
+    expect(await connecting(await listenForTest(createServer(script)), {}, limits, signal)).toEqual(expected);
   });
 });

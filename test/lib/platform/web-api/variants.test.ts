@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Fault } from '../../../../infra/local/faults.ts';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
-import { anOrder, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { anOrder, openWebApiAccount, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const JSON_TYPE = 'application/json';
@@ -18,10 +18,10 @@ describe('A server that reads bodies of one content type', () => {
       const server = await testServer({ contentType: { wants, refusal } });
       const platform = platformOn(server);
       for (const login of [71, 72])
-        expect(await platform.open(anOrder({ login }), ANY_TIME, forever)).toEqual({ login });
+        expect(await platform.open(anOrder({ login }), ANY_TIME, NEVER_ABORTED)).toEqual({ login });
       const look = { operationId: '1', login: 71, generated: { role: 'master', password: 'Ma5ter#word' } } as const;
       server.edit(71, { comment: '' });
-      expect(await platform.look(look, forever)).toBe('ours');
+      expect(await platform.look(look, NEVER_ABORTED)).toBe('ours');
       // Two openings, and a look-up of two commands.
       expect(server.commands).toBe(4 + more);
     },
@@ -35,7 +35,7 @@ describe('A server that reads bodies of one content type', () => {
       response.end(JSON.stringify({ retcode: code, login: '5' }));
     });
     const platform = platformOn(server);
-    const open = () => platform.open(anOrder(), ANY_TIME, forever);
+    const open = () => platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(await failureOf(open())).toMatchObject({ kind: 'platform_refused', reason: 'retcode_3', proof: 'content' });
     expect(bodies).toHaveLength(2);
     code = '0 Done';
@@ -51,7 +51,7 @@ describe('A server that reads bodies of one content type', () => {
       time = 11;
       response.end('{"retcode":"3 Invalid parameters"}');
     });
-    const failure = await failureOf(platformOn(server, { now: () => time }).open(anOrder(), 10, forever));
+    const failure = await failureOf(platformOn(server, { now: () => time }).open(anOrder(), 10, NEVER_ABORTED));
     expect([failure.reason, failure.proof]).toEqual(['too_late_to_send', 'unsent']);
     expect(server.requests).toHaveLength(1);
   });
@@ -61,7 +61,10 @@ describe('A server that reads bodies of one content type', () => {
       if (server.requests.length === 1) response.writeHead(415).end();
       else response.destroy();
     });
-    expect(await failureOf(opening(server))).toMatchObject({ kind: 'account_outcome_unknown', proof: 'nothing' });
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({
+      kind: 'account_outcome_unknown',
+      proof: 'nothing',
+    });
     expect(server.requests).toHaveLength(2);
   });
 });
@@ -70,20 +73,20 @@ describe('An HTTP status', () => {
   it.each([400, 404, 405, 411, 413, 501])('%i says that the command was not taken', async (status) => {
     const server = await scriptedServer((_, response) => response.writeHead(status).end('<html>'));
     const expected = { kind: 'platform_refused', reason: `http_${status}`, proof: 'unsent' };
-    expect(await failureOf(opening(server))).toMatchObject(expected);
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject(expected);
     expect(server.requests).toHaveLength(1);
   });
 
   it('415 to both content types says so too', async () => {
     const server = await scriptedServer((_, response) => response.writeHead(415).end());
-    expect(await failureOf(opening(server))).toMatchObject({ kind: 'platform_refused', proof: 'unsent' });
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ kind: 'platform_refused', proof: 'unsent' });
     expect(server.requests).toHaveLength(2);
   });
 
   it.each([201, 302, 401, 408, 429, 500, 502, 503, 504])('%i leaves the outcome unknown', async (status) => {
     const server = await scriptedServer((_, response) => response.writeHead(status).end('<html>'));
     const expected = { kind: 'account_outcome_unknown', reason: `http_${status}`, proof: 'nothing' };
-    expect(await failureOf(opening(server))).toMatchObject(expected);
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject(expected);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -92,16 +95,16 @@ describe('An HTTP status', () => {
     const platform = platformOn(server);
     const order = anOrder({ login: 71 });
     server.faults.set({ kind: 'executed_retcode', code: 502, times: 1 });
-    const failure = await failureOf(platform.open(order, ANY_TIME, forever));
+    const failure = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
     expect(failure).toMatchObject({ kind: 'account_outcome_unknown', reason: 'http_502', proof: 'nothing' });
-    expect(await platform.look({ operationId: order.operationId, login: 71 }, forever)).toBe('ours');
+    expect(await platform.look({ operationId: order.operationId, login: 71 }, NEVER_ABORTED)).toBe('ours');
     server.faults.set({ kind: 'retcode', code: 404, times: 1 });
-    expect(await failureOf(platform.open(order, ANY_TIME, forever))).toMatchObject({ proof: 'unsent' });
+    expect(await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).toMatchObject({ proof: 'unsent' });
   });
 
   it('403 twice says that the server refuses us', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
-    expect(await failureOf(opening(server))).toMatchObject({ reason: 'forbidden', proof: 'rights' });
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ reason: 'forbidden', proof: 'rights' });
   });
 });
 
@@ -114,7 +117,7 @@ describe('Before the command leaves', () => {
     ['no TLS', { fault: { kind: 'session_dropped', step: 'tls' } }, 'platform_unavailable', 'unsent'],
     ['a certificate that is not trusted', { ca: '' }, 'platform_refused', 'rights'],
     ['an aborted request', { signal: AbortSignal.abort() }, 'platform_unavailable', 'unsent'],
-  ] as const)('%s proves that it did not', async (_, { fault, ca, signal = forever }: Setup, kind, proof) => {
+  ] as const)('%s proves that it did not', async (_, { fault, ca, signal = NEVER_ABORTED }: Setup, kind, proof) => {
     const server = await testServer();
     if (fault !== undefined) server.faults.set({ ...fault, times: 1 });
     const platform = platformOn(ca === undefined ? server : { port: server.port }, { authMs: 1_000 });
@@ -132,9 +135,9 @@ interface Setup {
 it('A cookie of the login is sent back on its connection, and a new session gets its own', async () => {
   const server = await testServer({ cookie: true });
   const platform = platformOn(server);
-  await platform.open(anOrder(), ANY_TIME, forever);
+  await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
   server.forgetSessions();
-  await platform.open(anOrder(), ANY_TIME, forever);
+  await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
   expect(server.sessions).toBe(2);
 });
 
@@ -142,9 +145,9 @@ it.each(['byte_order_mark', 'control_characters'] as const)('Answers with a %s a
   const server = await testServer({ answers });
   const platform = platformOn(server);
   const order = anOrder({ login: 71, name: 'Ann\u2028Lee' });
-  expect(await platform.open(order, ANY_TIME, forever)).toEqual({ login: 71 });
+  expect(await platform.open(order, ANY_TIME, NEVER_ABORTED)).toEqual({ login: 71 });
   server.edit(71, { comment: `moved\r\n\t${order.operationId}` });
-  expect(await platform.look({ operationId: order.operationId, login: 71 }, forever)).toBe('ours');
+  expect(await platform.look({ operationId: order.operationId, login: 71 }, NEVER_ABORTED)).toBe('ours');
 });
 
 it.each([
@@ -156,7 +159,7 @@ it.each([
   async (country_format, countries, country) => {
     const server = await testServer({ countries });
     const platform = platformOn(server, {}, country_format === undefined ? {} : { country_format });
-    const { login } = await platform.open(anOrder({ country: 'GB' }), ANY_TIME, forever);
+    const { login } = await platform.open(anOrder({ country: 'GB' }), ANY_TIME, NEVER_ABORTED);
     expect(server.details(login)).toMatchObject({ country });
   },
 );

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { ANY_TIME, failureOf, forever } from '../../../support/outcomes.ts';
-import { anOrder, opening, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { anOrder, openWebApiAccount, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 describe('opening an account over the Web API', () => {
   it.each(['answer', 'root', 'both'] as const)(
     'the new login is read from either place: %s',
     async (loginPlacement) => {
       const server = await testServer({ loginPlacement, firstLogin: 77 });
-      expect(await opening(server)).toEqual({ login: 77 });
+      expect(await openWebApiAccount(server)).toEqual({ login: 77 });
     },
   );
 
@@ -15,8 +15,8 @@ describe('opening an account over the Web API', () => {
     const server = await scriptedServer((_request, response) => response.end('{"retcode":"0 Done","login":"1"}'));
     const platform = platformOn(server);
     const order = anOrder({ readonly: true, country: 'GB', phone: '+447400123456', login: 1 });
-    await platform.open(order, ANY_TIME, forever);
-    await platform.open({ ...order, readonly: false }, ANY_TIME, forever);
+    await platform.open(order, ANY_TIME, NEVER_ABORTED);
+    await platform.open({ ...order, readonly: false }, ANY_TIME, NEVER_ABORTED);
 
     expect(server.requests.map(({ path }) => path)).toEqual(['/api/user/add', '/api/user/add']);
     expect(server.requests[0]?.headers).toMatchObject({
@@ -45,9 +45,9 @@ describe('opening an account over the Web API', () => {
   it('a name is cut at 127 units, between characters, has no control characters, and is never empty', async () => {
     const server = await testServer();
     const platform = platformOn(server);
-    await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, forever);
-    await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, forever);
-    await platform.open(anOrder({ name: `a${'\u0301'.repeat(127)}` }), ANY_TIME, forever);
+    await platform.open(anOrder({ name: `${'a'.repeat(120)}👩‍👩‍👧‍👦!` }), ANY_TIME, NEVER_ABORTED);
+    await platform.open(anOrder({ name: 'Ann\r\nLeverage: 500' }), ANY_TIME, NEVER_ABORTED);
+    await platform.open(anOrder({ name: `a${'\u0301'.repeat(127)}` }), ANY_TIME, NEVER_ABORTED);
     expect(server.accounts().map(({ name }) => name)).toEqual(['a'.repeat(120), 'Ann Leverage: 500', 'Client']);
   });
 });
@@ -63,10 +63,10 @@ describe('A command whose deadline has passed on the wall clock', () => {
     const server = await testServer();
     const platform = platformOn(server, { now });
     time = deadline;
-    const { login } = await platform.open(order, deadline, forever);
+    const { login } = await platform.open(order, deadline, NEVER_ABORTED);
     time = deadline + 1;
-    expect(await failureOf(platform.open(order, deadline, forever))).toMatchObject(late);
-    expect(await failureOf(platform.fund(login, 10_000, deadline, forever))).toMatchObject(late);
+    expect(await failureOf(platform.open(order, deadline, NEVER_ABORTED))).toMatchObject(late);
+    expect(await failureOf(platform.fund(login, 10_000, deadline, NEVER_ABORTED))).toMatchObject(late);
     expect(server.commands).toBe(1);
   });
 
@@ -76,7 +76,7 @@ describe('A command whose deadline has passed on the wall clock', () => {
       time += 1;
       response.writeHead(403).end('403 Forbidden');
     });
-    expect(await failureOf(platformOn(server, { now }).open(order, deadline, forever))).toMatchObject(late);
+    expect(await failureOf(platformOn(server, { now }).open(order, deadline, NEVER_ABORTED))).toMatchObject(late);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -87,7 +87,7 @@ describe('A command whose deadline has passed on the wall clock', () => {
       response.end('{"retcode":"0 Done","login":"1"}');
     });
     const platform = platformOn(server, { now });
-    const outcomes = await Promise.allSettled([1, 2, 3].map(() => platform.open(order, deadline, forever)));
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => platform.open(order, deadline, NEVER_ABORTED)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(server.requests).toHaveLength(1);
   });
