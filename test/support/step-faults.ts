@@ -53,10 +53,19 @@ export function overtakenStep(at: string, work: () => Promise<unknown>): Step {
 }
 
 /** The fault of a step. `slow` and `unanswered`: it takes until the timeout. */
-export const STEP_FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
+const STEP_FAULTS = ['refused', 'slow', 'answer lost', 'unanswered', 'killed before', 'killed after'] as const;
 export type StepFault = (typeof STEP_FAULTS)[number];
 
 const DONE: readonly StepFault[] = ['answer lost', 'unanswered', 'killed after'];
+/** The faults of a step that changes nothing: whether it was done makes no difference. */
+const READ_FAULTS = STEP_FAULTS.filter((fault) => !DONE.includes(fault));
+
+/** Every step with each of its faults. @param reads the names of steps that change nothing begin like this */
+export function withFaults<Name extends string>(steps: readonly Name[], reads: RegExp): [Name, StepFault][] {
+  return steps.flatMap((step) =>
+    (reads.test(step) ? READ_FAULTS : STEP_FAULTS).map((fault): [Name, StepFault] => [step, fault]),
+  );
+}
 
 /** Steps of one request, of which this one fails. */
 export function faultySteps(at?: string, fault?: StepFault) {

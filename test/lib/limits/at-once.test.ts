@@ -108,7 +108,7 @@ describe('In any order of simultaneous requests', () => {
           kind: 'allowed',
         });
       }),
-      propertyRuns(8),
+      propertyRuns(5),
     );
   });
 
@@ -128,7 +128,7 @@ describe('In any order of simultaneous requests', () => {
         const again = await world.pass(world.limits(tight), { recipient: MOBILE, source: '192.0.2.1' });
         expect(again).toMatchObject({ kind: 'allowed' });
       }),
-      propertyRuns(8),
+      propertyRuns(5),
     );
   });
 });
@@ -230,7 +230,7 @@ it('Every history of requests one after another goes as in a naive model', async
         for (const one of [own, ...message]) one.release();
       }
     }),
-    propertyRuns(8),
+    propertyRuns(5),
   );
 });
 
@@ -287,7 +287,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         }
       }
     }),
-    propertyRuns(12),
+    propertyRuns(8),
   );
 });
 

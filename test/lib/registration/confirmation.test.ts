@@ -264,7 +264,7 @@ describe('Guesses', () => {
         expect(answers.slice(0, wrong).every((answer) => answer === 'code_not_accepted')).toBe(true);
         if (wrong <= 4) expect(answers.slice(wrong)).toEqual([204, 204]);
       }),
-      propertyRuns(8),
+      propertyRuns(5),
     );
   });
 });

@@ -85,7 +85,8 @@ describe('A client’s address', () => {
     ['a record that could not be kept', () => ({ step: failingSteps({ 'put registration': DOWN }) })],
     ['a note that could not be written', () => ({ step: failingSteps({ 'put delivery': DOWN }) })],
   ])('makes the same calls and gets the same answer as a stranger’s: %s', async (_, asked) => {
-    for (const by of OTP_TYPES) {
+    // A request by any phone channel goes the same way.
+    for (const by of ['email', 'sms'] as const) {
       for (const key of [{}, { idempotencyKey: 'key-1' }]) {
         const seen = [CLIENTS, {}].map(async (known) => {
           const scene = await sceneOf(known);
