@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { put, read, secret, set } from './bare.ts';
+import { put, read, secret, update } from './bare.ts';
 
 const { ACCOUNTS_TABLE, CRM_TABLE, EVENT_BUS, OPERATIONS_TABLE, PASSWORD_SECRET } = process.env;
 
@@ -47,7 +47,9 @@ export function bareAccountHandler(
     ]);
     const connection = records.find(({ pk }) => pk === connectionKey)?.record as BareConnection;
     const platformSecret = await secret(connection.secret);
-    const move = (state: string) => set(OPERATIONS_TABLE, operationId, 'state', state);
+    const names = { ExpressionAttributeNames: { '#state': 'state' } };
+    const move = (state: string) =>
+      update(OPERATIONS_TABLE, operationId, 'SET #state = :state', { ':state': state }, names);
     await Promise.all([
       move('sent'),
       connection.logins && put(OPERATIONS_TABLE, { pk: `login#${randomUUID()}`, operation_id: operationId }),

@@ -1,7 +1,7 @@
 import { argon2, createHmac, randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
 import { SESClient, SendEmailCommand } from '@aws-sdk/client-ses';
-import { put, read, secret, set } from './bare.ts';
+import { put, read, secret, update } from './bare.ts';
 
 /**
  * A registration as it would be with the SDK alone: the same clients, of which the same ones are loaded on first use, the
@@ -40,15 +40,26 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     read(CRM_TABLE, `email#${email}`),
     put(REGISTRATIONS_TABLE, registration),
     // By which a confirmation finds it.
-    set(REGISTRATIONS_TABLE, `address#${email}`, 'id', registration.registration_id),
+    update(REGISTRATIONS_TABLE, `address#${email}`, 'SET id = :id', { ':id': registration.registration_id }),
   ]);
   await LATER[otp_type]();
-  await set(REGISTRATIONS_TABLE, registration.pk, 'message_id', await sendMail(email, code));
+  const delivery = { outcome: 'sent', message_id: await sendMail(email, code) };
+  await update(REGISTRATIONS_TABLE, registration.pk, 'SET delivery = :delivery', { ':delivery': delivery });
   return { statusCode: 204 };
 }
 
-/** A counter of a limit. */
-const count = () => set(LIMITS_TABLE, randomUUID(), 'since', Date.now());
+/** A counter of an hour and a day. */
+function count(): Promise<unknown> {
+  const now = Date.now();
+  const values = { ':one': 1, ':now': now, ':hour': now - 3_600_000, ':day': now - 86_400_000 };
+  return update(
+    LIMITS_TABLE,
+    randomUUID(),
+    'SET n_hour = :one, from_hour = :now, n_day = :one, from_day = :now, expires_at = :expires_at',
+    { ...values, ':expires_at': Math.floor(now / 1_000) + 86_400 },
+    { ConditionExpression: 'NOT from_hour > :hour AND NOT from_day > :day' },
+  );
+}
 
 async function sendMail(email: string, code: string): Promise<string | undefined> {
   const command = new SendEmailCommand({

@@ -25,15 +25,14 @@ export function put(TableName: string | undefined, Item: Record<string, unknown>
   return database.send(new PutCommand({ TableName, Item }));
 }
 
-/** Sets one attribute of an item. */
-export function set(TableName: string | undefined, pk: string, name: string, value: unknown): Promise<unknown> {
+export function update(
+  TableName: string | undefined,
+  pk: string,
+  UpdateExpression: string,
+  ExpressionAttributeValues: Record<string, unknown>,
+  more: { ConditionExpression?: string; ExpressionAttributeNames?: Record<string, string> } = {},
+): Promise<unknown> {
   return database.send(
-    new UpdateCommand({
-      TableName,
-      Key: { pk },
-      UpdateExpression: 'SET #name = :value',
-      ExpressionAttributeNames: { '#name': name },
-      ExpressionAttributeValues: { ':value': value },
-    }),
+    new UpdateCommand({ TableName, Key: { pk }, UpdateExpression, ExpressionAttributeValues, ...more }),
   );
 }
