@@ -198,9 +198,12 @@ describe('The captcha of a request', () => {
 });
 
 describe('A source that makes us ask outside', () => {
+  /** Lower than usual, for a short test. A source may send five messages in ten minutes. */
+  const LIMITS = { ...DEFAULT_LIMITS, wrongIdsPer10Minutes: 3, networkSourcesPerHour: 3 };
+
   /** The answers to as many requests, one after another. */
   async function answersTo(count: number, given: (index: number) => Asked, started?: RegistrationScene) {
-    const scene = started ?? (await RegistrationScene.start());
+    const scene = started ?? (await RegistrationScene.start(LIMITS));
     const answers = [];
     for (let index = 0; index < count; index += 1) {
       answers.push(await scene.request({ ...KEYED, idempotencyKey: `key-${index}`, ...given(index) }));
@@ -219,25 +222,25 @@ describe('A source that makes us ask outside', () => {
       5,
     ],
     ['made-up captcha tokens', () => ({ captcha: 'refused' }), 'captcha_failed', 5],
-    ['wrong form ids', () => WRONG_FORM, 'form_not_found', 30],
+    ['wrong form ids', () => WRONG_FORM, 'form_not_found', 3],
   ])('with %s does so a number of times in ten minutes', async (_, given, type, count) => {
     expect(await answersTo(count + 3, given)).toEqual([...times(count, type), ...times(3, 'too_many_requests')]);
   });
 
-  it('that is not at fault is never refused: a provider is down for 33 requests', async () => {
-    const answers = await answersTo(33, () => ({ ...sendFails('retryable'), captcha: 'passed' }));
-    expect(answers).toEqual(times(33, 'otp_delivery_failed'));
+  it('that is not at fault is never refused: a provider is down for eight requests', async () => {
+    const answers = await answersTo(8, () => ({ ...sendFails('retryable'), captcha: 'passed' }));
+    expect(answers).toEqual(times(8, 'otp_delivery_failed'));
   });
 
-  it('from twenty /64 with errors of its own does not lock the rest of its /48', async () => {
-    const scene = await RegistrationScene.start();
-    const answers = await answersTo(25, (index) => ({ ...subnet(index), ...WRONG_FIELD }), scene);
-    expect(answers).toEqual(times(25, 'validation_failed'));
+  it('from three /64 with errors of its own does not lock the rest of its /48', async () => {
+    const scene = await RegistrationScene.start(LIMITS);
+    const answers = await answersTo(6, (index) => ({ ...subnet(index), ...WRONG_FIELD }), scene);
+    expect(answers).toEqual(times(6, 'validation_failed'));
     expect(await scene.request(subnet(99))).toBe(204);
   });
 
-  it('from twenty /64 of one /48 with refused captchas locks the rest', async () => {
-    const answers = await answersTo(25, (index) => ({ ...subnet(index), captcha: 'refused' }));
-    expect(answers.slice(20)).toEqual(times(5, 'too_many_requests'));
+  it('from three /64 of one /48 with refused captchas locks the rest', async () => {
+    const answers = await answersTo(6, (index) => ({ ...subnet(index), captcha: 'refused' }));
+    expect(answers.slice(3)).toEqual(times(3, 'too_many_requests'));
   });
 });
