@@ -45,6 +45,20 @@ describe('The settler publishes', () => {
     expect(kinds.sort()).toEqual(['email', 'popup']);
   });
 
+  it('nothing for an operation whose account neither the server nor its record shows', async () => {
+    service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1 });
+    expect((await openAccount(service, 'tp5', LIVE)).status).toBe(503);
+    const before = published().length;
+    await makeDue('operations');
+    service.database.calls.length = 0;
+    await service.tick();
+    expect(published()).toHaveLength(before);
+    const reads = service.database.calls.filter(
+      ({ operation, table }) => operation === 'GetItem' && table === 'accounts',
+    );
+    expect(reads).toHaveLength(1);
+  });
+
   it('the numbers of logins once a day, for which it reads their table', async () => {
     const scans = async (time: string) => {
       service.database.calls.length = 0;
