@@ -22,6 +22,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // One more than CI has processors: some tests wait, and each worker loads every module.
     maxWorkers: 3,
+    // Most objects of a test die young: with 16 MB, V8's default, collecting them takes a sixth of the time.
+    execArgv: ['--max-semi-space-size=64'],
     // The files of a worker load each module once: to load them again for every file takes as long as the tests.
     isolate: false,
     // The maximum of all files: a worker uses the value of its first file.
