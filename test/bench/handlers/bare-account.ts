@@ -1,8 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { put, read, secret, update } from './bare.ts';
+import { put, query, read, secret, transact, update } from './bare.ts';
 
-const { ACCOUNTS_TABLE, CRM_TABLE, EVENT_BUS, OPERATIONS_TABLE, PASSWORD_SECRET } = process.env;
+const { ACCOUNTS_TABLE, CRM_TABLE, EVENT_BUS, LOGINS_TABLE, OPERATIONS_TABLE, PASSWORD_SECRET } = process.env;
+/** The logins whose reservations are read before one is chosen. */
+const CANDIDATES = 20;
 
 /** The inputs of an opening on a trading server. */
 export interface BareConnection {
@@ -46,20 +48,32 @@ export function bareAccountHandler(
       put(OPERATIONS_TABLE, { pk: operationId, state: 'running' }),
     ]);
     const connection = records.find(({ pk }) => pk === connectionKey)?.record as BareConnection;
-    const platformSecret = await secret(connection.secret);
-    const names = { ExpressionAttributeNames: { '#state': 'state' } };
-    const move = (state: string) =>
-      update(OPERATIONS_TABLE, operationId, 'SET #state = :state', { ':state': state }, names);
-    await Promise.all([
-      move('sent'),
-      connection.logins && put(OPERATIONS_TABLE, { pk: `login#${randomUUID()}`, operation_id: operationId }),
+    const [platformSecret] = await Promise.all([
+      secret(connection.secret),
+      ...(connection.logins ? readReservations(version, operationId) : [readAccounts(user_id, version)]),
     ]);
+    const expression = 'SET #state = :state';
+    const names = { ExpressionAttributeNames: { '#state': 'state' } };
+    const move = (state: string) => update(OPERATIONS_TABLE, operationId, expression, { ':state': state }, names);
+    const moved = (state: string) => ({
+      Update: {
+        TableName: OPERATIONS_TABLE,
+        Key: { pk: operationId },
+        UpdateExpression: expression,
+        ExpressionAttributeValues: { ':state': state },
+        ...names,
+      },
+    });
+    const reserved = {
+      Put: { TableName: LOGINS_TABLE, Item: { pk: `${version}#${randomUUID()}`, operation_id: operationId } },
+    };
+    await transact(moved('sent'), ...(connection.logins ? [reserved] : []));
     const login = await open(connection, platformSecret, { ...order, operationId });
     const account = { pk: user_id, sk: `${version}#${order.connection_id}#${login}`, login };
     await put(ACCOUNTS_TABLE, account);
-    await move('finished');
+    await (connection.logins ? move('open') : transact(moved('open'), reserved));
     await publish({ ...account, operationId });
-    await move('published');
+    await move('done');
     if (order.send_email === true) await import('@aws-sdk/client-ses');
     if (order.send_pop_up === true) await import('@aws-sdk/client-sns');
     return {
@@ -68,6 +82,28 @@ export function bareAccountHandler(
       body: JSON.stringify({ login, ...BARE_PASSWORDS }),
     };
   };
+}
+
+/** The reservations of the first logins, and those of the operation itself. */
+function readReservations(version: string, operationId: string): Promise<unknown>[] {
+  const from = randomInt(1e6);
+  const keys = Array.from({ length: CANDIDATES }, (_, index) => `${version}#${from + index}`);
+  return [
+    read(LOGINS_TABLE, ...keys),
+    query(LOGINS_TABLE, {
+      IndexName: 'operation_id',
+      KeyConditionExpression: 'operation_id = :id',
+      ExpressionAttributeValues: { ':id': operationId },
+    }),
+  ];
+}
+
+/** The accounts of the client, among which the operation may have one. */
+function readAccounts(userId: string, version: string): Promise<unknown> {
+  return query(ACCOUNTS_TABLE, {
+    KeyConditionExpression: 'pk = :user AND begins_with(sk, :version)',
+    ExpressionAttributeValues: { ':user': userId, ':version': version },
+  });
 }
 
 let events: EventBridgeClient | undefined;

@@ -1,6 +1,15 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { BatchGetCommand, DynamoDBDocumentClient, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchGetCommand,
+  DynamoDBDocumentClient,
+  PutCommand,
+  QueryCommand,
+  type QueryCommandInput,
+  TransactWriteCommand,
+  type TransactWriteCommandInput,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 
 /** The SDK alone, as others would use it: a client for each service, and the calls that every route makes. */
 
@@ -35,4 +44,12 @@ export function update(
   return database.send(
     new UpdateCommand({ TableName, Key: { pk }, UpdateExpression, ExpressionAttributeValues, ...more }),
   );
+}
+
+export function query(TableName: string | undefined, input: Omit<QueryCommandInput, 'TableName'>): Promise<unknown> {
+  return database.send(new QueryCommand({ TableName, ...input }));
+}
+
+export function transact(...TransactItems: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<unknown> {
+  return database.send(new TransactWriteCommand({ TransactItems }));
 }
