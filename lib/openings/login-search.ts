@@ -17,7 +17,7 @@ export interface Reservations {
 }
 
 interface Sequence extends LoginCandidates {
-  /** The logins that nobody had reserved when they were read. */
+  /** The logins that were free when they were read. */
   free: number[];
   /** The logins that were returned, or that others had reserved before the first free one. */
   tries: number;

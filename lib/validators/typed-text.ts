@@ -80,8 +80,8 @@ function asciiNumberCharacter(character: string): string {
 const SIGNS: Readonly<Record<string, string>> = { '＋': '+', '﹢': '+', '．': '.', '·': '.', '／': '/', '⁄': '/' };
 
 /**
- * The ASCII digit of a digit. In Unicode the digits of a script stand in a row, from zero to nine; some scripts follow
- * one another.
+ * The ASCII digit of a digit. Unicode has the ten digits of a script one after the other, from zero to nine. The digits
+ * of two scripts may be neighbors.
  */
 function asciiDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;
