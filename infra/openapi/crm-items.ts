@@ -32,7 +32,7 @@ function listed(kind: string, id: string, description: string, schema: v.Generic
 }
 
 function record(schema: v.GenericSchema) {
-  return v.pipe(schema, v.description('infra/docs/integrating.md describes its members.'));
+  return v.pipe(schema, v.description('infra/docs/trading-servers.md describes its members.'));
 }
 
 function attribute(schema: v.GenericSchema, description: string) {

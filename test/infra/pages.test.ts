@@ -33,8 +33,8 @@ describe('The page of settings', () => {
   });
 });
 
-it('The page for integrators has a row for every member of a connection', () => {
-  const [, table = ''] = /Members of a connection:\n\n([\s\S]+?)\n\n/.exec(page('infra/docs/integrating.md')) ?? [];
+it('The page of trading servers has a row for every member of a connection', () => {
+  const [, table = ''] = /Members of a connection:\n\n([\s\S]+?)\n\n/.exec(page('infra/docs/trading-servers.md')) ?? [];
   const cells = table.split('\n').flatMap((row) => row.split('|')[1] ?? []);
   const rows = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   const members = ConnectionSchema.options.flatMap(({ entries }) => Object.keys(entries));
