@@ -9,7 +9,7 @@ import { KEYS, restoredTable } from '../support/restored-tables.ts';
 import { synthesize } from '../support/stack.ts';
 
 /** In an operator's order: erasures come last. */
-const NAMES = ['deploying', 'crm', 'trading-servers', 'message-provider', 'runbook', 'restore', 'data'];
+const NAMES = ['deploying', 'bots', 'crm', 'trading-servers', 'message-provider', 'runbook', 'restore', 'data'];
 const PAGE = NAMES.map((name) => readFileSync(new URL(`../../infra/docs/${name}.md`, import.meta.url), 'utf8')).join(
   '\n',
 );

@@ -44,7 +44,8 @@ export const translation: Translation = {
     group: 'Gruppe',
     leverage: 'Hebel',
     readonly: 'Der Handel ist auf diesem Konto derzeit nicht möglich; Sie können es nur einsehen.',
-    passwords: 'Zu Ihrer Sicherheit versenden wir Passwörter nie per E-Mail.',
+    passwords:
+      'Zu Ihrer Sicherheit versenden wir Passwörter nie per E-Mail. Sie finden sie in dem Kundenbereich, in dem das Konto eröffnet wurde.',
     notYou: 'Sie haben diese Nachricht nicht erwartet? Bitte wenden Sie sich umgehend an uns.',
     popUp: 'Der Login Ihres neuen Kontos lautet {login}.',
   },

@@ -45,7 +45,8 @@ export const translation = {
     group: 'Group',
     leverage: 'Leverage',
     readonly: 'Trading on this account is currently disabled; you can sign in to view it.',
-    passwords: 'For your security, we never send passwords by email.',
+    passwords:
+      'For your security, we never send passwords by email. You find them in the client area where the account was opened.',
     notYou: 'Were you not expecting this message? Please contact us at once.',
     popUp: 'The login of your new account is {login}.',
   },

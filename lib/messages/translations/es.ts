@@ -44,7 +44,8 @@ export const translation: Translation = {
     group: 'Grupo',
     leverage: 'Apalancamiento',
     readonly: 'Por el momento no se puede operar en esta cuenta; solo está disponible para consulta.',
-    passwords: 'Por su seguridad, nunca enviamos contraseñas por correo electrónico.',
+    passwords:
+      'Por su seguridad, nunca enviamos contraseñas por correo electrónico. Las encontrará en el área de clientes en la que se abrió la cuenta.',
     notYou: '¿No esperaba este mensaje? Póngase en contacto con nosotros de inmediato.',
     popUp: 'El número de su nueva cuenta es {login}.',
   },

@@ -46,7 +46,8 @@ export const translation: Translation = {
     leverage: 'Effet de levier',
     readonly:
       'Il n’est pas possible de négocier sur ce compte pour le moment\u00a0; il est accessible en consultation uniquement.',
-    passwords: 'Pour votre sécurité, nous n’envoyons jamais de mots de passe par e-mail.',
+    passwords:
+      'Pour votre sécurité, nous n’envoyons jamais de mots de passe par e-mail. Vous les trouverez dans l’espace client où le compte a été ouvert.',
     notYou: 'Vous n’attendiez pas ce message\u00a0? Contactez-nous immédiatement.',
     popUp: 'L’identifiant de votre nouveau compte est {login}.',
   },

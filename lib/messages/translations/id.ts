@@ -44,7 +44,8 @@ export const translation: Translation = {
     group: 'Grup',
     leverage: 'Leverage',
     readonly: 'Saat ini akun tersebut tidak dapat digunakan untuk trading dan hanya dapat dilihat.',
-    passwords: 'Demi keamanan Anda, kami tidak pernah mengirim kata sandi melalui email.',
+    passwords:
+      'Demi keamanan Anda, kami tidak pernah mengirim kata sandi melalui email. Anda dapat melihatnya di area klien tempat akun dibuka.',
     notYou: 'Anda tidak meminta akun ini? Segera hubungi kami.',
     popUp: 'Login akun baru Anda adalah {login}.',
   },

@@ -44,7 +44,8 @@ export const translation: Translation = {
     group: 'Gruppo',
     leverage: 'Leva',
     readonly: 'Al momento non è possibile operare su questo conto, disponibile in sola consultazione.',
-    passwords: 'Per la Sua sicurezza, non inviamo mai password per e-mail.',
+    passwords:
+      'Per la Sua sicurezza, non inviamo mai password per e-mail. Le trova nell’area clienti in cui è stato aperto il conto.',
     notYou: 'Non si aspettava questo messaggio? Ci contatti immediatamente.',
     popUp: 'Il login del Suo nuovo conto è {login}.',
   },

@@ -44,7 +44,8 @@ export const translation: Translation = {
     group: '그룹',
     leverage: '레버리지',
     readonly: '현재 이 계좌에서는 거래할 수 없으며 조회만 가능합니다.',
-    passwords: '고객님의 안전을 위해 비밀번호는 이메일로 보내 드리지 않습니다.',
+    passwords:
+      '고객님의 안전을 위해 비밀번호는 이메일로 보내 드리지 않습니다. 비밀번호는 계좌를 개설한 고객 페이지에서 확인하실 수 있습니다.',
     notYou: '예상하지 못한 메일인가요? 즉시 당사에 연락해 주세요.',
     popUp: '새 계좌의 로그인 ID는 {login}입니다.',
   },

@@ -44,7 +44,8 @@ export const translation: Translation = {
     group: 'Kumpulan',
     leverage: 'Leveraj',
     readonly: 'Akaun ini tidak boleh digunakan untuk berdagang buat masa ini; ia hanya boleh dilihat.',
-    passwords: 'Demi keselamatan anda, kami tidak sekali-kali menghantar kata laluan melalui e-mel.',
+    passwords:
+      'Demi keselamatan anda, kami tidak sekali-kali menghantar kata laluan melalui e-mel. Anda boleh melihatnya di ruang pelanggan tempat akaun dibuka.',
     notYou: 'Anda tidak meminta akaun ini? Sila hubungi kami dengan segera.',
     popUp: 'Login akaun baharu anda ialah {login}.',
   },

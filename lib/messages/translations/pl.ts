@@ -40,7 +40,8 @@ export const translation: Translation = {
     group: 'Grupa',
     leverage: 'Dźwignia',
     readonly: 'Obecnie na tym rachunku nie można zawierać transakcji; jest dostępny tylko do wglądu.',
-    passwords: 'Ze względów bezpieczeństwa nigdy nie wysyłamy haseł e-mailem.',
+    passwords:
+      'Ze względów bezpieczeństwa nigdy nie wysyłamy haseł e-mailem. Hasła znajdują się w strefie klienta, w której otwarto konto.',
     notYou: 'Nie spodziewali się Państwo tej wiadomości? Prosimy o niezwłoczny kontakt z nami.',
     popUp: 'Login nowego rachunku: {login}.',
   },

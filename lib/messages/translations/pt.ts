@@ -45,7 +45,8 @@ export const translation: Translation = {
     group: 'Grupo',
     leverage: 'Alavancagem',
     readonly: 'No momento, não é possível operar nesta conta; ela está disponível apenas para consulta.',
-    passwords: 'Para sua segurança, nunca enviamos senhas por e-mail.',
+    passwords:
+      'Para sua segurança, nunca enviamos senhas por e-mail. Você as encontra na área do cliente em que a conta foi aberta.',
     notYou: 'Não esperava esta mensagem? Entre em contato conosco imediatamente.',
     popUp: 'O número da sua nova conta é {login}.',
   },

@@ -40,7 +40,8 @@ export const translation: Translation = {
     group: 'Grup',
     leverage: 'Kaldıraç',
     readonly: 'Bu hesapta şu anda işlem yapılamaz; hesap yalnızca görüntülenebilir.',
-    passwords: 'Güvenliğiniz için şifreleri asla e-postayla göndermeyiz.',
+    passwords:
+      'Güvenliğiniz için şifreleri asla e-postayla göndermeyiz. Şifreleri, hesabın açıldığı müşteri alanında bulabilirsiniz.',
     notYou: 'Bu iletiyi beklemiyor muydunuz? Lütfen hemen bizimle iletişime geçin.',
     popUp: 'Yeni hesabınızın numarası: {login}.',
   },

@@ -46,7 +46,8 @@ export const translation: Translation = {
     group: 'Nhóm',
     leverage: 'Đòn bẩy',
     readonly: 'Hiện không thể giao dịch trên tài khoản này; quý khách chỉ có thể xem.',
-    passwords: 'Để bảo mật, chúng tôi không bao giờ gửi mật khẩu qua email.',
+    passwords:
+      'Để bảo mật, chúng tôi không bao giờ gửi mật khẩu qua email. Bạn có thể xem mật khẩu trong khu vực khách hàng nơi tài khoản được mở.',
     notYou: 'Quý khách không yêu cầu mở tài khoản này? Vui lòng liên hệ ngay với chúng tôi.',
     popUp: 'Số tài khoản mới của quý khách là {login}.',
   },

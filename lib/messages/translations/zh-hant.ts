@@ -40,7 +40,7 @@ export const translation: Translation = {
     group: '群組',
     leverage: '槓桿',
     readonly: '該帳戶目前不能交易，僅可檢視。',
-    passwords: '為了您的安全，我們絕不會透過電子郵件傳送密碼。',
+    passwords: '為了您的安全，我們絕不會透過電子郵件傳送密碼。您可在開立帳戶的客戶專區查看密碼。',
     notYou: '沒有申請此帳戶？請立即聯絡我們。',
     popUp: '您的新帳戶登入帳號為 {login}。',
   },

@@ -40,7 +40,7 @@ export const translation: Translation = {
     group: '组别',
     leverage: '杠杆',
     readonly: '该账户目前不能交易，仅可查看。',
-    passwords: '为了您的安全，我们绝不会通过电子邮件发送密码。',
+    passwords: '为了您的安全，我们绝不会通过电子邮件发送密码。您可在开立账户的客户专区查看密码。',
     notYou: '没有申请此账户？请立即联系我们。',
     popUp: '您的新账户登录账号为 {login}。',
   },
