@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type ImportKind, type Metafile, type Plugin } from 'esbuild';
+import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
 import { FUNCTION_NAMES, type FunctionName } from './functions.ts';
 
 /**
@@ -15,11 +15,16 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** The file that Lambda loads; its export is `handler`. */
 export const ENTRY_FILE = 'index.mjs';
 
+/** How the ids of Node's own modules begin and end in a bundle. */
+const BUILTIN = '\0builtin:';
+const WHOLE = '?whole';
+
 export type Bundle = ReturnType<typeof describe>;
 
 /**
- * Bundles a function with all its packages, the SDK's clients included, as ES modules for Node 24 on Lambda. Code that
- * is loaded with `import()` becomes a separate chunk, which a cold start does not read.
+ * Bundles a function with all its packages, the SDK's clients included, as ES modules for Node 24 on Lambda. All that a
+ * cold start reads is one file, because Node links each file apart. Code that is loaded with `import()` becomes a
+ * separate chunk.
  * @param outdir is recreated
  */
 export function bundle(name: FunctionName, outdir: string): Promise<Bundle> {
@@ -32,45 +37,41 @@ export function bundle(name: FunctionName, outdir: string): Promise<Bundle> {
  * @param outdir is recreated
  */
 export async function bundleFile(entry: string, outdir: string): Promise<Bundle> {
-  const { outputFiles, metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: [{ in: entry, out: 'index' }],
-    // Nothing is written there: paths in the source maps are relative to it, so that a stack trace says `lib/….ts`.
-    outdir: ROOT,
-    write: false,
-    bundle: true,
-    splitting: true,
-    chunkNames: 'chunks/[name]-[hash]',
-    outExtension: { '.js': '.mjs' },
-    format: 'esm',
+  const build = await rolldown({
+    cwd: ROOT,
+    input: { index: entry },
     platform: 'node',
-    target: 'node24',
     // Packages' ES modules, not their CommonJS: smaller by a third, and free of `require`.
-    mainFields: ['module', 'main'],
+    resolve: { mainFields: ['module', 'main'] },
     // Colors for a terminal.
     external: ['supports-color'],
-    minify: true,
-    // Messages in other scripts unescaped: escapes take six bytes a character.
-    charset: 'utf8',
-    legalComments: 'none',
     plugins: [builtinsByCall, sdkOnLambda],
-    // Read when an error is logged: `--enable-source-maps` makes a cold start longer by a quarter.
-    sourcemap: 'linked',
-    sourcesContent: false,
-    metafile: true,
-    logLevel: 'warning',
+    onwarn: (warning) => {
+      throw new Error(warning.message);
+    },
   });
+  const { output } = await build.generate({
+    // Nothing is written there: paths in the source maps are relative to it, so that a stack trace says `lib/….ts`.
+    dir: ROOT,
+    format: 'esm',
+    entryFileNames: ENTRY_FILE,
+    chunkFileNames: 'chunks/[name]-[hash].mjs',
+    codeSplitting: { groups: [{ name: 'start', tags: ['$initial'] }] },
+    minify: true,
+    comments: false,
+    // Read when an error is logged: `--enable-source-maps` makes a cold start longer by a quarter.
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  });
+  await build.close();
   rmSync(outdir, { recursive: true, force: true });
-  for (const { path, contents } of outputFiles) {
-    const file = join(outdir, path.slice(ROOT.length));
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, contents);
+  for (const file of output) {
+    const path = join(outdir, file.fileName);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.type === 'chunk' ? file.code : file.source);
   }
-  return describe(metafile);
+  return describe(output.filter((file) => file.type === 'chunk'));
 }
-
-/** Imports that get the module itself: esbuild reads the used members. */
-const WHOLE: readonly ImportKind[] = ['require-call', 'dynamic-import'];
 
 /**
  * Node's own modules, loaded by a call instead of an import, with only the members that the code uses.
@@ -80,70 +81,80 @@ const WHOLE: readonly ImportKind[] = ['require-call', 'dynamic-import'];
  */
 const builtinsByCall: Plugin = {
   name: 'builtins-by-call',
-  setup({ onResolve, onLoad }) {
-    const namespace = 'node-builtin';
-    const filter = new RegExp(`^(node:)?(${builtinModules.join('|')})$`);
-    onResolve({ filter }, ({ path, kind }) => ({
-      path,
-      namespace,
-      // The members of `process` depend on how this file was started, and would change the bytes.
-      suffix: WHOLE.includes(kind) || /^(node:)?process$/.test(path) ? '?whole' : '',
-      sideEffects: false,
-    }));
-    onLoad({ filter, namespace }, ({ path, suffix }) => {
+  resolveId: {
+    order: 'pre',
+    filter: { id: new RegExp(`^(node:)?(${builtinModules.join('|')})$`) },
+    handler(id, importer, { kind }) {
+      // The bundler's own helpers are loaded before all else.
+      if (importer?.startsWith('\0rolldown/')) return { id, external: true };
+      // A `require` and an `import()` get the module itself. The members of `process` depend on how this file was
+      // started, and would change the bytes.
+      const isWhole = kind !== 'import-statement' || /^(node:)?process$/.test(id);
+      return { id: `${BUILTIN}${id}${isWhole ? WHOLE : ''}`, moduleSideEffects: false };
+    },
+  },
+  load: {
+    filter: { id: new RegExp(`^${BUILTIN}`) },
+    handler(id) {
+      const path = id.slice(BUILTIN.length).replace(WHOLE, '');
       const call = `process.getBuiltinModule(${JSON.stringify(path)})`;
-      if (suffix === '?whole') return { contents: `module.exports = ${call};` };
+      if (id.endsWith(WHOLE)) return { code: `module.exports = ${call};`, moduleType: 'js' };
       const members = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default');
       const all = members.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`);
-      return { contents: [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...all].join('\n') };
-    });
+      const code = [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...all].join('\n');
+      return { code, moduleType: 'js' };
+    },
   },
 };
 
 /** Leaves out code of the SDK that is not needed on Lambda. */
 const sdkOnLambda: Plugin = {
   name: 'sdk-on-lambda',
-  setup({ onLoad }) {
-    // On Lambda, credentials are only in the environment.
-    onLoad({ filter: /\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/ }, () => ({
-      contents: "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';",
-    }));
-    // Hashes in JavaScript, for a Node without its own.
-    onLoad(
-      { filter: /\/@smithy\/core\/dist-es\/submodules\/checksum\/\w+\/(Md5|Sha256|Crc32)Js\.js$/ },
-      ({ path }) => ({
-        contents: `export const ${basename(path, '.js')} = undefined;`,
-      }),
-    );
-    // A client reads only the version of its package.
-    onLoad({ filter: /\/@aws-sdk\/client-[\w-]+\/package\.json$/ }, ({ path }) => {
-      const { version } = JSON.parse(readFileSync(path, 'utf8')) as { version: string };
-      return { contents: JSON.stringify({ version }), loader: 'json' };
-    });
+  load: {
+    filter: { id: /\/@(aws-sdk|smithy)\// },
+    handler(id) {
+      // On Lambda, credentials are only in the environment.
+      if (/\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/.test(id))
+        return "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';";
+      // Hashes in JavaScript, for a Node without its own.
+      if (/\/@smithy\/core\/dist-es\/submodules\/checksum\/\w+\/(Md5|Sha256|Crc32)Js\.js$/.test(id))
+        return `export const ${basename(id, '.js')} = undefined;`;
+      // A client reads only the version of its package.
+      if (/\/@aws-sdk\/client-[\w-]+\/package\.json$/.test(id)) {
+        const { version } = JSON.parse(readFileSync(id, 'utf8')) as { version: string };
+        return { code: JSON.stringify({ version }), moduleType: 'json' };
+      }
+      return undefined;
+    },
   },
 };
 
-function describe({ outputs }: Metafile) {
-  const startUp = new Set<string>();
-  const follow = (path: string) => {
-    if (startUp.has(path)) return;
-    startUp.add(path);
-    for (const { path: next, kind } of outputs[path]?.imports ?? []) {
-      if (kind === 'import-statement' && outputs[next] !== undefined) follow(next);
-    }
+function describe(chunks: OutputChunk[]) {
+  const byName = new Map(chunks.map((chunk) => [chunk.fileName, chunk]));
+  const startUp = new Set<OutputChunk>();
+  const follow = (name: string) => {
+    const chunk = byName.get(name);
+    if (chunk === undefined || startUp.has(chunk)) return;
+    startUp.add(chunk);
+    for (const next of chunk.imports) follow(next);
   };
   follow(ENTRY_FILE);
-  const bytesOf = (paths: string[]) => paths.reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0);
-  const inputsOf = (paths: Iterable<string>) =>
-    [...new Set([...paths].flatMap((path) => Object.keys(outputs[path]?.inputs ?? {})))].sort();
+  const bytesOf = (some: Iterable<OutputChunk>) =>
+    [...some].reduce((sum, { code }) => sum + Buffer.byteLength(code), 0);
+  const inputsOf = (some: Iterable<OutputChunk>) =>
+    [
+      ...new Set(
+        [...some].flatMap(({ moduleIds }) => moduleIds.map((id) => (id.startsWith(ROOT) ? relative(ROOT, id) : id))),
+      ),
+    ].sort();
   return {
     /** What Lambda loads at cold start: the entry and every chunk that it imports outright. */
-    startUpFiles: [...startUp].sort(),
+    startUpFiles: [...startUp].map(({ fileName }) => fileName).sort(),
     /** Their bytes, minified, without source maps. */
-    startUpBytes: bytesOf([...startUp]),
-    totalBytes: bytesOf(Object.keys(outputs).filter((path) => !path.endsWith('.map'))),
+    startUpBytes: bytesOf(startUp),
+    totalBytes: bytesOf(chunks),
     /** Every bundled file of ours or of a package, by its path in the project. */
-    inputs: inputsOf(Object.keys(outputs)),
+    inputs: inputsOf(chunks),
     startUpInputs: inputsOf(startUp),
   };
 }

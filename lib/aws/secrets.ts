@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   GetSecretValueCommand,
   SecretsManagerClient,
@@ -21,7 +22,8 @@ const NEXT_TRY_MS = 30_000;
 
 /**
  * Caches secrets for five minutes. If a refresh fails, the cached value is used for up to an hour.
- * @param first the secret that every request needs: it is read now, while the rest is loaded
+ * @param first the secret that every request needs: it is read as soon as the function is loaded. Reading it while the
+ * function loads gains nothing, and costs a first answer that does not need it
  * @param ahead 1: two secrets are read in parallel at the start, and the second connection is opened early
  * @throws AwsFailure if no cached value can be used
  */
@@ -53,8 +55,12 @@ export function secretReader(
       throw AwsFailure.from(error);
     }
   };
-  // A failure is reported by the request that reads it again.
-  const reading = first === undefined ? undefined : read(first, within(FIRST_MS)).catch(() => {});
+  const readAhead = async (name: string) => {
+    await setImmediate();
+    // A failure is reported by the request that reads it again.
+    await read(name, within(FIRST_MS)).catch(() => {});
+  };
+  const reading = first === undefined ? undefined : readAhead(first);
   return async (name, signal) => {
     if (name === first) await reading;
     return read(name, signal);

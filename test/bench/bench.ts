@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 
 /** `npm run bench`: the cost of the service, as ratios to something else that is measured in the same run. */
 
-const BENCHMARKS = ['cold-start', 'cold-start-far-away', 'warm', 'refusals', 'privacy'];
+const BENCHMARKS = ['cold-start', 'warm', 'refusals', 'privacy'];
 
 const USAGE = `npm run bench -- [--only <name>]… [--runs <number>]
   --only   ${BENCHMARKS.join(', ')}

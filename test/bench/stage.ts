@@ -48,14 +48,13 @@ export async function openStage() {
     folder,
     /**
      * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
-     * @param environment additional variables
-     * @throws Error if it is not answered with success
+     * @throws Error if it is answered with another status; by default: with no success
      */
-    async start(name: HandlerName, event: unknown, environment: Record<string, string> = {}): Promise<Environment> {
+    async start(name: HandlerName, event: unknown, status?: number): Promise<Environment> {
       const made = bundles.get(name) ?? bundleHandler(name, join(folder, name));
       await bundles.set(name, made).get(name);
       const child = fork(join(folder, 'runner', ENTRY_FILE), [join(folder, name, ENTRY_FILE), JSON.stringify(event)], {
-        env: { ...given, ...environment },
+        env: given,
         execArgv: [],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       });
@@ -66,7 +65,9 @@ export async function openStage() {
       ended.catch(() => {});
       const answer = async <T>() => (await Promise.race([once(child, 'message'), ended]))[0] as T;
       const first = await answer<FirstAnswer>();
-      if ((first.statuses[0] ?? 0) >= 300) throw new Error(`${name} answered ${first.statuses[0]}.`);
+      const [answered = 0] = first.statuses;
+      if (status === undefined ? answered >= 300 : answered !== status)
+        throw new Error(`${name} answered ${answered}.`);
       return {
         first,
         call(events) {

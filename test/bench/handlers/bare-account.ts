@@ -20,6 +20,8 @@ export interface BareOrder {
   group: string;
   leverage: number;
 }
+/** Opens an account on a server that is logged in to; @returns its login. */
+export type BareSession = (order: BareOrder) => Promise<number>;
 interface Body extends BareOrder {
   connection_id: string;
   send_email?: boolean;
@@ -30,26 +32,25 @@ export const BARE_PASSWORDS = { master_password: 'Tr4de-It-Now', investor_passwo
 
 /**
  * An account as it would be opened with the SDK alone: the same clients, of which the same ones are loaded on first
- * use, the same calls in the obvious order, and the platform's own protocol, which `open` implements. No rules, no
- * error handling.
+ * use, the same calls in the same rows, and the platform's own protocol, which `connect` implements. No rules, no error
+ * handling.
  */
 export function bareAccountHandler(
   version: 'tp5' | 'tp4',
-  open: (connection: BareConnection, secret: string, order: BareOrder) => Promise<number>,
+  connect: (connection: BareConnection, secret: string) => Promise<BareSession>,
 ) {
   return async (event: { body: string; pathParameters: { user_id: string } }) => {
     const order = JSON.parse(event.body) as Body;
-    await secret(PASSWORD_SECRET);
     const operationId = randomUUID();
     const { user_id } = event.pathParameters;
     const connectionKey = `connection#${order.connection_id}`;
-    const [records] = await Promise.all([
-      read(CRM_TABLE, `client#${user_id}`, connectionKey),
-      put(OPERATIONS_TABLE, { pk: operationId, state: 'running' }),
-    ]);
+    const claimed = secret(PASSWORD_SECRET).then(() => put(OPERATIONS_TABLE, { pk: operationId, state: 'running' }));
+    const records = await read(CRM_TABLE, `client#${user_id}`, connectionKey);
     const connection = records.find(({ pk }) => pk === connectionKey)?.record as BareConnection;
-    const [platformSecret] = await Promise.all([
-      secret(connection.secret),
+    // The server is logged in to while the operation is claimed and its logins are read.
+    const [session] = await Promise.all([
+      secret(connection.secret).then((text) => connect(connection, text)),
+      claimed,
       ...(connection.logins ? readReservations(version, operationId) : [readAccounts(user_id, version)]),
     ]);
     const expression = 'SET #state = :state';
@@ -68,11 +69,10 @@ export function bareAccountHandler(
       Put: { TableName: LOGINS_TABLE, Item: { pk: `${version}#${randomUUID()}`, operation_id: operationId } },
     };
     await transact(moved('sent'), ...(connection.logins ? [reserved] : []));
-    const login = await open(connection, platformSecret, { ...order, operationId });
+    const login = await session({ ...order, operationId });
     const account = { pk: user_id, sk: `${version}#${order.connection_id}#${login}`, login };
-    await put(ACCOUNTS_TABLE, account);
-    await (connection.logins ? move('open') : transact(moved('open'), reserved));
-    await publish({ ...account, operationId });
+    const opened = () => (connection.logins ? move('open') : transact(moved('open'), reserved));
+    await Promise.all([put(ACCOUNTS_TABLE, account), opened(), publish({ ...account, operationId })]);
     await move('done');
     if (order.send_email === true) await import('@aws-sdk/client-ses');
     if (order.send_pop_up === true) await import('@aws-sdk/client-sns');

@@ -21,14 +21,15 @@ interface Body {
 
 export async function handler(event: { body: string }): Promise<{ statusCode: number }> {
   const { email, password, form_id, otp_type = 'email' } = JSON.parse(event.body) as Body;
-  const pepper = await secret(PEPPER_SECRET);
-  await read(CRM_TABLE, `form#${form_id}`);
   const limits = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
-  await Promise.all([count(), read(LIMITS_TABLE, ...limits)]);
-  await count();
+  const [pepper] = await Promise.all([
+    secret(PEPPER_SECRET),
+    secret(PEPPER_SECRET).then(() => Promise.all([count(), read(LIMITS_TABLE, ...limits)])),
+    read(CRM_TABLE, `form#${form_id}`),
+  ]);
   const nonce = randomBytes(16);
   const argon = { message: Buffer.from(password), nonce, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
-  const hashed = (await hash('argon2id', argon)).toString('base64');
+  const [hashed] = await Promise.all([hash('argon2id', argon).then((bytes) => bytes.toString('base64')), count()]);
   const code = String(randomInt(0, 1_000_000)).padStart(6, '0');
   const registration = {
     ...{ pk: `email#${email}`, registration_id: randomUUID(), email, password_hash: hashed },

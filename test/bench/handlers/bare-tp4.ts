@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { BARE_PASSWORDS, bareAccountHandler } from './bare-account.ts';
 
 /** The text protocol with Node's own sockets: one connection, one line there, a few lines back. */
-export const handler = bareAccountHandler('tp4', async ({ host, port }, secret, order) => {
+export const handler = bareAccountHandler('tp4', async ({ host, port }, secret) => async (order) => {
   const { master } = JSON.parse(secret) as { master: string };
   const { master_password, investor_password } = BARE_PASSWORDS;
   // The plug-in limits how often one visitor may open an account.

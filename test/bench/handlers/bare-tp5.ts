@@ -1,16 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:https';
-import { BARE_PASSWORDS, type BareConnection, bareAccountHandler } from './bare-account.ts';
+import { BARE_PASSWORDS, type BareConnection, type BareOrder, bareAccountHandler } from './bare-account.ts';
 
 /** The Web API with Node's own HTTPS client: one kept connection, authenticated with its first use. */
 
 let agent: Agent | undefined;
 
-export const handler = bareAccountHandler('tp5', async (connection, secret, order) => {
+export const handler = bareAccountHandler('tp5', async (connection, secret) => {
   if (agent === undefined) {
     agent = new Agent({ keepAlive: true, maxSockets: 1, ca: connection.ca });
     await authenticate(connection, JSON.parse(secret) as { login: number; password: string });
   }
+  return (order) => addUser(connection, order);
+});
+
+async function addUser(connection: BareConnection, order: BareOrder): Promise<number> {
   const { answer } = (await call(connection, '/api/user/add', {
     PassMain: BARE_PASSWORDS.master_password,
     PassInvestor: BARE_PASSWORDS.investor_password,
@@ -20,7 +24,7 @@ export const handler = bareAccountHandler('tp5', async (connection, secret, orde
     Comment: order.operationId,
   })) as { answer: { Login: string } };
   return Number(answer.Login);
-});
+}
 
 async function authenticate(connection: BareConnection, { login, password }: { login: number; password: string }) {
   const hash = md5(md5(Buffer.from(password, 'utf16le')), Buffer.from('WebAPI'));

@@ -1,5 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  GetSecretValueCommand,
+  type GetSecretValueCommandOutput,
+  SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
 import {
   BatchGetCommand,
   DynamoDBDocumentClient,
@@ -15,14 +19,17 @@ import {
 
 const database = DynamoDBDocumentClient.from(new DynamoDBClient({}));
 const secrets = new SecretsManagerClient({});
-const known = new Map<string, string>();
+const known = new Map<string, Promise<string>>();
 
 /** The text of a secret, which is read once. */
-export async function secret(name = ''): Promise<string> {
-  const text =
-    known.get(name) ?? (await secrets.send(new GetSecretValueCommand({ SecretId: name }))).SecretString ?? '';
-  known.set(name, text);
-  return text;
+export function secret(name = ''): Promise<string> {
+  const reading = known.get(name) ?? secrets.send(new GetSecretValueCommand({ SecretId: name })).then(textOf);
+  known.set(name, reading);
+  return reading;
+}
+
+function textOf({ SecretString = '' }: GetSecretValueCommandOutput): string {
+  return SecretString;
 }
 
 export async function read(table = '', ...keys: string[]): Promise<Record<string, unknown>[]> {
