@@ -1,53 +1,129 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   CloudFormationClient,
   DescribeStacksCommand,
+  GetTemplateCommand,
   UpdateTerminationProtectionCommand,
 } from '@aws-sdk/client-cloudformation';
 import { CDK_JSON, readContext } from './crm/service-secrets.ts';
 import { readSettings, SettingsError } from './settings.ts';
+import { indexSteps, replacedResources, storedResources, type Template, updateErrors } from './stored-resources.ts';
+import { logicalId } from './tables.ts';
 
 /** The steps of a deployment; tests pass their own. */
 export interface DeploySteps {
   /** Runs the command `cdk`. @returns its exit code */
   cdk(args: readonly string[]): Promise<number>;
+  /** The stack that `cdk synth` has written into a folder. */
+  synthesized(folder: string): Promise<{ name: string; template: Template }>;
   /** @returns undefined for a stack that does not exist */
   status(stack: string): Promise<string | undefined>;
+  /** The template of a stack that exists. */
+  deployed(stack: string): Promise<Template>;
+  /** Writes a template. */
+  write(path: string, template: Template): Promise<void>;
   protect(stack: string): Promise<void>;
   report(text: string): void;
 }
 
+/** The folder of `cdk synth`. */
+const OUTPUT = 'cdk.out';
+
 /**
- * `npm run deploy`: runs `cdk deploy`, then protects the stack from deletion. CloudFormation would enable a protection
- * of the template before it creates the first resource; a first deployment that fails could then not be deleted, and
- * every later one would fail. `cdk deploy` removes the protection each time, so it is enabled again after a failed
- * update too.
- * @param args of `cdk deploy`, such as `-c stage=test`
+ * `npm run deploy`: runs `cdk synth`, refuses an update that CloudFormation would refuse or that would leave data behind,
+ * runs `cdk deploy`, then protects the stack from deletion. CloudFormation would enable a protection of the template
+ * before it creates the first resource; a first deployment that fails could then not be deleted, and every later one would
+ * fail. `cdk deploy` removes the protection each time, so it is enabled again after a failed update too.
+ * @param args of `cdk deploy`, such as `-c stage=test`; with `--app` and a folder of `cdk synth`, that one is deployed
  */
 export async function deploy(args: readonly string[], cdkJson: string, steps: DeploySteps): Promise<number> {
-  const { stage, retainData } = readSettings({ ...readContext(cdkJson), ...contextOf(args) });
-  const stack = `broker-api-${stage}`;
-  const code = await steps.cdk(['deploy', ...args]);
-  if (!retainData || !hasBeenCreated(await steps.status(stack))) return code;
-  await steps.protect(stack);
-  steps.report(`${stack} is protected from deletion.\n`);
+  const { context, app, rest } = readArguments(args);
+  if (app === undefined) {
+    readSettings({ ...readContext(cdkJson), ...context });
+    const code = await steps.cdk(['synth', '--quiet', '--output', OUTPUT, ...contextArguments(context)]);
+    if (code !== 0) return code;
+  }
+  const folder = app ?? OUTPUT;
+  const { name, template } = await steps.synthesized(folder);
+  const before = await steps.status(name);
+  if (hasBeenCreated(before)) {
+    const errors = await refusals(name, folder, template, steps);
+    if (errors.length > 0) {
+      steps.report(`${name} was not changed.\n${errors.join('\n')}\n`);
+      return 1;
+    }
+  }
+  const code = await steps.cdk(['deploy', '--app', folder, ...rest]);
+  if (!retainsData(template) || !hasBeenCreated(await steps.status(name))) return code;
+  await steps.protect(name);
+  steps.report(`${name} is protected from deletion.\n`);
   return code;
 }
 
-/** The settings of the command line. */
-function contextOf(args: readonly string[]): Record<string, string> {
-  const options = { context: { type: 'string', short: 'c', multiple: true } } as const;
-  const { values } = parseArgs({ args: [...args], options, strict: false });
+/** Why the update is refused, and how it can be done. */
+async function refusals(stack: string, folder: string, template: Template, steps: DeploySteps): Promise<string[]> {
+  const deployed = await steps.deployed(stack);
+  const [before, after] = [storedResources(deployed), storedResources(template)];
+  const errors = updateErrors(before, after);
+  if (errors.length === 0) return [];
+  if (replacedResources(before, after).length > 0) {
+    return [...errors, 'Deploy a version in between, or copy the data first: the change log of the version says how.'];
+  }
+  const commands: string[] = [];
+  for (const [index, step] of indexSteps(deployed, template).entries()) {
+    const file = join(folder, `step-${index + 1}.json`);
+    await steps.write(file, step);
+    commands.push(
+      `  aws cloudformation deploy --stack-name ${stack} --template-file ${file} --capabilities CAPABILITY_IAM --s3-bucket ASSETS_BUCKET`,
+    );
+  }
+  return [
+    ...errors,
+    'Change one index at a time, while the functions of today run on; ASSETS_BUCKET is the one that `cdk bootstrap` made, cdk-hnb659fds-assets-ACCOUNT-REGION:',
+    ...commands,
+    'Then deploy again.',
+  ];
+}
+
+/** Whether the tables of a template are protected, as the setting `retainData` says. */
+function retainsData({ Resources = {} }: Template): boolean {
+  return Resources[logicalId('Crm')]?.Properties?.DeletionProtectionEnabled === true;
+}
+
+/** The settings, the folder, and the rest of the command line. */
+function readArguments(args: readonly string[]) {
+  const options = {
+    context: { type: 'string', short: 'c', multiple: true },
+    app: { type: 'string', short: 'a' },
+  } as const;
+  const { values, tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const given = (values.context ?? []).map((one) => /^([^=]+)=(.*)$/s.exec(String(one)));
-  return Object.fromEntries(given.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
+  const context = Object.fromEntries(given.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
+  const app = typeof values.app === 'string' ? values.app : undefined;
+  const own = tokens.flatMap((token) =>
+    token.kind === 'option' && token.name in options
+      ? [token.index, ...(token.value !== undefined && !token.inlineValue ? [token.index + 1] : [])]
+      : [],
+  );
+  return { context, app, rest: args.filter((_, index) => !own.includes(index)) };
+}
+
+function contextArguments(context: Record<string, string>): string[] {
+  return Object.entries(context).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
 /** False after a failed first deployment: the next one deletes its rest. */
 function hasBeenCreated(status: string | undefined): boolean {
   return status !== undefined && !/^(CREATE_(?!COMPLETE$)|ROLLBACK_|REVIEW_|DELETE_)/.test(status);
+}
+
+interface Manifest {
+  artifacts: Record<string, { type: string; properties?: { templateFile: string; stackName?: string } }>;
 }
 
 function awsSteps(): DeploySteps {
@@ -60,6 +136,18 @@ function awsSteps(): DeploySteps {
       const [code] = (await once(child, 'close')) as [number | null];
       return code ?? 1;
     },
+    async synthesized(folder) {
+      const { artifacts } = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest;
+      const stacks = Object.entries(artifacts).filter(([, { type }]) => type === 'aws:cloudformation:stack');
+      const [[id, { properties }] = ['', { properties: undefined }]] = stacks;
+      const template = JSON.parse(await readFile(join(folder, properties?.templateFile ?? ''), 'utf8')) as Template;
+      return { name: properties?.stackName ?? id, template };
+    },
+    async deployed(stack) {
+      const { TemplateBody = '{}' } = await client.send(new GetTemplateCommand({ StackName: stack }));
+      return JSON.parse(TemplateBody) as Template;
+    },
+    write: (path, template) => writeFile(path, JSON.stringify(template)),
     async status(stack) {
       try {
         const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: stack }));

@@ -2,58 +2,133 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Template } from 'aws-cdk-lib/assertions';
+import { Template as SynthesizedTemplate } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { deploy } from '../../infra/deploy.ts';
+import type { Template } from '../../infra/stored-resources.ts';
 import { cdkJsonOf } from '../support/operators.ts';
 import { inBareApp, propertiesOf, type resourcesOfType, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
+interface Account {
+  /** The state of the stack before and after. */
+  status: string | undefined;
+  /** The exit code of `cdk deploy`. */
+  code?: number;
+  args?: string[];
+  context?: object;
+  /** The templates of the deployed stack and of the new one. */
+  before?: Template;
+  after?: Template;
+}
+
 /** An account with one stack, and a `cdk` that leaves the stack in this state. */
-async function deployed(status: string | undefined, code: number, args: string[] = [], context: object = {}) {
+async function deployed({ status, code = 0, args = [], context = {}, before = {}, after = PROTECTED }: Account) {
   const calls: string[] = [];
+  const written: Template[] = [];
+  let report = '';
   const ended = await deploy(args, cdkJsonOf({ senderAddress: 'no-reply@acme.example', ...context }), {
     cdk: async (words) => {
       calls.push(`cdk ${words.join(' ')}`);
-      return code;
+      return words[0] === 'synth' ? 0 : code;
     },
+    synthesized: async (folder) => ({ name: `broker-api-${folder === 'cdk.out' ? 'prod' : folder}`, template: after }),
     status: async () => status,
+    deployed: async () => before,
+    write: async (_, template) => void written.push(template),
     protect: async (stack) => void calls.push(`protect ${stack}`),
-    report: () => {},
+    report: (text) => {
+      report += text;
+    },
   });
-  return { ended, calls };
+  return { ended, calls, written, report };
+}
+
+/** A stack with the setting `retainData`. */
+const PROTECTED: Template = {
+  Resources: { CrmTable: { Type: 'AWS::DynamoDB::Table', Properties: { DeletionProtectionEnabled: true } } },
+};
+const SYNTH = 'cdk synth --quiet --output cdk.out';
+const DEPLOY = 'cdk deploy --app cdk.out';
+
+/** The stack of today with so many indexes of the table of CRM records. */
+function withIndexes(count: number): Template {
+  const { Resources = {} } = synthesize().toJSON() as Template;
+  const { CrmTable } = Resources;
+  const Properties = { ...CrmTable?.Properties };
+  Properties.GlobalSecondaryIndexes = (Properties.GlobalSecondaryIndexes as object[]).slice(0, count);
+  return { Resources: { ...Resources, CrmTable: { Type: CrmTable?.Type ?? '', Properties } } };
 }
 
 describe('npm run deploy', () => {
   it('protects the stack from deletion after its first success', async () => {
-    const { ended, calls } = await deployed('CREATE_COMPLETE', 0);
-    expect(calls).toEqual(['cdk deploy', 'protect broker-api-prod']);
+    const { ended, calls } = await deployed({ status: 'CREATE_COMPLETE' });
+    expect(calls).toEqual([SYNTH, DEPLOY, 'protect broker-api-prod']);
     expect(ended).toBe(0);
   });
 
   it.each(['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'CREATE_FAILED', 'REVIEW_IN_PROGRESS', undefined])(
     'leaves a first deployment that failed (%s) unprotected, so that the next one can replace it',
     async (status) => {
-      const { ended, calls } = await deployed(status, 1);
-      expect([calls, ended]).toEqual([['cdk deploy'], 1]);
+      const { ended, calls } = await deployed({ status, code: 1 });
+      expect([calls, ended]).toEqual([[SYNTH, DEPLOY], 1]);
     },
   );
 
   it.each(['UPDATE_ROLLBACK_COMPLETE', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_COMPLETE'])(
     'protects the stack again after an update that failed (%s)',
     async (status) => {
-      const { ended, calls } = await deployed(status, 1);
-      expect([calls, ended]).toEqual([['cdk deploy', 'protect broker-api-prod'], 1]);
+      const { ended, calls } = await deployed({ status, code: 1 });
+      expect([calls, ended]).toEqual([[SYNTH, DEPLOY, 'protect broker-api-prod'], 1]);
     },
   );
 
-  it('deploys the stage of the command line, and protects no stage whose data is not retained', async () => {
-    const { calls } = await deployed('CREATE_COMPLETE', 0, ['-c', 'stage=test', '--context', 'brand.name=Acme']);
-    expect(calls).toEqual(['cdk deploy -c stage=test --context brand.name=Acme', 'protect broker-api-test']);
-    expect((await deployed('CREATE_COMPLETE', 0, ['-c', 'retainData=false'])).calls).toHaveLength(1);
-    expect((await deployed('CREATE_COMPLETE', 0, [], { retainData: false })).calls).toHaveLength(1);
+  it('builds with the settings of the command line, and protects no stage whose data is not retained', async () => {
+    const args = ['-c', 'stage=test', '--require-approval', 'never', '--context', 'brand.name=Acme', '--context=vpc='];
+    const { calls } = await deployed({ status: 'CREATE_COMPLETE', args, after: {} });
+    expect(calls).toEqual([`${SYNTH} -c stage=test -c brand.name=Acme -c vpc=`, `${DEPLOY} --require-approval never`]);
+  });
+
+  it('deploys what an earlier cdk synth has made, and builds nothing', async () => {
+    const { calls } = await deployed({
+      status: 'UPDATE_COMPLETE',
+      args: ['--app', 'test', '--require-approval', 'never'],
+    });
+    expect(calls).toEqual(['cdk deploy --app test --require-approval never', 'protect broker-api-test']);
+  });
+
+  it('refuses an update of several indexes of one table, and writes the steps in which it can be done', async () => {
+    const [before, after] = [withIndexes(0), withIndexes(4)];
+    const { ended, calls, written, report } = await deployed({ status: 'UPDATE_COMPLETE', before, after });
+    expect([ended, calls]).toEqual([1, [SYNTH]]);
+    const indexes = written.map((one) => one.Resources?.CrmTable?.Properties?.GlobalSecondaryIndexes);
+    expect(indexes.map((some) => (some as object[]).length)).toEqual([1, 2, 3]);
+    expect(report).toContain('CrmTable: one update changes one index of a table, not 4');
+    expect(
+      report.match(/aws cloudformation deploy --stack-name broker-api-prod --template-file cdk\.out\/step-/g),
+    ).toHaveLength(3);
+    // The last step is an update that is accepted.
+    const last = await deployed({ status: 'UPDATE_COMPLETE', before: written[2] ?? {}, after });
+    expect(last.calls).toEqual([SYNTH, DEPLOY, 'protect broker-api-prod']);
+  });
+
+  it('refuses an update that would leave data behind, also with a single index', async () => {
+    const before = withIndexes(3);
+    const after = withIndexes(4);
+    const { CrmTable } = after.Resources ?? {};
+    const renamed = {
+      ...CrmTable,
+      Type: 'AWS::DynamoDB::Table',
+      Properties: { ...CrmTable?.Properties, TableName: 'x' },
+    };
+    const { ended, calls, written, report } = await deployed({
+      ...{ status: 'UPDATE_COMPLETE', before },
+      after: { Resources: { ...after.Resources, CrmTable: renamed } },
+    });
+    expect([ended, calls, written]).toEqual([1, [SYNTH], []]);
+    expect(report).toContain('CrmTable: the update would put an empty resource in its place');
   });
 });
 
@@ -95,7 +170,7 @@ it.each(['all', 'canary'])(
   (release) => {
     inBareApp({ release }, (stack) => {
       markRelease(stack, '1.2.3', '0123456789ab');
-      const template = Template.fromStack(stack);
+      const template = SynthesizedTemplate.fromStack(stack);
       expect(propertiesOf(template, 'AWS::SSM::Parameter')).toMatchObject([
         {
           Name: '/broker-api-test/release',

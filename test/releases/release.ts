@@ -1,19 +1,24 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TABLES } from '../../infra/local/database.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { StoredAccount } from '../../infra/local/platforms/simulated-server.ts';
+import { storedResources } from '../../infra/stored-resources.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { type AccountCall, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../support/account-connections.ts';
 import { type AccountWorld, newClient, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { gatewayEvent } from '../support/gateway-events.ts';
+import { EVERYTHING, synthesizeFresh } from '../support/stack.ts';
 
 /**
  * What a released version has stored: `npm run release` writes `test/releases/<version>.json` with the functions as they
- * are now. `upgrade.test.ts` replays every file with the functions of today.
+ * are now, and `<version>.stack.json` with the resources that hold data. `upgrade.test.ts` replays the first with the
+ * functions of today, `test/infra/updates.test.ts` compares the second with the stack of today. A released version is
+ * never written again.
  */
 
 const FOLDER = new URL('.', import.meta.url);
@@ -194,5 +199,12 @@ async function writeRelease(version: string): Promise<void> {
 
 if (import.meta.main) {
   const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
-  await writeRelease(version);
+  const stack = new URL(`${version}.stack.json`, FOLDER);
+  if (existsSync(stack)) {
+    process.stderr.write(`Version ${version} is released. The next version in package.json comes first.\n`);
+    process.exitCode = 1;
+  } else {
+    await writeRelease(version);
+    await writeFile(stack, `${JSON.stringify(storedResources(synthesizeFresh(EVERYTHING).toJSON()), null, 1)}\n`);
+  }
 }

@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** A template of CloudFormation, as far as it is read here. */
+export interface Template {
+  Resources?: Readonly<Record<string, { Type: string; Properties?: Readonly<Record<string, unknown>> }>>;
+}
+
+/** A resource that holds data, as an update may not change it. */
+interface StoredResource {
+  type: string;
+  /** The properties whose change makes CloudFormation put another, empty resource in its place, or new content. */
+  fixed: Record<string, unknown>;
+  /** The global indexes of a table, by name, with the types of their keys. */
+  indexes?: Record<string, unknown>;
+}
+
+/** The resources of a stack that hold data, by logical id. `test/releases/` has those of each release. */
+export type StoredResources = Readonly<Record<string, StoredResource>>;
+
+/** For each type of resource that holds data, the properties of `StoredResource.fixed`. */
+const FIXED_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
+  'AWS::DynamoDB::Table': ['TableName', 'KeySchema', 'LocalSecondaryIndexes'],
+  'AWS::S3::Bucket': ['BucketName'],
+  'AWS::SQS::Queue': ['QueueName', 'FifoQueue'],
+  // Another template of the value generates the value again.
+  'AWS::SecretsManager::Secret': ['Name', 'GenerateSecretString'],
+  'AWS::Cognito::UserPool': ['AliasAttributes', 'UsernameAttributes', 'UsernameConfiguration'],
+};
+
+/** The digest of a template. */
+export function storedResources({ Resources = {} }: Template): StoredResources {
+  const stored = Object.entries(Resources).flatMap(([id, { Type: type, Properties = {} }]) => {
+    const names = FIXED_PROPERTIES[type];
+    if (names === undefined) return [];
+    const keys = keyTypes(Properties.KeySchema, Properties.AttributeDefinitions);
+    const named = names.filter((name) => Properties[name] !== undefined).map((name) => [name, Properties[name]]);
+    const fixed = Object.fromEntries([...named, ...(keys.length === 0 ? [] : [['keyTypes', keys]])]);
+    const indexes = (Properties.GlobalSecondaryIndexes ?? []) as Index[];
+    const found = indexes.map(({ IndexName, KeySchema, Projection }) => [
+      IndexName,
+      { KeySchema, Projection, keyTypes: keyTypes(KeySchema, Properties.AttributeDefinitions) },
+    ]);
+    return [[id, { type, fixed, ...(found.length === 0 ? {} : { indexes: Object.fromEntries(found) }) }] as const];
+  });
+  return Object.fromEntries(stored);
+}
+
+interface Index {
+  IndexName: string;
+  KeySchema: unknown;
+  Projection: unknown;
+}
+
+/** The types of the attributes of a key. */
+function keyTypes(schema: unknown, definitions: unknown): string[] {
+  const named = (schema ?? []) as { AttributeName: string }[];
+  const types = (definitions ?? []) as { AttributeName: string; AttributeType: string }[];
+  return named.map(
+    ({ AttributeName }) => types.find((one) => one.AttributeName === AttributeName)?.AttributeType ?? 'none',
+  );
+}
+
+/** The resources whose data an update would leave behind: it puts empty ones in their place. */
+export function replacedResources(before: StoredResources, after: StoredResources): string[] {
+  return Object.keys(before).filter((id) => {
+    const [was, is] = [before[id], after[id]];
+    return is !== undefined && !(was?.type === is.type && isDeepStrictEqual(plain(was.fixed), plain(is.fixed)));
+  });
+}
+
+/** One change of an index of a table. A changed index is removed and made again. */
+export interface IndexChange {
+  table: string;
+  index: string;
+  change: 'remove' | 'add';
+}
+
+/** The indexes that an update removes and adds. CloudFormation accepts one change for a table in one update. */
+export function indexChanges(before: StoredResources, after: StoredResources): IndexChange[] {
+  return Object.keys(before).flatMap((table) => {
+    const [was = {}, is = {}] = [before[table]?.indexes, after[table]?.indexes];
+    if (after[table] === undefined) return [];
+    const differs = (index: string) => !isDeepStrictEqual(plain(was[index]), plain(is[index]));
+    const removed = Object.keys(was).filter(differs);
+    const added = Object.keys(is).filter(differs);
+    return [
+      ...removed.map((index): IndexChange => ({ table, index, change: 'remove' })),
+      ...added.map((index): IndexChange => ({ table, index, change: 'add' })),
+    ];
+  });
+}
+
+/** Why CloudFormation refuses an update, or which data it would leave behind. Empty: it may be deployed. */
+export function updateErrors(before: StoredResources, after: StoredResources): string[] {
+  const replaced = replacedResources(before, after).map(
+    (id) => `${id}: the update would put an empty resource in its place, and leave its data behind.`,
+  );
+  const changes = indexChanges(before, after);
+  const tables = [...new Set(changes.map(({ table }) => table))];
+  const refused = tables.flatMap((table) => {
+    const own = changes.filter((one) => one.table === table);
+    const list = own.map(({ change, index }) => `${change} ${index}`).join(', ');
+    return own.length > 1 ? [`${table}: one update changes one index of a table, not ${own.length} (${list}).`] : [];
+  });
+  return [...replaced, ...refused];
+}
+
+/**
+ * The templates that make the indexes of the new template, one change for each table at a time. All else stays as it is
+ * deployed, so the functions of before run on meanwhile. The last step is the deployment itself.
+ */
+export function indexSteps(deployed: Template, wanted: Template): Template[] {
+  const changes = indexChanges(storedResources(deployed), storedResources(wanted));
+  const tables = Map.groupBy(changes, ({ table }) => table);
+  const length = Math.max(0, ...[...tables.values()].map((own) => own.length - 1));
+  const steps: Template[] = [];
+  for (let count = 1; count <= length; count += 1) {
+    const step = structuredClone(deployed);
+    for (const [table, own] of tables) {
+      for (const change of own.slice(0, Math.min(count, own.length - 1))) applyChange(step, wanted, table, change);
+    }
+    steps.push(step);
+  }
+  return steps;
+}
+
+type TableProperties = { GlobalSecondaryIndexes?: Index[]; AttributeDefinitions?: { AttributeName: string }[] };
+
+function applyChange(step: Template, wanted: Template, table: string, { index, change }: IndexChange): void {
+  const properties = (step.Resources?.[table]?.Properties ?? {}) as TableProperties;
+  const next = (wanted.Resources?.[table]?.Properties ?? {}) as TableProperties;
+  const others = (properties.GlobalSecondaryIndexes ?? []).filter(({ IndexName }) => IndexName !== index);
+  const added = (next.GlobalSecondaryIndexes ?? []).filter(({ IndexName }) => IndexName === index);
+  const indexes = change === 'add' ? [...others, ...added] : others;
+  const definitions = [...(properties.AttributeDefinitions ?? []), ...(next.AttributeDefinitions ?? [])];
+  const schemas = [(properties as { KeySchema?: unknown }).KeySchema, ...indexes.map(({ KeySchema }) => KeySchema)];
+  const used = new Set(schemas.flatMap((one) => (one as { AttributeName: string }[]).map((key) => key.AttributeName)));
+  const byName = new Map(definitions.reverse().map((one) => [one.AttributeName, one]));
+  Object.assign(properties, {
+    GlobalSecondaryIndexes: indexes,
+    // CloudFormation refuses attributes that no key uses.
+    AttributeDefinitions: [...byName.values()].filter(({ AttributeName }) => used.has(AttributeName)),
+  });
+  if (indexes.length === 0) delete properties.GlobalSecondaryIndexes;
+}
+
+/** A value without absent members. */
+function plain(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
