@@ -43,8 +43,8 @@ export function allowOperators(
   { settings, data, webhook }: PolicyContext,
   topicArns: readonly string[],
 ): void {
-  const parameter = (resourceName: string) => stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName });
-  const releases = parameter(releaseParameter(stack.stackName).slice(1));
+  const resourceName = releaseParameter(stack.stackName).slice(1);
+  const releases = stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName });
   const statements = [
     ...onTables(data),
     ...documentRights(data, settings).forget,
@@ -52,7 +52,6 @@ export function allowOperators(
     ...(webhook === undefined ? [] : redeliver(webhook)),
     readStack(stack),
     policyStatement('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
-    policyStatement('ReadBootstrap', 'ssm', ['GetParameter'], parameter('cdk-bootstrap/hnb659fds/version')),
     policyStatement('ReadReleases', 'ssm', ['GetParameterHistory'], releases),
     new PolicyStatement({ sid: 'ReadAccount', actions: OF_THE_ACCOUNT, resources: ['*'] }),
     ...onCall(stack),
@@ -139,8 +138,6 @@ function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
  * be more than a policy may hold.
  */
 const OF_THE_ACCOUNT = [
-  'acm:DescribeCertificate',
-  'cloudwatch:DescribeAlarms',
   'dynamodb:DescribeContinuousBackups',
   'dynamodb:DescribeTimeToLive',
   'lambda:GetAccountSettings',
@@ -149,7 +146,6 @@ const OF_THE_ACCOUNT = [
   'ses:GetMessageInsights',
   'ses:GetSuppressedDestination',
   'sms-voice:DescribeAccountAttributes',
-  'sms-voice:DescribeProtectConfigurations',
   'sms-voice:DescribeSpendLimits',
   'social-messaging:ListLinkedWhatsAppBusinessAccounts',
   'social-messaging:ListWhatsAppMessageTemplates',

@@ -53,7 +53,7 @@ export async function openLedger({ clientOf, resource }: Target): Promise<Store>
 }
 
 /** All operations that have not ended, the oldest first. */
-export function openOperations({ ledger }: Store): Promise<ListedOperation[]> {
+function openOperations({ ledger }: Store): Promise<ListedOperation[]> {
   return ledger.open(callSignal());
 }
 

@@ -11,7 +11,6 @@ export const DOCTOR_QUESTIONS = {
   code: 'Does a code arrive?',
   confirm: 'Can a code be confirmed?',
   client: 'Who creates the client?',
-  caller: 'Who may open accounts?',
   server: 'Does every connection open accounts?',
   alarm: 'Who hears of a failure?',
 } as const;
@@ -93,16 +92,6 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
   const { concurrency: { registration = 0, accounts = 0 } = {}, confirmation } = settings ?? {};
   const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
   return [
-    checkOf('deployed', 'credentials', async (probes) => {
-      const { account, region } = await probes.caller();
-      return working(`account ${account}, region ${region}`);
-    }),
-    checkOf('deployed', 'bootstrap', async (probes) => {
-      const version = await probes.bootstrapVersion();
-      return version === undefined
-        ? missingOutcome('CDK has not prepared this account and region', 'npx cdk bootstrap')
-        : working(`version ${version}`);
-    }),
     checkOf('deployed', 'concurrent executions', async (probes) => {
       const max = await probes.concurrentExecutions();
       const quota = 'ask for more: Service Quotas, AWS Lambda, Concurrent executions';
@@ -201,19 +190,13 @@ function mailFromCheck(domain: string): DoctorCheck {
   });
 }
 
-/** The questions that the settings and the outputs of the stack answer: who registers, confirms, makes clients, calls. */
+/** The next steps that the settings and the stack show: the route that confirms, and the CRM. */
 export function arrowChecks(settings: Settings, stack: string): DoctorCheck[] {
-  const { allowedOrigins, front, crmWebhook } = settings;
+  const { crmWebhook } = settings;
   return [
-    checkOf('register', 'web pages', async () =>
-      allowedOrigins.length === 0 && front === undefined
-        ? warningOutcome('no page may call the API from a browser', 'npm run setting -- allowedOrigins=https://…')
-        : working(allowedOrigins.join(', ') || 'a backend calls (setting front)'),
-    ),
     checkOf('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
     ...(crmWebhook === undefined ? [] : [receiver('client', 'crmWebhook', crmWebhook)]),
     checkOf('client', 'events', (probes) => clientMaker(probes, stack, settings)),
-    checkOf('caller', 'access', async () => working(callers(settings))),
   ];
 }
 
@@ -245,20 +228,12 @@ async function clientMaker(
   return warningOutcome(detail, `npm run setting -- crmWebhook=https://… && ${DEPLOY} (or crmWriter=clients)`);
 }
 
-function callers({ jwtIssuer, jwtScope, machineClients, callerRoles }: Settings): string {
-  if (machineClients.length > 0) return `the machine clients ${machineClients.join(', ')}`;
-  if (jwtIssuer !== undefined) return `tokens of ${jwtIssuer} with the scope ${jwtScope}`;
-  if (callerRoles.length > 0) return `the roles ${callerRoles.join(', ')}`;
-  return 'who has the policy that the output OpenAccountsPolicy names';
-}
-
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly string[]): DoctorCheck[] {
   const paid = (['sms', 'call'] as const).filter((channel) => usesAws(settings, channel));
   return [
     ...(paid.length > 0 ? [sandbox] : []),
     ...paid.map((channel) => spend(channel, settings)),
-    ...(usesAws(settings, 'sms') ? [protection] : []),
     ...templates(settings, languages),
     ...Object.entries(settings.provider ?? {}).map(([channel, url]) =>
       receiver('code', `provider of ${channel}`, url ?? ''),
@@ -290,15 +265,6 @@ function spend(channel: keyof typeof LIMITS, settings: Settings): DoctorCheck {
   });
 }
 
-const protection: DoctorCheck = checkOf('code', 'protect configuration', async (probes) => {
-  const id = await probes.defaultProtectConfiguration();
-  if (id !== undefined) return working(`${id} is the account’s default, which SNS obeys`);
-  return warningOutcome(
-    'SNS obeys only the account’s default, and there is none: only this service blocks countries',
-    'aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id <output ProtectConfigurationId>',
-  );
-});
-
 /** A system of the broker that the service posts to. Its name must have a public address: AWS reaches no other. */
 function receiver(question: DoctorQuestion, subject: string, url: string): DoctorCheck {
   const { hostname } = new URL(url);
@@ -328,19 +294,17 @@ function templates(settings: Settings, languages: readonly string[]): DoctorChec
 }
 
 /**
- * The stack by its name: its state, the receivers of its alarms, the alarms that ring, and its domain.
+ * The stack by its name: its state, and the receivers of its alarms.
  * @param isDeployed false: only the checks that make sense before the first deployment
  */
 export function stackChecks(
   stack: string,
-  { retainData, customDomain }: Pick<Settings, 'retainData' | 'customDomain'>,
+  { retainData }: Pick<Settings, 'retainData'>,
   isDeployed: boolean,
 ): DoctorCheck[] {
   return [
     checkOf('deployed', stack, (probes) => stackState(probes, stack, retainData)),
-    ...(isDeployed ? [checkOf('deployed', 'release', (probes) => releases(probes, stack))] : []),
-    ...(isDeployed ? alarmChecks(stack) : []),
-    ...(customDomain === undefined ? [] : [domain(stack, customDomain)]),
+    ...(isDeployed ? receiverChecks(stack) : []),
   ];
 }
 
@@ -362,28 +326,10 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
   return working(status);
 }
 
-/** How many earlier releases are shown. */
-const RELEASES_BEFORE = 3;
-
-/** The version and commit that are deployed, and those before, to roll back to. */
-async function releases(probes: AwsProbes, stack: string): Promise<CheckOutcome> {
-  const [current, ...before] = await probes.releases(stack);
-  if (current === undefined) return warningOutcome('the stack does not say what it runs', DEPLOY);
-  const dated = ({ release, since }: typeof current) => `${release} (${since.toISOString().slice(0, 10)})`;
-  const earlier = before.slice(0, RELEASES_BEFORE).map(dated).join(', ');
-  return working(`${dated(current)}${earlier === '' ? '' : `; before: ${earlier}`}`);
-}
-
-function alarmChecks(stack: string): DoctorCheck[] {
+function receiverChecks(stack: string): DoctorCheck[] {
   return [
     receivers(stack, 'pages', 'AlarmTopicArn', missingOutcome),
     receivers(stack, 'notices', 'NoticeTopicArn', warningOutcome),
-    checkOf('alarm', 'alarms', async (probes) => {
-      const names = await probes.activeAlarms(stack);
-      return names.length === 0
-        ? working('none rings')
-        : names.map((name) => ({ ...warningOutcome('rings', 'infra/docs/runbook.md says what to do'), subject: name }));
-    }),
   ];
 }
 
@@ -397,21 +343,5 @@ function receivers(stack: string, kind: string, output: string, absent: typeof m
     if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
     const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
     return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);
-  });
-}
-
-function domain(stack: string, { name, certificateArn }: NonNullable<Settings['customDomain']>): DoctorCheck {
-  return checkOf('register', `domain ${name}`, async (probes) => {
-    const certificate = await probes.certificate(certificateArn);
-    if (certificate?.status !== 'ISSUED') {
-      const status = certificate === undefined ? 'does not exist' : `is ${certificate.status}`;
-      return missingOutcome(`its certificate ${status}`, 'set the record that ACM names');
-    }
-    const target = (await probes.stack(stack))?.outputs.ApiDomainTarget;
-    if (target === undefined) return working('its certificate; the deployment names the DNS record');
-    const leads = (await probes.cnames(name)).includes(target);
-    return leads
-      ? working('certificate and DNS')
-      : warningOutcome('has no CNAME to the API (an alias is fine too)', `set ${name} CNAME ${target}`);
   });
 }

@@ -20,14 +20,7 @@ import {
 } from './checks.ts';
 import { paceChecks } from './pace.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
-import {
-  connectionCheck,
-  loginCheck,
-  recordChecks,
-  secretChecks,
-  settlementCheck,
-  tableChecks,
-} from './service-checks.ts';
+import { connectionCheck, recordChecks, secretChecks, tableChecks } from './service-checks.ts';
 
 /** `npm run doctor`: answers a question for each step of a registration, and names the next step of the operator. */
 export async function runDoctor(
@@ -94,10 +87,7 @@ async function examineServers(
   more: DoctorCheck<ServerProbes>[] = [],
 ): Promise<CheckResult[]> {
   const place = where.stack === undefined ? `--local=${where.local}` : `--stack ${where.stack}`;
-  const checks = [
-    connectionCheck(ids),
-    ...(ids.length > 0 ? [] : [...recordChecks, loginCheck, settlementCheck(), ...more]),
-  ];
+  const checks = [connectionCheck(ids), ...(ids.length > 0 ? [] : [...recordChecks, ...more])];
   try {
     const target = await openTarget(where);
     const probes = serverProbes(target, { place, ...options });

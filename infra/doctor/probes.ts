@@ -1,14 +1,11 @@
-import { resolveCname, resolveTxt } from 'node:dns/promises';
-import { ACMClient, DescribeCertificateCommand } from '@aws-sdk/client-acm';
+import { resolveTxt } from 'node:dns/promises';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { CloudWatchClient, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
 import { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import {
   DescribeAccountAttributesCommand,
   DescribeSpendLimitsCommand,
   PinpointSMSVoiceV2Client,
-  paginateDescribeProtectConfigurations,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
 import { GetAccountCommand, GetEmailIdentityCommand, SESv2Client } from '@aws-sdk/client-sesv2';
 import { paginateListSubscriptionsByTopic, SNSClient } from '@aws-sdk/client-sns';
@@ -17,16 +14,11 @@ import {
   paginateListWhatsAppMessageTemplates,
   SocialMessagingClient,
 } from '@aws-sdk/client-socialmessaging';
-import { GetParameterCommand, paginateGetParameterHistory, SSMClient } from '@aws-sdk/client-ssm';
-import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
-import { countLogins } from '../../lib/openings/login-gauge.ts';
-import { type Connection, loginRanges } from '../../lib/records/crm-records.ts';
-import { releaseParameter } from '../constructs/deployed-release.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
 import { orAbsent } from '../crm/command.ts';
 import { connectionWarnings, resolveHost } from '../crm/connections.ts';
-import { openLedger, openOperations } from '../crm/operations.ts';
 import { secretStore } from '../crm/secrets.ts';
-import { openTable, type Target } from '../crm/target.ts';
+import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
 import { inspectRecords, type RecordReport } from './record-report.ts';
 import { reportServer } from './server-report.ts';
@@ -45,17 +37,6 @@ export function awsProbes() {
 
 function accountProbes() {
   return {
-    async caller() {
-      const client = new STSClient({});
-      const { Account = '' } = await client.send(new GetCallerIdentityCommand({}));
-      return { account: Account, region: await client.config.region() };
-    },
-    /** The version of CDK's bootstrap stack. */
-    async bootstrapVersion() {
-      const command = new GetParameterCommand({ Name: '/cdk-bootstrap/hnb659fds/version' });
-      const answer = await orAbsent(new SSMClient({}).send(command));
-      return answer === undefined ? undefined : Number(answer.Parameter?.Value);
-    },
     /** How many calls of functions may run at once in the account. */
     async concurrentExecutions() {
       const { AccountLimit } = await new LambdaClient({}).send(new GetAccountSettingsCommand({}));
@@ -97,7 +78,6 @@ function mailProbes() {
     },
     /** TXT records, each joined. */
     txtRecords: async (name: string) => (await orNone(resolveTxt(name))).map((pieces) => pieces.join('')),
-    cnames: (name: string) => orNone(resolveCname(name)),
     addresses: resolveHost,
   };
 }
@@ -118,14 +98,6 @@ function messageProbes() {
     async messagingSandbox() {
       const { AccountAttributes = [] } = await client.send(new DescribeAccountAttributesCommand({}));
       return AccountAttributes.some(({ Name, Value }) => Name === 'ACCOUNT_TIER' && Value === 'SANDBOX');
-    },
-    /** The protect configuration that SNS obeys. */
-    async defaultProtectConfiguration() {
-      for await (const { ProtectConfigurations = [] } of paginateDescribeProtectConfigurations({ client }, {})) {
-        const found = ProtectConfigurations.find(({ AccountDefault }) => AccountDefault);
-        if (found !== undefined) return found.ProtectConfigurationId;
-      }
-      return undefined;
     },
     /** The languages in which a template of WhatsApp is approved. */
     async approvedLanguages(template: string) {
@@ -148,11 +120,6 @@ function messageProbes() {
 
 function stackProbes() {
   return {
-    async certificate(arn: string) {
-      const answer = await orAbsent(new ACMClient({}).send(new DescribeCertificateCommand({ CertificateArn: arn })));
-      const status: string | undefined = answer?.Certificate?.Status;
-      return status === undefined ? undefined : { status };
-    },
     async stack(name: string) {
       const answer = await orAbsent(new CloudFormationClient({}).send(new DescribeStacksCommand({ StackName: name })));
       const found = answer?.Stacks?.[0];
@@ -164,24 +131,6 @@ function stackProbes() {
         protected: found.EnableTerminationProtection === true,
       };
     },
-    /** What was deployed, the newest first; nothing if the stack does not record it. */
-    async releases(stack: string) {
-      const client = new SSMClient({});
-      const releases: { release: string; since: Date }[] = [];
-      const read = async () => {
-        for await (const { Parameters = [] } of paginateGetParameterHistory(
-          { client },
-          { Name: releaseParameter(stack) },
-        )) {
-          for (const { Value = '', LastModifiedDate = new Date(0) } of Parameters) {
-            // The same value again: a deployment of the same commit.
-            if (releases.at(-1)?.release !== Value) releases.push({ release: Value, since: LastModifiedDate });
-          }
-        }
-      };
-      await orAbsent(read());
-      return releases.reverse();
-    },
     async subscriptions(topicArn: string) {
       const client = new SNSClient({});
       const counts = { confirmed: 0, pending: 0 };
@@ -191,17 +140,6 @@ function stackProbes() {
         }
       }
       return counts;
-    },
-    /** The names of the stack's alarms that are in the state ALARM. */
-    async activeAlarms(stack: string) {
-      const client = new CloudWatchClient({});
-      const names: string[] = [];
-      const AlarmTypes = ['MetricAlarm' as const, 'CompositeAlarm' as const];
-      const wanted = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM' as const, AlarmTypes };
-      for await (const { MetricAlarms = [], CompositeAlarms = [] } of paginateDescribeAlarms({ client }, wanted)) {
-        names.push(...[...CompositeAlarms, ...MetricAlarms].map(({ AlarmName = '' }) => AlarmName));
-      }
-      return names;
     },
   };
 }
@@ -249,14 +187,6 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
         expires: /^ENABL/.test(expiry?.TimeToLiveStatus ?? ''),
       };
     },
-    /** How full the login ranges of each connection are, by its id. The reservations are read a page at a time. */
-    async loginGauges(connections: readonly Connection[]) {
-      const reservations = await openTable(target, 'Logins');
-      const ranges = new Map(connections.map((one) => [one.id, loginRanges(one)]));
-      return countLogins(reservations.pages(), async (id) => ranges.get(id) ?? [], Date.now());
-    },
-    /** The unfinished openings of accounts, each with the time when it is due, in epoch milliseconds. */
-    openOperations: async (): Promise<{ dueAt: number }[]> => openOperations(await openLedger(target)),
   };
 }
 

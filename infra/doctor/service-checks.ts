@@ -1,8 +1,6 @@
 import * as v from 'valibot';
-import { rangeGauge } from '../../lib/openings/login-gauge.ts';
 import { type ClosedGroups, PlatformFailure, type ServerRights } from '../../lib/platform/platform.ts';
 import { type Connection, loginRanges, platformSecretSchema } from '../../lib/records/crm-records.ts';
-import { OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { countOf } from '../crm/command.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
@@ -253,46 +251,4 @@ function onVariant({ id, protocol }: Connection, { rights, variant }: ServerRepo
   if (comments === 'shown' || passwords === 'checked') return [working(says)];
   const fix = `let only this service open accounts in the ranges of ${id}: nothing on the server shows whose an account is`;
   return [warningOutcome(says, fix)];
-}
-
-/** The gauge of logins is a warning from this many days on, and from this share of used logins on. */
-const FEW_DAYS = 60;
-const MUCH_USED = 0.9;
-
-/** How many logins of each connection's ranges are used, and how long the others last. */
-export const loginCheck: DoctorCheck<ServerProbes> = checkOf('server', 'logins used', async (probes) => {
-  const { connections } = await probes.records();
-  const ranged = connections.filter((one) => loginRanges(one).length > 0);
-  if (ranged.length === 0) return working('no connection has ranges');
-  const gauges = await probes.loginGauges(ranged);
-  return ranged.map((one) => {
-    const { used, free, lastMonth, daysLeft } = gauges.get(one.id) ?? rangeGauge(loginRanges(one));
-    const pace = daysLeft === undefined ? '' : `; ${lastMonth} in the last 30 days: enough for ${daysLeft} days`;
-    const detail = `${used} used, ${free} free${pace}`;
-    const isShort = daysLeft !== undefined && daysLeft < FEW_DAYS;
-    const fix = `append a range to logins of ${one.id}`;
-    const isFull = free <= 0;
-    const isScarce = isShort || used > MUCH_USED * (used + free);
-    const outcome = isFull ? missingOutcome(detail, fix) : isScarce ? warningOutcome(detail, fix) : working(detail);
-    return { subject: `${one.id} logins used`, ...outcome };
-  });
-});
-
-/** How long after its time an unfinished operation counts as forgotten, in milliseconds. */
-const OVERDUE_MS = 10 * 60_000;
-
-/** The operations whose callers did not retry. */
-export function settlementCheck(now: number = Date.now()): DoctorCheck<ServerProbes> {
-  return checkOf('server', 'unfinished openings', async (probes) => {
-    const open = await probes.openOperations();
-    const overdue = open.filter(({ dueAt }) => dueAt < now - OVERDUE_MS);
-    if (overdue.length > 0) {
-      const since = new Date(Math.min(...overdue.map(({ dueAt }) => dueAt))).toISOString();
-      const log = 'read the log of settle-operations (output SettleOperationsLogGroup)';
-      return missingOutcome(`the settler has left ${overdue.length} of them since ${since}`, log);
-    }
-    const forOperators = open.filter(({ dueAt }) => dueAt === OPERATOR_ONLY).length;
-    if (forOperators === 0) return working(open.length === 0 ? 'none' : `${open.length}, which the settler finishes`);
-    return warningOutcome(`${forOperators} wait for an operator`, `npm run crm -- operations --open ${probes.place}`);
-  });
 }

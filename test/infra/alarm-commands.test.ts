@@ -119,12 +119,14 @@ describe('The log of a function', () => {
     const names = ALL_FUNCTIONS.map(({ name }) => name);
     const folder = await bundleInto(inject('bundles'), ...names);
     for (const name of names) {
-      const files = readdirSync(join(folder, name)).filter((file) => file.endsWith('.mjs'));
+      const files = readdirSync(join(folder, name), { encoding: 'utf8', recursive: true }).filter((file) =>
+        file.endsWith('.mjs'),
+      );
       code.set(name, files.map((file) => readFileSync(join(folder, name, file), 'utf8')).join(''));
     }
   });
   /** Names of members have no quotes in minified code: a quoted name is the argument of a call. */
-  const canLog = (service: string, event: string) => code.get(service)?.includes(`"${event}"`) === true;
+  const canLog = (service: string, event: string) => new RegExp(`(["'\`])${event}\\1`).test(code.get(service) ?? '');
 
   it('can have the event of every alarm, page or notice, of that function, or of any if it names none', () => {
     const counting = alarmsOf(full).filter(

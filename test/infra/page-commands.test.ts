@@ -166,7 +166,7 @@ const CLIENTS: Record<string, string> = { events: 'eventbridge', s3api: 's3', se
 const OF_THE_CLI = ['cloudformation deploy', 'configure export-credentials', 'dynamodb wait', 's3 rb', 'logs tail'];
 const GLOBAL = ['query', 'output', 'region'];
 /** Services of which the project has no client. */
-const UNKNOWN = ['backup', 'cognito-idp', 'ec2', 'iam', 'logs', 'sqs', 'xray'];
+const UNKNOWN = ['acm', 'backup', 'cloudwatch', 'cognito-idp', 'ec2', 'iam', 'logs', 'sqs', 'ssm', 'xray'];
 
 /** As the AWS SDK has them: the input of an operation, and the names of its members, are each the fifth. */
 type Structure = [unknown, unknown, unknown, unknown, members: string[]];

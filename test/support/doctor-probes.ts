@@ -11,22 +11,17 @@ export const SOUND: ServerReport = {
 
 /** The probes of an account without any problem; a test replaces the ones that it is about. */
 export const HEALTHY: AwsProbes & ServerProbes = {
-  caller: async () => ({ account: '111122223333', region: 'eu-west-1' }),
-  bootstrapVersion: async () => 30,
   concurrentExecutions: async () => 300,
   mailAccount: async () => ({ production: true, sending: true, perSecond: 50, perDay: 50_000, sentToday: 12 }),
   mailIdentity: async () => ({ verified: true, dkim: 'SUCCESS' }),
   txtRecords: async () => ['v=DMARC1; p=quarantine'],
-  cnames: async () => ['d-1.execute-api.eu-west-1.amazonaws.com'],
   addresses: async () => ['203.0.113.7'],
   spendLimits: async () => [
     { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, max: 200 },
     { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', enforced: 200, max: 200 },
   ],
   messagingSandbox: async () => false,
-  defaultProtectConfiguration: async () => 'protect-1',
   approvedLanguages: async () => ['en_US', 'de'],
-  certificate: async () => ({ status: 'ISSUED' }),
   stack: async () => ({
     status: 'UPDATE_COMPLETE',
     outputs: {
@@ -34,19 +29,14 @@ export const HEALTHY: AwsProbes & ServerProbes = {
       NoticeTopicArn: 'arn:aws:sns:eu-west-1:111122223333:notices',
       ConfirmRegistrationLogGroup: 'confirm-registration',
       NotifyCrmLogGroup: 'notify-crm',
-      ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
     },
     protected: true,
   }),
-  releases: async () => [{ release: '1.0.0 0123456789ab', since: new Date('2026-11-20T10:00:00Z') }],
   subscriptions: async () => ({ confirmed: 1, pending: 0 }),
-  activeAlarms: async () => [],
   place: '--stack broker-api-prod',
   secret: async () => '{"login":1000,"password":"x","master":"x"}',
   records: async () => ({ items: 12, fixed: 0, errors: [], more: 0, shared: [], forms: 1, connections: [] }),
   warnings: async () => [],
   report: async () => SOUND,
   table: async (name) => ({ name: `table-of-${name}`, recoveryDays: 35, expires: true }),
-  loginGauges: async () => new Map(),
-  openOperations: async () => [],
 };

@@ -81,7 +81,6 @@ export class OperatorsAccount {
         ApiUrl: operators.service.url,
         AlarmTopicArn: RESOURCES.AlarmTopic ?? '',
         NoticeTopicArn: RESOURCES.NoticeTopic ?? '',
-        ApiDomainTarget: 'd-1.execute-api.eu-west-1.amazonaws.com',
       };
       const server = createServer((request, response) => {
         this.#answer(request, response).catch((error: unknown) => response.destroy(error as Error));
@@ -157,9 +156,8 @@ function callOf(request: IncomingMessage, body: string): Call {
   const input = isJson ? (JSON.parse(body) as Record<string, unknown>) : Object.fromEntries(query);
   const target = String(headers['x-amz-target'] ?? '').split('.')[1];
   const operation = target ?? query.get('Action') ?? restOperation(`${request.method} ${path.pathname}`);
-  const prefix = service === 'monitoring' ? 'cloudwatch' : service;
   const resource = resourceOf(service, operation, input, path.pathname);
-  return { service, operation, input, isQuery, action: `${prefix}:${operation}`, resource };
+  return { service, operation, input, isQuery, action: `${service}:${operation}`, resource };
 }
 
 /** The rights that IAM checks: a transaction needs those of its single writes. */
@@ -217,22 +215,16 @@ function resourceOf(service: string, operation: string, input: Record<string, un
       return `arn:aws:s3::${path.replace(/^\//, ':')}`;
     case 'cloudformation':
       return arn('cloudformation', `stack/${text('StackName')}/0a1b`);
-    case 'ssm':
-      return arn('ssm', `parameter${text('Name')}`);
     case 'sqs':
       return arn('sqs', String(input.SourceArn ?? input.QueueUrl).replace(/^.*[:/]/, ''));
     case 'sns':
       return text('TopicArn');
-    case 'acm':
-      return text('CertificateArn');
     case 'ses':
       return operation === 'GetEmailIdentity'
         ? arn('ses', `identity/${decodeURIComponent(path.split('/').at(-1) ?? '')}`)
         : '*';
     case 'social-messaging':
       return operation === 'ListWhatsAppMessageTemplates' ? arn('social-messaging', `waba/${text('id')}`) : '*';
-    case 'sms-voice':
-      return operation === 'DescribeProtectConfigurations' ? arn('sms-voice', 'protect-configuration/*') : '*';
     default:
       return '*';
   }
@@ -287,24 +279,13 @@ const ANSWERS: Readonly<Record<string, object>> = {
     },
   },
   'dynamodb:DescribeTimeToLive': { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED' } },
-  'ssm:GetParameterHistory': {
-    Parameters: ['0.9.0 aaaaaaaaaaaa', '1.0.0 bbbbbbbbbbbb', '1.0.0 bbbbbbbbbbbb'].map((Value, day) => ({
-      Value,
-      LastModifiedDate: Date.UTC(2026, 10, 20 + day) / 1000,
-    })),
-  },
-  'ssm:GetParameter': { Parameter: { Value: '30' } },
   'lambda:GetAccountSettings': { AccountLimit: { ConcurrentExecutions: 1_000 } },
   'ses:GetAccount': { ProductionAccessEnabled: true, SendingEnabled: true, SendQuota: { MaxSendRate: 14 } },
   'ses:GetEmailIdentity': { VerifiedForSendingStatus: true, DkimAttributes: { Status: 'SUCCESS' } },
   'sms-voice:DescribeSpendLimits': { SpendLimits: [] },
   'sms-voice:DescribeAccountAttributes': { AccountAttributes: [] },
-  'sms-voice:DescribeProtectConfigurations': { ProtectConfigurations: [] },
   'social-messaging:ListLinkedWhatsAppBusinessAccounts': { linkedAccounts: [{ id: 'waba-1' }] },
   'social-messaging:ListWhatsAppMessageTemplates': { templates: [] },
-  // Before its domain is looked up in the DNS, which no test asks.
-  'acm:DescribeCertificate': { Certificate: { Status: 'PENDING_VALIDATION' } },
-  'cloudwatch:DescribeAlarms': { MetricAlarms: [], CompositeAlarms: [] },
 };
 
 function answerTo({ action, operation, input }: Call, outputs: Outputs): [type: string, body: string] {
@@ -318,8 +299,6 @@ function answerTo({ action, operation, input }: Call, outputs: Outputs): [type: 
 
 function xmlResult(action: string, input: Record<string, unknown>, outputs: Outputs): string {
   switch (action) {
-    case 'sts:GetCallerIdentity':
-      return '<Account>111122223333</Account>';
     case 'sns:ListSubscriptionsByTopic':
       return '<Subscriptions><member><SubscriptionArn>arn:aws:sns:1</SubscriptionArn></member></Subscriptions>';
     case 'cloudformation:DescribeStacks': {

@@ -2,12 +2,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CheckResult, runChecks } from '../../../infra/doctor/checks.ts';
 import type { ServerProbes } from '../../../infra/doctor/probes.ts';
 import type { ServerReport } from '../../../infra/doctor/server-report.ts';
-import { connectionCheck, loginCheck } from '../../../infra/doctor/service-checks.ts';
+import { connectionCheck } from '../../../infra/doctor/service-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type ServerRights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
-import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
+import { GATEWAY, LIVE } from '../../support/crm-example.ts';
 import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
 import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
@@ -38,28 +38,6 @@ describe('A trading server', () => {
         state: 'works',
         detail: 'the server shows comments, checks passwords',
       },
-    ]);
-  });
-
-  it.each([
-    [
-      { used: 10, free: 990, lastMonth: 5, daysLeft: 5_940 },
-      'works',
-      '10 used, 990 free; 5 in the last 30 days: enough for 5940 days',
-    ],
-    [
-      { used: 500, free: 500, lastMonth: 500, daysLeft: 30 },
-      'warning',
-      '500 used, 500 free; 500 in the last 30 days: enough for 30 days',
-    ],
-    [{ used: 950, free: 50, lastMonth: 0, daysLeft: undefined }, 'warning', '950 used, 50 free'],
-    [{ used: 1_000, free: 0, lastMonth: 0, daysLeft: undefined }, 'missing', '1000 used, 0 free'],
-  ])('has a gauge of its logins: %j', async (gauge, state, detail) => {
-    const records = async () => ({ ...(await HEALTHY.records()), connections: [LIVE, PLUG_IN] });
-    const probes = { ...HEALTHY, records, loginGauges: async () => new Map([[LIVE.id, gauge]]) };
-    const fix = state === 'works' ? {} : { fix: 'append a range to logins of tp5-live-1' };
-    expect(await runChecks([loginCheck], probes)).toEqual([
-      { question: 'server', subject: 'tp5-live-1 logins used', state, detail, ...fix },
     ]);
   });
 
