@@ -128,11 +128,25 @@ describe('The examples for integrators', () => {
       await expect(run(file, { ...CHOICE, [name]: '' })).rejects.toThrow('are needed');
   });
 
+  it('name the packages that they import', () => {
+    const folder = join(EXAMPLES, 'typescript');
+    const texts = readdirSync(folder).filter((one) => one.endsWith('.ts'));
+    const imports = texts.flatMap((one) => [
+      ...readFileSync(join(folder, one), 'utf8').matchAll(/^import .* from '([^'.][^']*)';$/gm),
+    ]);
+    const packages = imports.map(([, name = '']) => name).filter((name) => !name.startsWith('node:'));
+    const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>;
+    };
+    expect(packages.length).toBeGreaterThan(1);
+    expect(Object.keys(dependencies)).toEqual(expect.arrayContaining(packages));
+  });
+
   it('permit everybody to copy them', () => {
     const files = ['typescript', 'python'].flatMap((folder) =>
       readdirSync(join(EXAMPLES, folder)).map((one) => join(folder, one)),
     );
-    for (const path of [...files.filter((one) => !one.endsWith('.json')), 'client.ts']) {
+    for (const path of files.filter((one) => !one.endsWith('.json'))) {
       expect(readFileSync(join(EXAMPLES, path), 'utf8').split('\n')[0]).toMatch(
         /^(\/\/|#) SPDX-License-Identifier: 0BSD$/,
       );

@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
-import { describe, expect, it } from 'vitest';
-import { REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type OperationId, ROUTES } from '../../../infra/functions.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
+import { type LocalService, startService } from '../../../infra/local/service.ts';
+import { EXAMPLE_USER_ID, REQUEST_EXAMPLES } from '../../../infra/openapi/examples.ts';
 import { generatedFiles } from '../../../infra/openapi/openapi.ts';
 import { PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses } from '../../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
@@ -13,6 +16,7 @@ import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import { UserIdSchema } from '../../../lib/validators/trading-account.ts';
 import { ROWS } from '../../specification/rows.ts';
+import { postJson } from '../../support/local-service.ts';
 import { acceptsBody, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi.ts';
 
 function file(name: string): string {
@@ -243,5 +247,31 @@ describe('The errors', () => {
   it('list every rule that a field can break', () => {
     expect(schemas.Rule?.enum).toEqual(expect.arrayContaining(Object.keys(VIOLATION_RULES)));
     for (const word of schemas.Rule?.enum ?? []) expect(schemas.Rule?.description).toContain(`| ${word} |`);
+  });
+});
+
+describe('The documented requests, sent to the local service', () => {
+  let service: LocalService;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.close());
+
+  const examples = Object.entries(REQUEST_EXAMPLES).flatMap(([operation, named]) =>
+    Object.entries(named).map(([name, { value }]) => [operation as OperationId, name, value] as const),
+  );
+
+  /** The code that was sent last for this confirmation. The one of the example belongs to no registration. */
+  function codeFor(body: { otp_type: string } & ({ email: string } | object)): string | undefined {
+    const isMeant = (kind: string, to: string) => kind === body.otp_type && (!('email' in body) || body.email === to);
+    const message = service.outbox.list().findLast(({ kind, to }) => isMeant(kind, to));
+    return message && findCode(message);
+  }
+
+  it.each(examples)('%s, "%s", are accepted', async (operation, _, body) => {
+    const path = ROUTES.find(({ route }) => route.operation === operation)?.route.path ?? '';
+    const sent = 'code' in body ? { ...body, code: codeFor(body) } : body;
+    const answer = await postJson(service, path.replace('{user_id}', EXAMPLE_USER_ID), sent);
+    expect(answer.status).toBe(operation.endsWith('Registration') ? 204 : 200);
   });
 });
