@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { gatherSettings, SETTING_NAMES } from '../../infra/settings.ts';
 import { SETTING_GROUPS } from '../../lib/validators/deployment.ts';
 import type { Channel, PhoneChannel } from '../../lib/validators/otp-types.ts';
@@ -15,7 +16,6 @@ import {
   tablesOf,
 } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
-import { OTHERS } from '../support/other-settings.ts';
 
 /**
  * Every setting that reaches a function has a visible effect there: `[function, setting, effect]`, with the settings of
@@ -96,9 +96,9 @@ const mailsHave =
   };
 
 /** The settings of messages, each with a value that is seen in a message. */
-const MESSAGE_SETTINGS = Object.entries(OTHERS).filter(([name]) =>
-  /^(senderAddress$|(brand|sms|call|whatsapp)\.)/.test(name),
-) as [string, string][];
+const MESSAGE_SETTINGS = Object.entries(SETTING_ROWS)
+  .map(([name, { other }]) => [name, other] as [string, string])
+  .filter(([name]) => /^(senderAddress$|(brand|sms|call|whatsapp)\.)/.test(name));
 const CHANGED = gatherSettings(Object.fromEntries(MESSAGE_SETTINGS));
 /** The effect of a setting on a mail. */
 const IN_MAILS = MESSAGE_SETTINGS.filter(([name]) => /^(senderAddress$|brand\.)/.test(name)).map(

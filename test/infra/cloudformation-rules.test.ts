@@ -9,12 +9,12 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
+import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { createFront } from '../../lib/http/source.ts';
-import { OTHERS } from '../support/other-settings.ts';
 import { EVERYTHING, SENDER } from '../support/stack.ts';
 
-const PAGE = readFileSync(new URL('../../infra/docs/deploying.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../infra/docs/bots.md', import.meta.url), 'utf8');
 const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
 
 // The rules of CloudFormation take seconds to load, so all their tests are in this file.
@@ -42,9 +42,8 @@ describe('The whole stack', () => {
   });
 
   it('keeps the rules of AWS and CloudFormation with other values too', () => {
-    const others = Object.entries(OTHERS).flatMap(([name, value]) => {
-      const [beside, other] = Array.isArray(value) ? value : [{}, value];
-      const isAlone = Object.keys(beside).length === 0 && name !== 'channels';
+    const others = Object.entries(SETTING_ROWS).flatMap(([name, { other, beside = {} }]) => {
+      const isAlone = other !== undefined && Object.keys(beside).length === 0 && name !== 'channels';
       return isAlone ? [[name, other]] : [];
     });
     expect(() => checkRules({ ...EVERYTHING, ...Object.fromEntries(others) })).not.toThrow();

@@ -1,37 +1,14 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { alarmsOf } from '../support/alarms.ts';
-import { EVERYTHING, SENDER, synthesize } from '../support/stack.ts';
+import { EVERYTHING, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 const page = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
 const DOCS = globSync('infra/docs/*.md', { cwd: ROOT.pathname }).sort();
 const operators = DOCS.map(page).join('\n');
-
-describe('The page of settings', () => {
-  const rows = [...page('infra/docs/settings.md').matchAll(/^\| `([\w.]+)` \| (.+?) \| .+ \|$/gm)].map(
-    ([, name = '', given = '']) => [name, given] as const,
-  );
-
-  it('has one row for every setting', () => {
-    expect(rows.map(([name]) => name).sort()).toEqual([...SETTING_NAMES].sort());
-  });
-
-  it('shows the default that holds', () => {
-    const defaults = readSettings(SENDER) as Record<string, unknown>;
-    for (const [name, given] of rows) {
-      const value = name.split('.').reduce<unknown>((one, key) => (one as Record<string, unknown>)?.[key], defaults);
-      const [, literal] = /^`([^`]+)`$/.exec(given) ?? [];
-      // A setting without a default in its schema gets one later: `false`, a version, another setting.
-      if (value === undefined || name === 'senderAddress') continue;
-      const empty = Array.isArray(value) && value.length === 0;
-      expect([name, literal ?? given]).toEqual([name, empty ? 'none' : String(value)]);
-    }
-  });
-});
 
 it('The page of trading servers has a row for every member of a connection', () => {
   const [, table = ''] = /Members of a connection:\n\n([\s\S]+?)\n\n/.exec(page('infra/docs/trading-servers.md')) ?? [];

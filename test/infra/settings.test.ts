@@ -21,7 +21,6 @@ describe('The settings of a deployment', () => {
   });
 
   it('need nothing but the sender address', () => {
-    // `test/infra/pages.test.ts` compares every default with the page.
     expect(readSettings(SENDER)).toMatchObject({ senderDomain: 'acme.example', platformSecrets: 'platform/' });
   });
 

@@ -1,0 +1,291 @@
+import type * as v from 'valibot';
+import { readSettings, type SettingsSchema } from './settings.ts';
+
+/**
+ * What each setting means, and what tests need to know about it. Its schema, and with its group the functions that read
+ * it, are in `lib/validators/deployment.ts`; the schema of a setting of the stack alone is in `infra/settings.ts`.
+ * `npm run openapi` writes `infra/docs/settings.md` from these rows and the defaults of the schemas.
+ */
+
+/** The full names of the members of a group, as `leafNames` finds them: `sms.maxPrice`. */
+type LeafName<T, P extends string = ''> = {
+  [K in keyof T & string]-?: IsGroup<NonNullable<T[K]>> extends true
+    ? LeafName<NonNullable<T[K]>, `${P}${K}.`>
+    : `${P}${K}`;
+}[keyof T & string];
+type IsGroup<T> = [T] extends [readonly unknown[]] ? false : [T] extends [object] ? true : false;
+export type SettingName = LeafName<v.InferOutput<typeof SettingsSchema>>;
+
+interface SettingRow {
+  /** The page's phrase, in Markdown. */
+  words: string;
+  /** The page's words for a setting that is not given, if the schema has no default. Absent: `none`. */
+  absent?: string;
+  /**
+   * A second value, different from the default and from `EVERYTHING` of `test/support/stack.ts`, with which tests see
+   * that the setting has an effect. Flags and numbers need none.
+   */
+  other?: unknown;
+  /** The other settings that the second value needs; then tests change it alone. */
+  beside?: Readonly<Record<string, unknown>>;
+}
+
+const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
+
+/** Every setting, in the order of the page. */
+export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
+  stage: { other: 'another', words: 'names the stack: `broker-api-<stage>`' },
+  retainData: { words: '`false`: data and secrets are deleted with the stack' },
+  logRetentionDays: { other: 30, words: 'how long logs are kept' },
+  alarmEmail: { other: 'night@acme.example', words: 'gets pages and notices by email' },
+  'spend.smsUsdPerMonth': { other: 5001, words: 'from this spend on an alarm' },
+  'spend.callUsdPerMonth': { other: 5002, words: 'the same for calls' },
+  'spend.whatsappMessagesPerDay': { other: 5003, words: 'the same for WhatsApp' },
+  silenceHours: {
+    absent: 'never',
+    other: 5,
+    words:
+      'an alarm after so many hours without an accepted registration, at most 168. For brokers with registrations in every such time',
+  },
+  senderAddress: { absent: '*needed*', other: 'post@acme.example', words: 'the sender of all emails' },
+  senderIdentity: {
+    other: 'existing-domain',
+    beside: {},
+    words:
+      'what SES verifies: `domain` or `address`; `existing-domain`, `existing-address` if it is verified in this account already',
+  },
+  mailFromDomain: {
+    absent: `SES's own`,
+    other: 'bounce.acme.example',
+    beside: { senderIdentity: undefined },
+    words:
+      "a subdomain of the sender's domain that emails leave from and bounces go to, so that SPF passes for your domain. Needs `senderIdentity` `domain`",
+  },
+  'brand.name': { absent: `the sender's domain`, other: 'Other Brand', words: `the broker's name in messages` },
+  'brand.supportEmail': { absent: 'the sender', other: 'support@other.example', words: 'where answers go' },
+  'brand.color': { other: '#111111', words: 'the header of emails' },
+  'brand.legal': {
+    other: 'Other Ltd, No. 4711',
+    words:
+      'end of every email: registered name, number, address, risk warning. A text, or texts by language with English: `{"en": "…", "de": "…"}`, each up to 3,000 characters',
+  },
+  'brand.logo.url': {
+    other: 'https://other.example/logo.png',
+    words: 'an HTTPS image in the header of emails, 40 pixels high; mail programs load it from there',
+  },
+  'brand.logo.alt': { absent: '`brand.name`', other: 'Other logo', words: 'its text' },
+  channels: { other: 'email', words: 'channels of one-time passwords: `email`, `sms`, `call`, `whatsapp`' },
+  'phone.countries': {
+    absent: '*needed by phone channels*',
+    other: 'FR',
+    words: 'countries whose numbers get messages: codes such as `GB,DE`, or `all`',
+  },
+  'sms.senderId': { absent: 'AWS chooses', other: 'OTHER', words: `the sender's name of a text` },
+  'sms.originationNumber': { absent: 'AWS chooses', other: '+15550100124', words: `the sender's number of a text` },
+  'sms.maxPrice': {
+    other: '0.26',
+    words: 'USD; a text that costs more is not sent. Stops toll fraud, and allows texts to nearly every country',
+  },
+  'sms.webOtpDomain': { other: 'otp.other.example', words: 'browsers on this domain fill in the code' },
+  'provider.sms': {
+    other: 'https://provider.other.example/sms',
+    words: `texts go to the broker's own provider at this HTTPS address, not to AWS ([how](message-provider.md))`,
+  },
+  'provider.call': { other: 'https://provider.other.example/call', words: 'the same for calls' },
+  'provider.whatsapp': { other: 'https://provider.other.example/whatsapp', words: 'the same for WhatsApp' },
+  'call.originationIdentity': { absent: '*needed by calls*', other: 'pool-2', words: 'id or ARN of a number or pool' },
+  voiceMetricsRole: { other: false, words: '`false` if the account has the role `AWSServiceRoleForSMSVoice` already' },
+  'whatsapp.phoneNumberId': { absent: '*needed by WhatsApp*', other: 'phone-number-id-2', words: 'the linked number' },
+  'whatsapp.codeTemplate': {
+    absent: '*needed by WhatsApp*',
+    other: 'other_code',
+    words: 'the approved authentication template',
+  },
+  'whatsapp.noticeTemplate': {
+    absent: '*needed by WhatsApp*',
+    other: 'other_notice',
+    words: 'the approved utility template without parameters',
+  },
+  confirmation: {
+    absent: '`false`',
+    other: false,
+    beside: { scanDocuments: undefined },
+    words:
+      'adds the route that confirms registrations. Without it, what was confirmed before is kept for `confirmedDays`',
+  },
+  confirmedDays: {
+    other: 31,
+    words: 'how long a confirmed registration is kept, with its documents; at least 2 with `crmWebhook`',
+  },
+  allowedOrigins: { other: 'https://origin.other.example', words: 'web pages whose scripts may call the API (CORS)' },
+  'captcha.provider': { other: 'recaptcha', words: '`turnstile`, `hcaptcha` or `recaptcha`' },
+  'captcha.secret': {
+    other: 'other-captcha',
+    words:
+      "name of the secret that holds the provider's key, such as `broker-api/<stage>/captcha`: operators may store it before the deployment",
+  },
+  'captcha.hostnames': {
+    absent: 'any',
+    other: 'register.other.example',
+    words: 'domains of the pages on which captchas are solved',
+  },
+  'captcha.minScore': {
+    other: 0.8765,
+    words: '0 to 1, higher is stricter; needed by `recaptcha`, for hCaptcha keys with scores, not for `turnstile`',
+  },
+  'front.header': { other: 'x-other-address', words: `the header in which a proxy names the person's address` },
+  'front.secret': {
+    other: 'other-front',
+    words: 'name of the secret by which the proxy proves itself, such as `broker-api/<stage>/front`',
+  },
+  'front.only': { absent: '`false`', words: '`true`: the open routes refuse a request without that secret with 403' },
+  crmWebhook: {
+    other: 'https://other-crm.acme.example/hook',
+    words:
+      'HTTPS address of the CRM that every event is posted to ([how](crm.md#the-webhook)); then `npm run crm -- secret rotate crmWebhook`',
+  },
+  crmWebhookAtOnce: {
+    other: 50,
+    words: `events of each kind (registrations, accounts) that are posted to the CRM at once: 2 to 1,000. They use the account's concurrency`,
+  },
+  crmWriter: {
+    other: 'all',
+    words:
+      'what the CRM may write into the table of CRM records itself: `clients`, or `all`. Makes the policy `CrmWriterPolicy`',
+  },
+  documentRoles: {
+    other: 'arn:aws:iam::123456789012:role/other-reader',
+    words:
+      'ARNs of the roles that may use the documents of registrations, next to the functions: that of a CRM that reads the bucket, those of people who read or delete documents. The bucket refuses all others, administrators too. `*` matches a part that AWS chooses: `arn:aws:iam::123456789012:role/aws-reserved/sso.amazonaws.com/*/AWSReservedSSO_Privacy_*`',
+  },
+  scanDocuments: {
+    absent: '`false`',
+    words:
+      '`true`: Amazon GuardDuty scans documents for malware, and the CRM gets links to clean ones alone. Needs `crmWebhook` and `confirmation`. Documents that are there already are not scanned, so the CRM does not get their registrations ([how](runbook.md#crmundelivered))',
+  },
+  'limits.resendSeconds': {
+    other: '61',
+    beside: {},
+    words: 'seconds to wait before the next message to a recipient; at most 9 numbers',
+  },
+  'limits.recipientPerHour': { words: 'messages to a recipient' },
+  'limits.recipientPerDay': { words: 'the same in 24 hours' },
+  'limits.sourcePer10Minutes': { words: 'requests of a source (IPv4 address, IPv6 /64)' },
+  'limits.sourcePerHour': { words: 'the same in an hour' },
+  'limits.networkSourcesPerHour': { words: 'different sources (/64) of one /48' },
+  'limits.prefixPerHour': { words: 'messages to a phone prefix (the number without its last four digits)' },
+  'limits.countryPerHour': { words: 'messages by one phone channel to a country' },
+  'limits.channelPerDay': { words: 'messages by one phone channel to all countries' },
+  'limits.mailDomainPerHour': {
+    words: 'messages to a registrable mail domain, except mail providers with millions of people',
+  },
+  'limits.wrongIdsPer10Minutes': { words: 'unknown form ids and referral codes of a source' },
+  'limits.replaysPerHour': { words: 'repeats of one `Idempotency-Key`' },
+  'limits.confirmationsPer10Minutes': { words: 'confirmations of a source' },
+  'limits.confirmationNetworkSourcesPerHour': { words: 'different sources of one /48 that confirm' },
+  callerRoles: { other: 'other-role', words: 'roles of this account that may call the account routes' },
+  jwtIssuer: { other: 'https://other.example', beside: TOKENS, words: 'the routes need a token of this issuer' },
+  jwtAudience: { other: 'other', beside: TOKENS, words: 'for one of these audiences' },
+  jwtScope: { other: 'other', beside: TOKENS, words: 'with this scope' },
+  machineClients: {
+    other: 'other',
+    beside: { callerRoles: undefined },
+    words:
+      'names of programs: a Cognito user pool with a client for each is the issuer, with the scope `accounts/create`',
+  },
+  'throttle.registrationPerSecond': { other: 4001, words: 'requests for registration that the gateway lets through' },
+  'throttle.registrationBurst': { other: 4002, words: 'at one moment' },
+  'throttle.confirmationPerSecond': { other: 4005, words: 'confirmations' },
+  'throttle.confirmationBurst': { other: 4006, words: 'at one moment' },
+  'throttle.accountsPerSecond': {
+    other: 4003,
+    words:
+      'requests of each account route. While a trading server does not answer, they and the burst bound the executions that wait for it: 5 × 29 s + 20 = 165',
+  },
+  'throttle.accountsBurst': { other: 4004, words: 'at one moment' },
+  'customDomain.name': { other: 'other.acme.example', words: `the API's own domain` },
+  'customDomain.certificateArn': {
+    other: 'arn:aws:acm:eu-west-1:123456789012:certificate/1b2c',
+    words: `its certificate, in the stack's region`,
+  },
+  defaultEndpoint: { words: '`false`: the API is reached by its own domain alone' },
+  'memory.registration': { other: 2001, words: 'MB; at 1769 a function has a whole processor' },
+  'memory.accounts': { other: 2002, words: 'MB' },
+  'concurrency.registration': { absent: `the account's`, other: 3, words: 'calls of each function at once' },
+  'concurrency.accounts': {
+    absent: `the account's`,
+    other: 3,
+    words: `the same. A trading server that does not answer takes no more; the doctor advises a tenth of the account's quota. No default, because a reservation fails the deployment in an account with 10 in all: there the throttle is the bound`,
+  },
+  'provisioned.registration': {
+    other: 3,
+    words: 'environments of each function that are kept warm, and paid for, all the time',
+  },
+  'provisioned.accounts': { other: 3, words: 'the same' },
+  release: { other: 'all', words: 'how a new version replaces the old one: `canary`, or `all` at once' },
+  platformSecrets: {
+    other: 'other-platforms/',
+    words:
+      'how the names of their secrets begin; on other stages `<stage>/platform/`. The account functions can read no others. Not `broker-api-keys/…`, which holds the keys of the service',
+  },
+  vpc: { words: 'the account functions call from one fixed address' },
+  vpcCidr: { other: '10.71.0.0/20', words: 'of their network' },
+  egressAllocationId: { absent: `the stack's own`, other: 'eipalloc-0a1b2c3d', words: 'the id of that address' },
+};
+
+/** The sections of the page, each by its first setting. */
+const SECTIONS: Readonly<Partial<Record<SettingName, { title: string; note?: string }>>> = {
+  stage: { title: 'General' },
+  senderAddress: { title: 'Mail and brand' },
+  channels: { title: 'Channels' },
+  confirmation: { title: 'Registration' },
+  crmWebhook: { title: 'CRM' },
+  'limits.resendSeconds': {
+    title: 'Limits',
+    note: 'a count from 1 to 1,000,000, or `none`. A window starts with its first request',
+  },
+  callerRoles: {
+    title: 'Access to the account routes',
+    note: 'one of `callerRoles`, `jwtIssuer`, `machineClients`; with none, IAM policies decide',
+  },
+  'throttle.registrationPerSecond': { title: 'Gateway and domain' },
+  'memory.registration': {
+    title: 'Functions',
+    note: '`registration`: those that register and confirm; `accounts`: those that open accounts, the settler, and the one that notifies the CRM',
+  },
+  platformSecrets: { title: 'Trading servers' },
+};
+
+const HEAD = `# Settings
+
+    npm run setting -- senderAddress=no-reply@acme.example channels=email,sms phone.countries=GB,DE
+
+The command checks all settings, writes them into the \`context\` of \`cdk.json\`, and names every error by its setting. Without arguments it shows them; \`name=\` removes one, or a whole group. Lists have commas; a dot leads into a group. For one run only: \`npm run deploy -- -c name=value\`. A setting takes effect with the next deployment.
+
+They travel as a file next to the code of every function. *Needed* below: there is no default. \`npm run openapi\` writes this page from \`infra/setting-rows.ts\`.
+
+| setting | default | meaning |
+|---|---|---|
+`;
+
+/** The settings that have no default, with a value: without them no default of the others can be read. */
+const NEEDED = { senderAddress: 'no-reply@acme.example' };
+
+/** The page of the settings, `infra/docs/settings.md`. */
+export function settingsPage(): string {
+  const defaults: Record<string, unknown> = { ...readSettings(NEEDED), senderAddress: undefined };
+  const lines = Object.entries(SETTING_ROWS).flatMap(([name, { words, absent = 'none' }]) => {
+    const value = name
+      .split('.')
+      .reduce<unknown>((group, key) => (group as typeof defaults | undefined)?.[key], defaults);
+    const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0);
+    const section = SECTIONS[name as SettingName];
+    return [
+      ...(section === undefined
+        ? []
+        : [`| **${section.title}** | | ${section.note === undefined ? '' : `${section.note} `}|`]),
+      `| \`${name}\` | ${isEmpty ? absent : `\`${String(value)}\``} | ${words} |`,
+    ];
+  });
+  return `${HEAD}${lines.join('\n')}\n`;
+}
