@@ -50,7 +50,7 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * computed.
  *
  * Faults count commands, except authentication, `test/access` and `quit`. `throttled` is code 12, `refused` code 8. A
- * code from 400 to 599 is a status of HTTP.
+ * code from 300 to 599 is a status of HTTP.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a
  * wrong proof. With the step `tls` they count connections, before TLS.
@@ -265,7 +265,7 @@ function withControlCharacters(text: string): string {
 /** @returns undefined for 403, as for a wrong proof */
 function refusal({ kind, step, code = 2 }: Fault): WebApiReply | undefined {
   if (kind === 'throttled') return retcodeReply(12);
-  const isStatus = code >= 400 && code < 600;
+  const isStatus = code >= 300 && code < 600;
   if (kind === 'retcode' || kind === 'executed_retcode')
     return isStatus ? retcodeReply(code, { http_status: code }) : retcodeReply(code);
   return step === undefined ? retcodeReply(8) : undefined;

@@ -1,5 +1,6 @@
 import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure, type PlatformFailureKind, type Proof } from '../platform.ts';
+import { type AnswerKind, commandProof, provenBy } from '../proof.ts';
 import type { TextAnswer } from './exchange.ts';
 
 /** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
@@ -16,17 +17,25 @@ export function readOpening({ lines, ended, closed }: TextAnswer): number | Plat
   return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
 }
 
-/** The result of `WCHKACCOUNT`. `silent`: the server does not support the command. */
-export function readExistence({ lines: [first, reason = ''] }: TextAnswer): 'exists' | 'absent' | 'silent' {
-  if (first === 'OK' || first === 'DISABLE') return 'exists';
-  return first === 'ERROR' && NO_SUCH_LOGIN.test(plain(reason)) ? 'absent' : 'silent';
+/** The result of `WCHKACCOUNT`. `lacks`: the server answers that it has no such command. */
+export function readExistence(answer: TextAnswer): 'exists' | 'absent' | 'lacks' {
+  // The account exists, and may not trade.
+  if (answer.lines[0] === 'DISABLE') return 'exists';
+  const proven = provenBy('look', answerKind(answer));
+  return proven === 'exists' || proven === 'absent' ? proven : 'lacks';
 }
 
-/** The result of a question for a password. `silent`: the server does not support the command. */
-export function readPassword({ lines: [first, reason = ''] }: TextAnswer): 'right' | 'wrong' | 'silent' {
-  if (first === 'OK') return 'right';
-  const isAboutAccount = WRONG_PASSWORD.test(plain(reason)) || NO_SUCH_LOGIN.test(plain(reason));
-  return first === 'ERROR' && isAboutAccount ? 'wrong' : 'silent';
+/** The result of a question for a password. `lacks`: the server answers that it has no such command. */
+export function readPassword(answer: TextAnswer): 'accepted' | 'refused' | 'lacks' {
+  const proven = provenBy('password', answerKind(answer));
+  return proven === 'accepted' || proven === 'refused' ? proven : 'lacks';
+}
+
+/** The kind of an answer to a question that `requireAnswer` has let through. */
+function answerKind({ lines: [first, reason = ''] }: TextAnswer): AnswerKind {
+  if (first === 'OK') return 'done';
+  if (NO_SUCH_LOGIN.test(plain(reason))) return 'absent';
+  return WRONG_PASSWORD.test(plain(reason)) ? 'wrong_password' : 'no_command';
 }
 
 /**
@@ -71,13 +80,13 @@ const LEVERAGE: Violation = {
 /** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
 function refusal(text: string): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
-  if (wait !== null) return unavailableFailure(BLOCKED, 'nothing', Math.max(1, Number(wait[1])));
+  if (wait !== null) return unavailableFailure(BLOCKED, commandProof('open', 'state'), Math.max(1, Number(wait[1])));
   const refused = (kind: PlatformFailureKind, reason: string, errors?: Violation[]) => {
-    const proof = ABOUT_US.includes(reason) ? 'rights' : 'content';
+    const proof = commandProof('open', ABOUT_US.includes(reason) ? 'not_us' : 'content');
     return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });
   };
   const known = plain(text);
-  if (DISCONNECTED.test(known)) return unavailableFailure(LOST_SERVER);
+  if (DISCONNECTED.test(known)) return unavailableFailure(LOST_SERVER, commandProof('open', 'state'));
   switch (known) {
     case 'simple password':
     case 'invalid password':

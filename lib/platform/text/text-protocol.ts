@@ -13,6 +13,7 @@ import {
   type TradingPlatform,
   unsentFailure,
 } from '../platform.ts';
+import { provePassword } from '../proof.ts';
 import {
   CREATE_FAILED,
   hasNoResponse,
@@ -47,7 +48,7 @@ export interface TextLimits {
 }
 
 const DEFAULTS: TextLimits = { connectTimeoutMs: 4_000, answerTimeoutMs: 14_000, now: Date.now };
-/** How long the answer to a question may take. A look-up of three silent ones fits into `LOOK_MS` of the effects. */
+/** How long the answer to a question may take. A look-up of three fits into `LOOK_MS` of the effects. */
 const QUESTION_MS = 3_000;
 const PASSWORD_MS = 1_800;
 
@@ -67,8 +68,6 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   #page: ReturnType<typeof codePage> | undefined;
   /** The gateway's command for passwords, if it is known. */
   #passwordCommand: PasswordCommand | undefined;
-  /** Whether the gateway refuses a wrong password, if it is known. */
-  #checksPasswords: boolean | undefined;
 
   constructor(connection: TextProtocolConnection, secret: TextProtocolSecret, limits: Partial<TextLimits> = {}) {
     this.keyed = connection.protocol === 'interface-gateway';
@@ -104,31 +103,26 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   async look({ login, generated }: Mark, signal: AbortSignal): Promise<Sighting> {
     const existence = await this.#existence(login, signal);
     if (existence === 'absent') return 'absent';
-    const isOurs = generated !== undefined && (await this.#accepts(login, generated, signal));
-    if (isOurs) return 'ours';
+    const ask = (password: string) => this.#askPassword(login, { role: generated?.role ?? 'master', password }, signal);
+    if (generated !== undefined && (await provePassword(generated.password, ask))) return 'ours';
     return existence === 'exists' ? 'unmarked' : 'silent';
   }
 
-  /** Whether the gateway checks passwords and accepts this one. */
-  async #accepts(login: number, generated: GeneratedPassword, signal: AbortSignal): Promise<boolean> {
+  /** Asks whether a password is the account's, by the gateway's command. @throws PlatformFailure without an answer */
+  async #askPassword(login: number, asked: GeneratedPassword, signal: AbortSignal) {
     for (const name of this.#passwordCommand === undefined ? PASSWORD_COMMANDS : [this.#passwordCommand]) {
-      if (name === 'CHKACCPASS' && generated.role === 'investor') continue;
-      const answer = await this.#askPassword(name, login, generated, signal);
-      if (answer === 'silent') continue;
+      if (name === 'CHKACCPASS' && asked.role === 'investor') continue;
+      const answer = await this.#tryPassword(name, login, asked, signal);
+      if (answer === 'lacks') continue;
       this.#passwordCommand = name;
-      if (answer === 'wrong') return false;
-      // A gateway that accepts any password proves nothing.
-      const { password } = generated;
-      const another = { ...generated, password: `${password.slice(1)}${password.slice(0, 1)}` };
-      this.#checksPasswords ??= (await this.#askPassword(name, login, another, signal)) !== 'right';
-      return this.#checksPasswords;
+      return answer;
     }
-    return false;
+    return 'lacks';
   }
 
-  async #askPassword(name: PasswordCommand, login: number, generated: GeneratedPassword, signal: AbortSignal) {
-    const command = checkPasswordCommand(await this.#server(), name, login, generated);
-    return this.#question(command, readPassword, PASSWORD_MS, signal);
+  async #tryPassword(name: PasswordCommand, login: number, asked: GeneratedPassword, signal: AbortSignal) {
+    const command = checkPasswordCommand(await this.#server(), name, login, asked);
+    return readPassword(await this.#ask(command, PASSWORD_MS, signal));
   }
 
   /** The deposit is part of the command that opens the account. */
@@ -181,21 +175,22 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
       const isGateway = answered === 'exists' || answered === 'absent' || isAboutUs(answered);
       return isGateway ? { ...seen, speaks: [`${prefix}CHKACCOUNT, as an interface-gateway does`] } : seen;
     }
-    if ((await this.#existence(login ?? 1, signal)) !== 'silent') seen.speaks.push(`${prefix}CHKACCOUNT`);
+    const asked = login ?? 1;
+    if ((await this.#existence(asked, signal).catch(unanswered)) !== 'lacks') seen.speaks.push(`${prefix}CHKACCOUNT`);
     for (const name of PASSWORD_COMMANDS) {
       // Nobody has a random password.
       const password = `Aa1${randomBytes(4).toString('hex')}`;
-      const answer = await this.#askPassword(name, login ?? 1, { role: 'master', password }, signal);
-      if (answer === 'silent') continue;
-      const passwords = answer === 'wrong' ? 'checked' : 'unchecked';
+      const answer = await this.#tryPassword(name, asked, { role: 'master', password }, signal).catch(unanswered);
+      if (answer === 'lacks') continue;
+      const passwords = answer === 'refused' ? 'checked' : 'unchecked';
       return { ...seen, speaks: [...seen.speaks, `${prefix}${name}`], passwords };
     }
     return seen;
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean | undefined> {
-    const existence = this.keyed ? await this.#existence(login, signal) : 'silent';
-    return existence === 'silent' ? undefined : existence === 'exists';
+    const existence = this.keyed ? await this.#existence(login, signal) : 'lacks';
+    return existence === 'lacks' ? undefined : existence === 'exists';
   }
 
   async logins(): Promise<undefined> {}
@@ -224,23 +219,9 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     }
   }
 
+  /** @throws PlatformFailure without an answer: it must be asked again later */
   async #existence(login: number, signal: AbortSignal) {
-    return this.#question(checkAccountCommand(await this.#server(), login), readExistence, QUESTION_MS, signal);
-  }
-
-  /** Silence means that the gateway does not know the command. @throws PlatformFailure if it cannot be reached */
-  async #question<T>(
-    command: Buffer,
-    read: (answer: TextAnswer) => T,
-    timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<T | 'silent'> {
-    try {
-      return read(await this.#ask(command, timeoutMs, signal));
-    } catch (error) {
-      if (hasNoResponse(error) && !signal.aborted) return 'silent';
-      throw error;
-    }
+    return readExistence(await this.#ask(checkAccountCommand(await this.#server(), login), QUESTION_MS, signal));
   }
 
   /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
@@ -264,4 +245,10 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     if (page === undefined) throw new PlatformFailure('platform_refused', { reason: 'unknown_code_page' });
     return { connection: this.#connection, master: this.#master, page };
   }
+}
+
+/** For operators only, a question that stays unanswered looks like a command that is missing. @throws every other error */
+function unanswered(error: unknown): 'lacks' {
+  if (hasNoResponse(error)) return 'lacks';
+  throw error;
 }

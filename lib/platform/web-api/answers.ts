@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure, type PlatformFailureKind, type PlatformFailureOptions } from '../platform.ts';
+import { type AnswerKind, commandProof, provenBy } from '../proof.ts';
 
 /** An answer of the Web API; numbers are strings, but JSON numbers are accepted. */
 export interface WebApiAnswer {
@@ -36,7 +37,7 @@ export function parseAnswer(text: string): (WebApiAnswer & Record<string, unknow
 }
 
 export function isDone({ retcode }: WebApiAnswer): boolean {
-  return retcode === 0 || retcode === 1;
+  return codeKind(retcode) === 'done';
 }
 
 /** Parses a member of an answer; @throws PlatformFailure `platform_unavailable` if it is malformed */
@@ -50,21 +51,32 @@ export const INVALID_PARAMETERS = 3;
 export const NOT_FOUND = 13;
 export const NO_PERMISSION = 8;
 export const WRONG_PASSWORD = 3006;
-
-/** Codes about the server's state. Servers answer executed commands with them. */
-const STATE = new Set([4, 5, 6, 10, 11, 12, 15, 1_000]);
 const TOO_FREQUENT = 12;
-const RETRY_AFTER_SECONDS = 10;
-const BUSY_AT_LOGIN = 1_018;
-/** The server itself does not know the outcome: network, timeout, common error, partial, canceled, duplicate. */
-const LOST = new Set([2, 7, 9, 14, 16, 17]);
-/** The failed authentications. */
-const AUTHENTICATION = { from: 1_001, to: 1_034 };
-/** Refusals of an account. */
-const USERS = { from: 3_001, to: 3_007 };
-/** Refusals of a payment. */
-const PAYMENTS = { from: 4_001, to: 4_009 };
-const PAYMENT_CODES = new Set([10_006, 10_018, 10_019]);
+
+/** The kinds of the return codes. A code that no row has is an `unknown_code`. */
+const CODE_KINDS: readonly (readonly [kind: AnswerKind, codes: readonly number[]])[] = [
+  ['done', [0, 1]],
+  ['exists', [3_004]],
+  ['wrong_password', [WRONG_PASSWORD]],
+  ['absent', [NOT_FOUND]],
+  ['content', [INVALID_PARAMETERS, 3_001, 3_002, 3_003, 3_005, 3_007]],
+  ['no_right', [NO_PERMISSION]],
+  ['busy', [1_018]],
+  ['not_us', codesBetween(1_001, 1_034)],
+  ['payment', [...codesBetween(4_001, 4_009), 10_006, 10_018, 10_019]],
+  // About the server's state. Servers answer executed commands with them.
+  ['state', [4, 5, 6, 10, 11, TOO_FREQUENT, 15, 1_000]],
+  // The server itself does not know the outcome: network, timeout, common error, partial, canceled, duplicate.
+  ['lost', [2, 7, 9, 14, 16, 17]],
+];
+
+function codesBetween(from: number, to: number): number[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
+export function codeKind(retcode: number): AnswerKind {
+  return CODE_KINDS.find(([, codes]) => codes.includes(retcode))?.[0] ?? 'unknown_code';
+}
 
 const RESERVED: Violation = {
   pointer: '#/login',
@@ -84,47 +96,34 @@ export function openingFailure(retcode: number, loginGiven = false): PlatformFai
   if (retcode === 3_003 && loginGiven) return refused('validation_failed', { errors: [RESERVED] });
   // The connection's range belongs to another server, or lies outside this one's ranges: an operator's mistake.
   if (retcode === 3_003) return refused('platform_refused', { reason: 'login_outside_server_ranges' });
-  return actingFailure(retcode, isContent(retcode));
+  return actingFailure('open', retcode);
 }
 
 /** The failure that a return code other than "done" means for a payment. */
 export function paymentFailure(retcode: number): PlatformFailure {
-  return actingFailure(retcode, isContent(retcode) || isIn(PAYMENTS, retcode) || PAYMENT_CODES.has(retcode));
+  return actingFailure('deposit', retcode);
 }
 
-/**
- * Only codes about the command's content or our rights prove that nothing was done. A code that no list has counts as one
- * about the server's state.
- */
-function actingFailure(retcode: number, isAboutContent: boolean): PlatformFailure {
-  const { kind, options } = commandFailure(retcode);
-  if (isAboutContent) return new PlatformFailure(kind, { ...options, proof: 'content' });
-  if (retcode === NO_PERMISSION || isIn(AUTHENTICATION, retcode)) {
-    return new PlatformFailure(kind, { ...options, proof: 'rights' });
-  }
-  if (LOST.has(retcode)) return new PlatformFailure('account_outcome_unknown', options);
+function actingFailure(step: 'open' | 'deposit', retcode: number): PlatformFailure {
+  const kind = codeKind(retcode);
+  const proof = commandProof(step, kind);
+  const { kind: failure, options } = commandFailure(retcode);
+  if (proof !== 'nothing') return new PlatformFailure(failure, { ...options, proof });
+  if (provenBy(step, kind) === 'lost') return new PlatformFailure('account_outcome_unknown', options);
   return new PlatformFailure('platform_unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options });
 }
 
 /** Whether a code shows that the server has read the body of the command. */
-export function showsBodyRead(answer: WebApiAnswer): boolean {
-  return isDone(answer) || isIn(USERS, answer.retcode);
+export function showsBodyRead({ retcode }: WebApiAnswer): boolean {
+  return ['done', 'exists', 'wrong_password'].includes(codeKind(retcode)) || (retcode > 3_000 && retcode < 3_008);
 }
 
-function isContent(retcode: number): boolean {
-  return retcode === INVALID_PARAMETERS || retcode === NOT_FOUND || isIn(USERS, retcode);
-}
-
-function isIn({ from, to }: { from: number; to: number }, retcode: number): boolean {
-  return from <= retcode && retcode <= to;
-}
+const RETRY_AFTER_SECONDS = 10;
 
 /** The failure that a return code other than "done" means for a command that changes nothing. */
 export function commandFailure(retcode: number): PlatformFailure {
   const reason = `retcode_${retcode}`;
-  if (STATE.has(retcode) || LOST.has(retcode) || retcode === BUSY_AT_LOGIN) {
-    const retryAfterSeconds = retcode === TOO_FREQUENT ? 5 : RETRY_AFTER_SECONDS;
-    return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
-  }
-  return new PlatformFailure('platform_refused', { reason });
+  if (provenBy('look', codeKind(retcode)) !== 'unanswered') return new PlatformFailure('platform_refused', { reason });
+  const retryAfterSeconds = retcode === TOO_FREQUENT ? 5 : RETRY_AFTER_SECONDS;
+  return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
 }

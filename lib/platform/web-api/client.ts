@@ -4,7 +4,9 @@ import * as v from 'valibot';
 import { within } from '../../deadline.ts';
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { assertMaySend, PlatformFailure, unsentFailure } from '../platform.ts';
+import { type AnswerKind, provenBy, statusKind } from '../proof.ts';
 import {
+  codeKind,
   commandFailure,
   INVALID_PARAMETERS,
   isDone,
@@ -14,6 +16,7 @@ import {
   type WebApiAnswer,
 } from './answers.ts';
 import {
+  buildPath,
   CONNECTION_CLOSED,
   connectTls,
   type EarlyLine,
@@ -67,7 +70,18 @@ export interface ClientLimits {
 }
 
 /** An authenticated connection. There is no token: the session ends with the socket. */
-type WebApiSession = ReturnType<typeof createSession>;
+type WebApiSession = ReturnType<typeof createSession> & { family: PathFamily };
+
+/** Servers of older builds have the same commands at other paths: `/user_add` instead of `/api/user/add`. */
+type PathFamily = 'api' | 'older';
+const FAMILIES: readonly PathFamily[] = ['api', 'older'];
+
+/** A request as servers of the family want it: the only difference between the two, but for the query of `user_add`. */
+function inFamily(family: PathFamily, request: WebApiRequest): WebApiRequest {
+  if (family === 'api') return request;
+  const [path = '', ...query] = request.path.split('?');
+  return { ...request, path: [`/${path.replace('/api/', '').replaceAll('/', '_')}`, ...query].join('?') };
+}
 
 /** The lowest version of the protocol that servers accept. */
 const PROTOCOL_VERSION = 484;
@@ -86,20 +100,23 @@ async function openSession(
   secret: WebApiSecret,
   limits: ClientLimits,
   signal: AbortSignal,
+  known: PathFamily,
   early?: EarlyLine,
 ): Promise<WebApiSession> {
   const line = (await early?.take()) ?? (await connectTls(server, limits.connectMs, signal));
   const send = exchangeWithCookies(line, server);
+  let family = known;
   try {
     const limit = within(limits.authMs, signal);
-    await authenticate((path) => send({ path }, limits.authMs, limit), secret);
+    family = await authenticate((path) => send({ path }, limits.authMs, limit), secret, known);
   } catch (error) {
     line.tls.destroy();
     if (!(error instanceof LostAnswer)) throw error;
     const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;
     throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
   }
-  return createSession(line, send, limits);
+  const sendInFamily: Send = (request, ...rest) => send(inFamily(family, request), ...rest);
+  return { ...createSession(line, sendInFamily, limits), family };
 }
 
 type Send = (request: WebApiRequest, timeoutMs: number, signal?: AbortSignal) => Promise<HttpAnswer>;
@@ -122,20 +139,35 @@ function exchangeWithCookies(line: WebApiLine, server: WebApiHost): Send {
   };
 }
 
-async function authenticate(get: (path: string) => Promise<HttpAnswer>, { login, password }: WebApiSecret) {
+/** @param known the family that is asked first @returns the family whose paths the server has */
+async function authenticate(
+  ask: (path: string) => Promise<HttpAnswer>,
+  { login, password }: WebApiSecret,
+  known: PathFamily,
+): Promise<PathFamily> {
   const hash = passwordHash(password);
-  const start = await get(`/api/auth/start?version=${PROTOCOL_VERSION}&agent=${AGENT}&login=${login}&type=manager`);
+  const get = (family: PathFamily, path: string) => ask(inFamily(family, { path }).path);
+  const query = `version=${PROTOCOL_VERSION}&agent=${AGENT}&login=${login}&type=manager`;
+  const other = FAMILIES.find((one) => one !== known) ?? known;
+  const first = await get(known, `/api/auth/start?${query}`);
+  const second =
+    provenBy('login', answerKind(first)) === 'other_paths' ? await get(other, `/api/auth/start?${query}`) : undefined;
+  // If neither is a Web API, the first answer says more: its paths are the usual ones.
+  const isOther = second !== undefined && second.status === 200;
+  const family = isOther ? other : known;
+  const start = isOther ? second : first;
   const { srv_rand } = parseMember(AuthStartSchema, authenticationStep(start));
 
   const clientRandom = randomBytes(16).toString('hex');
   const proof = randomAnswer(hash, srv_rand);
-  const end = await get(`/api/auth/answer?srv_rand_answer=${proof}&cli_rand=${clientRandom}`);
+  const end = await get(family, `/api/auth/answer?srv_rand_answer=${proof}&cli_rand=${clientRandom}`);
   const { cli_rand_answer } = parseMember(AuthAnswerSchema, authenticationStep(end));
 
   const expected = Buffer.from(randomAnswer(hash, clientRandom));
   if (!timingSafeEqual(expected, Buffer.from(cli_rand_answer.toLowerCase()))) {
     throw new PlatformFailure('platform_refused', { reason: 'server_not_authentic' });
   }
+  return family;
 }
 
 /** `MD5( MD5( UTF16LE(password) ) || "WebAPI" )`, 16 raw bytes: the only form of the password that both proofs need. */
@@ -154,14 +186,23 @@ function md5(...parts: Buffer[]): Buffer {
   return digest.digest();
 }
 
-/** 403 means a wrong password. */
-function authenticationStep({ status, text }: HttpAnswer): unknown {
-  if (status === 403) throw new PlatformFailure('platform_refused', { reason: 'auth_forbidden' });
-  if (status !== 200) throw new LostAnswer(`http_${status}`);
+function answerKind({ status, text }: HttpAnswer): AnswerKind {
+  if (status !== 200) return statusKind(status);
   const answer = parseAnswer(text);
-  if (answer === undefined) throw new LostAnswer('malformed_answer');
-  if (!isDone(answer)) throw commandFailure(answer.retcode);
-  return answer;
+  return answer === undefined ? 'page' : codeKind(answer.retcode);
+}
+
+/** A status and a page are answers: something is there, and it does not let us in. 403 means a wrong password. */
+function authenticationStep(answer: HttpAnswer): unknown {
+  const kind = answerKind(answer);
+  const proven = provenBy('login', kind);
+  const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
+  if (proven === 'accepted') return parsed;
+  const other =
+    answer.status === 200 ? 'auth_page' : answer.status === 403 ? 'auth_forbidden' : `auth_http_${answer.status}`;
+  const reason = parsed === undefined ? other : `retcode_${parsed.retcode}`;
+  if (proven === 'outage') throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10 });
+  throw new PlatformFailure('platform_refused', { reason });
 }
 
 function createSession(line: WebApiLine, send: Send, { idleMs, now }: ClientLimits) {
@@ -202,14 +243,16 @@ function createSession(line: WebApiLine, send: Send, { idleMs, now }: ClientLimi
   };
 }
 
+/** @throws every other error */
+function lostAnswer(error: unknown): LostAnswer {
+  if (error instanceof LostAnswer) return error;
+  throw error;
+}
+
 const QUIT_MS = 1_000;
 const NO_DEADLINE = Number.POSITIVE_INFINITY;
 /** The reason of a path that the server forbids. */
 const FORBIDDEN = 'forbidden';
-/** The HTTP statuses of a command that the server has not taken. */
-const NOT_TAKEN: ReadonlySet<number> = new Set([400, 404, 405, 411, 413, 415, 501]);
-/** The session works, and the server has no such command for us. */
-const NO_COMMAND: ReadonlySet<string> = new Set([FORBIDDEN, 'http_404', 'http_405', 'http_501']);
 
 /** Commands to one server: one at a time, over one session, which is kept and renewed when it has ended. */
 export class WebApiClient {
@@ -219,9 +262,11 @@ export class WebApiClient {
   readonly #lock = createMutex();
   #early: EarlyLine | undefined;
   #kept: WebApiSession | undefined;
+  /** The family that the server had last. */
+  #family: PathFamily = 'api';
   #closed = false;
   /** The content types of bodies, the better one first. */
-  #types = ['application/x-www-form-urlencoded', 'application/json'];
+  #types: [string, string] = ['application/x-www-form-urlencoded', 'application/json'];
   /** The server is known to read bodies of the first type. */
   #isTypeKnown = false;
 
@@ -231,6 +276,11 @@ export class WebApiClient {
     this.#secret = secret;
     this.#limits = limits;
     this.#early = early;
+  }
+
+  /** Whether the server has the paths of older builds. */
+  get isOlder(): boolean {
+    return this.#family === 'older';
   }
 
   /** The content type of the bodies that the server reads, if it is known. */
@@ -264,7 +314,10 @@ export class WebApiClient {
    */
   async askOptional(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer | undefined> {
     const answer = await this.ask(request, signal).catch((error: unknown) => {
-      if (error instanceof PlatformFailure && NO_COMMAND.has(error.reason)) return undefined;
+      const { cause = undefined } = error instanceof PlatformFailure ? error : {};
+      const kind = cause instanceof LostAnswer ? cause.kind : undefined;
+      const isForbidden = error instanceof PlatformFailure && error.reason === FORBIDDEN;
+      if (isForbidden || (kind !== undefined && provenBy('password', kind) === 'lacks')) return undefined;
       throw error;
     });
     if (answer === undefined || isDone(answer)) return answer;
@@ -274,8 +327,8 @@ export class WebApiClient {
   }
 
   /**
-   * A command that changes something, sent once. It is sent again only after a certain refusal: a 403, which may mean that
-   * the session has ended, or that the server does not read bodies of this content type.
+   * A command that changes something, sent once. It is sent again after a 403, which may mean that the session has ended,
+   * and after an answer that the server does not read bodies of this form. Every command names its login, so that is safe.
    * @param sendDeadline epoch milliseconds: no byte is sent later
    * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been taken, else
    * with the proof that it was not
@@ -313,7 +366,8 @@ export class WebApiClient {
     const early = this.#early;
     this.#early = undefined;
     try {
-      this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal, early);
+      this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal, this.#family, early);
+      this.#family = this.#kept.family;
     } catch (error) {
       throw unsentFailure(error);
     }
@@ -332,45 +386,53 @@ export class WebApiClient {
   }
 
   /**
-   * Servers want one of two content types for JSON. They refuse a body of the other one with certainty, so it is sent
-   * again.
+   * Servers want one of two content types for JSON; some of the older family read only the query. They refuse a body of
+   * another form, so it is sent again.
    */
   async #send(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
-    if (request.body === undefined) return this.#sendOnce(request, sendDeadline, signal);
-    const sendAs = (type: string | undefined) =>
-      this.#sendOnce({ ...request, headers: { 'Content-Type': type ?? '' } }, sendDeadline, signal);
+    const { body } = request;
+    if (body === undefined) return this.#sendOnce(request, sendDeadline, signal);
+    const sendAs = (type: string) =>
+      this.#sendOnce({ ...request, headers: { 'Content-Type': type } }, sendDeadline, signal).catch(lostAnswer);
+    const isUnread = (answer: WebApiAnswer | LostAnswer) =>
+      answer instanceof LostAnswer
+        ? answer.kind === 'status_type' || (this.isOlder && answer.kind === 'status_missing')
+        : answer.retcode === INVALID_PARAMETERS;
     const [first, second] = this.#types;
-    const refusal = await sendAs(first).catch((error: unknown) => {
-      if (error instanceof PlatformFailure && error.reason === 'http_415') return error;
-      throw error;
-    });
-    if (!(refusal instanceof PlatformFailure)) {
-      this.#isTypeKnown ||= showsBodyRead(refusal);
-      if (this.#isTypeKnown || refusal.retcode !== INVALID_PARAMETERS) return refusal;
+    let answer = await sendAs(first);
+    if (isUnread(answer) && (answer instanceof LostAnswer || !this.#isTypeKnown)) {
+      const other = await sendAs(second);
+      const isBetter = !(other instanceof LostAnswer) && (answer instanceof LostAnswer || !isUnread(other));
+      if (isBetter) this.#types = [second, first];
+      answer = other;
     }
-    const answer = await sendAs(second);
-    if (answer.retcode !== INVALID_PARAMETERS || refusal instanceof PlatformFailure) this.#types.reverse();
-    this.#isTypeKnown = showsBodyRead(answer);
+    if (isUnread(answer) && this.isOlder && !this.#isTypeKnown && request.query !== undefined) {
+      return this.#sendOnce({ path: buildPath(request.path, request.query) }, sendDeadline, signal);
+    }
+    if (answer instanceof LostAnswer) throw answer;
+    this.#isTypeKnown ||= showsBodyRead(answer);
     return answer;
   }
 
+  /** @throws LostAnswer if the answer proves nothing */
   async #sendOnce(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     let answer = await this.#exchange(request, sendDeadline, signal);
     if (answer.status === 403) {
       // The session has ended, or the path is forbidden: a new session shows which.
       this.#drop();
       answer = await this.#exchange(request, sendDeadline, signal);
-      if (answer.status === 403) {
-        throw new PlatformFailure('platform_refused', { reason: FORBIDDEN, proof: 'rights' });
-      }
     }
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
     if (parsed !== undefined) return parsed;
-    this.#drop();
-    if (NOT_TAKEN.has(answer.status)) {
-      throw new PlatformFailure('platform_refused', { reason: `http_${answer.status}`, proof: 'unsent' });
+    const kind = answerKind(answer);
+    if (answer.status !== 403) this.#drop();
+    if (provenBy('open', kind) === 'rights') {
+      throw new PlatformFailure('platform_refused', {
+        reason: answer.status === 403 ? FORBIDDEN : `http_${answer.status}`,
+        proof: 'rights',
+      });
     }
-    throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`);
+    throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`, kind);
   }
 
   async #resendWhenClosed(request: WebApiRequest, signal: AbortSignal): Promise<WebApiAnswer> {

@@ -3,6 +3,7 @@ import { isIP, Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { WebApiConnection } from '../../records/crm-records.ts';
 import { PlatformFailure } from '../platform.ts';
+import type { AnswerKind } from '../proof.ts';
 
 /** The address of a server, and the proof of its identity. */
 export type WebApiHost = Pick<WebApiConnection, 'host' | 'port' | 'ca' | 'fingerprint'>;
@@ -142,6 +143,8 @@ export interface WebApiRequest {
   /** Makes it a POST. Passwords are only here, because servers log paths. */
   body?: Record<string, string>;
   headers?: Record<string, string>;
+  /** The same values by the names that the older family has in a query; for servers that read no body. */
+  query?: Record<string, string>;
   /** The largest answer that is read. */
   maxBytes?: number;
 }
@@ -157,10 +160,12 @@ export interface HttpAnswer {
 export class LostAnswer extends Error {
   override readonly name = 'LostAnswer';
   readonly reason: string;
+  readonly kind: AnswerKind;
 
-  constructor(reason: string, cause?: unknown) {
+  constructor(reason: string, kind: AnswerKind, cause?: unknown) {
     super(reason, { cause });
     this.reason = reason;
+    this.kind = kind;
   }
 }
 
@@ -207,7 +212,7 @@ export function exchangeWebApi(
       answer = read;
       if (sent.writableFinished || sent.destroyed) succeed(read);
     };
-    const onTimeout = () => fail(new LostAnswer('answer_timeout'));
+    const onTimeout = () => fail(new LostAnswer('answer_timeout', 'silence'));
     const onError = (error: NodeJS.ErrnoException) => fail(lostAnswer(error));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal?.addEventListener('abort', onTimeout, { once: true });
@@ -239,7 +244,7 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
     response.on('error', (error) => reject(lostAnswer(error)));
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > maxBytes) reject(new LostAnswer('answer_too_large'));
+      if (bytes > maxBytes) reject(new LostAnswer('answer_too_large', 'page'));
       else chunks.push(chunk);
     });
     response.on('end', () => {
@@ -250,7 +255,8 @@ function readAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAn
 }
 
 function lostAnswer(error: NodeJS.ErrnoException): LostAnswer {
-  return new LostAnswer(error.code?.startsWith('HPE_') === true ? 'malformed_answer' : CONNECTION_CLOSED, error);
+  if (error.code?.startsWith('HPE_') === true) return new LostAnswer('malformed_answer', 'page', error);
+  return new LostAnswer(CONNECTION_CLOSED, 'closed', error);
 }
 
 function hostHeader({ host, port }: WebApiHost): string {

@@ -7,6 +7,7 @@ import {
   type ClosedGroups,
   countryText,
   type Mark,
+  type PasswordRole,
   PlatformFailure,
   type PlatformInspector,
   type ServerRights,
@@ -14,9 +15,10 @@ import {
   type Sighting,
   type TradingPlatform,
 } from '../platform.ts';
+import { provenBy, provePassword } from '../proof.ts';
 import {
+  codeKind,
   commandFailure,
-  INVALID_PARAMETERS,
   isDone,
   LoginSchema,
   NO_PERMISSION,
@@ -25,10 +27,9 @@ import {
   parseMember,
   paymentFailure,
   type WebApiAnswer,
-  WRONG_PASSWORD,
 } from './answers.ts';
 import { type ClientLimits, WebApiClient } from './client.ts';
-import { buildPath, connectEarly, type EarlyLine } from './exchange.ts';
+import { buildPath, connectEarly, type EarlyLine, type WebApiRequest } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
 
 /** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
@@ -74,7 +75,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
 
   async open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }> {
     const answer = await this.#client.act(
-      { path: '/api/user/add', body: userRecord(order, this.#connection) },
+      { path: '/api/user/add', ...userRecord(order, this.#connection) },
       sendDeadline,
       signal,
     );
@@ -191,24 +192,38 @@ export async function compareAccount(client: WebApiClient, mark: Mark, signal: A
   const owner = commentOwner(user.Comment, mark.operationId);
   const { login, generated } = mark;
   if (owner === 'ours' || generated === undefined) return owner;
-  const type = generated.role === 'master' ? 'main' : 'investor';
-  const body = { Login: String(login), Type: type, Password: generated.password };
+  const ask = (password: string) => askPassword(client, { login, role: generated.role, password }, signal);
+  return (await provePassword(generated.password, ask)) ? 'ours' : owner;
+}
+
+/** Asks whether a password is the account's. @throws PlatformFailure if the server may answer later */
+async function askPassword(
+  client: WebApiClient,
+  { login, role, password }: { login: number; role: PasswordRole; password: string },
+  signal: AbortSignal,
+): Promise<'accepted' | 'refused' | 'lacks'> {
+  // The older family has no such command.
+  if (client.isOlder) return 'lacks';
+  const body = { Login: String(login), Type: role === 'master' ? 'main' : 'investor', Password: password };
   const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
-  return answer !== undefined && isDone(answer) ? 'ours' : owner;
+  const proven = answer === undefined ? 'lacks' : provenBy('password', codeKind(answer.retcode));
+  if (proven === 'unanswered') throw commandFailure(answer?.retcode ?? 0);
+  return proven;
 }
 
 /** What the second lock has on the server. @param login an account, or the manager itself. @throws PlatformFailure */
 export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<ServerVariant> {
   const user = await readUser(client, login, signal);
   // Nobody has a random password.
-  const body = { Login: String(login), Type: 'main', Password: `Aa1!${randomBytes(8).toString('hex')}` };
-  const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
-  const isChecked = answer?.retcode === WRONG_PASSWORD;
-  const isUnknown = answer?.retcode === NOT_FOUND || answer?.retcode === INVALID_PARAMETERS;
+  const password = `Aa1!${randomBytes(8).toString('hex')}`;
+  const answer = await askPassword(client, { login, role: 'master', password }, signal);
   return {
-    speaks: client.contentType === undefined ? [] : [`reads bodies as ${client.contentType}`],
+    speaks: [
+      ...(client.isOlder ? ['has the paths of older builds (/auth_start)'] : []),
+      ...(client.contentType === undefined ? [] : [`reads bodies as ${client.contentType}`]),
+    ],
     comments: user !== undefined && user.Comment !== '' ? 'shown' : 'unknown',
-    passwords: isChecked ? 'checked' : isUnknown ? 'unknown' : 'unchecked',
+    passwords: answer === 'refused' ? 'checked' : user === undefined ? 'unknown' : 'unchecked',
   };
 }
 
@@ -228,8 +243,20 @@ const TRADE_DISABLED = 0x4;
 /** The longest name, in UTF-16 units. The server would cut a longer one inside a character. */
 const NAME_UNITS = 127;
 
-/** The record of `user/add`, all in strings. Passwords are only in the body. */
-export function userRecord(order: AccountOrder, connection: WebApiConnection): Record<string, string> {
+/**
+ * The record of `user/add`, all in strings: as a body, and as the query for servers of the older family that read no body.
+ * Servers log queries, so the body is sent first.
+ */
+export function userRecord(order: AccountOrder, connection: WebApiConnection): Pick<WebApiRequest, 'body' | 'query'> {
+  const body = userBody(order, connection);
+  const query = Object.entries(body).map(([name, value]) => [
+    name.replace(/(?<=[a-z])(?=[A-Z])/, '_').toLowerCase(),
+    value,
+  ]);
+  return { body, query: Object.fromEntries(query) as Record<string, string> };
+}
+
+function userBody(order: AccountOrder, connection: WebApiConnection): Record<string, string> {
   return {
     PassMain: order.masterPassword,
     PassInvestor: order.investorPassword,

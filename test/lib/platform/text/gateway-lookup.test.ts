@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AnswerToUnknown } from '../../../../infra/local/platforms/text-server.ts';
-import type { Mark } from '../../../../lib/platform/platform.ts';
+import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { holdSlowCalls } from '../../../support/held.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { anOrder, aScript, aServer, SHORT_TIMEOUTS, textPlatform } from '../../../support/text-protocol.ts';
@@ -9,10 +8,9 @@ const gateway = 'interface-gateway';
 const LOGIN = 777;
 const MARK: Mark = { operationId: '1', login: LOGIN, generated: { role: 'master', password: 'Master77' } };
 
-async function opened(options: { passwordCheck?: AnswerToUnknown; answerTimeoutMs?: number } = {}) {
-  const { passwordCheck = 'known', answerTimeoutMs = 5_000 } = options;
-  const server = await aServer({ dialect: gateway, passwordCheck });
-  const platform = textPlatform(gateway, server.port, { answerTimeoutMs });
+async function opened() {
+  const server = await aServer({ dialect: gateway });
+  const platform = textPlatform(gateway, server.port);
   await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
   return { server, look: (changes: Partial<Mark> = {}) => platform.look({ ...MARK, ...changes }, NEVER_ABORTED) };
 }
@@ -21,7 +19,7 @@ describe('Looking at a login on a gateway', () => {
   it('asks whether it exists, and for a generated password; a refused one proves nothing', async () => {
     const { server, look } = await opened();
     expect(await look()).toBe('ours');
-    // The first time, another password shows that the gateway checks passwords.
+    // Another password shows that the gateway checks passwords.
     expect(server.commands).toBe(4);
     expect(await look({ generated: { role: 'investor', password: 'Invest88' } })).toBe('ours');
     expect(await look({ generated: { role: 'master', password: 'Another11' } })).toBe('unmarked');
@@ -56,39 +54,62 @@ describe('Looking at a login on a gateway', () => {
     expect((await failureOf(look())).kind).toBe('platform_unavailable');
   });
 
-  it('takes seconds on one that is silent about the password', async () => {
-    const { look } = await opened({ passwordCheck: 'silent', answerTimeoutMs: 14_000 });
-    const began = performance.now();
-    expect(await look()).toBe('unmarked');
-    expect(performance.now() - began).toBeLessThan(7_000);
-  });
-
-  it.each([
-    ['an error about the command', 'ERROR\r\ninvalid CMD\r\nend'],
-    ['an error about the command’s name', 'ERROR\r\nCHECKPASSWORD is unknown\r\nend'],
-    ['an error about a parameter', 'ERROR\r\nmiss PASSWORD\r\nend'],
+  const ACCEPTED = 'OK\r\npassword is right\r\nend';
+  const WRONG = 'ERROR\r\npassword is wrong\r\nend';
+  const LACKS = 'ERROR\r\ninvalid CMD\r\nend';
+  const UNANSWERED = [
     ['no answer of the protocol', 'Unknown command\r\n'],
     ['the end of the connection', ''],
     ['silence', undefined],
-  ])('shows no owner if the answer to WCHECKPASS is %s', async (_, answer) => {
+  ] as const;
+
+  /** A look on a gateway whose login exists, and that answers the questions for passwords like this, in turn. */
+  async function lookWith(...answers: readonly (string | undefined)[]) {
+    const left = [...answers];
     const server = await aScript((socket, text) => {
-      if (text.startsWith('WCHKACCOUNT')) socket.end('OK\r\nuser check successful\r\nend');
-      else if (answer !== undefined) socket.end(answer);
+      const answer = text.startsWith('WCHKACCOUNT') ? 'OK\r\nuser check successful\r\nend' : left.shift();
+      if (answer !== undefined) socket.end(answer);
     });
-    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('unmarked');
+    const platform = textPlatform(gateway, server.port, SHORT_TIMEOUTS);
+    return platform.look(MARK, NEVER_ABORTED).catch((failure: PlatformFailure) => failure.kind);
+  }
+
+  it.each([
+    ['ours, and refuses another password', [ACCEPTED, WRONG], 'ours'],
+    ['any password', [ACCEPTED, ACCEPTED], 'unmarked'],
+    ['none', [WRONG], 'unmarked'],
+    ['ours, and then says that it has no such command', [ACCEPTED, LACKS], 'unmarked'],
+  ] as const)('where the check of passwords accepts %s', async (_, answers, expected) => {
+    expect(await lookWith(...answers)).toBe(expected);
+  });
+
+  it.each([
+    ['an error about the command', LACKS],
+    ['an error about the command’s name', 'ERROR\r\nCHECKPASSWORD is unknown\r\nend'],
+    ['an error about a parameter', 'ERROR\r\nmiss PASSWORD\r\nend'],
+  ])('shows no owner if the answer to both commands for passwords is %s', async (_, answer) => {
+    expect(await lookWith(answer, answer)).toBe('unmarked');
+  });
+
+  it.each(UNANSWERED)('must be repeated if the answer to the first or the second password is %s', async (_, answer) => {
+    expect(await lookWith(answer)).toBe('platform_unavailable');
+    expect(await lookWith(ACCEPTED, answer)).toBe('platform_unavailable');
   });
 
   it.each([
     ['an error about the command', 'ERROR\r\ncommand not found\r\nend\r\n'],
     ['another error', 'ERROR\r\nsomething else\r\nend\r\n'],
-    ['no answer of the protocol', 'Unknown command\r\n'],
-    ['the end of the connection', ''],
-    ['silence', undefined],
   ])('is silent if the answer to WCHKACCOUNT is %s', async (_, answer) => {
+    const server = await aScript((socket) => void socket.end(answer));
+    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('silent');
+  });
+
+  it.each(UNANSWERED)('must be repeated if the answer to WCHKACCOUNT is %s', async (_, answer) => {
     const server = await aScript((socket) => {
       if (answer !== undefined) socket.end(answer);
     });
-    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('silent');
+    const look = textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED);
+    expect((await failureOf(look)).kind).toBe('platform_unavailable');
   });
 
   it('fails if the gateway has lost the server', async () => {

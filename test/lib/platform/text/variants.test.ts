@@ -10,7 +10,6 @@ import {
   DIALECTS,
   GROUPS,
   openTextAccount,
-  SHORT_TIMEOUTS,
   textPlatform,
 } from '../../../support/text-protocol.ts';
 
@@ -123,7 +122,8 @@ describe('The check of a password', () => {
     expect(await look()).toBe('ours');
     const before = server.commands;
     expect(await look()).toBe('ours');
-    expect(server.commands).toBe(before + 2);
+    // The account, the password, and another one, which must be refused.
+    expect(server.commands).toBe(before + 3);
     expect(await look({ role: 'master', password: 'Another11' })).toBe('unmarked');
     expect(await look({ role: 'investor', password: 'Invest88' })).toBe('unmarked');
   });
@@ -132,13 +132,6 @@ describe('The check of a password', () => {
     const { look } = await opened({ passwordCommand: command, passwordCheck: 'accepts_any' });
     expect(await look()).toBe('unmarked');
     expect(await look({ role: 'master', password: 'Another11' })).toBe('unmarked');
-  });
-
-  it.each(['refused', 'silent'] as const)('that is %s leaves an account unmarked', async (passwordCheck) => {
-    const server = await aServer({ dialect: gateway, passwordCheck });
-    const platform = textPlatform(gateway, server.port, SHORT_TIMEOUTS);
-    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
-    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('unmarked');
   });
 
   it.each([

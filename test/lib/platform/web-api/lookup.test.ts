@@ -37,7 +37,8 @@ describe('Looking at a login', () => {
   ] as const)('with %s asks for a generated password, and a refused one proves nothing', async (_, changes, owner) => {
     const { server, look } = await opened(changes);
     expect(await look()).toBe('ours');
-    expect(server.commands).toBe(3);
+    // The opening, the account, the password, and another one, which must be refused.
+    expect(server.commands).toBe(4);
     expect(await look({ generated: { role: 'investor', password: 'Inve5tor#wd' } })).toBe('ours');
     expect(await look({ generated: { role: 'master', password: 'An0ther#one' } })).toBe(owner);
     expect(await look({ generated: undefined })).toBe(owner);
@@ -50,6 +51,32 @@ describe('Looking at a login', () => {
     const { server, look } = await opened({ comment: '' });
     server.faults.set({ kind, times: 1, after: 1 });
     expect(await look().catch((failure: PlatformFailure) => failure.kind)).toBe(outcome);
+  });
+
+  it.each([
+    ['accepts any password', ['0 Done', '0 Done'], 'unmarked'],
+    ['refuses any', ['3006 Invalid password', '3006 Invalid password'], 'unmarked'],
+    ['accepts ours alone', ['0 Done', '3006 Invalid password'], 'ours'],
+    ['accepts ours, and does not know the second time', ['0 Done', '10 No link'], 'platform_unavailable'],
+    ['does not know the first time', ['10 No link', '0 Done'], 'platform_unavailable'],
+    ['accepts ours, and lacks the command the second time', ['0 Done', '404'], 'unmarked'],
+    ['lacks the command', ['404', '0 Done'], 'unmarked'],
+    ['accepts ours, and is silent the second time', ['0 Done', 'silence'], 'platform_unavailable'],
+    ['is silent the first time', ['silence', '0 Done'], 'platform_unavailable'],
+  ])('where the check of passwords %s: %j is %s', async (_, answers, expected) => {
+    const left = [...answers];
+    const server = await scriptedServer(({ path }, response) => {
+      if (path.startsWith('/api/user/get')) {
+        return void response.end(`{"retcode":"0 Done","answer":{"Login":"${LOGIN}","Comment":"VIP"}}`);
+      }
+      const next = left.shift() ?? '';
+      if (next === 'silence') return;
+      if (next === '404') return void response.writeHead(404).end();
+      response.end(JSON.stringify({ retcode: next }));
+    });
+    const mark: Mark = { operationId: OTHERS_ID, login: LOGIN, generated: { role: 'master', password: 'Ma5ter#word' } };
+    const seen = platformOn(server, { commandMs: 300 }).look(mark, NEVER_ABORTED);
+    expect(await seen.catch((failure: PlatformFailure) => failure.kind)).toBe(expected);
   });
 
   it('does without a check of the password that the server forbids', async () => {

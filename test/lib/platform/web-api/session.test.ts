@@ -33,10 +33,26 @@ describe('authentication of both sides', () => {
     ['{"retcode":"1012 Address is not allowed"}', 'platform_refused', 'retcode_1012'],
     ['{"retcode":"12 Too frequent requests"}', 'platform_unavailable', 'retcode_12'],
     ['{"retcode":"0 Done","srv_rand":"zz"}', 'platform_unavailable', 'malformed_answer'],
-    ['garbage', 'platform_unavailable', 'auth_malformed_answer'],
+    ['garbage', 'platform_refused', 'auth_page'],
+    ['<html>Welcome</html>', 'platform_refused', 'auth_page'],
   ])('auth/start answered %s is %s', async (start, kind, reason) => {
     const server = await scriptedServer((_request, response) => response.end(DONE), { start });
     expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`${kind} ${reason}`);
+  });
+
+  it.each([
+    [302, 'platform_refused'],
+    [400, 'platform_refused'],
+    [401, 'platform_refused'],
+    [404, 'platform_refused'],
+    [405, 'platform_refused'],
+    [500, 'platform_unavailable'],
+    [502, 'platform_unavailable'],
+    [503, 'platform_unavailable'],
+  ])('auth/start answered with HTTP status %i is %s', async (status, kind) => {
+    const server = await testServer();
+    server.faults.set({ kind: 'retcode', code: status, step: 'authentication', times: 2 });
+    expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`${kind} auth_http_${status}`);
   });
 
   it('a server that keeps silent in the middle is unavailable within the limit', async () => {

@@ -22,8 +22,8 @@ describe('A server that reads bodies of one content type', () => {
       const look = { operationId: '1', login: 71, generated: { role: 'master', password: 'Ma5ter#word' } } as const;
       server.edit(71, { comment: '' });
       expect(await platform.look(look, NEVER_ABORTED)).toBe('ours');
-      // Two openings, and a look-up of two commands.
-      expect(server.commands).toBe(4 + more);
+      // Two openings, and a look-up of three commands.
+      expect(server.commands).toBe(5 + more);
     },
   );
 
@@ -70,37 +70,43 @@ describe('A server that reads bodies of one content type', () => {
 });
 
 describe('An HTTP status', () => {
-  it.each([400, 404, 405, 411, 413, 501])('%i says that the command was not taken', async (status) => {
-    const server = await scriptedServer((_, response) => response.writeHead(status).end('<html>'));
-    const expected = { kind: 'platform_refused', reason: `http_${status}`, proof: 'unsent' };
-    expect(await failureOf(openWebApiAccount(server))).toMatchObject(expected);
-    expect(server.requests).toHaveLength(1);
-  });
+  const OTHERS = [201, 204, 302, 400, 404, 405, 408, 409, 410, 411, 413, 414, 422, 429, 500, 501, 502, 503, 504];
 
-  it('415 to both content types says so too', async () => {
-    const server = await scriptedServer((_, response) => response.writeHead(415).end());
-    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ kind: 'platform_refused', proof: 'unsent' });
-    expect(server.requests).toHaveLength(2);
-  });
-
-  it.each([201, 302, 401, 408, 429, 500, 502, 503, 504])('%i leaves the outcome unknown', async (status) => {
+  it.each(OTHERS)('%i leaves the outcome of an opening and of a payment unknown', async (status) => {
     const server = await scriptedServer((_, response) => response.writeHead(status).end('<html>'));
     const expected = { kind: 'account_outcome_unknown', reason: `http_${status}`, proof: 'nothing' };
     expect(await failureOf(openWebApiAccount(server))).toMatchObject(expected);
     expect(server.requests).toHaveLength(1);
+    const paid = platformOn(server).fund(71, 100, ANY_TIME, NEVER_ABORTED);
+    expect(await failureOf(paid)).toMatchObject(expected);
   });
 
-  it('of a gateway in front of the server proves nothing after an executed command, which a look-up shows', async () => {
-    const server = await testServer();
-    const platform = platformOn(server);
-    const order = anOrder({ login: 71 });
-    server.faults.set({ kind: 'executed_retcode', code: 502, times: 1 });
-    const failure = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
-    expect(failure).toMatchObject({ kind: 'account_outcome_unknown', reason: 'http_502', proof: 'nothing' });
-    expect(await platform.look({ operationId: order.operationId, login: 71 }, NEVER_ABORTED)).toBe('ours');
-    server.faults.set({ kind: 'retcode', code: 404, times: 1 });
-    expect(await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).toMatchObject({ proof: 'unsent' });
+  it('415 to both content types leaves it unknown too', async () => {
+    const server = await scriptedServer((_, response) => response.writeHead(415).end());
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({
+      kind: 'account_outcome_unknown',
+      proof: 'nothing',
+    });
+    expect(server.requests).toHaveLength(2);
   });
+
+  it('401 says that the server refuses us', async () => {
+    const server = await scriptedServer((_, response) => response.writeHead(401).end('<html>'));
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ kind: 'platform_refused', proof: 'rights' });
+  });
+
+  it.each([400, 404, 413, 502])(
+    '%i of a proxy proves nothing after an executed command, which a look-up shows',
+    async (code) => {
+      const server = await testServer();
+      const platform = platformOn(server);
+      const order = anOrder({ login: 71 });
+      server.faults.set({ kind: 'executed_retcode', code, times: 1 });
+      const failure = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
+      expect(failure).toMatchObject({ kind: 'account_outcome_unknown', reason: `http_${code}`, proof: 'nothing' });
+      expect(await platform.look({ operationId: order.operationId, login: 71 }, NEVER_ABORTED)).toBe('ours');
+    },
+  );
 
   it('403 twice says that the server refuses us', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/add'] });

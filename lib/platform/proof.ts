@@ -1,0 +1,152 @@
+import type { Proof } from './platform.ts';
+
+/**
+ * What each answer of a trading server proves. The clients of the protocols sort an answer into one of these kinds; this
+ * table alone says what follows from it. No answer counts as more than its cell says.
+ */
+
+/** The steps of a conversation with a trading server. */
+type ServerStep = keyof Proven;
+
+/** The kinds of answers of the three protocols. */
+export type AnswerKind =
+  /** Return codes 0 and 1; `OK` of the text protocols; an open connection. */
+  | 'done'
+  /** The login exists: code 3004. */
+  | 'exists'
+  /** Codes about the content of the command: 3, and 3001 to 3007 but those with a kind of their own. */
+  | 'content'
+  /** There is no such record: code 13, `user check failed`. */
+  | 'absent'
+  /** The password is refused: code 3006, `password is wrong`. */
+  | 'wrong_password'
+  /** A refusal of a payment: codes 4001 to 4009, 10006, 10018, 10019. */
+  | 'payment'
+  /** Code 8: the manager may not do this. */
+  | 'no_right'
+  /** The server refuses us: codes 1001 to 1034 but 1018, `invalid MASTER`, `illegal IP`, a certificate that is not trusted. */
+  | 'not_us'
+  /** The server is too busy for our login: code 1018. */
+  | 'busy'
+  /** Codes about the server's state, which servers also answer to executed commands: 4, 5, 6, 10, 11, 12, 15, 1000. */
+  | 'state'
+  /** The server itself does not know the outcome: 2, 7, 9, 14, 16, 17. */
+  | 'lost'
+  /** A code that no list has. */
+  | 'unknown_code'
+  /** An error of the text protocols that says that the server has no such command. */
+  | 'no_command'
+  /** HTTP statuses: 401 and 403; 404; 405 and 501; 415; other 5xx; the rest. */
+  | 'status_denied'
+  | 'status_missing'
+  | 'status_method'
+  | 'status_type'
+  | 'status_outage'
+  | 'status_other'
+  /** Not an answer of the protocol, such as a page of HTML, or an error text that nobody has documented. */
+  | 'page'
+  /** No answer in time; for `connect`, no connection in time. */
+  | 'silence'
+  /** The connection ended before the answer; for `connect`, it was refused. */
+  | 'closed';
+
+/** What is known after a step. */
+interface Proven {
+  /** `outage`: a later try may succeed. `refused`: an operator must act. */
+  connect: 'accepted' | 'refused' | 'outage';
+  /** `other_paths`: the server may have the paths of the older family. */
+  login: 'accepted' | 'refused' | 'outage' | 'other_paths';
+  /**
+   * `content`, `rights`: not executed, because of what the command says, or because of our rights. `other_type`: the body is
+   * sent once more, with the other content type; that proves nothing. `doubtful`, `lost`: the command may have been
+   * executed; `doubtful` ones speak of the server's state.
+   */
+  open: 'executed' | 'exists' | 'content' | 'rights' | 'other_type' | 'doubtful' | 'lost';
+  /** `lacks`: the server has no such command. `refused`: it refuses us. `unanswered`: it must be asked again later. */
+  look: 'exists' | 'absent' | 'lacks' | 'refused' | 'unanswered';
+  /** `accepted` proves something only next to another password that was `refused` in the same look-up. */
+  password: 'accepted' | 'refused' | 'lacks' | 'unanswered';
+  deposit: 'executed' | 'content' | 'rights' | 'doubtful' | 'lost';
+  balance: 'read' | 'refused' | 'unanswered';
+}
+
+type Row = { readonly [S in ServerStep]: Proven[S] };
+
+const OUTAGE = { connect: 'outage', login: 'outage' } as const;
+const REFUSED = { connect: 'refused', login: 'refused' } as const;
+/** The questions must be asked again later. */
+const UNANSWERED = { look: 'unanswered', password: 'unanswered', balance: 'unanswered' } as const;
+/** No answer of the protocol: the command may have been executed. */
+const UNKNOWN = { open: 'lost', deposit: 'lost', ...UNANSWERED } as const;
+const ABOUT_CONTENT = { open: 'content', deposit: 'content', balance: 'refused' } as const;
+const ABOUT_RIGHTS = { open: 'rights', deposit: 'rights', balance: 'refused' } as const;
+const DOUBTFUL = { open: 'doubtful', deposit: 'doubtful' } as const;
+
+const PROOF: Readonly<Record<AnswerKind, Row>> = {
+  done: {
+    ...{ connect: 'accepted', login: 'accepted', open: 'executed' },
+    ...{ look: 'exists', password: 'accepted', deposit: 'executed', balance: 'read' },
+  },
+  exists: { ...REFUSED, ...ABOUT_CONTENT, open: 'exists', look: 'refused', password: 'unanswered' },
+  content: { ...REFUSED, ...ABOUT_CONTENT, look: 'refused', password: 'lacks' },
+  absent: { ...REFUSED, ...ABOUT_CONTENT, look: 'absent', password: 'lacks' },
+  wrong_password: { ...REFUSED, ...ABOUT_CONTENT, look: 'refused', password: 'refused' },
+  payment: { ...REFUSED, ...ABOUT_CONTENT, open: 'doubtful', look: 'refused', password: 'unanswered' },
+  no_right: { ...REFUSED, ...ABOUT_RIGHTS, look: 'refused', password: 'lacks' },
+  not_us: { ...REFUSED, ...ABOUT_RIGHTS, look: 'refused', password: 'unanswered' },
+  busy: { ...OUTAGE, ...ABOUT_RIGHTS, ...UNANSWERED },
+  state: { ...OUTAGE, ...DOUBTFUL, ...UNANSWERED },
+  lost: { ...OUTAGE, ...UNKNOWN },
+  unknown_code: { ...REFUSED, ...DOUBTFUL, look: 'refused', password: 'unanswered', balance: 'refused' },
+  no_command: { ...REFUSED, ...ABOUT_CONTENT, look: 'lacks', password: 'lacks' },
+  status_denied: { ...REFUSED, ...ABOUT_RIGHTS, look: 'refused', password: 'lacks' },
+  status_missing: { ...REFUSED, ...UNKNOWN, login: 'other_paths', password: 'lacks' },
+  status_method: { ...REFUSED, ...UNKNOWN, password: 'lacks' },
+  status_type: { ...REFUSED, ...UNKNOWN, open: 'other_type' },
+  status_outage: { ...OUTAGE, ...UNKNOWN },
+  status_other: { ...REFUSED, ...UNKNOWN },
+  page: { ...REFUSED, ...UNKNOWN },
+  silence: { ...OUTAGE, ...UNKNOWN },
+  closed: { ...OUTAGE, ...UNKNOWN },
+};
+
+export const ANSWER_KINDS = Object.keys(PROOF) as AnswerKind[];
+
+/** What an answer of this kind proves in a step. */
+export function provenBy<S extends ServerStep>(step: S, kind: AnswerKind): Proven[S] {
+  return PROOF[kind][step];
+}
+
+/** What an answer to a command that opens an account or pays proves, as a failure has it. */
+export function commandProof(step: 'open' | 'deposit', kind: AnswerKind): Proof {
+  const proven = provenBy(step, kind);
+  return proven === 'content' || proven === 'rights' ? proven : 'nothing';
+}
+
+/** The kind of an HTTP status other than 200. */
+export function statusKind(status: number): AnswerKind {
+  return STATUS_KINDS.get(status) ?? (status >= 500 ? 'status_outage' : 'status_other');
+}
+
+const STATUS_KINDS: ReadonlyMap<number, AnswerKind> = new Map([
+  [401, 'status_denied'],
+  [403, 'status_denied'],
+  [404, 'status_missing'],
+  [405, 'status_method'],
+  [415, 'status_type'],
+  [501, 'status_method'],
+]);
+
+/**
+ * Whether a password proves whose an account is. A server that accepts any password proves nothing, so another password is
+ * asked for at once, if the first one was accepted.
+ * @param ask asks whether a password is the account's; @throws if the server does not answer
+ */
+export async function provePassword(
+  password: string,
+  ask: (password: string) => Promise<Exclude<Proven['password'], 'unanswered'>>,
+): Promise<boolean> {
+  if ((await ask(password)) !== 'accepted') return false;
+  // The same characters in another order obey the same rules.
+  return (await ask(`${password.slice(1)}${password.slice(0, 1)}`)) === 'refused';
+}

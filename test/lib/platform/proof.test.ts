@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { ANSWER_KINDS, type AnswerKind, commandProof, provenBy, statusKind } from '../../../lib/platform/proof.ts';
+
+/** Answers in which the server itself speaks of the command's content, or of our rights. */
+const REFUSALS: readonly AnswerKind[] = [
+  ...(['exists', 'content', 'absent', 'wrong_password', 'no_right', 'not_us', 'busy'] as const),
+  ...(['no_command', 'status_denied'] as const),
+];
+
+describe.each(ANSWER_KINDS)('The answer %s', (kind) => {
+  it('shows that a command was not executed only if the server speaks of its content or of our rights', () => {
+    const proves = (step: 'open' | 'deposit') =>
+      commandProof(step, kind) !== 'nothing' || provenBy(step, kind) === 'exists';
+    expect(proves('open')).toBe(REFUSALS.includes(kind));
+    expect(proves('deposit')).toBe(REFUSALS.includes(kind) || kind === 'payment');
+  });
+
+  it('shows whose an account is only if the server says so', () => {
+    expect(provenBy('look', kind) === 'exists').toBe(kind === 'done');
+    expect(provenBy('look', kind) === 'absent').toBe(kind === 'absent');
+    expect(provenBy('password', kind) === 'accepted').toBe(kind === 'done');
+    expect(provenBy('password', kind) === 'refused').toBe(kind === 'wrong_password');
+  });
+});
+
+it.each(['silence', 'closed', 'page', 'status_outage', 'state', 'lost'] as const)(
+  'After %s every question must be asked again',
+  (kind) => {
+    for (const step of ['look', 'password', 'balance'] as const) expect(provenBy(step, kind)).toBe('unanswered');
+  },
+);
+
+it('Only 401 and 403 of all HTTP statuses show that a command was not executed', () => {
+  const all = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => status !== 200);
+  expect(all.filter((status) => commandProof('open', statusKind(status)) !== 'nothing')).toEqual([401, 403]);
+});
