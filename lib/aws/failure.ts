@@ -16,9 +16,20 @@ export class AwsFailure extends Failure {
   /** The failure that an error of the SDK shows. */
   static from(error: unknown): AwsFailure {
     if (error instanceof AwsFailure) return error;
-    const failure = new AwsFailure(errorCode(error), error);
+    const failure = new AwsFailure(sdkTimeout(error) ?? errorCode(error), error);
     // Its first place is the adapter that called the service.
     Error.captureStackTrace(failure, AwsFailure.from);
     return failure;
   }
+}
+
+/**
+ * Says for whom the time was up. The SDK names its own timeouts alike, and as those of the network, which have a system
+ * call.
+ */
+function sdkTimeout(error: unknown): string | undefined {
+  if (!(error instanceof Error) || 'syscall' in error) return undefined;
+  if (error.name === 'AbortError') return 'request_out_of_time';
+  if (error.name !== 'TimeoutError') return undefined;
+  return 'code' in error ? 'no_answer_in_time' : 'no_connection_in_time';
 }

@@ -101,7 +101,8 @@ describe('npm start', () => {
     expect(output.text).toBe(`ready ${url}\npage ${url}/_local\n`);
     const people = Array.from({ length: 10 }, (_, n) => ({ email: `a${n}@example.com` }));
     const answers = await Promise.all(people.map((person) => register(run, person)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([204]));
+    // The log has the reason of an internal error, such as a machine that is too busy.
+    expect(new Set(answers.map(({ status }) => status)), output.text).toEqual(new Set([204]));
     child.kill('SIGTERM');
     expect(await exited).toBe(0);
     expect(await isGone(url)).toBe(true);

@@ -1,3 +1,4 @@
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
@@ -143,7 +144,18 @@ it.each([
   [new AwsFailure('NoSecretString'), 'NoSecretString'],
   [Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' }), 'ECONNRESET'],
   [Object.assign(new Error('no'), { name: 'ThrottlingException' }), 'ThrottlingException'],
+  // The SDK's words for a connection that is not made in time. That of the network has a system call.
+  [Object.assign(new Error('did not establish a connection'), { name: 'TimeoutError' }), 'no_connection_in_time'],
+  [Object.assign(new Error('connect'), { code: 'ETIMEDOUT', syscall: 'connect' }), 'ETIMEDOUT'],
   ['hunter2', 'unknown'],
 ])('A failure of %s has the reason %s and no other message', (error, reason) => {
   expect(AwsFailure.from(error)).toMatchObject({ reason, message: reason });
+});
+
+it('A service of AWS that accepts a call and never answers it has the reason no_answer_in_time', async () => {
+  const silent = await answeringServer(() => {});
+  const requestHandler = { requestTimeout: 50, throwOnRequestTimeout: true };
+  const client = new DynamoDBClient({ ...clientSettings(silent.url), maxAttempts: 1, requestHandler });
+  const failure: unknown = await AwsFailure.translate(client.send(new ListTablesCommand({}))).catch((error) => error);
+  expect(failure).toMatchObject({ reason: 'no_answer_in_time' });
 });
