@@ -8,6 +8,8 @@ export type ResourceName =
   | TableName
   | 'clients'
   | 'crmIndexes'
+  | 'forms'
+  | 'formerKeys'
   | 'dueOperations'
   | 'reservations'
   | 'dueRegistrations'
@@ -28,6 +30,12 @@ export type ResourceName =
   | 'webhookQueues'
   | 'registrationsQueue';
 
+/**
+ * The tag of a trading server's secret that names the platform versions whose functions may read it: `tp5`. Secrets that
+ * version 1.0.0 stored have none, and are read by both.
+ */
+export const VERSIONS_TAG = 'broker-api-versions';
+
 /** The use of one resource. */
 export interface ResourceUse {
   /** The id of the statement in the policy: what the resource is used for. */
@@ -37,6 +45,8 @@ export interface ResourceUse {
   actions?: readonly string[];
   /** The indexes of the CRM records that the function queries. */
   indexes?: readonly CrmIndex[];
+  /** The platform version whose secrets the function reads. Absent: of both. */
+  version?: PlatformVersion;
   /** The settings that a deployment needs to have the resource. */
   needs?: readonly (keyof Settings)[];
 }
@@ -65,6 +75,11 @@ interface Declaration {
   settings: readonly SettingGroup[];
   /** The resources that the function uses, except for its log and trace. */
   uses: readonly ResourceUse[];
+  /**
+   * What the release before needs and this one does not. Its versions keep the role that they were published with: it stays
+   * for a roll-back, and for the time of an update. The next release leaves it out.
+   */
+  formerRights?: readonly ResourceUse[];
   /** The function's member of the settings `memory`, `concurrency` and `provisioned`. */
   size: 'registration' | 'accounts';
   /**
@@ -97,7 +112,6 @@ const OPENS_ACCOUNTS: readonly ResourceUse[] = [
   { sid: 'ReadCrm', of: 'Crm', actions: ['BatchGetItem'] },
   { sid: 'RecordAccounts', of: 'Accounts', actions: ['GetItem', 'PutItem'] },
   { sid: 'ReadPasswordKey', of: 'passwordKey' },
-  { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
 ];
 
 const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
@@ -106,6 +120,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   settings: ['deployment', 'mail'] as const,
   uses: [
     ...OPENS_ACCOUNTS,
+    { sid: 'ReadPlatformSecrets', of: 'platformSecrets', version },
     KEEP_OPERATIONS,
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
     { sid: 'FindReservations', of: 'reservations' },
@@ -136,21 +151,23 @@ export const FUNCTIONS = {
     uses: [
       SEND_MAIL,
       { sid: 'SendMessages', of: 'messages' },
-      { sid: 'ReadCrm', of: 'Crm', actions: ['GetItem'] },
+      { sid: 'ReadForms', of: 'forms' },
       { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone', 'referral_code'] },
       {
         sid: 'KeepRegistrations',
         of: 'Registrations',
-        actions: ['BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
+        actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       },
+      { sid: 'ReadFormerKeys', of: 'formerKeys' },
       { sid: 'CountSends', of: 'Limits', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
-      KEEP_OPERATIONS,
       { sid: 'StoreDocuments', of: 'newDocuments' },
       READ_PEPPER,
       { sid: 'ReadProviderKeys', of: 'providerKeys', needs: ['provider'] },
       { sid: 'ReadCaptchaKey', of: 'captchaKey', needs: ['captcha'] },
       READ_FRONT_KEY,
     ],
+    // The code of version 1.0.0 kept the keys of registrations among the operations.
+    formerRights: [{ sid: 'ReadCrm', of: 'Crm', actions: ['GetItem'] }, KEEP_OPERATIONS],
     size: 'registration',
     timeoutSeconds: 20,
     alarms: ['sending'],
@@ -204,6 +221,7 @@ export const FUNCTIONS = {
     settings: ['deployment', 'mail'],
     uses: [
       ...OPENS_ACCOUNTS,
+      { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
       { sid: 'CountLogins', of: 'Logins', actions: ['Scan'] },
       { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },

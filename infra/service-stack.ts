@@ -13,7 +13,13 @@ import { ServiceEvents } from './constructs/event-bus.ts';
 import { FixedEgress } from './constructs/fixed-egress.ts';
 import { createFunction, type DeployedFunction, type FunctionContext } from './constructs/functions.ts';
 import { MailSender } from './constructs/mail-sender.ts';
-import { allowCrmWrites, allowKeyRotation, allowOperators, allowReading } from './constructs/policies.ts';
+import {
+  allowCrmWrites,
+  allowKeyRotation,
+  allowOperators,
+  allowReading,
+  allowRestoringRegistrations,
+} from './constructs/policies.ts';
 import { PublicApi } from './constructs/public-api.ts';
 import { addOutput, fixLogicalId } from './constructs/stack-names.ts';
 import { constructName, functionsOf } from './functions.ts';
@@ -37,7 +43,8 @@ export class ServiceStack extends Stack {
     const alarms = this.monitor(context, functions, gateway);
     const topicArns = Object.values(alarms.topics).map((topic) => topic.topicArn);
     allowOperators(this, context, topicArns);
-    allowKeyRotation(this, context.data);
+    allowKeyRotation(this, context);
+    allowRestoringRegistrations(this, context.data);
     if (given.confirmation) allowReading(this, context);
     protectDocuments(this, context.data.documents, functions, given);
     if (given.crmWriter !== undefined) allowCrmWrites(this, context.data, given.crmWriter);

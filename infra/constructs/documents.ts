@@ -90,11 +90,15 @@ export const DOCUMENT_USES = {
 export function protectDocuments(
   stack: Stack,
   bucket: Bucket,
-  functions: readonly { role: IRole; declared: { uses: readonly { of: ResourceName }[] } }[],
+  functions: readonly {
+    role: IRole;
+    formerRole: IRole | undefined;
+    declared: { uses: readonly { of: ResourceName }[] };
+  }[],
   { scanDocuments, documentRoles }: Settings,
 ): void {
   const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => of in DOCUMENT_USES));
-  const roles = users.map(({ role }) => role);
+  const roles = users.flatMap(({ role, formerRole }) => (formerRole === undefined ? [role] : [role, formerRole]));
   if (scanDocuments) roles.push(scan(stack, bucket));
   refuseOthers(bucket, [...roles.map(({ roleArn }) => roleArn), ...documentRoles]);
 }

@@ -23,7 +23,7 @@ import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
 import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
 import { ENTRY_FILE } from '../bundle.ts';
-import { constructName, type DeclaredFunction, type FunctionName } from '../functions.ts';
+import { constructName, type DeclaredFunction, type FunctionName, type ResourceUse } from '../functions.ts';
 import { settingsFile } from '../settings.ts';
 import { acknowledgeDocuments } from './documents.ts';
 import type { FixedEgress } from './fixed-egress.ts';
@@ -43,6 +43,8 @@ export interface DeployedFunction {
   declared: DeclaredFunction;
   lambda: LambdaFunction;
   role: Role;
+  /** The role of the release before, whose versions may still run. */
+  formerRole: Role | undefined;
   /** The version that callers get: the gateway calls it, and a release moves it. */
   live: Alias;
   logGroup: LogGroup;
@@ -54,13 +56,15 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   const { name, description, size, route } = declared;
   const scope = new Construct(stack, constructName(declared));
   const logGroup = new LogGroup(scope, 'Log', { retention: logRetention, removalPolicy });
-  const uses = declared.uses
-    .filter(({ needs = [] }) => needs.every((setting) => settings[setting] !== undefined))
-    .map((use) => grantUse(use, context));
+  const uses = grantUses(declared.uses, context);
   const network = declared.callsTradingServers && context.egress;
   const rights = uses.flatMap(({ statements }) => statements);
   if (network !== undefined) rights.push(policyStatement('JoinNetwork', 'ec2', INTERFACE_ACTIONS, '*'));
-  const role = createRole(scope, name, [...rights, writeLog(logGroup)]);
+  rights.push(writeLog(logGroup));
+  const { formerRights } = declared;
+  const role = createRole(scope, formerRights === undefined ? 'Role' : 'OwnRole', name, rights);
+  const former = grantUses(formerRights ?? [], context).flatMap(({ statements }) => statements);
+  const formerRole = formerRights && createRole(scope, 'Role', name, [...rights, ...former]);
   // Only callers of routes come in numbers. A new account has 10 in all, and a reservation would fail the deployment.
   const reservedConcurrentExecutions = route && settings.concurrency[size];
   const provisionedConcurrentExecutions = route && settings.provisioned[size];
@@ -98,7 +102,16 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   acknowledgePlatformSecrets(scope, settings);
   if (declared.everyMinutes !== undefined) schedule(scope, live, declared.everyMinutes, description);
   if (declared.queued) context.webhook?.deliverTo(scope, live);
-  return { declared, lambda, role, live, logGroup };
+  // Lambda traces with this right; the library gives it to the role of the function alone.
+  formerRole?.addToPolicy(policyStatement('Trace', 'xray', ['PutTraceSegments', 'PutTelemetryRecords'], '*'));
+  return { declared, lambda, role, formerRole, live, logGroup };
+}
+
+/** The uses that a deployment of these settings has. */
+function grantUses(uses: readonly ResourceUse[], context: FunctionContext) {
+  return uses
+    .filter(({ needs = [] }) => needs.every((setting) => context.settings[setting] !== undefined))
+    .map((use) => grantUse(use, context));
 }
 
 /**
@@ -119,8 +132,8 @@ function schedule(scope: Construct, live: Alias, everyMinutes: number, descripti
 }
 
 /** A role of its own for each function, which holds each right by name. */
-function createRole(scope: Construct, name: FunctionName, rights: readonly PolicyStatement[]): Role {
-  const role = new Role(scope, 'Role', {
+function createRole(scope: Construct, id: string, name: FunctionName, rights: readonly PolicyStatement[]): Role {
+  const role = new Role(scope, id, {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     description: `What ${name} may do.`,
   });

@@ -2,7 +2,7 @@ import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct, type IConstruct } from 'constructs';
 import { CONFIRMED_INDEX, DUE_INDEX } from '../../lib/validators/deployment.ts';
-import { KEY_SECRETS, type Settings, settingSecrets } from '../settings.ts';
+import { KEY_SECRETS, type Settings, settingSecrets, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE_TABLES } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
@@ -78,27 +78,37 @@ function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings):
   }
   const reason = 'An operator reads the whole table, so also each of its indexes.';
   explainWildcard(policy, '<CrmTable.Arn>/index/*', reason);
-  for (const name of RESTORABLE_TABLES) {
+  for (const name of RESTORED_BY_OPERATORS) {
     const restored = `<${logicalId(name)}.Arn>-restored*`;
     explainWildcard(policy, restored, 'AWS restores a table under a name that the operator chooses.');
   }
+  explainSigningKeys(policy, settings);
   const about =
     'These actions ask about the whole account, or about things that the stack does not own. All but one read: it takes an address off the suppression list, which has no ARN.';
   explainWildcard(policy, '*', about);
 }
 
+/** All but registrations, which another policy restores. */
+const RESTORED_BY_OPERATORS = RESTORABLE_TABLES.filter((name) => name !== 'Registrations');
+
+/** What `crm forget` removes of a registration where another person typed the address. */
+const TYPED_ATTRIBUTES = ['email', 'email_key', 'phone', 'phone_valid'];
+
 function onTables({ tables }: DataStores): PolicyStatement[] {
-  const restored = RESTORABLE_TABLES.map((name) => `${tables[name].tableArn}-restored*`);
-  const forget = ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'];
+  const restored = RESTORED_BY_OPERATORS.map((name) => `${tables[name].tableArn}-restored*`);
+  // A registration that an operator could write would be published as proven by its person.
+  const removeTyped = onTable(tables.Registrations, 'RemoveTyped', ['UpdateItem']);
+  removeTyped.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': ['pk', ...TYPED_ATTRIBUTES] });
   return [
     onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
     policyStatement('FindCrmRecords', 'dynamodb', ['Query', 'Scan'], `${tables.Crm.tableArn}/index/*`),
     onIndexes(tables.Operations, 'FindOperations', DUE_INDEX.name),
-    onTable(tables.Operations, 'SettleOperations', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+    onTable(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     onTable(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
     onTable(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
-    onTable(tables.Registrations, 'ForgetRegistrations', forget),
-    policyStatement('ReadRestoredTables', 'dynamodb', ['Scan'], ...restored),
+    onTable(tables.Registrations, 'Forget', ['Scan', 'GetItem', 'BatchGetItem', 'DeleteItem']),
+    removeTyped,
+    policyStatement('ReadRestored', 'dynamodb', ['Scan'], ...restored),
   ];
 }
 
@@ -127,10 +137,7 @@ const logNames = ({ stackName }: Stack) => [`${stackName}-*`, `/aws/vendedlogs/$
 /** The rights that SQS checks when undelivered events are moved into the queue of accounts. */
 function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
   const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
-  return [
-    onQueues([undelivered], 'RedeliverEvents', move),
-    onQueues([queues.accounts], 'QueueEvents', ['SendMessage']),
-  ];
+  return [onQueues([undelivered], 'Redeliver', move), onQueues([queues.accounts], 'QueueEvents', ['SendMessage'])];
 }
 
 /**
@@ -163,17 +170,26 @@ function secretStatements(stack: Stack, settings: Settings): PolicyStatement[] {
     policyStatement(
       'WriteSecrets',
       'secretsmanager',
-      ['GetSecretValue', 'PutSecretValue', 'CreateSecret'],
+      // A tag names the functions that read the secret of a trading server.
+      ['GetSecretValue', 'PutSecretValue', 'CreateSecret', 'DescribeSecret', 'TagResource'],
       ...names.map((name) => secretArn(stack, String(name))),
     ),
-    // Also where another policy, or a setting that names such a secret, would allow it.
+    // Also where another policy, or a setting that names such a secret, would allow it. Who has the keys that requests are
+    // signed with can send events in the name of the service. Names and dates may be read.
     new PolicyStatement({
       sid: 'DenyKeys',
       effect: Effect.DENY,
-      actions: ['secretsmanager:*'],
-      resources: [secretArn(stack, `${KEY_SECRETS}*`)],
+      actions: ['*SecretValue', '*teSecret*', '*Policy'].map((action) => `secretsmanager:${action}`),
+      resources: [secretArn(stack, `${KEY_SECRETS}*`), ...signingKeys(stack, settings)],
     }),
   ];
+}
+
+/** The secrets that requests to receivers of the broker are signed with, also before they exist. */
+function signingKeys(stack: Stack, { stage }: Settings): string[] {
+  return (['crmWebhook', 'provider'] as const).map((receiver) =>
+    secretArn(stack, `${signingSecretName(stage, receiver)}*`),
+  );
 }
 
 /** The right to find the outputs and resources of the stack. */
@@ -188,18 +204,51 @@ function acknowledgeStack(policy: ManagedPolicy): void {
 }
 
 /**
- * The rights to rotate the pepper and the key of derived passwords. A role of its own needs them: the operators' policy
- * denies both, whatever else is attached.
+ * The rights to rotate the pepper, the key of derived passwords, and the keys that events and messages are signed with. A
+ * role of its own needs them: the operators' policy denies them, whatever else is attached.
  */
-export function allowKeyRotation(stack: Stack, { pepper, passwordSecret }: DataStores): void {
-  const keys = [pepper.secretArn, passwordSecret.secretArn];
-  const rotate = policyStatement('RotateKeys', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...keys);
+export function allowKeyRotation(stack: Stack, { data, settings }: PolicyContext): void {
+  const keys = [data.pepper.secretArn, data.passwordSecret.secretArn];
+  const signing = signingKeys(stack, settings);
+  const statements = [
+    policyStatement('RotateKeys', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...keys, ...signing),
+    policyStatement('MakeSigningKeys', 'secretsmanager', ['CreateSecret'], ...signing),
+    readStack(stack),
+  ];
   const scope = new Construct(stack, 'KeyRotation');
-  const policy = managedPolicy(scope, [rotate, readStack(stack)], 'KeyRotationPolicy', [
+  const policy = managedPolicy(scope, statements, 'KeyRotationPolicy', [
     'To rotate the keys of the service; for a role that is not an operator.',
     'Lets a role rotate the keys of the service.',
   ]);
   acknowledgeStack(policy);
+  explainSigningKeys(policy, settings);
+}
+
+function explainSigningKeys(policy: IConstruct, { stage }: Settings): void {
+  for (const receiver of ['crmWebhook', 'provider'] as const) {
+    const name = `secret:${signingSecretName(stage, receiver)}*`;
+    explainWildcard(policy, resourcesOf('secretsmanager', name), 'Secrets Manager ends an ARN with random characters.');
+  }
+}
+
+/**
+ * The rights to restore registrations. A role of its own needs them: who writes a registration can have it published as
+ * proven.
+ */
+export function allowRestoringRegistrations(stack: Stack, { tables }: DataStores): void {
+  const { Registrations } = tables;
+  const statements = [
+    onTable(Registrations, 'RestoreRegistrations', ['BatchGetItem', 'PutItem']),
+    policyStatement('ReadRestoredTable', 'dynamodb', ['Scan'], `${Registrations.tableArn}-restored*`),
+    readStack(stack),
+  ];
+  const policy = managedPolicy(new Construct(stack, 'Restore'), statements, 'RestorePolicy', [
+    'To restore registrations from a backup; for a role that is not an operator.',
+    'Lets a role restore registrations from a backup.',
+  ]);
+  acknowledgeStack(policy);
+  const restored = `<${logicalId('Registrations')}.Arn>-restored*`;
+  explainWildcard(policy, restored, 'AWS restores a table under a name that the operator chooses.');
 }
 
 const ACTIONS = [

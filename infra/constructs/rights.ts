@@ -7,11 +7,13 @@ import type { IConstruct } from 'constructs';
 import {
   type CallSettings,
   DUE_INDEX,
+  FORMER_KEY_ATTRIBUTES,
   RESERVATION_INDEX,
   variableName,
   type WhatsAppSettings,
 } from '../../lib/validators/deployment.ts';
-import type { ResourceUse } from '../functions.ts';
+import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
+import { type ResourceUse, VERSIONS_TAG } from '../functions.ts';
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
@@ -61,7 +63,7 @@ const INDEXES = {
   reservations: { table: 'Logins', name: RESERVATION_INDEX },
 } as const;
 
-function granted({ sid, of, actions = [], indexes = [] }: ResourceUse, context: StackResources): Granted {
+function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, context: StackResources): Granted {
   const { stack, settings, data, mail, events, webhook } = context;
   switch (of) {
     case 'dueOperations':
@@ -71,6 +73,15 @@ function granted({ sid, of, actions = [], indexes = [] }: ResourceUse, context: 
     case 'crmIndexes': {
       const { Crm } = data.tables;
       return { statements: [onIndexes(Crm, sid, ...indexes)], variables: { crmTable: Crm.tableName } };
+    }
+    case 'forms': {
+      const read = onTable(data.tables.Crm, sid, ['GetItem']);
+      read.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': FORM_KEYS });
+      return { statements: [read], variables: { crmTable: data.tables.Crm.tableName } };
+    }
+    case 'formerKeys': {
+      const { Operations } = data.tables;
+      return { statements: [readFormerKeys(Operations, sid)], variables: { operationsTable: Operations.tableName } };
     }
     case 'clients':
       return { statements: writeClients(data.tables.Crm), variables: { crmTable: data.tables.Crm.tableName } };
@@ -85,7 +96,7 @@ function granted({ sid, of, actions = [], indexes = [] }: ResourceUse, context: 
     case 'passwordKey':
       return readableSecret(sid, { passwordSecret: data.passwordSecret.secretArn });
     case 'platformSecrets':
-      return { statements: [readSecrets(sid, secretArn(stack, `${settings.platformSecrets}*`))] };
+      return { statements: [readPlatformSecrets(sid, secretArn(stack, `${settings.platformSecrets}*`), version)] };
     case 'captchaKey':
       return { statements: [readSecretNamed(stack, sid, settings.captcha?.secret ?? '')] };
     case 'frontKey':
@@ -159,6 +170,27 @@ export function onTable({ tableArn }: Table, sid: string, actions: string[]): Po
 
 /** The keys of clients in the table of CRM records. */
 export const CLIENT_KEYS = ['client#*'];
+/** The keys of forms there. */
+const FORM_KEYS = ['form#*'];
+
+/**
+ * The right to read what version 1.0.0 kept of a registration's key, and nothing else of the operations, with which it
+ * shared the table.
+ */
+function readFormerKeys(table: Table, sid: string): PolicyStatement {
+  const read = onTable(table, sid, ['GetItem']);
+  read.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': [...FORMER_KEY_ATTRIBUTES] });
+  read.addCondition('StringEqualsIfExists', { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' });
+  return read;
+}
+
+/** The right to read the secrets of trading servers of one version, or of both. */
+function readPlatformSecrets(sid: string, secrets: string, version: PlatformVersion | undefined): PolicyStatement {
+  const read = readSecrets(sid, secrets);
+  if (version !== undefined)
+    read.addCondition('StringLikeIfExists', { [`secretsmanager:ResourceTag/${VERSIONS_TAG}`]: `*${version}*` });
+  return read;
+}
 
 /** The right to write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
 function writeClients(table: Table): PolicyStatement[] {

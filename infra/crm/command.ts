@@ -76,6 +76,12 @@ const SECRET_POLICY = `${OPERATORS_POLICY}; if it is attached, the setting that 
 const KEY_ROTATION_POLICY =
   'use a role that has the policy of the output KeyRotationPolicy, and not that of the operators';
 
+/** The keys that requests to receivers are signed with, which `signingSecretName` names. */
+const SIGNING_KEYS = /^secretsmanager:\S+ on \S+:secret:broker-api\/[^/]+\/(crm-webhook|provider)\b/;
+/** Who writes a registration can have it published as proven. */
+const RESTORATION = /^dynamodb:PutItem on \S+[Rr]egistrations/;
+const RESTORE_POLICY = 'use a role that has the policy of the output RestorePolicy';
+
 /** S3 says so if the policy of the bucket refuses a caller. */
 const BY_THE_BUCKET = /explicit deny in a resource-based policy/;
 const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy';
@@ -111,7 +117,8 @@ function sentence(error: Error & { code?: unknown; path?: unknown }, profile: st
 /** How a person gets the missing right. */
 export function rightFix(right: string, error: unknown): string {
   if (error instanceof Error && BY_THE_BUCKET.test(error.message)) return DOCUMENT_ROLES;
-  if (right.includes(`:secret:${KEY_SECRETS}`)) return KEY_ROTATION_POLICY;
+  if (right.includes(`:secret:${KEY_SECRETS}`) || SIGNING_KEYS.test(right)) return KEY_ROTATION_POLICY;
+  if (RESTORATION.test(right)) return RESTORE_POLICY;
   return right.startsWith('secretsmanager:') ? SECRET_POLICY : OPERATORS_POLICY;
 }
 

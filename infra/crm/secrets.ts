@@ -2,18 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { text as readAll } from 'node:stream/consumers';
 import {
   CreateSecretCommand,
+  DescribeSecretCommand,
   GetSecretValueCommand,
   PutSecretValueCommand,
   SecretsManagerClient,
   type SecretsManagerClientConfig,
+  TagResourceCommand,
 } from '@aws-sdk/client-secrets-manager';
 import * as v from 'valibot';
 import { FRESH_MS } from '../../lib/aws/secrets.ts';
-import { type Connection, platformSecretSchema } from '../../lib/records/crm-records.ts';
+import { type Connection, platformSecretSchema, serverAddress } from '../../lib/records/crm-records.ts';
 import { parseKeyVersions } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
+import { VERSIONS_TAG } from '../functions.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
 import { passwordSecret, readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import { findConnection, readConnections } from './table-records.ts';
@@ -24,12 +27,22 @@ import type { Target } from './target.ts';
  * for the value, or reads the standard input. Any other name is refused: no part of the service would read that secret.
  */
 export async function putSecret(target: Target, name: string, terminal: Terminal): Promise<void> {
-  const { secret, text } = await readSecret(target, name, terminal);
-  const done = await secretStore(target.clientOf('SECRETS_MANAGER')).write(secret, text);
+  const { secret, text, hosts, versions } = await readSecret(target, name, terminal);
+  const done = await secretStore(target.clientOf('SECRETS_MANAGER')).write(secret, text, versions);
   terminal.print(`The secret ${secret} is ${done}; functions use it within ${FRESH_MS / 60_000} minutes.\n`);
+  if (hosts !== undefined) terminal.print(`Only these servers get it: ${hosts.join(', ') || 'none'}.\n`);
 }
 
-async function readSecret(target: Target, name: string, terminal: Terminal): Promise<{ secret: string; text: string }> {
+interface NewSecret {
+  secret: string;
+  text: string;
+  /** The servers that get the secret of a connection. */
+  hosts?: string[];
+  /** The platform versions whose functions may read the secret of a connection. */
+  versions?: string[];
+}
+
+async function readSecret(target: Target, name: string, terminal: Terminal): Promise<NewSecret> {
   // First: a role that may replace the keys of the service reads no records.
   const services = [
     ...serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack),
@@ -38,9 +51,15 @@ async function readSecret(target: Target, name: string, terminal: Terminal): Pro
   const service = services.find((one) => one.purpose === name || one.name === name);
   if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
   const named = await findConnection(target, name);
-  const connections = named === undefined ? await readConnections(target) : [named];
+  const connections = await readConnections(target, terminal.report);
   const connection = named ?? connections.find(({ secret }) => secret === name);
-  if (connection !== undefined) return { secret: connection.secret, text: await platformSecret(connection, terminal) };
+  if (connection !== undefined) {
+    const { secret } = connection;
+    // Connections may share a secret.
+    const users = [connection, ...connections.filter((one) => one.secret === secret)];
+    const versions = [...new Set(users.map(({ platform }) => platform))].sort();
+    return { secret, versions, ...(await platformSecret(connection, users, terminal)) };
+  }
   const names = [...connections.map(({ id }) => id), ...services.map((one) => `${one.name} (${one.purpose})`)];
   throw new CommandError(
     `No connection and no setting uses a secret ${name}; nothing was stored. There are: ${names.join(', ') || 'none'}.`,
@@ -59,7 +78,12 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
   return text;
 }
 
-async function platformSecret(connection: Connection, { ask, input }: Terminal): Promise<string> {
+/** @param users the connections that share the secret: their servers get it, unless the value itself names others */
+async function platformSecret(
+  connection: Connection,
+  users: readonly Connection[],
+  { ask, input }: Terminal,
+): Promise<Pick<NewSecret, 'text'> & { hosts: string[] }> {
   const { id, protocol } = connection;
   const shape = protocol === 'web-api' ? '{"login": 1000, "password": "…"}' : '{"master": "…"}';
   let value: unknown;
@@ -70,7 +94,8 @@ async function platformSecret(connection: Connection, { ask, input }: Terminal):
   // The message never holds the value.
   if (!v.is(platformSecretSchema(connection), value))
     throw new CommandError(`The secret of ${id} must be ${shape}; nothing was stored.`);
-  return JSON.stringify(value);
+  const { hosts = [...new Set(users.map(serverAddress))].sort(), ...rest } = value as { hosts?: string[] };
+  return { text: JSON.stringify({ ...rest, hosts }), hosts };
 }
 
 /** The length of a key that requests are signed with: as long as HMAC-SHA-256 can use. */
@@ -200,13 +225,22 @@ export function secretStore(config: SecretsManagerClientConfig) {
       if (answer?.SecretString === undefined || answer.CreatedDate === undefined) return undefined;
       return { text: answer.SecretString, since: answer.CreatedDate };
     },
-    /** Replaces the text of a secret, or makes the secret. */
-    async write(name: string, text: string) {
+    /** Whether there is such a secret, and the platform versions whose functions may read it: undefined means all. */
+    async describe(name: string): Promise<{ versions: string | undefined } | undefined> {
+      const answer = await orAbsent(client.send(new DescribeSecretCommand({ SecretId: name })));
+      return answer && { versions: answer.Tags?.find(({ Key }) => Key === VERSIONS_TAG)?.Value };
+    },
+    /** Replaces the text of a secret, or makes the secret. @param versions of the functions that may read it */
+    async write(name: string, text: string, versions?: readonly string[]) {
       const value = { SecretString: text };
+      const tags = versions && { Tags: [{ Key: VERSIONS_TAG, Value: versions.join(' ') }] };
       const answer = await orAbsent(client.send(new PutSecretValueCommand({ SecretId: name, ...value })));
-      if (answer !== undefined) return 'replaced';
-      await client.send(new CreateSecretCommand({ Name: name, ...value }));
-      return 'made';
+      if (answer === undefined) {
+        await client.send(new CreateSecretCommand({ Name: name, ...value, ...tags }));
+        return 'made';
+      }
+      if (tags !== undefined) await client.send(new TagResourceCommand({ SecretId: name, ...tags }));
+      return 'replaced';
     },
   };
 }

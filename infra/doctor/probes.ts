@@ -170,6 +170,8 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
     warnings: (connection: Connection) => connectionWarnings(connection, target, { cdkJson, resolveHost }),
     /** A secret's text. */
     secret: async (name: string) => (await secretStore(clientOf('SECRETS_MANAGER')).read(name))?.text,
+    /** A secret without its text. Undefined: there is none. */
+    describedSecret: (name: string) => secretStore(clientOf('SECRETS_MANAGER')).describe(name),
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
     report: (connection: Connection) => reportServer(target, connection),
     /** How a table of the stack is kept. */

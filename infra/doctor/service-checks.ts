@@ -1,6 +1,12 @@
 import * as v from 'valibot';
 import { type ClosedGroups, PlatformFailure, type ServerRights } from '../../lib/platform/platform.ts';
-import { type Connection, loginRanges, platformSecretSchema } from '../../lib/records/crm-records.ts';
+import {
+  type Connection,
+  loginRanges,
+  maySend,
+  platformSecretSchema,
+  serverAddress,
+} from '../../lib/records/crm-records.ts';
 import { countOf } from '../crm/command.ts';
 import type { ServiceSecret } from '../crm/service-secrets.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
@@ -39,11 +45,14 @@ export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =
 export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<ServerProbes>[] {
   return secrets.map(({ purpose, name, shape, parse, signs }) =>
     checkOf(secretQuestion(purpose), `secret ${purpose}`, async (probes) => {
-      const text = await probes.secret(name);
+      // Operators may not read a key that events or messages are signed with.
+      const text = signs ? undefined : await probes.secret(name);
+      const isThere = text !== undefined || (signs && (await probes.describedSecret(name)) !== undefined);
       const fix = signs
         ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
         : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
-      if (text === undefined) return missingOutcome('does not exist', fix);
+      if (!isThere) return missingOutcome('does not exist', fix);
+      if (text === undefined) return working('exists');
       try {
         parse(text);
       } catch {
@@ -108,14 +117,18 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
     const put = `npm run crm -- secret put ${id} ${probes.place}`;
     const text = await probes.secret(connection.secret);
     if (text === undefined) return missingOutcome(`there is no secret ${connection.secret}`, put);
-    if (!v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text).success) {
-      return missingOutcome(`the secret ${connection.secret} has another shape`, put);
+    const secret = v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text);
+    if (!secret.success) return missingOutcome(`the secret ${connection.secret} has another shape`, put);
+    if (!maySend(secret.output, connection)) {
+      const servers = secret.output.hosts?.join(', ') || 'no server';
+      return missingOutcome(`leads to ${serverAddress(connection)}, and its secret is for ${servers}`, put);
     }
     const found = await probes.warnings(connection);
-    const warnings = found.map(({ about, detail, fix }) => ({
-      subject: `${id} ${about}`,
-      ...warningOutcome(detail, fix),
-    }));
+    const lacking = await lackingNames(probes, connection, secret.output);
+    const warnings = [
+      ...found.map(({ about, detail, fix }) => ({ subject: `${id} ${about}`, ...warningOutcome(detail, fix) })),
+      ...lacking.map((detail) => ({ subject: `${id} secret`, ...warningOutcome(detail, put) })),
+    ];
     try {
       const outcomes = reportOutcomes(connection, await probes.report(connection));
       const entered = working(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
@@ -131,6 +144,21 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
       ];
     }
   });
+}
+
+/** What a secret lacks that version 1.0.0 stored: it works until it is put again. */
+async function lackingNames(probes: ServerProbes, { secret }: Connection, { hosts }: { hosts?: string[] }) {
+  // The simulated servers of the local service start at other ports each time.
+  if (probes.place.startsWith('--local')) return [];
+  const described = await probes.describedSecret(secret);
+  return [
+    ...(hosts === undefined
+      ? [`${secret} names no server: whoever writes connections can have it sent elsewhere`]
+      : []),
+    ...(described?.versions === undefined
+      ? [`${secret} names no platform version: the functions of both read it`]
+      : []),
+  ];
 }
 
 /** What an operator can do, by the reason of a failure, else by its kind. */

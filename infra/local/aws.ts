@@ -10,7 +10,7 @@ import { type Caller, newAccessKeyId, type Right } from './rights/policy.ts';
 import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
 import { startS3 } from './stand-ins/s3.ts';
-import { startSecrets } from './stand-ins/secrets.ts';
+import { type SecretsOptions, startSecrets } from './stand-ins/secrets.ts';
 import { startSes } from './stand-ins/ses.ts';
 import { startSns } from './stand-ins/sns.ts';
 import { startSocial } from './stand-ins/social.ts';
@@ -27,11 +27,13 @@ type ServiceName = (typeof SERVICES)[number];
  * @param settings a deployment's rights follow from them
  * @param resources the variables of all functions, which name their resources
  * @param secretValues by the secret's name
+ * @param secretTags by the secret's name
  */
 export async function startAws(
   settings: DeploymentSettings,
   resources: Readonly<Record<string, string>>,
   secretValues: Map<string, string>,
+  secretTags?: SecretsOptions['tags'],
 ) {
   const { senderAddress, call, whatsapp: linked } = settings;
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
@@ -66,7 +68,7 @@ export async function startAws(
       buckets: [resources.DOCUMENTS_BUCKET ?? ''],
       scanned: scansDocuments,
     }),
-    startSecrets({ ...standInOptions('secrets'), secrets: secretValues }),
+    startSecrets({ ...standInOptions('secrets'), secrets: secretValues, ...(secretTags && { tags: secretTags }) }),
     startEvents({ ...standInOptions('events'), buses: [resources.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
     startSqs({ ...standInOptions('sqs'), queue: deliveries, name: resources.WEBHOOK_QUEUE ?? '' }),
   ]);

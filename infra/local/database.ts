@@ -159,8 +159,10 @@ function readOperation({ headers }: Call): string {
 }
 
 interface Keyed {
-  Item?: { pk?: { S?: string } };
-  Key?: { pk?: { S?: string } };
+  Item?: Record<string, unknown> & { pk?: { S?: string } };
+  Key?: Record<string, unknown> & { pk?: { S?: string } };
+  ExpressionAttributeNames?: Record<string, string>;
+  ProjectionExpression?: string;
 }
 
 /** A part of a call that IAM judges by itself. */
@@ -195,13 +197,20 @@ function partsOf(action: string, input: CallInput): Part[] {
 }
 
 function needs(call: Call): NeededRight[] {
-  return readParts(call).map(({ action, table, IndexName, Item, Key }) => {
+  return readParts(call).map(({ action, table, IndexName, ...part }) => {
+    const { Item, Key, ProjectionExpression } = part;
     const partition = (Item ?? Key)?.pk?.S;
+    const attributes = [...Object.keys(Item ?? Key ?? {}), ...Object.values(part.ExpressionAttributeNames ?? {})];
+    const select = ProjectionExpression === undefined ? 'ALL_ATTRIBUTES' : 'SPECIFIC_ATTRIBUTES';
     return {
       action: `dynamodb:${action}`,
       // A query of an index needs the right on the index, and none on its table.
       resource: tableArn(table) + (IndexName === undefined ? '' : `/index/${IndexName}`),
-      ...(partition === undefined ? {} : { context: { 'dynamodb:LeadingKeys': partition } }),
+      context: {
+        ...(partition === undefined ? {} : { 'dynamodb:LeadingKeys': partition }),
+        'dynamodb:Attributes': [...new Set(attributes)],
+        ...(action === 'GetItem' ? { 'dynamodb:Select': select } : {}),
+      },
     };
   });
 }

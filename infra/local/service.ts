@@ -3,7 +3,7 @@ import { type CrmFile, LOCAL_HOST } from '../crm/crm-file.ts';
 import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
-import { ALL_FUNCTIONS, type FunctionName, ROUTES } from '../functions.ts';
+import { ALL_FUNCTIONS, type FunctionName, ROUTES, VERSIONS_TAG } from '../functions.ts';
 import { localClient } from '../local-client.ts';
 import { startAws } from './aws.ts';
 import { TABLES } from './database.ts';
@@ -173,6 +173,15 @@ function grantSecrets(records: CrmFile): CrmFile {
   };
 }
 
+/** The versions of the connections that use each secret, as `crm secret put` writes them. */
+function platformTags({ connections }: CrmFile) {
+  const users = Map.groupBy(connections, ({ secret }) => secret);
+  const versions = [...users].map(
+    ([secret, some]) => [secret, some.map(({ platform }) => platform).join(' ')] as const,
+  );
+  return new Map(versions.map(([secret, value]) => [secret, { [VERSIONS_TAG]: value }]));
+}
+
 async function startEnvironment(
   records: CrmFile,
   settings: DeploymentSettings,
@@ -181,7 +190,7 @@ async function startEnvironment(
   open: Open,
 ) {
   const secrets = makeSecrets(records, settings, { webhookKey: crmWebhook?.key, providerKey });
-  const aws = open(await startAws(settings, resources, secrets));
+  const aws = open(await startAws(settings, resources, secrets, platformTags(records)));
   const targets = new Map<string, Faults>(Object.entries(aws.faults));
   const addTarget = (name: string) => {
     const faults = serviceFaults(name);

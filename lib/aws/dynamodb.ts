@@ -85,8 +85,9 @@ const MAX_BATCH = 100;
  */
 export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
   return {
-    async get(Key: Key, abortSignal: AbortSignal): Promise<Item | undefined> {
-      const command = new GetCommand({ TableName, Key, ConsistentRead: true });
+    /** @param attributes of the item that are read. Absent: all */
+    async get(Key: Key, abortSignal: AbortSignal, attributes?: readonly string[]): Promise<Item | undefined> {
+      const command = new GetCommand({ TableName, Key, ConsistentRead: true, ...projection(attributes) });
       return (await call(() => client.send(command, { abortSignal }))).Item;
     },
 
@@ -208,6 +209,15 @@ export function attributeQuery(attribute: string, value: string) {
     KeyConditionExpression: '#attribute = :value',
     ExpressionAttributeNames: { '#attribute': attribute },
     ExpressionAttributeValues: { ':value': value },
+  };
+}
+
+function projection(attributes: readonly string[] = []) {
+  if (attributes.length === 0) return {};
+  const names = attributes.map((name) => [`#${name}`, name] as const);
+  return {
+    ProjectionExpression: names.map(([short]) => short).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(names),
   };
 }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
 import { once } from '../once.ts';
-import { type Connection, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
+import { type Connection, maySend, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
 import { PlatformFailure, type PlatformInspector, type TradingPlatform } from './platform.ts';
 
 /** Every protocol's class serves requests and operators. */
@@ -9,8 +9,10 @@ type Platform = TradingPlatform & PlatformInspector;
 
 /**
  * The platform of a connection, kept across invocations with its session. A changed record or a rotated secret replaces
- * it; commands that still run on the old one end there. It connects to a new server while the secret is read.
- * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one
+ * it; commands that still run on the old one end there. It connects to a new server while the secret is read. A server
+ * that the secret does not name gets nothing of it: whoever may write connections cannot collect passwords.
+ * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one, or
+ * does not name the server
  */
 export function platformConnections({
   readSecret,
@@ -69,21 +71,28 @@ async function opener(connection: Connection, ahead: AbortSignal | undefined): P
     const { WebApiPlatform, connectAhead } = await webApi();
     const early = ahead && connectAhead(connection, ahead);
     return {
-      open: (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret), {}, early),
+      open: (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret, connection), {}, early),
       drop: () => early?.drop(),
     };
   }
   const { TextProtocolPlatform } = await text();
   return {
-    open: (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret)),
+    open: (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret, connection)),
     drop: () => {},
   };
 }
 
-function parseSecret<const S extends v.GenericSchema>(schema: S, text: string): v.InferOutput<S> {
+function parseSecret<S extends typeof WebApiSecretSchema | typeof TextProtocolSecretSchema>(
+  schema: S,
+  text: string,
+  connection: Connection,
+): v.InferOutput<S> {
   const result = v.safeParse(v.pipe(v.string(), v.parseJson(), schema), text);
   if (!result.success) {
     throw new PlatformFailure('platform_refused', { reason: 'secret_malformed', proof: 'unsent' });
+  }
+  if (!maySend(result.output, connection)) {
+    throw new PlatformFailure('platform_refused', { reason: 'host_not_listed', proof: 'unsent' });
   }
   return result.output;
 }

@@ -200,16 +200,30 @@ export function loginsOverlap(one: Connection, other: Connection): boolean {
   );
 }
 
+/** The addresses that may get a secret: `mt5.example.com:443`. Absent, as version 1.0.0 stored it: any. */
+const hosts = v.exactOptional(v.array(v.string()));
+
 /** The secret of a `web-api` connection: the manager's login and its API password. */
-export const WebApiSecretSchema = v.object({ login: v.pipe(v.number(), v.integer()), password: v.string() });
+export const WebApiSecretSchema = v.object({ login: v.pipe(v.number(), v.integer()), password: v.string(), hosts });
 export type WebApiSecret = v.InferOutput<typeof WebApiSecretSchema>;
 /** The secret of a text-protocol connection. */
-export const TextProtocolSecretSchema = v.object({ master: v.string() });
+export const TextProtocolSecretSchema = v.object({ master: v.string(), hosts });
 export type TextProtocolSecret = v.InferOutput<typeof TextProtocolSecretSchema>;
 
 /** The schema of a connection's secret. */
 export function platformSecretSchema({ protocol }: Connection) {
   return protocol === 'web-api' ? WebApiSecretSchema : TextProtocolSecretSchema;
+}
+
+/** The address of a connection's server, as its secret names it: lower case, an IPv6 address in brackets. */
+export function serverAddress({ host, port }: Pick<Connection, 'host' | 'port'>): string {
+  const bracketed = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+  return `${bracketed}:${port}`.toLowerCase();
+}
+
+/** Whether the server of a connection may get a secret. An empty list: no server. */
+export function maySend({ hosts: listed }: { hosts?: readonly string[] }, connection: Connection): boolean {
+  return listed === undefined || listed.some((one) => one.toLowerCase() === serverAddress(connection));
 }
 
 /** A client for whom an account is opened, with the phone number in E.164. */

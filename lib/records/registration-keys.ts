@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
+import { awaitAll } from '../deadline.ts';
+import { keyedHash, type Pepper, type PepperKey } from '../secrets/keys.ts';
+import { FORMER_KEY_ATTRIBUTES } from '../validators/deployment.ts';
 import { acquireLease, isSameBody, keyExpiry, keyItem, secondsUntilFree, UNDER_LEASE } from './idempotency-keys.ts';
 
 /**
@@ -33,6 +36,23 @@ export type KeyClaim =
   /** The key was used with another body. */
   | { kind: 'reused' };
 
+/** The names of the record of a key. */
+export interface KeyNames {
+  /** The name that is written: a keyed hash, because an IPv4 address is found by trying all of them. */
+  readonly pk: string;
+  /** Its names under the other keys of a pepper that is rotated. */
+  readonly rotated: readonly string[];
+  /** Its name among the operations, where version 1.0.0 kept it: a hash without a key. */
+  readonly former: string;
+}
+
+/** @param scope the idempotency key and the scope in which it is unique */
+export function keyNames(scope: readonly string[], { current, keys }: Pepper): KeyNames {
+  const name = ({ hashKey }: PepperKey) => `key#${keyedHash(hashKey, `key\n${JSON.stringify(scope)}`)}`;
+  const rotated = keys.filter((key) => key !== current).map(name);
+  return { pk: name(current), rotated, former: keyItem(scope) };
+}
+
 export type RegistrationKeys = ReturnType<typeof dynamoRegistrationKeys>;
 
 /** Another worker holds the key now. */
@@ -47,11 +67,16 @@ const StoredKey = v.object({
   lease: v.string(),
   lease_until: v.number(),
   revision: v.number(),
+  expires_at: v.number(),
   registration_id: v.optional(v.string()),
 });
 
-/** Keys in DynamoDB, one item each. A claim takes one round trip; one that acquires another worker's key takes two. */
-export function dynamoRegistrationKeys(table: Table, now: () => number = Date.now) {
+/**
+ * Keys in DynamoDB, one item each. A claim takes one round trip; one that acquires another worker's key takes two.
+ * @param table of registrations
+ * @param formerTable of operations: a key of version 1.0.0 is read there, and written to `table` from then on
+ */
+export function dynamoRegistrationKeys(table: Table, formerTable: Table, now: () => number = Date.now) {
   const write = async (held: HeldKey, set: Item, signal: AbortSignal) => {
     held.revision += 1;
     const { update, names, values } = updateAttributes({
@@ -64,40 +89,53 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
     await requireLease(table.update({ pk: held.pk }, expression, signal));
   };
 
+  const release = ({ pk, lease }: HeldKey, signal: AbortSignal) =>
+    requireLease(
+      table.delete({ pk }, signal, {
+        condition: 'attribute_not_exists(pk) OR lease = :lease',
+        values: { ':lease': lease },
+      }),
+    );
+
+  /** What another name of the key decides. */
+  async function claimOfOthers(
+    { rotated, former }: KeyNames,
+    fingerprints: readonly string[],
+    at: number,
+    signal: AbortSignal,
+  ): Promise<OtherClaim | undefined> {
+    const keys = rotated.map((pk) => ({ pk }));
+    const [own, old] = await awaitAll([
+      keys.length === 0 ? [] : table.getMany(keys, signal),
+      formerTable.get({ pk: former }, signal, FORMER_KEY_ATTRIBUTES),
+    ]);
+    return [...own, old].map((item) => otherClaim(item, fingerprints, at)).find((one) => one !== undefined);
+  }
+
   return {
     /**
-     * @param scope the idempotency key and the scope in which it is unique
      * @param fingerprints of the body; the first is kept, any may match (keys rotate)
      * @param leaseMs the maximum time of this worker
      */
     async claim(
-      scope: readonly string[],
+      names: KeyNames,
       fingerprints: readonly string[],
       leaseMs: number,
       signal: AbortSignal,
     ): Promise<KeyClaim> {
-      const pk = keyItem(scope);
-      const [lease, at] = [randomUUID(), now()];
-      const until = at + leaseMs;
-      const seconds = Math.floor(at / 1_000);
-      const isNew = {
-        // An attribute that is absent is not greater.
-        condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
-        values: { ':seconds': seconds, ':now': at },
-      };
-      const made = { lease, lease_until: until, revision: 0, expires_at: keyExpiry(at) };
-      const item = { pk, fingerprint: fingerprints[0], state: 'running', ...made };
-      if (await isWritten(table.put(item, signal, isNew))) return { kind: 'fresh', held: { pk, lease, revision: 0 } };
-      const { condition, values } = isSameBody(fingerprints);
-      const isOpen = {
-        condition: `expires_at > :seconds AND #state <> :finished AND ${condition}`,
-        names: { '#state': 'state' },
-        values: { ...values, ':seconds': seconds, ':finished': 'finished' },
-      };
-      const acquired = await acquireLease(table, { pk, lease, at, until, expiresAt: keyExpiry(at) }, isOpen, signal);
-      return acquired === undefined
-        ? busyClaim(await table.get({ pk }, signal), fingerprints, at)
-        : readClaim(parse(acquired));
+      const at = now();
+      const [own, other] = await awaitAll([
+        claimOwn(table, names.pk, fingerprints, { at, until: at + leaseMs }, signal),
+        claimOfOthers(names, fingerprints, at, signal),
+      ]);
+      if (other === undefined) return own;
+      if (other.kind === 'undecided') {
+        const { registrationId } = other;
+        if (own.kind === 'fresh') return { kind: 'undecided', held: own.held, registrationId };
+        return own.kind === 'reused' ? own : { ...own, registrationId: own.registrationId ?? registrationId };
+      }
+      if (own.kind === 'fresh') await release(own.held, signal);
+      return other;
     },
 
     /**
@@ -109,25 +147,68 @@ export function dynamoRegistrationKeys(table: Table, now: () => number = Date.no
     /** @throws LeaseLost */
     finish: (held: HeldKey, signal: AbortSignal) => write(held, { state: 'finished' }, signal),
     /** Frees the key: certainly nothing was sent. @throws LeaseLost */
-    release: ({ pk, lease }: HeldKey, signal: AbortSignal) =>
-      requireLease(
-        table.delete({ pk }, signal, {
-          condition: 'attribute_not_exists(pk) OR lease = :lease',
-          values: { ':lease': lease },
-        }),
-      ),
+    release,
   };
 }
 
 type StoredKey = v.InferOutput<typeof StoredKey>;
+
+/** The claim of the record that is written. */
+async function claimOwn(
+  table: Table,
+  pk: string,
+  fingerprints: readonly string[],
+  { at, until }: { at: number; until: number },
+  signal: AbortSignal,
+): Promise<KeyClaim> {
+  const lease = randomUUID();
+  const seconds = Math.floor(at / 1_000);
+  const isNew = {
+    // An attribute that is absent is not greater.
+    condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
+    values: { ':seconds': seconds, ':now': at },
+  };
+  const made = { lease, lease_until: until, revision: 0, expires_at: keyExpiry(at) };
+  const item = { pk, fingerprint: fingerprints[0], state: 'running', ...made };
+  if (await isWritten(table.put(item, signal, isNew))) return { kind: 'fresh', held: { pk, lease, revision: 0 } };
+  const { condition, values } = isSameBody(fingerprints);
+  const isOpen = {
+    condition: `expires_at > :seconds AND #state <> :finished AND ${condition}`,
+    names: { '#state': 'state' },
+    values: { ...values, ':seconds': seconds, ':finished': 'finished' },
+  };
+  const acquired = await acquireLease(table, { pk, lease, at, until, expiresAt: keyExpiry(at) }, isOpen, signal);
+  return acquired === undefined
+    ? busyClaim(await table.get({ pk }, signal), fingerprints, at)
+    : readClaim(parse(acquired));
+}
 
 function readClaim({ pk, lease, revision, state, registration_id: registrationId }: StoredKey): KeyClaim {
   const held = { pk, lease, revision };
   return state === 'sent' ? { kind: 'undecided', held, registrationId } : { kind: 'fresh', held };
 }
 
+/** What a record under another name decides: it is read, and never written. */
+type OtherClaim =
+  | Extract<KeyClaim, { kind: 'finished' | 'in_progress' | 'reused' }>
+  | { kind: 'undecided'; registrationId: string | undefined };
+
+/** @returns undefined if nothing was sent for that record, and no worker holds it */
+function otherClaim(item: Item | undefined, fingerprints: readonly string[], at: number): OtherClaim | undefined {
+  if (item === undefined) return undefined;
+  const { fingerprint, state, expires_at, lease_until, registration_id: registrationId } = parse(item);
+  if (expires_at <= Math.floor(at / 1_000)) return undefined;
+  const isOver = fingerprints.includes(fingerprint) && state !== 'finished' && lease_until <= at;
+  if (!isOver) return busyClaim(item, fingerprints, at);
+  return state === 'sent' ? { kind: 'undecided', registrationId } : undefined;
+}
+
 /** The claim of a worker that could not acquire the key. */
-function busyClaim(item: Item | undefined, fingerprints: readonly string[], at: number): KeyClaim {
+function busyClaim(
+  item: Item | undefined,
+  fingerprints: readonly string[],
+  at: number,
+): Extract<KeyClaim, { kind: 'finished' | 'in_progress' | 'reused' }> {
   // It was freed between the calls: the caller may try again at once.
   if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1, registrationId: undefined };
   const { fingerprint, state, lease_until, registration_id: registrationId } = parse(item);

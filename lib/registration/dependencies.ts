@@ -20,11 +20,12 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
   const database = databaseClient({}, 2);
   // Its client does not retry.
   const releasingTable = once(() => dynamoTable(databaseClient({ maxAttempts: 1 }), config.limitsTable));
+  const registrations = dynamoTable(database, config.registrationsTable);
   return {
     settings: config,
     directory: dynamoRegistrationDirectory(dynamoTable(database, config.crmTable)),
-    keys: dynamoRegistrationKeys(dynamoTable(database, config.operationsTable)),
-    registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
+    keys: dynamoRegistrationKeys(registrations, dynamoTable(database, config.operationsTable)),
+    registrations: dynamoRegistrations(registrations),
     documents: s3Documents(config),
     channel: deployedChannels(config, readSecret),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),

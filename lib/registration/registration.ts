@@ -16,7 +16,13 @@ import { Problem, type ProblemType, validationProblem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import { fingerprints } from '../records/idempotency-keys.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import { type HeldKey, type KeyClaim, LeaseLost, type RegistrationKeys } from '../records/registration-keys.ts';
+import {
+  type HeldKey,
+  type KeyClaim,
+  keyNames,
+  LeaseLost,
+  type RegistrationKeys,
+} from '../records/registration-keys.ts';
 import type { Delivery, PendingRegistration, Registrations } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/keys.ts';
 import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
@@ -188,7 +194,7 @@ async function claimKey({ dependencies, request, signal, done }: Work, pepper: P
     ['password', 'repeat_password'],
   );
   const leaseMs = request.endsAt - dependencies.now() + 1_000;
-  const claim = await dependencies.keys.claim(key, sent, leaseMs, signal);
+  const claim = await dependencies.keys.claim(keyNames(key, pepper), sent, leaseMs, signal);
   if (claim.kind === 'fresh') done.key = claim.held;
   return claim;
 }

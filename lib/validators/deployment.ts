@@ -326,6 +326,15 @@ export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as co
 export const RESERVATION_INDEX = 'operation_id';
 
 /**
+ * What is read of a registration's key that version 1.0.0 kept among the operations. The right to read it names these
+ * attributes, so it shows nothing of an operation.
+ */
+export const FORMER_KEY_ATTRIBUTES = [
+  ...(['pk', 'fingerprint', 'state', 'lease', 'lease_until'] as const),
+  ...(['revision', 'expires_at', 'registration_id'] as const),
+] as const;
+
+/**
  * The index over the confirmed registrations, by their ids, with all their attributes. The CRM reads it, and so no
  * registration that is not confirmed.
  */

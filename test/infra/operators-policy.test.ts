@@ -35,7 +35,6 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['secret put platform/new', { input: SECRET }],
   ['secret put captcha', { input: 'key' }],
   ['secret put front', { input: `{"current":"${'k'.repeat(32)}"}` }],
-  ['secret rotate crmWebhook'],
   ['redeliver'],
   ['operations --open'],
   ['operation OPERATION'],
@@ -45,7 +44,9 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['settle OWN --none'],
   ['operation LOST'],
   ['rebuild-logins'],
-  ...Object.keys(KEYS).map((table): [string] => [`restore ${table} --from ${table}-restored`]),
+  ...Object.keys(KEYS)
+    .filter((table) => table !== 'registrations')
+    .map((table): [string] => [`restore ${table} --from ${table}-restored`]),
   ['registration asks@example.com'],
   ['registration asks@example.com --unsuppress'],
   ['client CLIENT01'],
@@ -142,7 +143,10 @@ const DOCUMENT = {
 };
 
 /** Each right of a managed policy: one action on one resource. */
-function rightsOf(policyId: 'OperatorsPolicy' | 'KeyRotationPolicy', settings: object = SETTINGS): Right[] {
+function rightsOf(
+  policyId: 'OperatorsPolicy' | 'KeyRotationPolicy' | 'RestorePolicy',
+  settings: object = SETTINGS,
+): Right[] {
   const policies = Object.entries(resourcesOfType(synthesize({ ...settings }), 'AWS::IAM::ManagedPolicy'));
   const [, policy] = policies.find(([id]) => id.startsWith(policyId)) ?? [];
   const { Statement } = plainValue(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
@@ -154,8 +158,9 @@ function named(resource: string): string {
   return resource.replaceAll(/<([^>]+)>/g, (_, name: string) => RESOURCES[name] ?? `<${name}>`);
 }
 
-/** The commands that need the other policy. */
-const ROTATIONS = ['pepper rotate', 'secret rotate passwords'];
+/** The commands that need another policy. */
+const ROTATIONS = ['pepper rotate', 'secret rotate passwords', 'secret rotate crmWebhook'];
+const RESTORATION = 'restore registrations --from registrations-restored';
 
 const rotate = (command: string) => run(command, { waits: async () => {} });
 
@@ -168,6 +173,9 @@ const ON_CALL = [
   'lambda:DeleteFunctionConcurrency',
   'ssm:GetParameterHistory',
 ];
+
+/** The next test needs those on secrets of settings. All are in one statement, because a policy has a maximum size. */
+const BY_SETTINGS = /:secret:broker-api\/test\/\*$|(DescribeSecret|TagResource) \S+:secret:(captcha|front)/;
 
 describe('The policy of operators', () => {
   it('allows every call of crm and doctor, and nothing else but the commands of the runbook', {
@@ -184,7 +192,9 @@ describe('The policy of operators', () => {
     }
     const granted = rightsOf('OperatorsPolicy');
     expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
-    const unused = granted.filter((right) => !calls.some((call) => right.concerns(call)));
+    const unused = granted.filter(
+      (right) => !calls.some((call) => right.concerns(call)) && !BY_SETTINGS.test(right.id),
+    );
     expect(unused.filter(({ id, denies }) => !denies && !ON_CALL.some((action) => id.includes(` ${action} `)))).toEqual(
       [],
     );
@@ -210,8 +220,9 @@ describe('The policy of operators', () => {
     const secrets = made.filter(({ action }) => action.startsWith('secretsmanager:'));
     for (const call of secrets) expect(allowingRights(rightsOf('KeyRotationPolicy'), call)).not.toEqual([]);
     const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecret', 'DeleteSecret', 'PutResourcePolicy'];
-    const tries = ['PepperSecret', 'PasswordSecret'].flatMap((name) =>
-      actions.map((one) => ({ action: `secretsmanager:${one}`, resource: RESOURCES[name] ?? '' })),
+    const keys = [RESOURCES.PepperSecret, RESOURCES.PasswordSecret];
+    const tries = keys.flatMap((resource = '') =>
+      actions.map((one) => ({ action: `secretsmanager:${one}`, resource })),
     );
     expect([...secrets, ...tries].filter((call) => allowingRights(both, call).length > 0)).toEqual([]);
   });
@@ -232,7 +243,6 @@ describe('The policy of operators', () => {
     ['dynamodb:Scan', 'export'],
     ['cloudformation:DescribeStacks', 'list clients'],
     ['secretsmanager:PutSecretValue', 'secret put captcha'],
-    ['secretsmanager:GetSecretValue', 'secret rotate crmWebhook'],
     ['dynamodb:Query', 'operations --open'],
   ])('is named if the right %s is missing', async (action, command) => {
     account.denied.add(action);
@@ -258,8 +268,61 @@ it('An operator who redelivers events without a webhook hears which setting is m
   expect(result).toMatchObject({ code: 1, reported });
 });
 
+const arnOf = (secret: string) => `arn:aws:secretsmanager:eu-west-1:111122223333:secret:${secret}`;
+
+describe('The policy for a restore of registrations', () => {
+  const restore = () =>
+    account.run(() => runOperatorsCommand([...RESTORATION.split(' '), '--stack', STACK], { cdkJson: account.cdkJson }));
+
+  it('allows that command alone, which the policy of operators does not allow, and is named if it is missing', async () => {
+    await lossOf('registrations');
+    account.denied.add('dynamodb:PutItem');
+    const denied = await restore();
+    account.denied.clear();
+    expect(denied.result.reported).toMatch(/: use a role that has the policy of the output RestorePolicy\.$/m);
+    const { result, calls } = await restore();
+    expect(result.code).toBe(0);
+    const granted = rightsOf('RestorePolicy');
+    expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
+    expect(granted.filter((right) => !calls.some((call) => right.concerns(call))).map(({ id }) => id)).toEqual([]);
+    const refused = calls.filter((call) => allowingRights(rightsOf('OperatorsPolicy'), call).length === 0);
+    expect(refused.map(({ action }) => action)).toContain('dynamodb:PutItem');
+  });
+});
+
+describe('The policy of operators, about registrations', () => {
+  const update = (...names: string[]) => ({
+    action: 'dynamodb:UpdateItem',
+    resource: RESOURCES['RegistrationsTable.Arn'] ?? '',
+    context: { 'dynamodb:Attributes': ['pk', ...names] },
+  });
+  const may = (call: AwsCall) => allowingRights(rightsOf('OperatorsPolicy'), call).length > 0;
+
+  it('allows to remove an address that was only typed, and to confirm no registration', () => {
+    expect(may(update('email', 'email_key', 'phone', 'phone_valid'))).toBe(true);
+    for (const name of ['confirmation', 'due_at', 'due_shard', 'password_hash', 'verified', 'address'])
+      expect({ name, may: may(update('email', name)) }).toEqual({ name, may: false });
+    expect(may({ ...update(), action: 'dynamodb:PutItem' })).toBe(false);
+  });
+
+  it('shows that a key which signs events exists, and not the key', () => {
+    for (const name of ['crm-webhook', 'provider']) {
+      const resource = arnOf(`broker-api/test/${name}-AbCdEf`);
+      expect(may({ action: 'secretsmanager:DescribeSecret', resource })).toBe(true);
+      for (const action of [
+        'GetSecretValue',
+        'PutSecretValue',
+        'UpdateSecret',
+        'UpdateSecretVersionStage',
+        'CreateSecret',
+      ])
+        expect(may({ action: `secretsmanager:${action}`, resource })).toBe(false);
+    }
+  });
+});
+
 describe('The policy of key rotation', () => {
-  it('allows to rotate and to replace both keys, and nothing else', async () => {
+  it('allows to rotate and to replace the keys, and nothing else', async () => {
     const input = `{"current":"1","1":"${'k'.repeat(64)}"}`;
     const calls: AwsCall[] = [];
     for (const command of [...ROTATIONS, 'secret put pepper', 'secret put passwords']) {
@@ -269,10 +332,13 @@ describe('The policy of key rotation', () => {
     }
     const granted = rightsOf('KeyRotationPolicy');
     expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
+    const signing = ['crm-webhook', 'provider'].map((name) => arnOf(`broker-api/test/${name}*`));
+    const keys = [...['PasswordSecret', 'PepperSecret'].map((key) => RESOURCES[key]), ...signing];
     const expected = [
-      ...['PasswordSecret', 'PepperSecret'].flatMap((key) =>
-        ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${RESOURCES[key]}`),
+      ...keys.flatMap((key) =>
+        ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${key}`),
       ),
+      ...signing.map((key) => `MakeSigningKeys secretsmanager:CreateSecret ${key}`),
       ...['DescribeStacks', 'DescribeStackResource'].map(
         (action) => `ReadStack cloudformation:${action} arn:aws:cloudformation:eu-west-1:111122223333:stack/${STACK}/*`,
       ),

@@ -66,7 +66,7 @@ describe('A warm request waits', () => {
     const scene = await RegistrationScene.start();
     expect(await trips.run(() => scene.request(asked))).toBe(204);
     expect(trips.rounds).toEqual([
-      ['put key', 'read form', 'read source', 'update source'],
+      ['put key', 'read form', 'read key', 'read source', 'update source'],
       ['hash', 'update recipient'],
       ['put document', 'put document 2'],
       [

@@ -34,7 +34,9 @@ export const HEALTHY: AwsProbes & ServerProbes = {
   }),
   subscriptions: async () => ({ confirmed: 1, pending: 0 }),
   place: '--stack broker-api-prod',
-  secret: async () => '{"login":1000,"password":"x","master":"x"}',
+  secret: async () =>
+    '{"login":1000,"password":"x","master":"x","hosts":["mt5.example.com:443","mt4.example.com:443","mt4gw.example.com:443"]}',
+  describedSecret: async () => ({ versions: 'tp4 tp5' }),
   records: async () => ({ items: 12, fixed: 0, errors: [], more: 0, shared: [], forms: 1, connections: [] }),
   warnings: async () => [],
   report: async () => SOUND,

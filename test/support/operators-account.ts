@@ -4,6 +4,7 @@ import { beforeAll } from 'vitest';
 import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { listenOn } from '../../infra/local/listen.ts';
+import type { NeededRight } from '../../infra/local/rights/policy.ts';
 import { openAccount } from './local-service.ts';
 import { cdkJsonOf, type Operators } from './operators.ts';
 import { EVERYTHING } from './stack.ts';
@@ -13,6 +14,8 @@ export interface AwsCall {
   /** Such as `dynamodb:Scan`. */
   action: string;
   resource: string;
+  /** The values of condition keys. */
+  context?: NonNullable<NeededRight['context']>;
 }
 
 const REGION_AND_ACCOUNT = 'eu-west-1:111122223333';
@@ -174,13 +177,23 @@ function neededFor({ action, resource, input }: Call): AwsCall[] {
       { action: 'sqs:SendMessage', resource: arn('sqs', String(input.DestinationArn).split(':').at(-1) ?? '') },
     ];
   }
-  if (writes === undefined) return [{ action, resource }];
+  if (writes === undefined)
+    return [{ action, resource, ...(action.startsWith('dynamodb:') && { context: attributeContext(input) }) }];
   return writes.flatMap((write) =>
     Object.entries(write).map(([kind, { TableName }]) => ({
       action: `dynamodb:${kind}Item`,
       resource: arn('dynamodb', `table/${TableName}`),
     })),
   );
+}
+
+/** The attributes that a call names, as IAM knows them. */
+function attributeContext({ Item, Key, ExpressionAttributeNames: names }: Record<string, unknown>) {
+  const named = [
+    ...Object.keys({ ...(Item as object), ...(Key as object) }),
+    ...Object.values(names ?? {}).map(String),
+  ];
+  return { 'dynamodb:Attributes': named };
 }
 
 const REST_OPERATIONS: readonly [RegExp, string][] = [

@@ -156,8 +156,10 @@ export class RegistrationScene {
     return new RegistrationScene(this.#database, this.limits);
   }
 
-  items(table: 'limits' | 'operations' | 'registrations'): Promise<Item[]> {
-    return scanItems(this.#database.client, table);
+  /** The records of keys share a table with registrations. */
+  async items(kind: 'limits' | 'keys' | 'registrations'): Promise<Item[]> {
+    const all = await scanItems(this.#database.client, kind === 'limits' ? 'limits' : 'registrations');
+    return kind === 'limits' ? all : all.filter(({ pk }) => String(pk).startsWith('key#') === (kind === 'keys'));
   }
 
   request(asked: Asked = {}): Promise<Answer> {
@@ -245,7 +247,7 @@ export class RegistrationScene {
     return {
       settings: this.settings,
       directory: dynamoRegistrationDirectory(table('crm'), now),
-      keys: dynamoRegistrationKeys(table('operations'), now),
+      keys: dynamoRegistrationKeys(table('registrations'), table('operations'), now),
       registrations: dynamoRegistrations(table('registrations'), now),
       limits: dynamoLimits(table('limits'), () => releasing, this.limits, now),
       documents: s3Documents({ documentsBucket: 'documents' }, async () => this.#objects(step)),
@@ -302,7 +304,13 @@ export class RegistrationScene {
   }
 }
 
-const VERBS: Record<string, string> = { get: 'read', getMany: 'read', findKeys: 'find', queryIndex: 'find' };
+const VERBS: Record<string, string> = {
+  get: 'read',
+
+  getMany: 'read',
+  findKeys: 'find',
+  queryIndex: 'find',
+};
 
 /** A table whose calls are steps: `put key`, `read form`, `find proven_email`, `update address`. */
 function steppedTable(table: Table, step: Step): Table {

@@ -118,8 +118,12 @@ export function environmentOf(of: Template, name: string): Record<string, string
 
 /** The rights of a function's role: actions and resources by statement. */
 export function rightsOf(of: Template, name: string): Record<string, unknown> {
-  const policies = Object.entries(resourcesOfType(of, 'AWS::IAM::Policy')).filter(([id]) =>
-    id.startsWith(`${name}Role`),
+  // A function may have the role of an earlier release next to its own.
+  const role = plainValue(lambdaFunctions(of)[name]?.Properties.Role) as string | undefined;
+  const policies = Object.entries(resourcesOfType(of, 'AWS::IAM::Policy')).filter(([id, { Properties }]) =>
+    role === undefined
+      ? id.startsWith(`${name}Role`)
+      : (plainValue(Properties.Roles) as string[]).includes(role.replace('.Arn', '')),
   );
   const statements = policies.flatMap(
     ([, policy]) => (plainValue(policy.Properties.PolicyDocument) as { Statement: Statement[] }).Statement,

@@ -7,8 +7,8 @@ export interface NeededRight {
   action: string;
   /** An ARN, or the phone number of a text. */
   resource: string;
-  /** The values of condition keys. */
-  context?: Readonly<Record<string, string>>;
+  /** The values of condition keys; some keys have several. */
+  context?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** A statement of an IAM policy, with its references resolved. */
@@ -43,7 +43,8 @@ export function parseRights(principal: string, statements: readonly Statement[])
     const conditions = parseConditions(statement);
     const suffix = conditions
       .map(
-        ({ key, values, operator }) => ` if ${key} ${NEGATED.test(operator) ? 'is not' : 'is'} ${values.join(' or ')}`,
+        ({ key, values, operator }) =>
+          ` if ${key} ${NEGATED.test(operator) ? 'is not' : 'is'} ${values.join(' or ')}${/IfExists$/.test(operator) ? ' or absent' : ''}`,
       )
       .join('');
     return [Action].flat().flatMap((action) => {
@@ -55,7 +56,7 @@ export function parseRights(principal: string, statements: readonly Statement[])
         concerns: ({ action: wanted, resource, context = {} }: NeededRight) =>
           isAction(wanted.toLowerCase()) &&
           matches(resource) &&
-          conditions.every(({ key, values, matches: holds }) => holds(values, context[key] ?? '')),
+          conditions.every(({ key, values, matches: holds }) => holds(values, context[key])),
       }));
     });
   });
@@ -85,11 +86,21 @@ function like(pattern: string): (text: string) => boolean {
   return (text) => expression.test(text);
 }
 
-/** The conditions that are evaluated. A call has one value of each key here, an empty one if it has none. */
-const OPERATORS: Readonly<Record<string, (wanted: readonly string[], value: string) => boolean>> = {
-  StringEquals: (wanted, value) => wanted.includes(value),
-  StringNotEquals: (wanted, value) => !wanted.includes(value),
-  'ForAllValues:StringLike': (patterns, value) => patterns.some((pattern) => like(pattern)(value)),
+type Evaluate = (wanted: readonly string[], value: string | readonly string[] | undefined) => boolean;
+
+const isLike = (patterns: readonly string[], value: string) => patterns.some((pattern) => like(pattern)(value));
+const one = (value: Parameters<Evaluate>[1]) => String(value ?? '');
+const all = (value: Parameters<Evaluate>[1]) => [value ?? []].flat();
+
+/** The conditions that are evaluated. A call may have no value of a key. */
+const OPERATORS: Readonly<Record<string, Evaluate>> = {
+  StringEquals: (wanted, value) => wanted.includes(one(value)),
+  StringNotEquals: (wanted, value) => !wanted.includes(one(value)),
+  StringEqualsIfExists: (wanted, value) => value === undefined || wanted.includes(one(value)),
+  StringLikeIfExists: (patterns, value) => value === undefined || isLike(patterns, one(value)),
+  // True for a call without any value, as in IAM.
+  'ForAllValues:StringLike': (patterns, value) => all(value).every((each) => isLike(patterns, each)),
+  'ForAllValues:StringEquals': (wanted, value) => all(value).every((each) => wanted.includes(each)),
 };
 
 const NEGATED = /Not/;

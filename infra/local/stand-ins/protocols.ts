@@ -12,6 +12,8 @@ interface JsonService extends Faults {
   operations: Readonly<Record<string, JsonOperation>>;
   /** The ARNs of the resources that a call with this input needs a right on. */
   resources(input: Readonly<Record<string, unknown>>): string[];
+  /** The values of condition keys of that call. */
+  context?(input: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>;
 }
 
 const JSON_TYPE = 'application/x-amz-json-1.1';
@@ -30,18 +32,18 @@ export function jsonOperation<S extends v.GenericSchema>(
   };
 }
 
-export function jsonService({ name, target, operations, resources, ...faults }: JsonService): StandInService {
+export function jsonService({ name, target, operations, resources, context, ...faults }: JsonService): StandInService {
   const operationName = ({ headers }: Call) => String(headers['x-amz-target']).slice(target.length + 1);
   return {
     ...faults,
     signed: {
       name,
       denied: 'AccessDeniedException',
-      needs: (call) =>
-        resources(parseObject(call.body) ?? {}).map((resource) => ({
-          action: `${name}:${operationName(call)}`,
-          resource,
-        })),
+      needs(call) {
+        const input = parseObject(call.body) ?? {};
+        const action = `${name}:${operationName(call)}`;
+        return resources(input).map((resource) => ({ action, resource, ...(context && { context: context(input) }) }));
+      },
     },
     answer(call) {
       const run = operations[operationName(call)];

@@ -7,16 +7,23 @@ import { ServiceError, type StandIn, type StandInOptions, serveStandIn } from '.
 export interface SecretsOptions extends Omit<StandInOptions, 'record'> {
   /** Values by the secret's name. A put changes them. */
   secrets: Map<string, string>;
+  /** The tags that they have at the start, by the secret's name. */
+  tags?: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
 const text = v.pipe(v.string(), v.minLength(1));
-const CreateSchema = v.object({ Name: text, SecretString: text });
+const tags = v.array(v.object({ Key: text, Value: v.string() }));
+const CreateSchema = v.object({ Name: text, SecretString: text, Tags: v.optional(tags, []) });
 
-/** Secrets Manager `GetSecretValue`, and for operators `PutSecretValue` and `CreateSecret`. */
-export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<StandIn> {
+/** Secrets Manager: `GetSecretValue`, and what operators call. */
+export function startSecrets({ secrets, tags: given = new Map(), ...options }: SecretsOptions): Promise<StandIn> {
   const startedAt = Date.now();
   /** When the version of a secret was made, in epoch milliseconds. */
   const madeAt = new Map<string, number>();
+  const tagsOf = new Map([...given].map(([name, values]) => [name, new Map(Object.entries(values))]));
+  function tag(name: string, added: v.InferOutput<typeof tags>): void {
+    tagsOf.set(name, new Map([...(tagsOf.get(name) ?? []), ...added.map(({ Key, Value }) => [Key, Value] as const)]));
+  }
   const described = (Name: string) => ({ ARN: secretArn(Name), Name, VersionId: randomUUID() });
 
   function write(name: string, value: string): object {
@@ -43,9 +50,22 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
       read(SecretId);
       return write(SecretId, SecretString);
     }),
-    CreateSecret: jsonOperation(CreateSchema, ({ Name, SecretString }) => {
+    CreateSecret: jsonOperation(CreateSchema, ({ Name, SecretString, Tags }) => {
       if (secrets.has(Name)) throw new ServiceError('ResourceExistsException', 'A secret of this name exists.');
+      tag(Name, Tags);
       return write(Name, SecretString);
+    }),
+    DescribeSecret: jsonOperation(v.object({ SecretId: text }), ({ SecretId }) => {
+      read(SecretId);
+      return {
+        ...described(SecretId),
+        Tags: [...(tagsOf.get(SecretId) ?? [])].map(([Key, Value]) => ({ Key, Value })),
+      };
+    }),
+    TagResource: jsonOperation(v.object({ SecretId: text, Tags: tags }), ({ SecretId, Tags }) => {
+      read(SecretId);
+      tag(SecretId, Tags);
+      return {};
     }),
   };
 
@@ -55,6 +75,10 @@ export function startSecrets({ secrets, ...options }: SecretsOptions): Promise<S
       target: 'secretsmanager',
       operations,
       resources: ({ SecretId, Name }) => [secretArn(String(SecretId ?? Name ?? ''))],
+      context: ({ SecretId }) =>
+        Object.fromEntries(
+          [...(tagsOf.get(String(SecretId)) ?? [])].map(([key, value]) => [`secretsmanager:ResourceTag/${key}`, value]),
+        ),
       throttled: new ServiceError('ThrottlingException', 'Rate exceeded'),
       refused: new ServiceError('AccessDeniedException', 'Not authorized to perform: secretsmanager:GetSecretValue'),
     }),

@@ -40,7 +40,7 @@ const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const dependencies = {
   ...registrationDependencies(config, async () => pepper),
   directory: dynamoRegistrationDirectory(table),
-  keys: dynamoRegistrationKeys(table),
+  keys: dynamoRegistrationKeys(table, table),
   limits: dynamoLimits(table, () => table, config.limits),
 };
 

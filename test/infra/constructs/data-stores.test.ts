@@ -12,7 +12,7 @@ const CONFIRMED = {
   scanDocuments: true,
   documentRoles: CRM_ROLE,
 };
-const USERS = ['RequestRegistrationRole', 'ConfirmRegistrationRole', 'NotifyCrmRole'];
+const USERS = ['RequestRegistrationOwnRole', 'RequestRegistrationRole', 'ConfirmRegistrationRole', 'NotifyCrmRole'];
 
 const STATEFUL = [
   'AWS::ApiGatewayV2::Api',
@@ -130,7 +130,7 @@ describe('What is kept', () => {
   });
 
   it.each([
-    ['are not scanned', {}, ['RequestRegistrationRole']],
+    ['are not scanned', {}, ['RequestRegistrationOwnRole', 'RequestRegistrationRole']],
     ['are confirmed, posted and scanned', CONFIRMED, [...USERS, 'ScanRole', CRM_ROLE]],
   ])('refuses documents to all but their functions and the named roles, if they %s', (_, settings, allowed) => {
     const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { secretStore } from '../../../infra/crm/secrets.ts';
 import { signingSecretName } from '../../../infra/settings.ts';
+import { type Connection, serverAddress } from '../../../lib/records/crm-records.ts';
 import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
 import { cdkJsonOf, Operators, type Person, runOperatorsCommand } from '../../support/operators.ts';
 
@@ -11,18 +13,31 @@ describe('npm run crm -- secret put', () => {
     runOperatorsCommand(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
 
   it.each([
-    ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], '{"login":1000,"password":"Secret-1"}'],
-    ['tp4-gw-1', 'platform/tp4-gw-1', ['Secret-2'], '{"master":"Secret-2"}'],
-    ['platform/tp4-gw-1', 'platform/tp4-gw-1', ['Secret-3'], '{"master":"Secret-3"}'],
-  ])('stores the input as the secret of %s, in the format of its protocol', async (name, secret, answers, value) => {
+    ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], { login: 1000, password: 'Secret-1' }],
+    ['tp4-gw-1', 'platform/tp4-gw-1', ['Secret-2'], { master: 'Secret-2' }],
+    ['platform/tp4-gw-1', 'platform/tp4-gw-1', ['Secret-3'], { master: 'Secret-3' }],
+  ])('stores the input as the secret of %s, with its server and its version', async (name, secret, answers, value) => {
     const before = (await operators.stored(secret)) ?? '';
+    const id = secret.replace('platform/', '');
+    const stored = await operators.table.read(`connection#${id}`);
+    const hosts = [serverAddress(stored?.record as Connection)];
     expect(await put(name, { answers: [...answers] })).toEqual({
       code: 0,
-      out: `The secret ${secret} is replaced; functions use it within 5 minutes.\n`,
+      out: `The secret ${secret} is replaced; functions use it within 5 minutes.\nOnly these servers get it: ${hosts[0]}.\n`,
       reported: '',
     });
-    expect(await operators.stored(secret)).toBe(value);
+    expect(JSON.parse((await operators.stored(secret)) ?? '')).toEqual({ ...value, hosts });
+    const store = secretStore({ endpoint: process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER ?? '' });
+    expect(await store.describe(secret)).toEqual({ versions: id.slice(0, 3) });
     await put(name, { input: before });
+  });
+
+  it('keeps the servers that the input names itself, also none', async () => {
+    const before = (await operators.stored('platform/tp5-live-1')) ?? '';
+    const { out } = await put('tp5-live-1', { input: '{"login":1,"password":"p","hosts":[]}' });
+    expect(out).toContain('Only these servers get it: none.');
+    expect(await operators.stored('platform/tp5-live-1')).toBe('{"login":1,"password":"p","hosts":[]}');
+    await put('tp5-live-1', { input: before });
   });
 
   const FRONT = '{"current":"0123456789abcdef"}';

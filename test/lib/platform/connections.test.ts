@@ -69,6 +69,43 @@ describe('the platforms of the connections', () => {
     },
   );
 
+  it.each<[string, object, Partial<Connection>, boolean]>([
+    ['without hosts, as version 1.0.0 stored it, is for any server', {}, { host: 'mt.example.com' }, true],
+    ['is for a server that it names', { hosts: ['mt.example.com:443'] }, { host: 'mt.example.com' }, true],
+    [
+      'is for a server that it names in another case',
+      { hosts: ['MT.example.com:443'] },
+      { host: 'mt.Example.com' },
+      true,
+    ],
+    ['is for one of several servers', { hosts: ['a:1', 'mt.example.com:443'] }, { host: 'mt.example.com' }, true],
+    ['is for an IPv6 address in brackets', { hosts: ['[2001:db8::1]:443'] }, { host: '2001:DB8::1' }, true],
+    ['is not for another host', { hosts: ['mt.example.com:443'] }, { host: 'mt.evil.example' }, false],
+    ['is not for another port', { hosts: ['mt.example.com:443'] }, { host: 'mt.example.com', port: 444 }, false],
+    ['is not for a host that only begins so', { hosts: ['mt.example.com:443'] }, { host: 'mt.example.com:443' }, false],
+    ['is for no server, if its list is empty', { hosts: [] }, { host: 'mt.example.com' }, false],
+  ])('a secret %s, in every protocol', async (_, hosts, change, may) => {
+    const { platform: _platform, protocol: _protocol, logins: _logins, ...common } = gateway;
+    const plugIn = { ...common, platform: 'tp4', protocol: 'web-registration', groups: {}, code_page: 'windows-1252' };
+    for (const connection of [connectionTo({ port: 1 }), gateway, plugIn as Connection]) {
+      const secret = JSON.stringify({ login: 1, password: 'p', master: 'm', ...hosts });
+      const connect = platformConnections({ readSecret: async () => secret });
+      const outcome = await connect({ ...connection, port: 443, ...change } as Connection, NEVER_ABORTED).then(
+        () => 'a platform',
+        ({ kind, reason, proof }) => `${kind} ${reason} ${proof}`,
+      );
+      expect(outcome).toBe(may ? 'a platform' : 'platform_refused host_not_listed unsent');
+    }
+  });
+
+  it('a server that a secret does not name gets nothing of it', async () => {
+    const server = await testServer();
+    const secret = JSON.stringify({ ...MANAGER, hosts: ['mt5.example.com:443'] });
+    const connect = platformConnections({ readSecret: async () => secret });
+    expect(await outcomeOf(connect(connectionTo(server), NEVER_ABORTED))).toBe('platform_refused host_not_listed');
+    expect(server.sessions).toBe(0);
+  });
+
   it('a malformed secret is not quoted in the failure', async () => {
     const connect = platformConnections({ readSecret: async () => 'S3cret-not-JSON' });
     const failed = await failureOf(connect(gateway, NEVER_ABORTED));

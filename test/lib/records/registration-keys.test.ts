@@ -1,16 +1,18 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
-import { keyExpiry } from '../../../lib/records/idempotency-keys.ts';
+import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
 import {
   dynamoRegistrationKeys,
   type HeldKey,
   type KeyClaim,
+  keyNames,
   LeaseLost,
 } from '../../../lib/records/registration-keys.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { everyOrder, interleave } from '../../support/interleave.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { PEPPER, TWO_KEYS } from '../../support/registration-scene.ts';
 import { propertyRuns } from '../../support/runs.ts';
 import { type Step, tableOfSteps } from '../../support/step-faults.ts';
 
@@ -29,12 +31,12 @@ function newScope(): string[] {
 }
 
 /** A new key, under a clock of its own. */
-function world(table: Table = database.tables.operations) {
+function world(table: Table = database.tables.registrations) {
   const clock = { now: 1_800_000_000_000 };
-  const keys = dynamoRegistrationKeys(table, () => clock.now);
+  const keys = dynamoRegistrationKeys(table, database.tables.operations, () => clock.now);
   const own = newScope();
   const claim = (fingerprint = 'f', ms = 1_000, scope: readonly string[] = own) =>
-    keys.claim(scope, [fingerprint], ms, NEVER_ABORTED);
+    keys.claim(keyNames(scope, PEPPER), [fingerprint], ms, NEVER_ABORTED);
   return {
     keys,
     clock,
@@ -80,7 +82,9 @@ describe('A request with an Idempotency-Key', () => {
   it('matches the fingerprint under any key of a rotation', async () => {
     const { keys, scope, fresh, finish } = world();
     await finish(await fresh());
-    expect(await keys.claim(scope, ['new', 'f'], 1_000, NEVER_ABORTED)).toMatchObject({ kind: 'finished' });
+    expect(await keys.claim(keyNames(scope, PEPPER), ['new', 'f'], 1_000, NEVER_ABORTED)).toMatchObject({
+      kind: 'finished',
+    });
   });
 
   it('whose first worker died before anything was sent is acquired after its lease', async () => {
@@ -97,7 +101,11 @@ describe('A request with an Idempotency-Key', () => {
       const { clock, scope, fresh } = world();
       const first = await fresh();
       const keys = (step: Step) =>
-        dynamoRegistrationKeys(tableOfSteps('keys', database.tables.operations, step), () => clock.now + 1_001);
+        dynamoRegistrationKeys(
+          tableOfSteps('keys', database.tables.registrations, step),
+          database.tables.operations,
+          () => clock.now + 1_001,
+        );
       const isSent = (write: Promise<unknown>) =>
         write.then(
           () => true,
@@ -106,7 +114,7 @@ describe('A request with an Idempotency-Key', () => {
       const [sent, retry] = await interleave<boolean | KeyClaim>(
         [
           (step) => isSent(keys(step).markSent(first, ID, NEVER_ABORTED)),
-          (step) => keys(step).claim(scope, ['f'], 1_000, NEVER_ABORTED),
+          (step) => keys(step).claim(keyNames(scope, PEPPER), ['f'], 1_000, NEVER_ABORTED),
         ],
         choose,
       );
@@ -180,22 +188,23 @@ describe('A claim', () => {
     const { calls } = database;
     calls.length = 0;
     await fresh();
-    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem']);
+    // Next to it the name of version 1.0.0 is read.
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'GetItem']);
 
     clock.now += 1_001;
     calls.length = 0;
     const second = await fresh();
     await send(second);
-    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'UpdateItem', 'UpdateItem']);
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'GetItem', 'UpdateItem', 'UpdateItem']);
 
     clock.now += 1_001;
     calls.length = 0;
     expect(await claim()).toMatchObject({ kind: 'undecided' });
-    expect(calls).toHaveLength(2);
+    expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'GetItem', 'UpdateItem']);
   });
 
   it('whose write was repeated because its answer was lost is still its own', async () => {
-    const { clock, claim, fresh, send } = world(repeating(database.tables.operations));
+    const { clock, claim, fresh, send } = world(repeating(database.tables.registrations));
     await fresh();
     clock.now += 1_001;
     const second = await fresh();
@@ -274,5 +283,71 @@ describe('However many workers race for one key', () => {
       }),
       propertyRuns(15),
     );
+  });
+});
+
+describe('The name of a key', () => {
+  const scope = ['registration', '203.0.113.7', 'key-1'];
+
+  it('is a keyed hash: without the pepper no address can be tried', () => {
+    const { pk } = keyNames(scope, PEPPER);
+    expect(pk).toMatch(/^key#[\w-]{43}$/);
+    expect(pk).not.toBe(keyItem(scope));
+    expect(keyNames(scope, TWO_KEYS)).toEqual({
+      pk: expect.not.stringMatching(pk),
+      rotated: [pk],
+      former: keyItem(scope),
+    });
+  });
+});
+
+/** Each place of a record that an earlier pepper or version 1.0.0 named: it is read, and not written. */
+describe.each([
+  ['under the pepper before', 'registrations', TWO_KEYS, ({ rotated: [pk = ''] }: ReturnType<typeof keyNames>) => pk],
+  ['among the operations, of version 1.0.0', 'operations', PEPPER, ({ former }: ReturnType<typeof keyNames>) => former],
+] as const)('A key that has a record %s', (_, table, pepper, nameOf) => {
+  /** A record of a worker whose lease is over, or not. */
+  async function claimAfter(record: object, times = 1) {
+    const { keys, clock, scope } = world();
+    const names = keyNames(scope, pepper);
+    const at = clock.now;
+    const stored = { fingerprint: 'f', lease: 'its own', lease_until: at - 1, revision: 3, expires_at: keyExpiry(at) };
+    const item = { pk: nameOf(names), ...stored, registration_id: ID, ...record };
+    await database.tables[table].put(item, NEVER_ABORTED);
+    const claims: KeyClaim[] = [];
+    for (let time = 0; time < times; time += 1) {
+      const claimed = await keys.claim(names, ['f'], 1_000, NEVER_ABORTED);
+      claims.push(claimed);
+      if (claimed.kind === 'undecided') await keys.finish(claimed.held, NEVER_ABORTED);
+    }
+    expect(await database.tables[table].get({ pk: item.pk }, NEVER_ABORTED)).toEqual(item);
+    const own = await database.tables.registrations.get({ pk: names.pk }, NEVER_ABORTED);
+    return { claims, own };
+  }
+
+  it.each([
+    ['finished', { state: 'finished' }, { kind: 'finished', registrationId: ID }],
+    ['running', { state: 'running', lease_until: 1_800_000_060_000 }, { kind: 'in_progress' }],
+    ['sent, by a worker that still runs', { state: 'sent', lease_until: 1_800_000_060_000 }, { kind: 'in_progress' }],
+    ['of another body', { state: 'finished', fingerprint: 'g' }, { kind: 'reused' }],
+  ])('that is %s is answered by it, and has no second record', async (__, record, expected) => {
+    const { claims, own } = await claimAfter(record, 2);
+    expect(claims).toEqual([expect.objectContaining(expected), expect.objectContaining(expected)]);
+    expect(own).toBeUndefined();
+  });
+
+  it('and may have sent is finished under its new name, with its registration', async () => {
+    const { claims } = await claimAfter({ state: 'sent' }, 2);
+    expect(claims).toMatchObject([
+      { kind: 'undecided', registrationId: ID },
+      { kind: 'finished', registrationId: ID },
+    ]);
+  });
+
+  it.each([
+    ['has certainly sent nothing', { state: 'running' }],
+    ['is 24 hours old', { state: 'finished', expires_at: 1_800_000_000 }],
+  ])('that %s is a new one', async (__, record) => {
+    expect((await claimAfter(record)).claims).toMatchObject([{ kind: 'fresh' }]);
   });
 });

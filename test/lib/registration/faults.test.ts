@@ -17,7 +17,17 @@ const outcome = (answer: Promise<Answer>, { died }: ReturnType<typeof faultyStep
 
 const ASKED = { idempotencyKey: 'key-1', members: DOCUMENTS };
 const REQUEST = [
-  ...['secret', 'read form', 'put key', 'update source', 'read source', 'hash', 'open channel', 'update recipient'],
+  ...[
+    'secret',
+    'read form',
+    'put key',
+    'read key',
+    'update source',
+    'read source',
+    'hash',
+    'open channel',
+    'update recipient',
+  ],
   ...['put document', 'put document 2'],
   // The mark that the message may leave.
   'update key',

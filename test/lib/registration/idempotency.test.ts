@@ -135,7 +135,7 @@ describe('An Idempotency-Key', () => {
     const fingerprintOf = async (asked: Asked) => {
       const scene = await RegistrationScene.start();
       await scene.request({ ...KEYED, ...asked });
-      return (await scene.items('operations'))[0]?.fingerprint;
+      return (await scene.items('keys'))[0]?.fingerprint;
     };
     expect(await fingerprintOf(OTHER_PASSWORD)).toEqual(await fingerprintOf({}));
     expect(await fingerprintOf(OTHER_BODY)).not.toEqual(await fingerprintOf({}));
@@ -144,7 +144,7 @@ describe('An Idempotency-Key', () => {
   it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
     const scene = await sceneAfter('undecided');
     for (let times = 0; times < 2; times += 1) expect(await scene.request(KEYED)).toBe('replayed');
-    expect(await scene.items('operations')).toMatchObject([{ state: 'finished' }]);
+    expect(await scene.items('keys')).toMatchObject([{ state: 'finished' }]);
     expect(scene.sent).toEqual([]);
   });
 
@@ -153,6 +153,6 @@ describe('An Idempotency-Key', () => {
     const step = failingSteps({ 'update key': new ConditionFailed() });
     expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
     expect([scene.sent, await scene.counts(), await scene.registrations()]).toEqual([[], {}, []]);
-    expect(await scene.items('operations')).toMatchObject([{ state: 'running' }]);
+    expect(await scene.items('keys')).toMatchObject([{ state: 'running' }]);
   });
 });

@@ -91,7 +91,7 @@ describe('A request that is refused', () => {
       const kinds = Object.keys({ ...before.counts, ...counts }).toSorted();
       expect(kinds.filter((kind) => counts[kind] !== before.counts[kind]).join(' ')).toBe(kept);
       expect(await scene.registrations()).toEqual(before.registrations);
-      expect([scene.sent, scene.documents.size, await scene.items('operations')]).toEqual([[], 0, []]);
+      expect([scene.sent, scene.documents.size, await scene.items('keys')]).toEqual([[], 0, []]);
       // Else a retry with the key could see the counts of this request.
       expect(scene.log.slice(-2)).toEqual(['delete key', 'delete key done']);
       const fields = { channel: asked.by ?? 'email', type };

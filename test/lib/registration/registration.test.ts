@@ -160,7 +160,7 @@ describe('A stored registration', () => {
   it('is the only item that names the person: the counters and the operation of the key do not', async () => {
     const scene = await RegistrationScene.start();
     await scene.request({ ...KEYED, by: 'sms' });
-    const items = [...(await scene.items('limits')), ...(await scene.items('operations'))];
+    const items = [...(await scene.items('limits')), ...(await scene.items('keys'))];
     expect(items.map(({ expires_at }) => typeof expires_at)).toEqual(items.map(() => 'number'));
     expect(JSON.stringify(items)).not.toMatch(/bob|example|7400|correct|203\.0|key-1/i);
   });
