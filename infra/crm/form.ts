@@ -1,7 +1,12 @@
 import * as v from 'valibot';
 import { crmKey } from '../../lib/records/crm-records.ts';
 import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
-import { CUSTOM_FIELD_VALUES } from '../../lib/validators/field-values.ts';
+import {
+  CUSTOM_FIELD_VALUES,
+  MAX_DOCUMENT_BYTES,
+  MAX_DOCUMENTS,
+  MAX_DOCUMENTS_BYTES,
+} from '../../lib/validators/field-values.ts';
 import {
   FIXED_FIELDS,
   type Form,
@@ -82,7 +87,18 @@ const COUNTRY_NAMES = new Intl.DisplayNames('en', { type: 'region' });
 const COUNTRIES = [...COUNTRY_CODES]
   .map((code) => [code, COUNTRY_NAMES.of(code) ?? code] as const)
   .sort(([, one], [, other]) => one.localeCompare(other, 'en'));
-const COUNTRY_WIDGET = { 'ui:widget': 'select', 'ui:enumNames': COUNTRIES.map(([, name]) => name) };
+/** `countries`: our page names them in the person's language. */
+const COUNTRY_WIDGET = {
+  'ui:widget': 'select',
+  'ui:enumNames': COUNTRIES.map(([, name]) => name),
+  'ui:options': { countries: true },
+};
+/** What JSON Schema cannot say of files. */
+const DOCUMENT_LIMITS = {
+  maxDocuments: MAX_DOCUMENTS,
+  maxDocumentBytes: MAX_DOCUMENT_BYTES,
+  maxDocumentsBytes: MAX_DOCUMENTS_BYTES,
+};
 
 const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
   textarea: { 'ui:widget': 'textarea' },
@@ -117,6 +133,7 @@ export function formSchema(form: Form) {
     allOf: [PHONE_OF_CHANNEL],
     uiSchema: Object.fromEntries<Schema | string[]>([
       ['ui:order', properties.map(([name]) => name)],
+      ['ui:options', DOCUMENT_LIMITS],
       ...properties.map(([name, { ui }]) => [name, ui] as const),
     ]),
   };
@@ -139,7 +156,7 @@ function customProperty(field: FormField): Property {
   const required = isRequired(field);
   const { description: _, ...own } = addTitles(jsonSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
   const schema = {
-    title: field.label ?? field.key,
+    title: fieldLabel(field),
     ...(field.version === undefined ? {} : { description: `Version ${field.version}` }),
     ...own,
     ...fieldRules(field, own),
@@ -147,7 +164,22 @@ function customProperty(field: FormField): Property {
   return { schema: required ? { ...schema, ...requireContent(schema) } : schema, ui: fieldUi(field), required };
 }
 
-function fieldUi({ type, accept }: FormField): Schema {
+/** The label in English, else in the first language. */
+function fieldLabel({ key, label }: FormField): string {
+  if (label === undefined || typeof label === 'string') return label ?? key;
+  return label.en ?? Object.values(label)[0] ?? key;
+}
+
+function fieldUi(field: FormField): Schema {
+  const { label, version } = field;
+  return {
+    ...typeUi(field),
+    ...(typeof label === 'object' ? { 'ui:titles': label } : {}),
+    ...(version === undefined ? {} : { 'ui:options': { version } }),
+  };
+}
+
+function typeUi({ type, accept }: FormField): Schema {
   if (type !== 'document') return WIDGETS[type] ?? {};
   const options = accept === undefined ? {} : { 'ui:options': { accept: accept.join(',') } };
   return { items: { doc: { 'ui:widget': 'file', ...options } } };

@@ -55,6 +55,8 @@ const EVENTS_AT_ONCE = 8;
 /** The bytes of a too large body that are drained, so that the caller can read the answer. */
 const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
+/** Pages of this machine may call the routes for pages. */
+const LOCAL_ORIGIN = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 const EXPOSED_HEADERS = CORS_HEADERS.exposeHeaders.join(',');
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'POST',
@@ -95,7 +97,11 @@ export async function startGateway(options: GatewayOptions) {
   });
   app.addHook('onRequest', async (request, reply) => {
     reply.header('apigw-requestid', request.id);
-    const origins = [`http://${request.headers.host}`, ...(request.routeOptions.config.origins ?? [])];
+    const { origin = '', host } = request.headers;
+    const allowed = request.routeOptions.config.origins;
+    // A page that is being built runs on this machine, at a port of its own.
+    const local = allowed !== undefined && LOCAL_ORIGIN.test(origin) ? [origin] : [];
+    const origins = [`http://${host}`, ...(allowed ?? []), ...local];
     if (isForeign(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
   });
   // Only a route checks the body: an unknown path is not found, with any body.
@@ -120,7 +126,7 @@ export async function startGateway(options: GatewayOptions) {
 function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): void {
   const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
   const turns = pLimit(EVENTS_AT_ONCE);
-  const config = { origins: route.cors === true ? (options.allowedOrigins ?? []) : [] };
+  const config = route.cors === true ? { origins: options.allowedOrigins ?? [] } : {};
   app.route({
     method: 'POST',
     url,

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderReference } from '../openapi/reference.ts';
+import { copiedFiles, versionFile } from '../registration-page/files.ts';
 
 /** Our files and those of packages, by the name in `/_local/pages/{name}`. There is no build step. */
 const OURS = new URL('./pages/', import.meta.url);
@@ -21,8 +22,14 @@ const FILES = new Map<string, URL>([
 
 /** The import map for the modules of packages. */
 const IMPORT_MAP = JSON.stringify({
-  imports: Object.fromEntries(Object.entries(MODULES).map(([name, specifier]) => [specifier, `/_local/pages/${name}`])),
+  imports: {
+    ...Object.fromEntries(Object.entries(MODULES).map(([name, specifier]) => [specifier, `/_local/pages/${name}`])),
+    'registration-page': '/_local/register/register.js',
+  },
 });
+
+/** The files of the registration page, as brokers copy them. */
+const REGISTRATION_FILES = copiedFiles();
 
 /** The policy of all pages: nothing from another origin, and of inline scripts only the import map. */
 const POLICY = [
@@ -62,7 +69,7 @@ const PAGES = {
   register: {
     paths: ['/register', '/register/'],
     title: 'Registration page',
-    styles: ['pico.css', 'base.css', 'register.css'],
+    styles: ['base.css', 'register.css', '../register/register.css'],
     script: 'register.js',
   },
 } satisfies Record<string, Page>;
@@ -77,7 +84,7 @@ function html({ title, styles, script }: Page): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/_local/pages/icon.svg">
-${styles.map((name) => `<link rel="stylesheet" href="/_local/pages/${name}">`).join('\n')}
+${styles.map((name) => `<link rel="stylesheet" href="${new URL(name, 'http://localhost/_local/pages/').pathname}">`).join('\n')}
 <script type="importmap">${IMPORT_MAP}</script>
 <script type="module" src="/_local/pages/${script}"></script>
 </head>
@@ -118,15 +125,23 @@ export function pageRoutes(app: FastifyInstance): void {
       return sendText(reply.header('content-security-policy', REFERENCE_POLICY), 'text/html', await rendered);
     });
   }
+  app.get('/register/*', async (request, reply) => {
+    const name = (request.params as { '*': string })['*'];
+    if (name === 'version.js') return sendText(reply, 'text/javascript', versionFile());
+    return sendFile(reply, name, REGISTRATION_FILES);
+  });
   app.get('/pages/:name', async (request, reply) => {
-    const name = nameParameter(request);
-    const [file, type] = [FILES.get(name), TYPES[name.slice(name.lastIndexOf('.') + 1)]];
-    if (file === undefined || type === undefined) {
-      return sendText(reply.code(404), 'text/plain', 'There is no such file.');
-    }
-    return sendText(reply, type, await readFile(file));
+    return sendFile(reply, nameParameter(request), FILES);
   });
   app.get('/openapi.json', async (request, reply) => sendText(reply, 'application/json', await localDocument(request)));
+}
+
+async function sendFile(reply: FastifyReply, name: string, files: ReadonlyMap<string, URL>): Promise<FastifyReply> {
+  const [file, type] = [files.get(name), TYPES[name.slice(name.lastIndexOf('.') + 1)]];
+  if (file === undefined || type === undefined) {
+    return sendText(reply.code(404), 'text/plain', 'There is no such file.');
+  }
+  return sendText(reply, type, await readFile(file));
 }
 
 export function sendPage(reply: FastifyReply, name: PageName): FastifyReply {

@@ -25,7 +25,8 @@ const FormFieldSchema = closedObject({
     v.check((key) => !RESERVED_KEYS.has(key), violationMessage('format', 'must not be the name of a fixed field')),
   ),
   type: v.picklist(CUSTOM_FIELD_TYPES),
-  label: v.optional(v.string()),
+  /** The label on the page, or one for each language by its BCP 47 tag. */
+  label: v.optional(v.union([v.string(), v.record(v.string(), v.string())])),
   required: v.optional(v.boolean()),
   /** For boolean: a consent that the person must give; only `true` passes. */
   must: v.optional(v.boolean()),

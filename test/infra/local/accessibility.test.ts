@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { AxeResults } from 'axe-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { PHONE, postJson, register } from '../../support/local-service.ts';
@@ -23,13 +22,6 @@ const PLACES = [
   '/webhooks/receiveaccountopened',
 ];
 
-/** What a person types, by the label of its field. */
-function personOf({ width, colorScheme }: (typeof VIEWS)[number]): Record<string, string> {
-  const password = 'one horse, four batteries';
-  const email = `${colorScheme}.${width}@example.com`;
-  return { Name: 'Nia Newman', Email: email, Password: password, 'Repeat password': password };
-}
-
 let service: LocalService;
 beforeAll(async () => {
   service = await startService();
@@ -39,7 +31,6 @@ afterAll(() => service.close());
 describe.skipIf(CHROMIUM === undefined)(inChromium('axe has no critical or serious finding in'), () => {
   const browser = new TestBrowser();
   const page = () => browser.page;
-  const press = (name: string) => page().getByRole('button', { name, exact: true }).click();
 
   async function open(path: string, { width, colorScheme }: (typeof VIEWS)[number]): Promise<void> {
     await page().setViewportSize({ width, height: 900 });
@@ -67,33 +58,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('axe has no critical or serio
     await page().getByRole('article').first().waitFor();
     await page().evaluate('for (const details of document.querySelectorAll("details")) details.open = true');
     expect(await findings()).toEqual([]);
-  });
-
-  it.each(VIEWS)('each step of a registration, $width pixels wide, $colorScheme', async (view) => {
-    service.outbox.clear();
-    await open('/_local/register?form=FORMFULL', view);
-    await page().evaluate('sessionStorage.clear()');
-    await page().reload();
-    await press('Register');
-    await page().locator('small.alert').first().waitFor();
-    expect(await findings(), 'the form with its errors').toEqual([]);
-
-    await page().goto(`${service.url}/_local/register?form=FORM0002`);
-    for (const [label, value] of Object.entries(personOf(view))) {
-      await page().getByLabel(label, { exact: true }).first().fill(value);
-    }
-    await press('Register');
-    await page().getByRole('heading', { name: 'We have sent you a code' }).waitFor();
-    expect(await findings(), 'the code').toEqual([]);
-
-    const [mail] = service.outbox.list();
-    await page()
-      .getByLabel('Code', { exact: true })
-      .first()
-      .fill((mail && findCode(mail)) ?? '');
-    await press('Confirm');
-    await page().getByRole('heading', { name: 'You are registered' }).waitFor();
-    expect(await findings(), 'the end').toEqual([]);
   });
 
   // Rendering takes seconds, and only once.

@@ -208,7 +208,7 @@ describe('pages of other origins', () => {
   const preflight = { origin, 'access-control-request-method': 'POST' };
 
   it('may call a route that is open to pages where their origin is allowed', async () => {
-    const { url, post } = await start(undefined, { cors: true }, { allowedOrigins: ['http://localhost:5173', origin] });
+    const { url, post } = await start(undefined, { cors: true }, { allowedOrigins: ['https://acme.example', origin] });
     const asked = await fetch(url + PATH, { method: 'OPTIONS', headers: preflight });
     expect(asked.status).toBe(204);
     expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
@@ -219,14 +219,33 @@ describe('pages of other origins', () => {
     expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id');
   });
 
+  it.each(['http://localhost:5173', 'http://127.0.0.1:8080', 'http://[::1]', 'http://localhost'])(
+    'of this machine may call it without more: %s',
+    async (local) => {
+      const { url, post } = await start(undefined, { cors: true });
+      const asked = await fetch(url + PATH, { method: 'OPTIONS', headers: { ...preflight, origin: local } });
+      const answer = await post('{}', { origin: local });
+      expect([asked, answer].map(({ headers }) => headers.get('access-control-allow-origin'))).toEqual([local, local]);
+    },
+  );
+
+  it.each(['http://localhost.evil.example', 'https://localhost:5173', 'http://localhost:5173.evil.example', 'null'])(
+    'that only sound like one of this machine may not: %s',
+    async (foreign) => {
+      const { post } = await start(undefined, { cors: true });
+      expect((await post('{}', { origin: foreign })).status).toBe(403);
+    },
+  );
+
   it.each([
     ['any other route', {}, { allowedOrigins: [origin] }],
+    ['any other route, from this machine', {}, {}, 'http://localhost:5173'],
     ['any route where their origin is not allowed', { cors: true }, { allowedOrigins: [`${origin}:8443`] }],
     ['any route where none is allowed', { cors: true }, {}],
-  ])('may not call %s', async (_, route, options) => {
+  ])('may not call %s', async (_, route, options, from = origin) => {
     const { url, events } = await start(undefined, route, options);
     for (const method of ['OPTIONS', 'POST']) {
-      const answer = await fetch(url + PATH, { method, headers: preflight });
+      const answer = await fetch(url + PATH, { method, headers: { ...preflight, origin: from } });
       expect([answer.status, await answer.json()]).toEqual([403, { message: 'Forbidden' }]);
       expect(answer.headers.get('access-control-allow-origin')).toBeNull();
     }

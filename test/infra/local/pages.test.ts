@@ -24,7 +24,7 @@ describe('the pages of the local service', () => {
     const files = linkedFiles(text);
     expect(files.length).toBeGreaterThan(4);
     for (const file of files) {
-      expect(file).toMatch(/^\/_local\/pages\//);
+      expect(file).toMatch(/^\/_local\/(pages|register)\//);
       expect((await getText(service, file)).status).toBe(200);
     }
     // Of inline scripts it allows the import map alone.

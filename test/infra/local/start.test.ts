@@ -163,7 +163,7 @@ describe('ALLOWED_ORIGINS=… CAPTCHA=turnstile PROVIDER_SMS=… npm start', () 
     onTestFinished(() => void provider.close());
     const { port } = provider.address() as AddressInfo;
     const run = await startHere({
-      ALLOWED_ORIGINS: 'http://localhost:5173,https://www.acme.example',
+      ALLOWED_ORIGINS: 'https://test.acme.example,https://www.acme.example',
       CAPTCHA: 'turnstile',
       ...{ PROVIDER_SMS: `http://127.0.0.1:${port}/sms`, PROVIDER_SECRET: KEY },
     });
@@ -173,7 +173,7 @@ describe('ALLOWED_ORIGINS=… CAPTCHA=turnstile PROVIDER_SMS=… npm start', () 
       return (await fetch(`${url}/public/v1/account/register/request`, { method: 'OPTIONS', headers })).status;
     };
     expect(await preflight('https://www.acme.example')).toBe(204);
-    expect(await preflight('http://localhost:5174')).toBe(403);
+    expect(await preflight('https://www.acme.example:8443')).toBe(403);
     const texted = { otp_type: 'sms', phone: { country_code: '44', number: '7400654321' } };
     expect((await register(run, texted)).status).toBe(400);
     const solved = await fetch(`${url}/_local/captcha`, { method: 'POST' });

@@ -1,0 +1,82 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { markdownTable } from '../openapi/json.ts';
+import { TABLE } from './page/machine.js';
+import type { Answer, State, Step } from './page/types.ts';
+import { words } from './page/words/en.js';
+
+/** The answers of the API in the words of the guide. */
+const MEANINGS: Record<Answer, string> = {
+  accepted: '204',
+  invalid: '400 with `errors`',
+  form_gone: '400 `form_not_found`',
+  code_refused: '400 `code_not_accepted`',
+  captcha_failed: '403 `captcha_failed`',
+  in_progress: '409 `request_in_progress`',
+  key_reused: '422 `idempotency_key_reused`',
+  too_large: '413',
+  too_many: '429',
+  undelivered: '502 `otp_delivery_failed`',
+  failed: '500, 503, and 502 of others',
+  silent: 'no answer',
+  unreadable: 'an answer that is none of the API, such as a firewall’s',
+};
+
+const PLACES: Record<State, string> = {
+  form: 'the form',
+  sending: 'waits',
+  code: 'the code',
+  resending: 'waits',
+  confirming: 'waits',
+  done: 'the end',
+};
+
+/** The operations' answers that a page can meet. */
+const CONFIRMING: readonly Answer[] = [
+  'accepted',
+  'invalid',
+  'code_refused',
+  'too_many',
+  'failed',
+  'silent',
+  'unreadable',
+];
+const REGISTERING = (Object.keys(MEANINGS) as Answer[]).filter((one) => one !== 'code_refused');
+
+/** The tables of the guide, from the state machine of the page: what a person is told, and what is next. */
+function guideTables(): { registering: string; confirming: string } {
+  const says = ({ says }: Step) => (says === undefined ? '' : words.sentences[says].replace('{time}', '45 seconds'));
+  const row = (state: 'sending' | 'resending' | 'confirming', answer: Answer) => {
+    const step = TABLE[state][answer];
+    const key = step.key === 'new' ? 'a new one' : 'the same';
+    return { place: PLACES[step.to], says: says(step), key };
+  };
+  const registering = REGISTERING.map((answer) => {
+    const [first, again] = [row('sending', answer), row('resending', answer)];
+    const places = first.place === again.place ? first.place : `${first.place}; ${again.place} if it was another code`;
+    return [MEANINGS[answer], first.says, places, first.key];
+  });
+  const confirming = CONFIRMING.map((answer) => {
+    const { says, place } = row('confirming', answer);
+    return [MEANINGS[answer], says, place];
+  });
+  return {
+    registering: markdownTable(['answer', 'the page says', 'then', 'next key'], registering),
+    confirming: markdownTable(['answer', 'the page says', 'then'], confirming),
+  };
+}
+
+const GUIDE = new URL('../docs/registration-page.md', import.meta.url);
+
+/** The guide with its tables made again. */
+export function guideWithTables(text: string): string {
+  return Object.entries(guideTables()).reduce(
+    (page, [name, table]) =>
+      page.replace(
+        new RegExp(`(<!-- ${name} -->\\n)[^]*?(<!-- end -->)`),
+        (_, begin, end) => `${begin}${table}\n${end}`,
+      ),
+    text,
+  );
+}
+
+if (import.meta.main) await writeFile(GUIDE, guideWithTables(await readFile(GUIDE, 'utf8')));

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: 0BSD
+
+/** @import { Act, Answer, Details, Event, FieldSentence, Memory, ProblemType, Rule, State, Step } from './types.ts' */
+
+/** The page as a table: each state, each event, and what follows. Nothing here knows the browser. */
+
+/** The seconds until another code, after the first, the second, …: the default of the setting `limits.resendSeconds`. */
+export const RESEND_SECONDS = [60, 120, 300, 900];
+/** The seconds after a 429 that names none. */
+const PAUSE_SECONDS = 10;
+
+/** A state that nothing moves: a button pressed twice sends nothing. @param {State} to @returns {Record<Act, Step>} */
+const busy = (to) => ({
+  register: { to },
+  confirm: { to },
+  again: { to },
+  again_forgotten: { to },
+  incomplete: { to },
+  back: { to },
+  enter_code: { to },
+  typed: { to },
+  reload: { to },
+});
+
+/** A state without a request: an answer to an earlier one is late. @param {State} to @returns {Record<Answer, Step>} */
+const late = (to) => ({
+  accepted: { to },
+  invalid: { to },
+  form_gone: { to },
+  code_refused: { to },
+  captcha_failed: { to },
+  in_progress: { to },
+  key_reused: { to },
+  too_large: { to },
+  too_many: { to },
+  failed: { to },
+  undelivered: { to },
+  silent: { to },
+  unreadable: { to },
+});
+
+/**
+ * Answers to a registration that say that nothing was sent: they lead back to where it can be corrected.
+ *
+ * @type {Pick<Record<Answer, Step>, 'invalid' | 'form_gone' | 'too_large' | 'undelivered' | 'code_refused'>}
+ */
+const CORRECT = {
+  invalid: { to: 'form', says: 'correct' },
+  form_gone: { to: 'form', says: 'form_gone' },
+  too_large: { to: 'form', says: 'too_large' },
+  undelivered: { to: 'form', says: 'undelivered' },
+  code_refused: { to: 'form', says: 'failed' },
+};
+
+/** @type {Record<State, Record<Event, Step>>} */
+export const TABLE = {
+  form: {
+    ...late('form'),
+    register: { to: 'sending' },
+    confirm: { to: 'form' },
+    again: { to: 'form' },
+    again_forgotten: { to: 'form' },
+    incomplete: { to: 'form', says: 'correct' },
+    back: { to: 'form' },
+    enter_code: { to: 'code' },
+    typed: { to: 'form', key: 'new', ends: 'register' },
+    reload: { to: 'form', key: 'new' },
+  },
+  sending: {
+    ...busy('sending'),
+    reload: { to: 'form', key: 'new', code: 'perhaps', says: 'maybe_sent' },
+    ...CORRECT,
+    accepted: { to: 'code', key: 'new', code: 'sent', waits: ['register', 'again'] },
+    captcha_failed: { to: 'form', says: 'captcha_failed' },
+    in_progress: { to: 'form', says: 'in_progress', code: 'perhaps' },
+    key_reused: { to: 'form', says: 'key_reused', key: 'new' },
+    too_many: { to: 'form', says: 'too_many', waits: ['register', 'again'] },
+    failed: { to: 'form', says: 'failed', code: 'perhaps' },
+    silent: { to: 'form', says: 'silent', code: 'perhaps' },
+    unreadable: { to: 'form', says: 'unreadable', code: 'perhaps' },
+  },
+  code: {
+    ...late('code'),
+    register: { to: 'code' },
+    confirm: { to: 'confirming' },
+    again: { to: 'resending' },
+    again_forgotten: { to: 'form', says: 'type_again' },
+    incomplete: { to: 'code', says: 'correct' },
+    back: { to: 'form' },
+    enter_code: { to: 'code' },
+    typed: { to: 'code' },
+    reload: { to: 'code', key: 'new' },
+  },
+  resending: {
+    ...busy('resending'),
+    reload: { to: 'code', key: 'new' },
+    ...CORRECT,
+    accepted: { to: 'code', key: 'new', code: 'sent', waits: ['register', 'again'] },
+    captcha_failed: { to: 'code', says: 'captcha_failed' },
+    in_progress: { to: 'code', says: 'in_progress' },
+    key_reused: { to: 'code', says: 'key_reused', key: 'new' },
+    too_many: { to: 'code', says: 'too_many', waits: ['register', 'again'] },
+    failed: { to: 'code', says: 'failed' },
+    silent: { to: 'code', says: 'silent' },
+    unreadable: { to: 'code', says: 'unreadable' },
+  },
+  confirming: {
+    ...busy('confirming'),
+    reload: { to: 'code', key: 'new' },
+    accepted: { to: 'done' },
+    invalid: { to: 'code', says: 'correct' },
+    form_gone: { to: 'code', says: 'failed' },
+    code_refused: { to: 'code', says: 'code_refused' },
+    captcha_failed: { to: 'code', says: 'failed' },
+    in_progress: { to: 'code', says: 'in_progress' },
+    key_reused: { to: 'code', says: 'failed' },
+    too_large: { to: 'code', says: 'failed' },
+    too_many: { to: 'code', says: 'too_many', waits: ['confirm'] },
+    failed: { to: 'code', says: 'failed' },
+    undelivered: { to: 'code', says: 'failed' },
+    silent: { to: 'code', says: 'silent' },
+    unreadable: { to: 'code', says: 'unreadable' },
+  },
+  done: { ...busy('done'), ...late('done'), reload: { to: 'form', key: 'new' } },
+};
+
+/** The states in which a request is on its way. @type {readonly State[]} */
+export const BUSY = ['sending', 'resending', 'confirming'];
+
+/** A page that was just opened. @param {string} key @returns {Memory} */
+export function start(key) {
+  return {
+    state: 'form',
+    says: undefined,
+    errors: [],
+    key,
+    sent: 0,
+    hasCode: false,
+    waits: { register: 0, again: 0, confirm: 0 },
+    seconds: 0,
+  };
+}
+
+/**
+ * What the page knows after an event.
+ *
+ * @param {Memory} memory @param {Event} event @param {Details} details @returns {Memory}
+ */
+export function next(memory, event, { now, newKey, errors = [], seconds }) {
+  if (event === 'enter_code' && !memory.hasCode) return memory;
+  if (isWaiting(memory, event, now)) return memory;
+  const step = TABLE[memory.state][event];
+  // What was typed does not answer what the page said.
+  if (event === 'typed') {
+    return {
+      ...memory,
+      key: step.key === 'new' ? newKey() : memory.key,
+      waits: step.ends === undefined ? memory.waits : { ...memory.waits, [step.ends]: 0 },
+    };
+  }
+  if (step.to === memory.state && step.says === undefined && event !== 'reload') return memory;
+  const sent = memory.sent + (step.code === 'sent' ? 1 : 0);
+  const pause =
+    event === 'accepted' ? (RESEND_SECONDS[sent - 1] ?? RESEND_SECONDS.at(-1) ?? 0) : seconds || PAUSE_SECONDS;
+  const until = Object.fromEntries((step.waits ?? []).map((button) => [button, now + pause * 1_000]));
+  return {
+    ...memory,
+    state: step.to,
+    says: step.says,
+    errors: step.says === undefined ? [] : errors,
+    key: step.key === 'new' ? newKey() : memory.key,
+    sent,
+    hasCode: step.to !== 'done' && (memory.hasCode || step.code !== undefined),
+    waits: { ...memory.waits, ...until },
+    seconds: event === 'too_many' ? pause : memory.seconds,
+  };
+}
+
+/** Whether this event is a button that waits. @param {Memory} memory @param {Event} event @param {number} now */
+function isWaiting({ waits }, event, now) {
+  return (event === 'register' || event === 'again' || event === 'confirm') && waits[event] > now;
+}
+
+/**
+ * The answer that each type of problem is. Those of account routes never come here. @type {Record<ProblemType, Answer>}
+ */
+export const PROBLEM_ANSWERS = {
+  malformed_json: 'failed',
+  validation_failed: 'invalid',
+  form_not_found: 'form_gone',
+  referrer_not_found: 'invalid',
+  otp_type_unavailable: 'invalid',
+  tp5_connection_not_found: 'failed',
+  tp4_connection_not_found: 'failed',
+  account_type_not_found: 'failed',
+  account_type_required: 'failed',
+  rebate_user_not_found: 'failed',
+  group_not_found: 'failed',
+  password_rejected: 'failed',
+  code_not_accepted: 'code_refused',
+  not_supported_by_connection: 'failed',
+  captcha_failed: 'captcha_failed',
+  front_required: 'unreadable',
+  user_not_found: 'failed',
+  login_taken: 'failed',
+  request_in_progress: 'in_progress',
+  payload_too_large: 'too_large',
+  unsupported_media_type: 'failed',
+  idempotency_key_reused: 'key_reused',
+  too_many_requests: 'too_many',
+  internal_error: 'failed',
+  otp_delivery_failed: 'undelivered',
+  platform_refused: 'failed',
+  platform_unavailable: 'failed',
+  login_range_exhausted: 'failed',
+  account_limit_reached: 'failed',
+  account_outcome_unknown: 'failed',
+};
+
+/**
+ * The answer that a response is. A type of a later version counts by its status.
+ *
+ * @param {number} status 0: no answer arrived @param {unknown} type of the problem; undefined: the body is none
+ * @returns {Answer}
+ */
+export function answerOf(status, type) {
+  if (status === 0) return 'silent';
+  if (status === 204) return 'accepted';
+  const known = typeof type === 'string' && Object.hasOwn(PROBLEM_ANSWERS, type);
+  if (known) return PROBLEM_ANSWERS[/** @type {ProblemType} */ (type)];
+  if (status === 429) return 'too_many';
+  if (status === 413) return 'too_large';
+  if (status >= 500) return 'failed';
+  return 'unreadable';
+}
+
+/** The sentence for each rule that a field breaks. @type {Record<Rule, FieldSentence>} */
+export const RULE_SENTENCES = {
+  required: 'required',
+  type: 'format',
+  unknown_field: 'format',
+  one_of: 'choose',
+  format: 'format',
+  characters: 'characters',
+  length: 'length',
+  minimum: 'too_small',
+  maximum: 'too_large_number',
+  integer: 'format',
+  password_mismatch: 'password_mismatch',
+  common: 'common',
+  complexity: 'common',
+  phone: 'phone',
+  number_type: 'number_type',
+  country_not_served: 'country_not_served',
+  date: 'date',
+  country: 'country',
+  language: 'format',
+  must_be_true: 'must_be_true',
+  base64: 'media_type',
+  media_type: 'media_type',
+  too_many: 'too_many_values',
+  nesting: 'format',
+  size: 'file_size',
+  not_supported: 'format',
+  not_offered: 'choose',
+  reserved: 'choose',
+};
+
+/** The sentence for a rule, also for one of a later version. @param {string} rule @returns {FieldSentence} */
+export function sentenceOf(rule) {
+  return Object.hasOwn(RULE_SENTENCES, rule) ? RULE_SENTENCES[/** @type {Rule} */ (rule)] : 'format';
+}

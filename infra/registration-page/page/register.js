@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: 0BSD
+import { checkForm, checkTogether, isEmpty } from './check.js';
+import { html } from './html.js';
+import { BUSY, next, start as startMachine } from './machine.js';
+import { CAPTCHA, post } from './post.js';
+import { render } from './vendor/preact.js';
+import { VERSION } from './version.js';
+import { headingOf, View } from './view.js';
+import { fill, loadWords } from './words.js';
+
+/** @import { Config, Details, Event, FieldError, Memory } from './types.ts' */
+/** @typedef {Record<string, unknown>} Values */
+
+/** Requests of fewer bytes are sent at once: no progress is shown. */
+const LARGE_BYTES = 200_000;
+/** Fields that are forgotten by a reload: they are typed again. */
+const SECRETS = /password$/;
+
+/**
+ * Shows the registration in an element, and drives it.
+ *
+ * @param {HTMLElement} element @param {Config} config
+ * @returns {Promise<{ language: string; direction: 'ltr' | 'rtl' }>} what the element is written in
+ */
+export async function start(element, config) {
+  const tags = config.language === undefined ? navigator.languages : [config.language];
+  const { language, words } = await loadWords(tags);
+  const direction = words.direction ?? 'ltr';
+  element.classList.add('registration');
+  Object.assign(element, { lang: language, dir: direction });
+  element.dataset.version = VERSION;
+  new Registration(element, config, language, words).open();
+  return { language, direction };
+}
+
+class Registration {
+  #token = /** @type {string | undefined} */ (undefined);
+  #resetCaptcha = () => {};
+  #code = { code: '', password: '' };
+  #turn = 0;
+  #progress = 0;
+  #announced = '';
+  #isCounting = false;
+  #channels = /** @type {readonly string[]} */ (['email', 'sms', 'call', 'whatsapp']);
+  /** The registration that the codes belong to, as it was sent. */
+  #registered = /** @type {Values} */ ({});
+
+  /** @param {HTMLElement} element @param {Config} config @param {string} language @param {import('./types.ts').Words} words */
+  constructor(element, config, language, words) {
+    this.element = element;
+    this.config = config;
+    this.language = language;
+    this.words = words;
+    this.storage = `registration ${config.form.properties.form_id?.default}`;
+    /** @type {Memory} */
+    this.memory = startMachine(crypto.randomUUID());
+    /** @type {Values} */
+    this.values = startValues(config);
+    this.acts = {
+      change: this.change.bind(this),
+      changeCode: (/** @type {'code' | 'password'} */ name, /** @type {string} */ value) => {
+        this.#code[name] = value;
+      },
+      press: this.press.bind(this),
+      showCaptcha: this.showCaptcha.bind(this),
+    };
+  }
+
+  open() {
+    const kept = sessionStorage.getItem(this.storage);
+    if (kept !== null) {
+      const { memory, values, registered } = JSON.parse(kept);
+      this.memory = memory;
+      this.values = { ...this.values, ...values };
+      this.#registered = registered;
+      this.move('reload');
+    }
+    this.render();
+    setInterval(() => this.tick(), 1_000);
+  }
+
+  /** @param {string} name @param {unknown} value */
+  change(name, value) {
+    if (BUSY.includes(this.memory.state)) return;
+    this.values = { ...this.values, [name]: value };
+    this.move('typed');
+  }
+
+  /** @param {'register' | 'confirm' | 'again' | 'back' | 'enter_code'} event */
+  press(event) {
+    if (BUSY.includes(this.memory.state)) return;
+    if (event === 'again' && this.#isForgotten()) return this.move('again_forgotten');
+    const waits = event === 'register' || event === 'again' || event === 'confirm';
+    if (waits && this.memory.waits[event] > Date.now()) return;
+    const errors = this.#errorsBefore(event);
+    if (errors.length > 0) return this.move('incomplete', { errors });
+    this.move(event);
+    if (event === 'confirm') void this.#confirm();
+    else if (event === 'register' || event === 'again')
+      void this.#register(event === 'register' ? this.values : this.#registered);
+  }
+
+  /** What keeps a request from being sent. @param {string} event @returns {FieldError[]} */
+  #errorsBefore(event) {
+    /** @type {FieldError[]} */
+    const captcha = this.config.captcha && this.#token === undefined ? [{ pointer: CAPTCHA, rule: 'required' }] : [];
+    if (event === 'again') return captcha;
+    if (event === 'register') {
+      const values = trimmed(this.config, this.values);
+      return [...checkForm(this.config.form, values), ...checkTogether(this.config.form, values), ...captcha];
+    }
+    if (event !== 'confirm') return [];
+    /** @type {FieldError[]} */
+    const errors = [];
+    // Six digits of any script, and what people type between them.
+    if ((this.#code.code.match(/\p{Nd}/gu) ?? []).length !== 6) errors.push({ pointer: '#/code', rule: 'six_digits' });
+    if (this.#isForgotten() && this.#code.password === '') errors.push({ pointer: '#/password', rule: 'required' });
+    return errors;
+  }
+
+  /** @param {Values} values as the person has typed them, or as they were sent before */
+  async #register(values) {
+    const body = await bodyOf(this.config, values, this.language).catch(() => undefined);
+    // A file that was chosen cannot be read any more.
+    if (body === undefined) return this.move('invalid');
+    const headers = {
+      'idempotency-key': this.memory.key,
+      ...(this.#token !== undefined && { 'captcha-token': this.#token }),
+    };
+    const outcome = await this.#post('request', body, headers);
+    if (this.config.captcha) this.#resetCaptcha();
+    if (['accepted', 'failed', 'silent', 'unreadable', 'in_progress'].includes(outcome.answer))
+      this.#registered = values;
+    if (outcome.available !== undefined) this.#channels = outcome.available;
+    const isAnother = this.memory.state === 'resending';
+    this.#code = outcome.answer === 'accepted' ? { code: '', password: '' } : this.#code;
+    this.move(outcome.answer, outcome, isAnother && outcome.answer === 'accepted' ? this.words.texts.sent : '');
+  }
+
+  async #confirm() {
+    const { otp_type = 'email', email, phone, password = this.#code.password } = trimmed(this.config, this.#registered);
+    const address = otp_type === 'email' ? { email } : { phone };
+    const outcome = await this.#post('confirm', { otp_type, ...address, password, code: this.#code.code }, {});
+    this.move(outcome.answer, outcome);
+  }
+
+  /** @param {'request' | 'confirm'} operation @param {object} body @param {Record<string, string>} headers */
+  async #post(operation, body, headers) {
+    const url = `${this.config.api}/public/v1/account/register/${operation}`;
+    const isLarge = JSON.stringify(body).length > LARGE_BYTES;
+    const outcome = await post(url, body, headers, (share) => {
+      this.#progress = isLarge ? share : 0;
+      this.render();
+    });
+    this.#progress = 0;
+    return outcome;
+  }
+
+  /** @param {Event} event @param {Partial<Details>} [details] @param {string} [announced] */
+  move(event, details = {}, announced = '') {
+    const before = this.memory;
+    this.memory = next(before, event, { now: Date.now(), newKey: () => crypto.randomUUID(), ...details });
+    this.#announced = fill(announced, { address: this.#address() });
+    const { state: to, says } = this.memory;
+    if (event !== 'typed' && this.memory !== before) {
+      this.#turn += 1;
+      this.config.onStep?.({ from: before.state, event, to, says });
+    }
+    this.#keep();
+    this.render();
+    if (event !== 'typed' && this.memory !== before) this.#focus(before, event);
+  }
+
+  /** A reload keeps the step and the fields, without secrets and files. */
+  #keep() {
+    if (this.memory.state === 'done') return sessionStorage.removeItem(this.storage);
+    const safe = (/** @type {Values} */ values) =>
+      Object.fromEntries(Object.entries(values).filter(([name]) => !SECRETS.test(name) && !isFile(this.config, name)));
+    const kept = { memory: this.memory, values: safe(this.values), registered: safe(this.#registered) };
+    sessionStorage.setItem(this.storage, JSON.stringify(kept));
+  }
+
+  #isForgotten() {
+    return this.#registered.password === undefined;
+  }
+
+  #address() {
+    const { otp_type = 'email', email, phone } = this.#registered;
+    if (otp_type === 'email') return String(email ?? '');
+    const { country_code = '', number = '' } = /** @type {Record<string, string>} */ (phone ?? {});
+    return `+${country_code.replace(/^\+/, '')} ${number}`;
+  }
+
+  /** @param {Memory} before @param {Event} event */
+  #focus(before, event) {
+    const { state, says } = this.memory;
+    if (BUSY.includes(state)) return;
+    const invalid = ':is(input, select, textarea)[aria-invalid], [aria-invalid] input, fieldset[aria-invalid]';
+    const place = says === undefined ? (state === 'code' ? '[id="#/code"]' : 'h1') : `${invalid}, [role="alert"]`;
+    const isSame = event === 'accepted' && before.state === 'resending';
+    const found = [...this.element.querySelectorAll(place)];
+    const first = found.find((one) => one.matches(invalid)) ?? found[0];
+    if (!isSame && (says !== undefined || event !== 'reload')) /** @type {HTMLElement | undefined} */ (first)?.focus();
+  }
+
+  /** Shows the captcha once its place is there. @param {HTMLElement | null} place */
+  async showCaptcha(place) {
+    if (place === null || place.dataset.shown !== undefined) return;
+    place.dataset.shown = '';
+    const onToken = (/** @type {string | undefined} */ token) => {
+      this.#token = token;
+    };
+    onToken(undefined);
+    this.#resetCaptcha = (await this.config.captcha?.(place, onToken, this.language)) ?? (() => {});
+  }
+
+  /** Counts the seconds of the buttons, and announces the end of the wait for another code. */
+  tick() {
+    if (!this.#isCounting) return;
+    const { again } = this.memory.waits;
+    if (this.memory.state === 'code' && again <= Date.now()) this.#announced = this.words.texts.again_ready;
+    this.render();
+  }
+
+  render() {
+    // The end of a wait is shown too, also after the machine has slept.
+    this.#isCounting = Object.values(this.memory.waits).some((until) => until > Date.now());
+    const { config, words, language, memory, values } = this;
+    const page = {
+      ...{ config, words, language, memory, values },
+      turn: this.#turn,
+      address: this.#address(),
+      isForgotten: this.#isForgotten(),
+      channels: this.#channels,
+      progress: this.#progress,
+      announced: this.#announced,
+      now: Date.now(),
+    };
+    const heading = headingOf(page);
+    const error = memory.says === undefined ? heading : `${words.texts.error}: ${heading}`;
+    document.title = config.brand === undefined ? error : `${error} – ${config.brand}`;
+    render(html`<${View} page=${page} acts=${this.acts} />`, this.element);
+  }
+}
+
+/** The values of an untouched form, with those of the page's link. @param {Config} config @returns {Values} */
+function startValues({ form, fromLink = {} }) {
+  const values = Object.fromEntries(
+    Object.entries(form.properties).map(([name, schema]) => [name, schema.default ?? untouched(form, name)]),
+  );
+  const link = new URLSearchParams(location.search);
+  for (const [name, parameter] of Object.entries(fromLink)) {
+    const given = link.get(parameter);
+    if (given !== null && form.properties[name]?.type === 'string') values[name] = given;
+  }
+  return values;
+}
+
+/** A box that must be answered, not ticked, is answered with no. @param {Config['form']} form @param {string} name */
+function untouched(form, name) {
+  const schema = form.properties[name];
+  return schema?.type === 'boolean' && schema.const !== true && form.required.includes(name) ? false : undefined;
+}
+
+/** @param {Config} config @param {string} name */
+function isFile({ form }, name) {
+  return form.properties[name]?.items?.properties?.doc !== undefined;
+}
+
+/** The values without white space around texts of one line. @param {Config} config @param {Values} values @returns {Values} */
+function trimmed({ form }, values) {
+  const isLine = (/** @type {string} */ name) =>
+    !SECRETS.test(name) && form.uiSchema[name]?.['ui:widget'] !== 'textarea';
+  const entries = Object.entries(values).map(([name, value]) => [
+    name,
+    typeof value === 'string' && isLine(name) ? value.trim() : value,
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** The body of a request: without empty fields, and with the content of its files. @param {Config} config @param {Values} values @param {string} language */
+async function bodyOf(config, values, language) {
+  const entries = Object.entries(trimmed(config, values)).filter(([, value]) => !isEmpty(value));
+  const filled = entries.map(async ([name, value]) => {
+    if (!isFile(config, name)) return [name, value];
+    const files = /** @type {{ id: string; name: string; file: File }[]} */ (value);
+    return [name, await Promise.all(files.map(async ({ id, name, file }) => ({ id, name, doc: await base64(file) })))];
+  });
+  return { ...Object.fromEntries(await Promise.all(filled)), language: navigator.language || language };
+}
+
+/** @param {File} file @returns {Promise<string>} */
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(String(reader.result).replace(/^[^,]*,/, ''));
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
+}

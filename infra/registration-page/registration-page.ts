@@ -1,0 +1,115 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { Command, CommanderError, Option } from 'commander';
+import { CommandError, explainFailure, standardOutput } from '../crm/command.ts';
+import { formSchema, readForm } from '../crm/form.ts';
+import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
+import {
+  CAPTCHA_NAMES,
+  type CaptchaName,
+  copiedFiles,
+  formFile,
+  ownFiles,
+  type PageOptions,
+  versionFile,
+} from './files.ts';
+
+interface Options extends WrittenTarget {
+  api: string;
+  form: string;
+  brand?: string;
+  captcha?: CaptchaName;
+  sitekey?: string;
+}
+
+const LOCAL_API = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * Writes the registration page of a form into a folder, which any web server can serve. What a broker edits is written
+ * once; everything else is replaced.
+ * @returns the exit code
+ */
+export async function runRegistrationPage(
+  args: readonly string[],
+  terminal: { print(text: string): void; report(text: string): void; folder: string },
+): Promise<number> {
+  const command = new Command('npm run registration-page --')
+    .description('Writes a registration page: a folder of plain files for any web server.')
+    .argument('<folder>', 'the folder; config.js and index.html in it are kept if they exist')
+    .requiredOption('--api <url>', 'the base URL of the API')
+    .requiredOption('--form <id>', 'the form, from the records of --local (the default for a local API) or of --stack')
+    .option('--stack <name>', 'the records of a deployed stack')
+    .option('--table <name>', 'the records of a table')
+    .addOption(new Option('--local [url]', 'the records of the local service').preset(LOCAL_URL))
+    .option('--brand <name>', "the name in the title of the browser's tab")
+    .addOption(new Option('--captcha <provider>', 'the captcha of the deployment').choices(CAPTCHA_NAMES))
+    .option('--sitekey <key>', "the captcha's public key")
+    .configureHelp({ helpWidth: 120 })
+    .configureOutput({ writeOut: terminal.print, writeErr: terminal.report })
+    .exitOverride()
+    .action(async (folder: string, options: Options) => {
+      const page = await pageOptions(options);
+      terminal.print(await writePage(resolve(terminal.folder, folder), page));
+    });
+  try {
+    await command.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // The library has reported the error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const { message, exitCode } = explainFailure(error);
+    terminal.report(`${message}\n`);
+    return exitCode;
+  }
+}
+
+async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Options): Promise<PageOptions> {
+  const api = given.api.replace(/\/+$/, '');
+  if (!/^https?:$/.test(URL.canParse(api) ? new URL(api).protocol : ''))
+    throw new CommandError(`${given.api} is no address of an API, such as https://api.acme.example.`, 2);
+  if ((captcha === undefined) !== (sitekey === undefined))
+    throw new CommandError('--captcha and --sitekey need each other.', 2);
+  const { stack, table, local } = given;
+  const named = [stack, table, local].some((one) => one !== undefined);
+  const target = await openTarget(
+    !named && LOCAL_API.test(api)
+      ? { local: api }
+      : { ...(stack && { stack }), ...(table && { table }), ...(local && { local }) },
+  );
+  try {
+    const form = await readForm(target.table, id);
+    if (form === undefined) throw new CommandError(`There is no form ${id} in ${target.name}.`);
+    const widget = captcha && sitekey ? { name: captcha, sitekey } : undefined;
+    return { api, form: formSchema(form), brand, captcha: widget };
+  } finally {
+    target.table.close();
+  }
+}
+
+/** @returns what was written, in words */
+async function writePage(folder: string, page: PageOptions): Promise<string> {
+  const own = ownFiles(page);
+  const kept = Object.keys(own).filter((name) => existsSync(join(folder, name)));
+  const texts: [string, string | Buffer][] = [
+    ...Object.entries(own).filter(([name]) => !kept.includes(name)),
+    ['form.js', formFile(page.form)],
+    ['version.js', versionFile()],
+  ];
+  for (const [name, url] of copiedFiles()) texts.push([name, await readFile(url)]);
+  for (const [name, text] of texts) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  }
+  const left = kept.length === 0 ? '' : `Kept, because they are yours: ${kept.join(', ')}.\n`;
+  return `${texts.length} files written to ${folder}.\n${left}Serve the folder, and allow its origin to call the API (setting allowedOrigins).\n`;
+}
+
+if (import.meta.main) {
+  process.exitCode = await runRegistrationPage(process.argv.slice(2), {
+    print: standardOutput(),
+    report: (text) => process.stderr.write(text),
+    // npm changes to the project's directory.
+    folder: process.env.INIT_CWD ?? '.',
+  });
+}
