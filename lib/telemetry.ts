@@ -12,8 +12,8 @@ const EVENTS = {
   // A request for a registration ends with one of the first four, unless an earlier one with its key has.
   OtpSent: 'INFO',
   OtpOutcomeUnknown: 'ERROR',
-  /** An owner's notice was refused. The request is answered as if it had been sent. */
-  OwnerNoticeRefused: 'ERROR',
+  /** A provider refused a message, such as its template. The request is answered as if it had been sent. */
+  MessageRefused: 'ERROR',
   /** It was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
   /** A provider refused the recipient of a message. */

@@ -248,8 +248,8 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
     loss: 'People may wait for a one-time password that was never sent.',
   },
   {
-    when: { event: 'OwnerNoticeRefused', count: [3, 15] },
-    loss: 'Clients who register again get no notice: its template or provider refuses it, and the answers hide that.',
+    when: { event: 'MessageRefused', count: [3, 15] },
+    loss: 'People wait for messages that a provider refuses, such as a template; the answers hide that.',
   },
   {
     when: { event: 'RecipientRefused', count: [50, 15] },

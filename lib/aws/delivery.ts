@@ -69,10 +69,9 @@ const NOT_CONNECTED = new Set([
 /**
  * Sends one command once and classifies its outcome.
  *
- * The outcome is certain if the request was not sent (no connection, no credentials), and for every status below 500.
- * It is also certain for 503, which a service returns before it accepts a message. Everything else is
- * `unknown_outcome`: other 5xx, an unreadable response, or a connection or timeout that failed after the request may
- * have been sent.
+ * The outcome is certain if the request was not sent (no connection, no credentials), and for every error that the
+ * service names. Everything else is `unknown_outcome`: an unreadable response with a 5xx other than 503 (which a service
+ * returns before it accepts a message), or a connection or timeout that failed after the request may have been sent.
  *
  * @returns the provider's message id
  * @throws DeliveryFailure
@@ -84,7 +83,7 @@ export async function deliverCommand<C extends Command>(
   signal: AbortSignal,
   limitMs = SEND_LIMIT_MS,
 ): Promise<{ messageId: string }> {
-  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
+  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft', { left: false });
   let handedOver = false;
   beforeSending(command, () => {
     handedOver = true;
@@ -96,32 +95,31 @@ export async function deliverCommand<C extends Command>(
   } catch (error) {
     throw deliveryFailure(error, handedOver, failures);
   }
-  if (messageId === undefined) throw new DeliveryFailure('unknown_outcome', 'NoMessageId');
+  if (messageId === undefined) throw new DeliveryFailure('unknown_outcome', 'NoMessageId', { left: true });
   return { messageId };
 }
 
 function deliveryFailure(error: unknown, handedOver: boolean, failures: Failures): DeliveryFailure {
-  if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', error);
+  if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', { left: true, cause: error });
   const name = typeof error.name === 'string' ? error.name : 'Unknown';
-  if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), error);
+  if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), { left: false, cause: error });
 
   const status = isRecord(error.$metadata) ? error.$metadata.httpStatusCode : undefined;
   if (typeof status !== 'number') {
     const code = typeof error.code === 'string' ? error.code : undefined;
-    return new DeliveryFailure(
-      isConnectFailure(error, code) ? 'retryable' : 'unknown_outcome',
-      loggableName(code ?? name),
-      error,
-    );
+    const left = !isConnectFailure(error, code);
+    const kind = left ? 'unknown_outcome' : 'retryable';
+    return new DeliveryFailure(kind, loggableName(code ?? name), { left, cause: error });
   }
   if (!isServiceAnswer(error)) {
     // Not a response of the service, but a proxy's page or a truncated one: only the status is reliable.
-    return new DeliveryFailure(kindByStatus(status), `Http${status}`);
+    const kind = status >= 500 && status !== 503 ? 'unknown_outcome' : kindByStatus(status);
+    return new DeliveryFailure(kind, `Http${status}`, { left: true });
   }
   // The answer is not kept as the cause: its message may quote the recipient.
   const reason = error.Reason === undefined ? name : `${name}.${error.Reason}`;
   const kind = failures[reason] ?? failures[name] ?? COMMON[name] ?? kindByStatus(status);
-  return new DeliveryFailure(typeof kind === 'string' ? kind : kind(error), loggableName(reason));
+  return new DeliveryFailure(typeof kind === 'string' ? kind : kind(error), loggableName(reason), { left: true });
 }
 
 function isConnectFailure(error: Record<string, unknown>, code: string | undefined): boolean {
@@ -137,14 +135,18 @@ function isConnectFailure(error: Record<string, unknown>, code: string | undefin
 
 function kindByStatus(status: number): DeliveryFailureKind {
   if (status === 429) return 'throttled';
-  if (status === 503) return 'retryable';
-  return status >= 400 && status < 500 ? 'misconfigured' : 'unknown_outcome';
+  if (status >= 500) return 'retryable';
+  return status >= 400 ? 'misconfigured' : 'unknown_outcome';
 }
+
+/** The SDK's names for an answer that names no error. */
+const UNNAMED = /^Unknown(Error)?$/;
 
 function isServiceAnswer(error: Record<string, unknown>): error is Record<string, unknown> & ServiceAnswer {
   return (
     (error.$fault === 'client' || error.$fault === 'server') &&
     typeof error.name === 'string' &&
+    !UNNAMED.test(error.name) &&
     typeof error.message === 'string' &&
     (error.Reason === undefined || typeof error.Reason === 'string') &&
     (error.Fields === undefined || Array.isArray(error.Fields))

@@ -60,11 +60,12 @@ const FAILURES: Failures = {
   Throttling: throttlingKind,
   ThrottlingException: throttlingKind,
   // Most of its texts are about this account: it is paused, in the sandbox, or lacks an identity (`Email address is not
-  // verified`), or about the content. `Address blacklisted` and the suppression list are about the recipient.
+  // verified`). `Address blacklisted` and the suppression list are about the recipient, a virus is content.
   MessageRejected: ({ message }) =>
-    /blacklist|suppress|\brecipient\b/i.test(message) && !/not verified|paused/i.test(message)
-      ? 'refused_recipient'
-      : 'misconfigured',
+    (/not verified|paused|suspended/i.test(message) && 'misconfigured') ||
+    (/blacklist|suppress|\brecipient\b/i.test(message) && 'refused_recipient') ||
+    (/content|virus/i.test(message) && 'refused_message') ||
+    'misconfigured',
   // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.
   InvalidParameterValue: ({ message }) =>
     /address|domain|user name/i.test(message) ? 'refused_recipient' : 'misconfigured',

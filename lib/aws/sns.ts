@@ -26,6 +26,10 @@ export function snsPublisher(config: SNSClientConfig = {}): Publish {
 const FAILURES: Failures = {
   OptedOutException: 'opted_out',
   KMSThrottlingException: 'throttled',
-  // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`; other parameters are ours.
-  InvalidParameterException: ({ message }) => (/PhoneNumber/.test(message) ? 'refused_recipient' : 'misconfigured'),
+  // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`, `Invalid parameter: Message too long`; other
+  // parameters are ours.
+  InvalidParameterException: ({ message }) =>
+    (/PhoneNumber/.test(message) && 'refused_recipient') ||
+    (/: Message\b/.test(message) && 'refused_message') ||
+    'misconfigured',
 };

@@ -58,8 +58,9 @@ function template(message: Message, { codeTemplate, noticeTemplate }: WhatsAppSe
 /** Meta's codes for a recipient who cannot get a message: not on WhatsApp, not in the list of a test number, oneself. */
 const REFUSED_RECIPIENT = /\b1310(?:21|26|30)\b/;
 
-/** `DependencyException` (Meta failed, or did not answer in time) is a 5xx and so an unknown outcome. */
 const FAILURES: Failures = {
+  // Meta failed, or did not answer in time: it may have sent the message.
+  DependencyException: 'unknown_outcome',
   LimitExceededException: 'over_budget',
   // Otherwise Meta refused the template, its language or its parameters.
   InvalidParametersException: ({ message }) =>

@@ -42,6 +42,12 @@ export function callChannel(
   };
 }
 
+/** Whom or what a refused field speaks of. All others are settings. */
+const FIELD_KINDS = [
+  ['DestinationPhoneNumber', 'refused_recipient'],
+  ['MessageBody', 'refused_message'],
+] as const;
+
 /**
  * The failures of a call. Conflicts that are not listed are ours: with `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` the
  * account is still in the sandbox.
@@ -56,6 +62,6 @@ const FAILURES: Failures = {
   'ValidationException.DESTINATION_COUNTRY_BLOCKED': 'blocked_country',
   'ValidationException.INTERNATIONAL_SENDING_NOT_SUPPORTED': 'blocked_country',
   'ValidationException.INVALID_IDENTITY_FOR_DESTINATION_COUNTRY': 'blocked_country',
-  ValidationException: ({ Fields }) =>
-    Fields?.some(({ Name }) => Name === 'DestinationPhoneNumber') ? 'refused_recipient' : 'misconfigured',
+  ValidationException: ({ Fields = [] }) =>
+    FIELD_KINDS.find(([field]) => Fields.some(({ Name }) => Name === field))?.[1] ?? 'misconfigured',
 };

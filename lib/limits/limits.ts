@@ -25,7 +25,7 @@ export interface Counter {
   readonly pauses?: readonly number[] | undefined;
   /**
    * Given: different members are counted instead of requests. The item holds the requests of each, so that a member is
-   * released with its last request. Needs the window of an hour alone.
+   * released with its last request. Needs a single window.
    */
   readonly member?: string | undefined;
 }
@@ -35,6 +35,7 @@ export type CounterKind =
   | 'source'
   | 'network'
   | 'wrong'
+  | 'wrong_network'
   | 'recipient'
   | 'prefix'
   | 'country'
@@ -108,8 +109,13 @@ function windowEnd(window: Window, item: Item): number {
   return Number(item[`from_${window}`] ?? 0) + LENGTHS[window];
 }
 
-function isMember({ member }: Counter, item: Item = {}, at: number): boolean {
-  return member !== undefined && windowEnd('hour', item) > at && requestsOf(member, item) > 0;
+function isMember({ member, windows }: Counter, item: Item = {}, at: number): boolean {
+  return member !== undefined && windowEnd(singleWindow(windows), item) > at && requestsOf(member, item) > 0;
+}
+
+/** The window of a counter of members. */
+function singleWindow([first]: Counter['windows']): Window {
+  return first?.[0] ?? 'hour';
 }
 
 function requestsOf(member: string, { members }: Item): number {
@@ -117,8 +123,8 @@ function requestsOf(member: string, { members }: Item): number {
 }
 
 function increment(counter: Counter, item: Item = {}, id: string, at: number): UpdateExpression {
-  if (isMember(counter, item, at)) return memberIncrement(counter.member, id, at);
   const { windows, pauses, member } = counter;
+  if (isMember(counter, item, at)) return memberIncrement(member, singleWindow(windows), id, at);
   // An absent attribute equals nothing and is not greater.
   let condition = 'NOT counted_by = :id';
   let update = 'SET counted_by = :id, expires_at = :expires_at';
@@ -139,7 +145,7 @@ function increment(counter: Counter, item: Item = {}, id: string, at: number): U
     }
   }
   values[':expires_at'] = Math.ceil(expiresAt / 1_000);
-  if (member !== undefined && windowEnd('hour', item) <= at) {
+  if (member !== undefined && windowEnd(singleWindow(windows), item) <= at) {
     update += ', members = :members';
     values[':members'] = { [member]: 1 };
   } else if (member !== undefined) {
@@ -159,12 +165,12 @@ function increment(counter: Counter, item: Item = {}, id: string, at: number): U
 }
 
 /** Counts one more request of a member that is counted already. */
-function memberIncrement(member = '', id: string, at: number): UpdateExpression {
+function memberIncrement(member = '', window: Window, id: string, at: number): UpdateExpression {
   return {
     update: 'SET counted_by = :id, members.#member = members.#member + :one',
-    condition: 'NOT counted_by = :id AND from_hour > :hour AND attribute_exists(members.#member)',
+    condition: `NOT counted_by = :id AND from_${window} > :begin AND attribute_exists(members.#member)`,
     names: { '#member': member },
-    values: { ':id': id, ':one': 1, ':hour': at - LENGTHS.hour },
+    values: { ':id': id, ':one': 1, ':begin': at - LENGTHS[window] },
   };
 }
 
@@ -174,7 +180,10 @@ function memberIncrement(member = '', id: string, at: number): UpdateExpression 
  */
 async function release({ counter, id, item }: CountedRequest, once: Table, signal: AbortSignal): Promise<void> {
   const { pk, windows, pauses, member } = counter;
-  if (member !== undefined) return releaseMember({ pk }, member, Number(item.from_hour), once, signal);
+  if (member !== undefined) {
+    const window = singleWindow(windows);
+    return releaseMember({ pk }, member, [window, Number(item[`from_${window}`])], once, signal);
+  }
   const writes: UpdateExpression[] = windows.map(([window]) => ({
     update: `SET n_${window} = n_${window} - :one`,
     condition: `from_${window} = :from`,
@@ -185,18 +194,24 @@ async function release({ counter, id, item }: CountedRequest, once: Table, signa
 }
 
 /** Releases one request of a member, and the member with its last request. */
-async function releaseMember(key: { pk: string }, member: string, from: number, once: Table, signal: AbortSignal) {
+async function releaseMember(
+  key: { pk: string },
+  member: string,
+  [window, from]: [window: Window, from: number],
+  once: Table,
+  signal: AbortSignal,
+) {
   const names = { '#member': member };
   const values = { ':one': 1, ':from': from };
   const last: UpdateExpression = {
-    update: 'SET n_hour = n_hour - :one REMOVE members.#member',
-    condition: 'from_hour = :from AND members.#member = :one',
+    update: `SET n_${window} = n_${window} - :one REMOVE members.#member`,
+    condition: `from_${window} = :from AND members.#member = :one`,
     names,
     values,
   };
   const oneOfSeveral: UpdateExpression = {
     update: 'SET members.#member = members.#member - :one',
-    condition: 'from_hour = :from AND members.#member > :one',
+    condition: `from_${window} = :from AND members.#member > :one`,
     names,
     values,
   };
@@ -257,7 +272,8 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
         /** Counts the message for its phone prefix, country and channel, or for its mail domain. */
         countShared: (until: AbortSignal) => countAll(shared, until, seen),
         /** Counts an unknown form id or referral code. */
-        countWrongId: (until: AbortSignal) => countAll(wrong, until, seen),
+        countWrongId: async (until: AbortSignal) =>
+          decide(await countInTurn(wrong, (one) => count({ table, now, signal: until }, one, seen?.get(one.pk)))),
       };
     },
 
@@ -311,6 +327,8 @@ export function limitCounters(limits: Limits) {
     source: enabledWindows({ ten_minutes: limits.sourcePer10Minutes, hour: limits.sourcePerHour }),
     network: enabledWindows({ hour: limits.networkSourcesPerHour }),
     wrong: enabledWindows({ ten_minutes: limits.wrongIdsPer10Minutes }),
+    // A guess releases its /64, so that a few of them do not lock a /48 for an hour; it is counted here instead.
+    wrong_network: enabledWindows({ ten_minutes: limits.networkSourcesPerHour }),
     recipient: enabledWindows({ hour: limits.recipientPerHour, day: isCountedToday ? 1e9 : limits.recipientPerDay }),
     prefix: enabledWindows({ hour: limits.prefixPerHour }),
     country: enabledWindows({ hour: limits.countryPerHour }),
@@ -346,7 +364,7 @@ export function limitCounters(limits: Limits) {
       const counted = countedSource(address);
       return {
         source: sourceCounters(pepper, counted, 'source', 'network'),
-        wrong: counter(pepper, 'wrong', counted.name),
+        wrong: sourceCounters(pepper, counted, 'wrong', 'wrong_network'),
       };
     },
     confirmation: (pepper: Pepper, address: string) =>
@@ -378,7 +396,18 @@ interface CountedSource {
 }
 
 /**
- * The source that the limits count: an IPv4 address, also in IPv6 notation, or the /64 of an IPv6 address, the smallest
+ * The IPv6 networks whose addresses hold an IPv4 address, by their first hexadecimal digits, and where it is: IPv4-mapped
+ * (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), and Teredo (RFC 4380), which inverts the client's.
+ */
+const IPV4_HOLDERS: readonly { prefix: string; at: number; inverted?: true }[] = [
+  { prefix: '00000000000000000000ffff', at: 24 },
+  { prefix: '0064ff9b0000000000000000', at: 24 },
+  { prefix: '2002', at: 4 },
+  { prefix: '20010000', at: 24, inverted: true },
+];
+
+/**
+ * The source that the limits count: an IPv4 address, also one that an IPv6 address holds, or the /64 of an IPv6 address, the smallest
  * network of a provider's customer. A customer may have the whole /48 (`network`), with 65,536 of them.
  * @param address without a port
  */
@@ -389,7 +418,11 @@ export function countedSource(address: string): CountedSource {
   const digits = (half: string) => half.replace(/\w+/g, (group) => group.padStart(4, '0')).replaceAll(':', '');
   const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::').map(digits);
   const hex = head + tail.padStart(32 - head.length, '0');
-  if (hex.startsWith('ffff'.padStart(24, '0'))) return { name: Buffer.from(hex.slice(24), 'hex').join('.') };
+  const holder = IPV4_HOLDERS.find(({ prefix }) => hex.startsWith(prefix));
+  if (holder !== undefined) {
+    const held = Buffer.from(hex.slice(holder.at, holder.at + 8), 'hex');
+    return { name: held.map((byte) => (holder.inverted ? 255 - byte : byte)).join('.') };
+  }
   const network = { name: `${hex.slice(0, 12)}/48`, member: hex.slice(12, 16) };
   return { name: `${hex.slice(0, 16)}/64`, network };
 }

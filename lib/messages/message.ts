@@ -22,30 +22,69 @@ export interface OtpChannel {
   ): Promise<{ messageId: string }>;
 }
 
-/**
- * Why a message was not sent. With every kind except `unknown_outcome`, certainly nothing was sent. After an unknown
- * outcome (the request left, no answer came) the message is never sent again automatically.
- */
+/** Why a message was not sent, or may not have been. */
 export type DeliveryFailureKind =
-  | 'retryable'
-  /** Too many messages at once: it may be sent again after a moment. */
-  | 'throttled'
-  /** This message was refused, such as a template that is missing. Another one for the same recipient may pass. */
-  | 'refused_message'
+  /** The request left, and no answer says what became of it: the message may be sent. It is never sent again. */
+  | 'unknown_outcome'
   | 'refused_recipient'
   | 'opted_out'
   | 'blocked_country'
-  | 'over_budget'
+  /** This message was refused: its content, or a template that is missing. Another kind of message may pass. */
+  | 'refused_message'
+  /** Credentials, rights or settings. */
   | 'misconfigured'
-  | 'unknown_outcome';
+  | 'over_budget'
+  /** No connection, no time left, or an outage of the service. */
+  | 'retryable'
+  /** Too many messages at once. */
+  | 'throttled';
+
+/** What follows from a failure, for every message alike. */
+type SendFailureRule = {
+  /** Counted, with an alarm. */
+  readonly event: 'OtpOutcomeUnknown' | 'MessageRefused' | 'RecipientRefused' | 'OtpDeliveryFailed';
+  /** How often a message is sent in all while it fails in this way. */
+  readonly attempts: number;
+} & (
+  | {
+      /** As if the message had been sent: the registration and all counts stay. */
+      readonly answer: 204;
+      /** How the delivery is noted for operators. */
+      readonly noted: 'unknown' | 'refused';
+    }
+  /** The request is undone. */
+  | { readonly answer: 502 }
+);
+
+const RECIPIENT_REFUSED: SendFailureRule = { answer: 502, event: 'RecipientRefused', attempts: 1 };
+const NOT_SENT: SendFailureRule = { answer: 502, event: 'OtpDeliveryFailed', attempts: 1 };
+
+/**
+ * The outcome of a send that failed. A code and an owner's notice have the same row, so no answer reveals which of them
+ * was sent. A failure that may concern one of them alone, such as a template that is missing, must be answered as sent.
+ */
+export const SEND_FAILURES: Readonly<Record<DeliveryFailureKind, SendFailureRule>> = {
+  unknown_outcome: { answer: 204, noted: 'unknown', event: 'OtpOutcomeUnknown', attempts: 1 },
+  refused_message: { answer: 204, noted: 'refused', event: 'MessageRefused', attempts: 1 },
+  refused_recipient: RECIPIENT_REFUSED,
+  opted_out: RECIPIENT_REFUSED,
+  blocked_country: RECIPIENT_REFUSED,
+  misconfigured: NOT_SENT,
+  over_budget: NOT_SENT,
+  retryable: NOT_SENT,
+  throttled: { ...NOT_SENT, attempts: 3 },
+};
 
 export class DeliveryFailure extends Failure {
   override readonly name = 'DeliveryFailure';
   readonly kind: DeliveryFailureKind;
+  /** False: certainly no byte of a request reached the service, which was not asked. */
+  readonly left: boolean;
 
-  constructor(kind: DeliveryFailureKind, reason: string, cause?: unknown) {
+  constructor(kind: DeliveryFailureKind, reason: string, { left, cause }: { left: boolean; cause?: unknown }) {
     super(reason, cause);
     this.kind = kind;
+    this.left = left;
   }
 }
 

@@ -59,10 +59,8 @@ function pad(body: string): string {
 }
 
 /**
- * Posts a message at most once, on a new connection.
- *
- * The outcome is certain if there was no connection, and for the statuses 400 to 499. Everything else is
- * `unknown_outcome`: 5xx, redirects, and a connection that failed without a status. The answer's body is not read.
+ * Posts a message at most once, on a new connection. The answer's status decides; its body is not read. The outcome is
+ * unknown if the connection failed without a status.
  */
 async function post(
   url: URL,
@@ -71,18 +69,18 @@ async function post(
   keys: ProviderOptions['keys'],
   signal: AbortSignal,
 ): Promise<void> {
-  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
+  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft', { left: false });
   const end = within(SEND_MS, signal);
-  const failWith = (kind: DeliveryFailureKind, reason?: string) => (error: unknown) => {
-    throw new DeliveryFailure(kind, reason ?? errorCode(error), error);
+  const failWith = (kind: DeliveryFailureKind, left: boolean, reason?: string) => (cause: unknown) => {
+    throw new DeliveryFailure(kind, reason ?? errorCode(cause), { left, cause });
   };
   const signing = await keys(end).catch((error: unknown) =>
-    failWith('misconfigured', error instanceof Failure ? error.reason : 'NoSigningKey')(error),
+    failWith('misconfigured', false, error instanceof Failure ? error.reason : 'NoSigningKey')(error),
   );
-  const socket = await connect(url, within(CONNECT_MS, end)).catch(failWith('retryable'));
+  const socket = await connect(url, within(CONNECT_MS, end)).catch(failWith('retryable', false));
   const headers = signWebhook(signing, { id, body, now: Date.now() });
-  const status = await exchange(socket, url, body, headers, end).catch(failWith('unknown_outcome'));
-  if (status < 200 || status > 299) throw new DeliveryFailure(kindByStatus(status), `Http${status}`);
+  const status = await exchange(socket, url, body, headers, end).catch(failWith('unknown_outcome', true));
+  if (status < 200 || status > 299) throw new DeliveryFailure(kindByStatus(status), `Http${status}`, { left: true });
 }
 
 /** Connects, with TLS for https. No byte of a request is sent before it returns. */
@@ -125,16 +123,17 @@ async function exchange(
   }
 }
 
-/** Statuses with one meaning for every message. Other refusals may be about this message alone. */
+/**
+ * The statuses that do not speak of the message alone. A 408 proves nothing: a proxy may give it while the provider
+ * works. The guide for providers has this table (infra/docs/message-provider.md).
+ */
 const KINDS: Readonly<Record<number, DeliveryFailureKind>> = {
   401: 'misconfigured',
-  403: 'misconfigured',
-  404: 'misconfigured',
-  405: 'misconfigured',
-  408: 'retryable',
+  408: 'unknown_outcome',
+  410: 'refused_recipient',
   422: 'refused_recipient',
-  425: 'retryable',
   429: 'throttled',
+  451: 'refused_recipient',
 };
 
 function kindByStatus(status: number): DeliveryFailureKind {

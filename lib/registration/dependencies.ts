@@ -1,6 +1,7 @@
 import { databaseClient, dynamoTable } from '../aws/dynamodb.ts';
 import { parsedSecret, type ReadSecret } from '../aws/secrets.ts';
 import type { RegistrationConfig } from '../config.ts';
+import { pauseAtRandom } from '../deadline.ts';
 import { dynamoLimits } from '../limits/limits.ts';
 import type { OtpChannel } from '../messages/message.ts';
 import { once } from '../once.ts';
@@ -33,6 +34,7 @@ export function registrationDependencies(config: RegistrationConfig, readSecret:
     hashPassword,
     matchesPassword,
     makeCode,
+    pause: pauseAtRandom,
     now: Date.now,
   };
 }

@@ -1,5 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import type { RegistrationConfig } from '../config.ts';
 import { awaitAll } from '../deadline.ts';
 import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
@@ -11,7 +10,13 @@ import {
   type LimitDecision,
   type RegistrationLimits,
 } from '../limits/limits.ts';
-import { DeliveryFailure, type DeliveryFailureKind, type Message, type OtpChannel } from '../messages/message.ts';
+import {
+  DeliveryFailure,
+  type DeliveryFailureKind,
+  type Message,
+  type OtpChannel,
+  SEND_FAILURES,
+} from '../messages/message.ts';
 import { Problem, type ProblemType, validationProblem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import { fingerprints } from '../records/idempotency-keys.ts';
@@ -53,24 +58,16 @@ export interface RegistrationDependencies {
   /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
   matchesPassword(hash: string | undefined, password: string): Promise<boolean>;
   makeCode(): string;
+  /** Waits for a random part of this time, in milliseconds; less if the signal aborts. Never throws. */
+  pause(maxMs: number, signal: AbortSignal): Promise<void>;
   now(): number;
 }
 
-/** What a request asked outside of the service, or guessed. */
-type Asked = 'guess' | 'captcha' | 'recipient';
-
 /**
- * The counts that a refused request keeps, by what it asked. It gives back all others, because it sent nothing. A request
- * that fails by our fault or a provider's (throttled, misconfigured, down) gives back all.
+ * The counts that a request keeps once it has asked anything outside of the service, whatever the answer was. All other
+ * counts of a request that sent no message are released.
  */
-const KEPT_COUNTS: Readonly<Record<Asked, readonly CounterKind[]>> = {
-  /** A form id or a referral code that does not exist. It is counted apart, and that count stays. */
-  guess: ['network'],
-  /** The captcha's provider, whatever it answered. */
-  captcha: ['source', 'network'],
-  /** The message's provider, which refused the recipient. */
-  recipient: ['source', 'network'],
-};
+const KEPT_COUNTS: readonly CounterKind[] = ['source', 'network'];
 
 /** One request, while it is worked on. */
 interface Work {
@@ -80,11 +77,11 @@ interface Work {
   readonly signal: AbortSignal;
   /** The id of the registration, if it is kept. */
   readonly registrationId: string;
-  /** What the request has asked outside so far, or guessed. */
-  readonly asked: Asked[];
   /** The counts, claims and writes of the request. They are undone if certainly nothing was sent. */
   readonly done: {
     readonly counted: CountedRequest[];
+    /** Marked before a request leaves for a provider of captchas or messages. Unmarked if certainly nothing left. */
+    asked: boolean;
     /** The claimed `Idempotency-Key`. */
     key?: HeldKey;
     /** The number of documents. Like the registration recorded before the write: a failed write may have succeeded. */
@@ -117,8 +114,8 @@ export async function requestRegistration(
 ): Promise<ApiAnswer> {
   const oversize = oversizeViolation(request.body.members);
   if (oversize !== undefined) throw new Problem('payload_too_large', { errors: [oversize] });
-  const done = { counted: [] };
-  const work: Work = { dependencies, request, telemetry, signal, registrationId: randomUUID(), asked: [], done };
+  const done = { counted: [], asked: false };
+  const work: Work = { dependencies, request, telemetry, signal, registrationId: randomUUID(), done };
   try {
     const admitted = await admit(work);
     const { claim } = admitted;
@@ -146,15 +143,19 @@ async function register(work: AdmittedWork): Promise<void> {
     passLimit(work, work.admission.source);
     // Asks the captcha's provider.
     await checkCaptcha(work);
-    // Asks nothing outside; a wrong id is a guess.
+    // Asks nothing outside.
     const fields = await checkFields(work);
-    refuseReached(work.admission.room, work.request.body.recipient.channel, work.telemetry);
     // Asks nothing outside: the recipient is counted while the password is hashed.
     const prepared = await prepare(work, fields);
-    const message = await keep(work, fields, prepared);
+    const { message, taken } = await keep(work, fields, prepared);
+    const { recipient, language } = work.request.body;
+    const { channel } = prepared;
     // Asks the message's provider.
-    const delivery = await deliver(work, prepared.channel, message);
-    await note(work, delivery);
+    const sent = await deliver(work, () =>
+      channel.send(recipient.to, message, language, work.signal, work.registrationId),
+    );
+    const sent_at = new Date(work.dependencies.now()).toISOString();
+    await note(work, { kind: message.kind, ...sent, sent_at, ...taken });
   } catch (error) {
     const { channel } = work.request.body.recipient;
     const type = error instanceof Problem ? error.type : 'internal_error';
@@ -231,12 +232,13 @@ async function checkReplay(work: AdmittedWork, claim: Exclude<KeyClaim, { kind: 
 }
 
 /** @throws Problem `captcha_failed` */
-async function checkCaptcha({ request, telemetry, signal, asked }: Work): Promise<void> {
+async function checkCaptcha({ request, telemetry, signal, done }: Work): Promise<void> {
   if (request.captcha === undefined) return;
-  asked.push('captcha');
+  done.asked = true;
   const outcome = await request.captcha(signal);
   if (outcome.kind === 'passed') return;
   if (outcome.kind === 'refused') throw new Problem('captcha_failed');
+  done.asked = outcome.left;
   const { channel } = request.body.recipient;
   telemetry.event('CaptchaUnavailable', { channel, reason: outcome.reason });
   if (channel !== 'email') throw new Error('The captcha could not be checked.');
@@ -259,6 +261,8 @@ async function checkFields(work: AdmittedWork): Promise<CheckedCustomFields> {
   if (!available.includes(body.recipient.channel)) {
     throw new Problem('otp_type_unavailable', { members: { available } });
   }
+  // Before the referral code: a recipient who must wait does not show whether a code exists.
+  refuseReached(work.admission.room, body.recipient.channel, work.telemetry);
   if (body.referrer_id !== undefined && referrerId === undefined) {
     return await refuseWrongId(work, 'referrer_not_found');
   }
@@ -267,10 +271,9 @@ async function checkFields(work: AdmittedWork): Promise<CheckedCustomFields> {
 
 /** Ids can be guessed, so each wrong one is counted, and the count is never undone. */
 async function refuseWrongId(
-  { admission, asked, request, telemetry, signal }: AdmittedWork,
+  { admission, request, telemetry, signal }: AdmittedWork,
   type: ProblemType,
 ): Promise<never> {
-  asked.push('guess');
   refuseReached(await admission.countWrongId(signal), request.body.recipient.channel, telemetry);
   throw new Problem(type);
 }
@@ -373,63 +376,51 @@ function requestFields({ body, source, userAgent }: ApiRequest<RegistrationReque
   };
 }
 
-/** The failures that a caller can cause: the provider was asked, and refused this recipient. */
-const RECIPIENT_REFUSED: readonly DeliveryFailureKind[] = ['refused_recipient', 'opted_out', 'blocked_country'];
-
 /**
- * The refusals that may be about the notice alone. Its provider may refuse messages without a code, or its template may be
- * missing: an error for clients alone would reveal them. All other failures strike codes alike.
- */
-const NOTICE_REFUSED: readonly DeliveryFailureKind[] = ['refused_message', 'refused_recipient', 'opted_out'];
-
-/**
- * Sends the message. An unknown outcome counts as sent.
+ * Sends the message. What follows from a failure is in `SEND_FAILURES`: neither function knows what is sent, so no answer
+ * shows whether it was a code.
+ * @returns what is noted of the delivery
  * @throws Problem `otp_delivery_failed` if certainly nothing was sent
  */
-async function deliver(work: Work, channel: OtpChannel, { message, taken }: ChosenMessage): Promise<Delivery> {
-  const { dependencies, request, registrationId, asked } = work;
+async function deliver(work: Work, send: Send): Promise<Pick<Delivery, 'outcome' | 'message_id'>> {
+  const { request, registrationId } = work;
   const telemetry = work.telemetry.with({ channel: request.body.recipient.channel, registration_id: registrationId });
-  const deliveryOf = (sent: Pick<Delivery, 'outcome' | 'message_id'>) => ({
-    kind: message.kind,
-    ...sent,
-    sent_at: new Date(dependencies.now()).toISOString(),
-    ...taken,
-  });
   try {
-    const { messageId } = await sendUnthrottled(work, channel, message);
+    const { messageId } = await sendUnthrottled(work, send);
     telemetry.event('OtpSent', { message_id: messageId });
-    return deliveryOf({ outcome: 'sent', message_id: messageId });
+    return { outcome: 'sent', message_id: messageId };
   } catch (error) {
-    if (!(error instanceof DeliveryFailure) || error.kind === 'unknown_outcome') {
-      telemetry.event('OtpOutcomeUnknown', describeError(error));
-      return deliveryOf({ outcome: 'unknown' });
-    }
-    const { kind, reason } = error;
-    if (message.kind === 'owner_notice' && NOTICE_REFUSED.includes(kind)) {
-      telemetry.event('OwnerNoticeRefused', { kind, reason });
-      return deliveryOf({ outcome: 'refused' });
-    }
-    const isRecipients = RECIPIENT_REFUSED.includes(kind);
-    if (isRecipients) asked.push('recipient');
-    telemetry.event(isRecipients ? 'RecipientRefused' : 'OtpDeliveryFailed', { kind, reason });
-    throw new Problem('otp_delivery_failed', { cause: error });
+    const kind = failureKind(error);
+    const rule = SEND_FAILURES[kind];
+    telemetry.event(rule.event, { kind, ...describeError(error) });
+    if (rule.answer === 502) throw new Problem('otp_delivery_failed', { cause: error });
+    return { outcome: rule.noted };
   }
 }
 
-/** The longest pauses before a throttled message is sent again, in milliseconds. The last one repeats. */
-const MAX_PAUSES_MS = [200, 400, 800, 1_600];
+type Send = () => ReturnType<OtpChannel['send']>;
+
+/** Any other error may have occurred after the message left. */
+function failureKind(error: unknown): DeliveryFailureKind {
+  return error instanceof DeliveryFailure ? error.kind : 'unknown_outcome';
+}
+
+/** The longest pause before a throttled message is sent again, in milliseconds; the next one is twice as long. */
+const MAX_PAUSE_MS = 800;
 
 /** Sends the message, and again after a pause while its provider throttles, which certainly sent nothing. */
-async function sendUnthrottled({ request, registrationId, signal }: Work, channel: OtpChannel, message: Message) {
-  const { recipient, language } = request.body;
-  for (let attempt = 0; ; attempt += 1) {
+async function sendUnthrottled({ dependencies, done, signal }: Work, send: Send): ReturnType<Send> {
+  let asked = done.asked;
+  for (let attempt = 1; ; attempt += 1) {
+    done.asked = true;
     try {
-      return await channel.send(recipient.to, message, language, signal, registrationId);
+      return await send();
     } catch (error) {
-      if (!(error instanceof DeliveryFailure) || error.kind !== 'throttled') throw error;
+      asked ||= !(error instanceof DeliveryFailure) || error.left;
+      done.asked = asked;
+      if (attempt >= SEND_FAILURES[failureKind(error)].attempts) throw error;
       // Random, so that messages which were throttled together are not sent again together.
-      const ms = randomInt(MAX_PAUSES_MS[Math.min(attempt, MAX_PAUSES_MS.length - 1)] ?? 0);
-      await setTimeout(ms, undefined, { signal }).catch(() => {});
+      await dependencies.pause(attempt * MAX_PAUSE_MS, signal);
       if (signal.aborted) throw error;
     }
   }
@@ -455,11 +446,10 @@ async function finish({ dependencies, telemetry }: Work, key: HeldKey): Promise<
  * Undoes a request that certainly sent nothing. A failure does not change its answer.
  * @param error the reason; absent: a replay
  */
-async function undo({ dependencies, registrationId, done, asked, telemetry }: Work, error?: unknown): Promise<void> {
+async function undo({ dependencies, registrationId, done, telemetry }: Work, error?: unknown): Promise<void> {
   const { limits, keys, registrations } = dependencies;
   const { counted, key, documents = 0, registration } = done;
-  const kept = isOwnFailure(error, asked) ? [] : asked.flatMap((one) => KEPT_COUNTS[one]);
-  const released = counted.filter(({ counter }) => !kept.includes(counter.kind));
+  const released = counted.filter(({ counter }) => !(done.asked && KEPT_COUNTS.includes(counter.kind)));
   await Promise.all([
     released.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(released, signal)),
     registration && bestEffort(telemetry, 'registration', (signal) => registrations.remove(registration, signal)),
@@ -469,12 +459,6 @@ async function undo({ dependencies, registrationId, done, asked, telemetry }: Wo
   // Last: a retry with the same key must not see the counts of this request. A lost key is another worker's.
   if (key === undefined || error instanceof LeaseLost) return;
   await bestEffort(telemetry, 'release', (signal) => keys.release(key, signal));
-}
-
-/** Whether we or a provider failed, so that the caller could not do better. */
-function isOwnFailure(error: unknown, asked: readonly Asked[]): boolean {
-  if (error === undefined || error instanceof LeaseLost) return false;
-  return !(error instanceof Problem) || (error.status >= 500 && !asked.includes('recipient'));
 }
 
 /** Records the counts of a decision for `undo`, and passes its limit. */

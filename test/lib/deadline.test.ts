@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { within } from '../../lib/deadline.ts';
+import { pauseAtRandom, within } from '../../lib/deadline.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
@@ -45,5 +45,16 @@ describe('A deadline', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(50);
     await sleep(30);
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+});
+
+describe('A random pause', () => {
+  it('ends in its time, and at once if its signal aborts', async () => {
+    await pauseAtRandom(5, new AbortController().signal);
+    await pauseAtRandom(3_600_000, AbortSignal.abort());
+    const ending = new AbortController();
+    const pause = pauseAtRandom(3_600_000, ending.signal);
+    ending.abort();
+    await pause;
   });
 });

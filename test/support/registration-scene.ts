@@ -5,7 +5,13 @@ import { AwsFailure } from '../../lib/aws/failure.ts';
 import type { RegistrationConfig } from '../../lib/config.ts';
 import type { ApiRequest } from '../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../lib/limits/limits.ts';
-import { DeliveryFailure, type Message, type OtpChannel } from '../../lib/messages/message.ts';
+import {
+  DeliveryFailure,
+  type DeliveryFailureKind,
+  type Message,
+  type OtpChannel,
+  SEND_FAILURES,
+} from '../../lib/messages/message.ts';
 import { Problem, type ProblemType } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
@@ -47,6 +53,8 @@ export const PASSWORD = 'correct horse battery';
 export const CODE = '987654';
 export const DOWN = new AwsFailure('ServiceUnavailable');
 
+export const FAILURE_KINDS = Object.keys(SEND_FAILURES) as DeliveryFailureKind[];
+
 /** A form with a text and pictures. */
 const FORM: Form = {
   id: 'FORM0001',
@@ -82,7 +90,8 @@ const BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
 const CAPTCHA = {
   passed: { kind: 'passed' },
   refused: { kind: 'refused' },
-  down: { kind: 'unavailable', reason: 'TimeoutError' },
+  down: { kind: 'unavailable', reason: 'TimeoutError', left: true },
+  unreachable: { kind: 'unavailable', reason: 'ECONNREFUSED', left: false },
 } as const;
 
 /** A request of Bob by email, with these differences. */
@@ -262,6 +271,7 @@ export class RegistrationScene {
       matchesPassword: (hash, password) =>
         step('verify', async () => hash?.startsWith(`hash of ${password} with `) ?? true, signal),
       makeCode: () => this.code,
+      pause: async () => {},
       now,
     };
   }
@@ -276,7 +286,7 @@ export class RegistrationScene {
           if (!(error instanceof AwsFailure)) throw error;
           // A service that refuses has certainly sent nothing.
           const isRefused = error.reason === 'ServiceUnavailable' && this.sent.length === length;
-          throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', error.reason);
+          throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', error.reason, { left: true });
         });
         return { messageId: 'message-1' };
       },

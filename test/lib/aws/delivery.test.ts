@@ -70,13 +70,18 @@ describe('A send of which certainly nothing left is retryable', () => {
   ])('when %s', async (_, service, reason) => {
     expect(await mailing(await service())).toMatchObject({
       kind: 'retryable',
+      left: false,
       reason: expect.stringMatching(reason),
     });
   });
 
   it('when the time was over before it began', async () => {
     const server = await saying(SENT);
-    expect(await mailing(server, AbortSignal.abort())).toMatchObject({ kind: 'retryable', reason: 'NoTimeLeft' });
+    expect(await mailing(server, AbortSignal.abort())).toMatchObject({
+      kind: 'retryable',
+      reason: 'NoTimeLeft',
+      left: false,
+    });
     expect(server.seen.connections).toBe(0);
   });
 });
@@ -85,7 +90,7 @@ it('A send without credentials is misconfigured, and nothing leaves', async () =
   const server = await saying(SENT);
   const credentials = () => Promise.reject(Object.assign(new Error('none'), { name: 'CredentialsProviderError' }));
   const failure = await failureOf(sesMailer({ ...clientSettings(server.url), credentials })(MAIL, NEVER_ABORTED));
-  expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError' });
+  expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'CredentialsProviderError', left: false });
   expect(server.seen.connections).toBe(0);
 });
 
@@ -120,8 +125,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     ].map(([what, body]): [string, RequestListener] => [`the answer ${what}`, (_, response) => response.end(body)]),
     ...(
       [
-        [500, queryError('InternalFailure')],
-        [500, queryError('InternalError')],
+        [500, '<html>Error</html>'],
         [502, '<html>Bad gateway</html>'],
         [504, ''],
         [302, ''],
@@ -132,7 +136,7 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     ]),
   ])('when %s', async (_, listener) => {
     const server = await answeringServer(listener);
-    expect((await mailing(server, caller.signal)).kind).toBe('unknown_outcome');
+    expect(await mailing(server, caller.signal)).toMatchObject({ kind: 'unknown_outcome', left: true });
     expect(server.seen.requests).toBe(1);
   });
 
@@ -150,8 +154,10 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
   });
 });
 
-describe('An answer below 500, or 503, is certain', () => {
+describe('An error that the service names, an answer below 500, or 503, is certain', () => {
   it.each([
+    [500, queryError('InternalFailure'), 'retryable', 'InternalFailure'],
+    [500, queryError('InternalError'), 'retryable', 'InternalError'],
     [503, queryError('ServiceUnavailable'), 'retryable', 'ServiceUnavailable'],
     [503, 'busy', 'retryable', 'Http503'],
     [429, queryError('SomethingNew'), 'throttled', 'SomethingNew'],
@@ -163,7 +169,7 @@ describe('An answer below 500, or 503, is certain', () => {
     [400, queryError('SomethingNew'), 'misconfigured', 'SomethingNew'],
   ] as const)('%i %s is %s', async (status, body, kind, reason) => {
     const server = await saying(body, status);
-    expect(await mailing(server)).toMatchObject({ kind, reason });
+    expect(await mailing(server)).toMatchObject({ kind, reason, left: true });
     expect(server.seen.requests).toBe(1);
   });
 });

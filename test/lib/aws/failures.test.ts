@@ -58,7 +58,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [400, 'MessageRejected', 'The recipient is on the suppression list of the account.', 'refused_recipient'],
     [400, 'MessageRejected', 'Sending paused for this account. For more information, …', 'misconfigured'],
     [400, 'MessageRejected', 'Sending suspended for this account.', 'misconfigured'],
-    [400, 'MessageRejected', 'Message content contained a virus.', 'misconfigured'],
+    [400, 'MessageRejected', 'Message content contained a virus.', 'refused_message'],
     [400, 'MessageRejected', 'Configuration set is paused.', 'misconfigured'],
     [400, 'MessageRejected', '', 'misconfigured'],
     [400, 'InvalidParameterValue', 'Local address contains control or whitespace', 'refused_recipient'],
@@ -77,7 +77,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
       ...([400, 'InvalidParameter', 'Invalid parameter: PhoneNumber Reason: +44 is not valid to publish to'] as const),
       ...(['refused_recipient', 'InvalidParameterException'] as const),
     ],
-    [400, 'InvalidParameter', 'Invalid parameter: Message too long', 'misconfigured', 'InvalidParameterException'],
+    [400, 'InvalidParameter', 'Invalid parameter: Message too long', 'refused_message', 'InvalidParameterException'],
     [400, 'ParameterValueInvalid', '', 'misconfigured', 'InvalidParameterValueException'],
     [400, 'UserError', '', 'misconfigured', 'UserErrorException'],
     [403, 'AuthorizationError', '', 'misconfigured', 'AuthorizationErrorException'],
@@ -86,7 +86,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [400, 'KMSThrottling', '', 'throttled', 'KMSThrottlingException'],
     [429, 'Throttled', 'Rate exceeded', 'throttled', 'ThrottledException'],
     [400, 'Throttling', 'Rate exceeded', 'throttled'],
-    [500, 'InternalError', '', 'unknown_outcome', 'InternalErrorException'],
+    [500, 'InternalError', '', 'retryable', 'InternalErrorException'],
   ],
   voice: [
     [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_OPTED_OUT', 'opted_out'],
@@ -104,7 +104,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [400, 'ResourceNotFoundException', '', 'misconfigured'],
     [400, 'ThrottlingException', '', 'throttled'],
     [400, 'UnrecognizedClientException', '', 'misconfigured'],
-    [500, 'InternalServerException', '', 'unknown_outcome'],
+    [500, 'InternalServerException', '', 'retryable'],
   ],
   WhatsApp: [
     [429, 'ThrottledRequestException', '', 'throttled'],
@@ -120,7 +120,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [403, 'AccessDeniedException', '', 'misconfigured'],
     [403, 'AccessDeniedByMetaException', '', 'misconfigured'],
     [404, 'ResourceNotFoundException', '', 'misconfigured'],
-    [500, 'InternalServiceException', '', 'unknown_outcome'],
+    [500, 'InternalServiceException', '', 'retryable'],
     [502, 'DependencyException', '', 'unknown_outcome'],
   ],
 };
@@ -133,11 +133,15 @@ describe.each(Object.keys(ROWS) as Service[])('A failure of %s', (service) => {
   });
 });
 
-it('A failure of the voice service about the number itself is a refused recipient', async () => {
-  const Fields = [{ Name: 'DestinationPhoneNumber', Message: 'text' }];
+it.each([
+  ['DestinationPhoneNumber', 'refused_recipient'],
+  ['MessageBody', 'refused_message'],
+  ['VoiceId', 'misconfigured'],
+])('A failure of the voice service about its field %s is %s', async (Name, kind) => {
+  const Fields = [{ Name, Message: 'text' }];
   const body = { __type: 'ValidationException', Message: 'text', Reason: 'FIELD_VALIDATION_FAILED', Fields };
   const failure = await failureWith('voice', 400, ['application/x-amz-json-1.0', JSON.stringify(body)]);
-  expect(failure.kind).toBe('refused_recipient');
+  expect(failure.kind).toBe(kind);
 });
 
 it.each([

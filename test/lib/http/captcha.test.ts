@@ -75,7 +75,7 @@ describe('A captcha token', () => {
     [200, { success: false, 'error-codes': ['sitekey-secret-mismatch'] }, 'sitekey-secret-mismatch'],
     [302, '', 'Error'],
   ])('cannot be checked if the provider answers %d %j', async (status, answer, reason) => {
-    expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
+    expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason, left: true });
   });
 
   it.each([
@@ -109,22 +109,24 @@ describe('A captcha token', () => {
     expect(await successWith({ provider: 'hcaptcha' }, { score: 0.1 })).toEqual({
       kind: 'unavailable',
       reason: 'score_without_limit',
+      left: true,
     });
   });
 
   it('cannot be checked if the provider does not answer in time, or is unreachable', async () => {
-    expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError' });
+    expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError', left: true });
     const url = `http://127.0.0.1:${await closedPort()}/siteverify`;
     expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', NEVER_ABORTED)).toEqual({
       kind: 'unavailable',
       reason: 'ECONNREFUSED',
+      left: false,
     });
   });
 
   it('cannot be checked without the secret key', async () => {
     const { url, forms } = await provider(200, { success: true });
     const verify = captchaVerifier(SETTINGS, { readSecret: () => Promise.reject(new RangeError('gone')), url });
-    expect(await verify('token', NEVER_ABORTED)).toEqual({ kind: 'unavailable', reason: 'RangeError' });
+    expect(await verify('token', NEVER_ABORTED)).toEqual({ kind: 'unavailable', reason: 'RangeError', left: false });
     expect(forms).toEqual([]);
   });
 });

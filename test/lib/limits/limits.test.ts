@@ -269,7 +269,7 @@ describe('The table', () => {
     for (const asked of [one, two]) {
       await world.pass(limits, asked);
       for (const [kind, counter] of await world.counters(asked)) {
-        if (kind === 'wrong') continue;
+        if (kind.startsWith('wrong')) continue;
         const item = await world.item(counter);
         expect(JSON.stringify(item)).not.toMatch(/447400|192\.0\.2|2001:|@|example/);
         const longest = { recipient: DAY, channel: DAY }[kind] ?? HOUR;

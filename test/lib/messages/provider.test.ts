@@ -83,7 +83,7 @@ describe('A message to the provider', () => {
 describe('A message that certainly was not sent', () => {
   it('is one of a refused connection', async () => {
     const failure = await failureOf(sendTo(`http://127.0.0.1:${await closedPort()}/`));
-    expect(failure).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED' });
+    expect(failure).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED', left: false });
   });
 
   it('is one to a name without an address', async () => {
@@ -98,7 +98,7 @@ describe('A message that certainly was not sent', () => {
       requests += 1;
     });
     const failure = await failureOf(sendTo(`https://localhost:${await listenForTest(server)}/`));
-    expect(failure).toMatchObject({ kind: 'retryable', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    expect(failure).toMatchObject({ kind: 'retryable', reason: 'DEPTH_ZERO_SELF_SIGNED_CERT', left: false });
     expect(requests).toBe(0);
   });
 
@@ -106,38 +106,44 @@ describe('A message that certainly was not sent', () => {
     const caller = new AbortController();
     const silent = createServer(() => caller.abort());
     const failure = await failureOf(sendTo(`https://localhost:${await listenForTest(silent)}/`, caller.signal));
-    expect(failure.kind).toBe('retryable');
+    expect(failure).toMatchObject({ kind: 'retryable', left: false });
   });
 
   it('is one without time or without a key, without a call', async () => {
     const { seen, url } = await recording();
-    expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft' });
+    expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft', left: false });
     const keys = () => Promise.reject(new Error('none'));
     const locked = providerChannel('sms', { url, keys, brand: BRAND });
     const failure = await failureOf(locked.send(TO, CODE, 'en', NEVER_ABORTED));
-    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'NoSigningKey' });
+    expect(failure).toMatchObject({ kind: 'misconfigured', reason: 'NoSigningKey', left: false });
     expect(seen).toEqual([]);
   });
 
   it.each([
     [400, 'refused_message'],
     [401, 'misconfigured'],
-    [403, 'misconfigured'],
-    [404, 'misconfigured'],
-    [408, 'retryable'],
+    [403, 'refused_message'],
+    [404, 'refused_message'],
+    [405, 'refused_message'],
+    [409, 'refused_message'],
+    [410, 'refused_recipient'],
+    [413, 'refused_message'],
+    [415, 'refused_message'],
     [422, 'refused_recipient'],
+    [425, 'refused_message'],
     [429, 'throttled'],
+    [451, 'refused_recipient'],
     [499, 'refused_message'],
   ])('is one that the provider answers by %i', async (status, kind) => {
     const url = await provider((_, response) => response.writeHead(status).end(`${TO} is refused`));
     const failure = await failureOf(sendTo(url));
-    expect(failure).toMatchObject({ kind, reason: `Http${status}` });
+    expect(failure).toMatchObject({ kind, reason: `Http${status}`, left: true });
     expect(JSON.stringify(failure)).not.toContain(TO);
   });
 });
 
 describe('A message that may have been sent', () => {
-  it.each([301, 302, 307, 308, 500, 502, 503, 504])(
+  it.each([301, 302, 307, 308, 408, 500, 502, 503, 504])(
     'is one that the provider answers by %i; it is not sent again or elsewhere',
     async (status) => {
       let requests = 0;
@@ -157,7 +163,7 @@ describe('A message that may have been sent', () => {
   ])('is one to a provider that %s', async (_, reason, answer) => {
     const caller = new AbortController();
     const failure = await failureOf(sendTo(await provider(answer(caller)), caller.signal));
-    expect(failure).toMatchObject({ kind: 'unknown_outcome', reason });
+    expect(failure).toMatchObject({ kind: 'unknown_outcome', reason, left: true });
   });
 });
 

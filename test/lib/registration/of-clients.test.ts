@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
-import { type Asked, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
+import { type Asked, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
 import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
 
 /** A scene in which these addresses of Bob are a client's. */
@@ -15,7 +15,11 @@ async function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): Pr
 
 const CLIENTS = { email: true, phone: true };
 const deliveries = async (scene: RegistrationScene) => (await scene.registrations()).map(({ delivery }) => delivery);
-const sendFails = (kind: DeliveryFailureKind) => failingSteps({ send: new DeliveryFailure(kind, 'Refused') });
+/** A request whose every send fails in this way. */
+function sendFails(kind: DeliveryFailureKind, left = true): Asked {
+  const failure = new DeliveryFailure(kind, 'Refused', { left });
+  return { step: (name, call) => (/^send( |$)/.test(name) ? Promise.reject(failure) : call()) };
+}
 
 /** A request whose message is throttled until its time is up. */
 function throttled(): Asked {
@@ -23,7 +27,7 @@ function throttled(): Asked {
   const step: Step = async (name, call) => {
     if (name !== 'send') return call();
     time.abort();
-    throw new DeliveryFailure('throttled', 'Throttling');
+    throw new DeliveryFailure('throttled', 'Throttling', { left: true });
   };
   return { step, signal: time.signal };
 }
@@ -47,18 +51,6 @@ describe('A client’s address', () => {
     expect(await deliveries(scene)).toMatchObject([{ kind: 'code', ...taken }]);
   });
 
-  it.each(['refused_message', 'refused_recipient', 'opted_out'] as const)(
-    'is not revealed by a provider that refuses notices alone: %s',
-    async (kind) => {
-      const scene = await sceneOf(CLIENTS);
-      expect(await scene.request({ by: 'sms', idempotencyKey: 'key-1', step: sendFails(kind) })).toBe(204);
-      expect(scene.steps.slice(-3)).toEqual(['send', 'put delivery', 'update key 2']);
-      expect(await deliveries(scene)).toMatchObject([{ kind: 'owner_notice', outcome: 'refused' }]);
-      expect(scene.events).toMatchObject([{ name: 'OwnerNoticeRefused', fields: { channel: 'sms', kind } }]);
-      expect(await scene.counts()).toMatchObject({ source: 1, recipient: 1 });
-    },
-  );
-
   /** Requests that differ in no more than whose address it is. */
   type Ending = [what: string, asked: (scene: RegistrationScene, by: Channel) => Asked];
 
@@ -78,9 +70,10 @@ describe('A client’s address', () => {
       },
     ],
     ['a captcha that is not passed', () => ({ captcha: 'refused' })],
-    ...(['retryable', 'misconfigured', 'over_budget', 'blocked_country', 'unknown_outcome'] as const).map(
-      (kind): Ending => [`a send that failed: ${kind}`, () => ({ step: sendFails(kind) })],
-    ),
+    ...FAILURE_KINDS.flatMap((kind): Ending[] => [
+      [`a send that failed: ${kind}`, () => sendFails(kind)],
+      [`a send of which nothing left: ${kind}`, () => sendFails(kind, false)],
+    ]),
     ['a send that is throttled until the time is up', throttled],
     ['a record that could not be kept', () => ({ step: failingSteps({ 'put registration': DOWN }) })],
     ['a note that could not be written', () => ({ step: failingSteps({ 'put delivery': DOWN }) })],
@@ -90,13 +83,39 @@ describe('A client’s address', () => {
       for (const key of [{}, { idempotencyKey: 'key-1' }]) {
         const seen = [CLIENTS, {}].map(async (known) => {
           const scene = await sceneOf(known);
-          const answer = await scene.request({ by, ...key, ...asked(scene, by) });
+          const first = await scene.request({ by, ...key, ...asked(scene, by) });
           const { log, events, problem } = scene;
-          return { answer, log, events: events.map(({ name }) => name), problem: problem?.toDocument('') };
+          const seenOf = { first, log, events: events.map(({ name }) => name), problem: problem?.toDocument('') };
+          // The counts that are left, and what the same request hears then.
+          const counts = await scene.counts();
+          return { ...seenOf, counts, second: await scene.request({ by, ...key }), secondLog: scene.log };
         });
         const [ours, theirs] = await Promise.all(seen);
         expect(ours, `${by} ${JSON.stringify(key)}`).toEqual(theirs);
       }
+    }
+  });
+});
+
+const KEPT_OF_SENT = { source: 1, recipient: 1, prefix: 1, country: 1, channel: 1 };
+const rows = FAILURE_KINDS.flatMap((kind) =>
+  [true, false].flatMap((left) => [CLIENTS, {}].map((known) => [kind, left, known] as const)),
+);
+
+describe('A send that fails has the outcome of its row', () => {
+  it.each(rows)('%s, asked: %s, of a client: %o', async (kind, left, known) => {
+    const rule = SEND_FAILURES[kind];
+    const scene = await sceneOf(known);
+    const answer = await scene.request({ by: 'sms', idempotencyKey: 'key-1', ...sendFails(kind, left) });
+    expect(scene.steps.filter((step) => step.startsWith('send'))).toHaveLength(rule.attempts);
+    expect(scene.events[0]).toMatchObject({ name: rule.event, fields: { channel: 'sms', kind, reason: 'Refused' } });
+    const stored = await deliveries(scene);
+    if (rule.answer === 204) {
+      expect([answer, await scene.counts()]).toEqual([204, KEPT_OF_SENT]);
+      expect(stored).toMatchObject([{ kind: known === CLIENTS ? 'owner_notice' : 'code', outcome: rule.noted }]);
+    } else {
+      expect([answer, await scene.counts()]).toEqual(['otp_delivery_failed', left ? { source: 1 } : {}]);
+      expect(stored).toEqual([]);
     }
   });
 });

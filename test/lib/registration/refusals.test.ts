@@ -1,14 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { DeliveryFailure, type DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
-import type { EventName } from '../../../lib/telemetry.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { FILES } from '../../support/document-files.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
-import { type Asked, DOCUMENTS, DOWN, RegistrationScene } from '../../support/registration-scene.ts';
-import { failingSteps, overtakenStep } from '../../support/step-faults.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { type Asked, DOCUMENTS, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
+import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
 
+/** The failures after which a request is undone. */
+const FAILED = FAILURE_KINDS.filter((kind) => SEND_FAILURES[kind].answer === 502);
 const PHONES = ['sms', 'call', 'whatsapp'] as const;
 const SOURCE = '2001:db8:1:2::1';
 const KEYED = { idempotencyKey: 'key-1', source: SOURCE };
@@ -35,15 +37,22 @@ const WRONG_REFERRER: Asked = { body: { referrer_id: 'REFANN01' } };
 const WRONG_FIELD: Asked = { members: { other: 1 } };
 const documents = (doc: string): Asked => ({ members: { d0cUpl: [{ id: '1', name: 'a', doc }] } });
 const fails = (step: string, error: unknown = DOWN) => ({ step: failingSteps({ [step]: error }) });
-const sendFails = (kind: DeliveryFailureKind) => fails('send', new DeliveryFailure(kind, 'Refused'));
+const sendFails = (kind: DeliveryFailureKind, left = true): Asked => ({
+  step: (name, call) =>
+    /^send( |$)/.test(name) ? Promise.reject(new DeliveryFailure(kind, 'Refused', { left })) : call(),
+});
 const EXE = documents(FILES.exe.toString('base64'));
 const LARGE = documents('A'.repeat(4_400_000));
 const PASSED = { captcha: 'passed' } as const;
 
 /** The steps after which a request may be refused. */
 const STEPS = ['read source', 'captcha', 'update wrong', 'put registration', 'send'] as const;
-/** The counts that a request keeps depend on what it asked outside, or guessed. */
-const [ITS_SOURCE, ITS_GUESS, ITS_BOTH] = ['network source', 'network wrong', 'network source wrong'];
+/** The counts that a request keeps if it asked outside, or guessed. */
+const [ITS_SOURCE, ITS_GUESS, ITS_BOTH] = [
+  'network source',
+  'wrong wrong_network',
+  'network source wrong wrong_network',
+];
 
 /** The answer, the last step of the work, and the counts that are kept. */
 type Refusal = [what: string, answer: ProblemType, last: (typeof STEPS)[number], kept: string, Given];
@@ -67,19 +76,25 @@ describe('A request that is refused', () => {
     ['by its captcha', 'captcha_failed', 'captcha', ITS_SOURCE, { captcha: 'refused' }],
     ['with a captcha, a wrong field', 'validation_failed', 'captcha', ITS_SOURCE, { ...PASSED, ...WRONG_FIELD }],
     ['with a captcha, a wrong form id', 'form_not_found', 'update wrong', ITS_BOTH, { ...PASSED, ...WRONG_FORM }],
-    // The message's provider was asked, and refused the recipient.
-    ['because of a refused recipient', ...NOT_SENT, ITS_SOURCE, sendFails('refused_recipient')],
-    ['because of a recipient who opted out', ...NOT_SENT, ITS_SOURCE, sendFails('opted_out')],
-    ['because of a blocked country', ...NOT_SENT, ITS_SOURCE, sendFails('blocked_country')],
-    // We or a provider failed.
-    ['because of a provider that is down', ...NOT_SENT, '', { ...PASSED, ...sendFails('retryable') }],
-    ['because of our rights', ...NOT_SENT, '', { ...PASSED, ...sendFails('misconfigured') }],
-    ['because of our budget', ...NOT_SENT, '', { ...PASSED, ...sendFails('over_budget') }],
-    ['because of our message', ...NOT_SENT, '', { ...PASSED, ...sendFails('refused_message') }],
     ...PHONES.map(
-      (by): Refusal => [`because no captcha works for ${by}`, 'internal_error', 'captcha', '', { by, captcha: 'down' }],
+      (by): Refusal => [
+        ...([`because no captcha works for ${by}`, 'internal_error', 'captcha'] as const),
+        ...([ITS_SOURCE, { by, captcha: 'down' }] as const),
+      ],
     ),
-    ['because of our tables', 'internal_error', 'put registration', '', { ...PASSED, ...fails('put registration') }],
+    [
+      'because of our tables',
+      'internal_error',
+      'put registration',
+      ITS_SOURCE,
+      { ...PASSED, ...fails('put registration') },
+    ],
+    // The message's provider was asked, whatever it answered.
+    ...FAILED.map((kind): Refusal => [`because the send failed: ${kind}`, ...NOT_SENT, ITS_SOURCE, sendFails(kind)]),
+    // Nothing left.
+    ...FAILED.map((kind): Refusal => [`because nothing could leave: ${kind}`, ...NOT_SENT, '', sendFails(kind, false)]),
+    ['because no captcha could leave', 'internal_error', 'captcha', '', { by: 'sms', captcha: 'unreachable' }],
+    ['because of tables', 'internal_error', 'put registration', '', fails('put registration')],
   ])(
     '%s gets %s, stops at that step, and leaves nothing but its counts; its key is freed last',
     async (_, type, last, kept, { channels = [...OTP_TYPES], limits = {}, earlier = [], ...asked }) => {
@@ -139,15 +154,6 @@ describe('A request that is refused', () => {
     await scene.request();
     expect(scene.problem?.options.retryAfterSeconds).toBe(60);
     expect(scene.events.map(({ name }) => name)).toEqual(['LimitReached', 'RegistrationRefused']);
-  });
-
-  it.each<[DeliveryFailureKind, EventName]>([
-    ['retryable', 'OtpDeliveryFailed'],
-    ['opted_out', 'RecipientRefused'],
-  ])('by the provider (%s) is counted as %s', async (kind, name) => {
-    const scene = await RegistrationScene.start();
-    await scene.request({ by: 'sms', ...sendFails(kind) });
-    expect(scene.events[0]).toMatchObject({ name, fields: { channel: 'sms', kind, reason: 'Refused' } });
   });
 });
 
@@ -214,21 +220,32 @@ describe('A source that makes us ask outside', () => {
   const number = (index: number) => to(toPhone(`+4474001${String(index).padStart(2, '0')}456`));
   const subnet = (index: number) => ({ source: `2001:db8:1:${index.toString(16)}::1` });
 
+  it.each(FAILURE_KINDS)('with sends that fail (%s) does so a number of times in ten minutes', async (kind) => {
+    const scene = await RegistrationScene.start(LIMITS);
+    let sends = 0;
+    const step: Step = (name, call) => {
+      if (name.startsWith('send')) sends += 1;
+      return sendFails(kind).step?.(name, call, NEVER_ABORTED) ?? call();
+    };
+    const answers = await answersTo(25, (index) => ({ step, ...number(index) }), scene);
+    const { answer, attempts } = SEND_FAILURES[kind];
+    expect(answers.slice(0, 5)).toEqual(
+      Array.from({ length: 5 }, () => (answer === 204 ? 204 : 'otp_delivery_failed')),
+    );
+    expect(answers.slice(5)).toEqual(times(20, 'too_many_requests'));
+    expect(sends).toBe(5 * attempts);
+  });
+
   it.each<[string, (index: number) => Asked, ProblemType, number]>([
-    [
-      'refused recipients',
-      (index) => ({ ...sendFails('refused_recipient'), ...number(index) }),
-      'otp_delivery_failed',
-      5,
-    ],
     ['made-up captcha tokens', () => ({ captcha: 'refused' }), 'captcha_failed', 5],
+    ['a captcha of which nobody answers', (index) => ({ captcha: 'down', ...number(index) }), 'internal_error', 5],
     ['wrong form ids', () => WRONG_FORM, 'form_not_found', 3],
   ])('with %s does so a number of times in ten minutes', async (_, given, type, count) => {
     expect(await answersTo(count + 3, given)).toEqual([...times(count, type), ...times(3, 'too_many_requests')]);
   });
 
-  it('that is not at fault is never refused: a provider is down for eight requests', async () => {
-    const answers = await answersTo(8, () => ({ ...sendFails('retryable'), captcha: 'passed' }));
+  it('is never refused while nothing leaves: its provider cannot be reached for eight requests', async () => {
+    const answers = await answersTo(8, () => sendFails('retryable', false));
     expect(answers).toEqual(times(8, 'otp_delivery_failed'));
   });
 

@@ -67,10 +67,13 @@ describe('A failure before the send', () => {
   });
 });
 
-describe('A send', () => {
-  const THROTTLED = new DeliveryFailure('throttled', 'Throttling');
+/** The counts of a request that asked a provider, and was undone. */
+const KEPT = { source: 1 };
 
-  it('that is throttled is tried again, as the same message, until it is sent', async () => {
+describe('A send', () => {
+  const THROTTLED = new DeliveryFailure('throttled', 'Throttling', { left: true });
+
+  it('that is throttled is tried three times in all, as the same message', async () => {
     const scene = await RegistrationScene.start();
     expect(await scene.request({ step: failingSteps({ send: THROTTLED, 'send 2': THROTTLED }) })).toBe(204);
     expect(scene.steps.filter((step) => step.startsWith('send'))).toEqual(['send', 'send 2', 'send 3']);
@@ -87,12 +90,12 @@ describe('A send', () => {
     };
     const asked = { ...KEYED, members: DOCUMENTS, step, signal: time.signal };
     expect(await scene.request(asked)).toBe('otp_delivery_failed');
-    expect([await scene.counts(), scene.documents.size, await scene.registrations()]).toEqual([{}, 0, []]);
+    expect([await scene.counts(), scene.documents.size, await scene.registrations()]).toEqual([KEPT, 0, []]);
     expect(scene.steps.at(-1)).toBe('delete key');
   });
 
   it.each([
-    ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError')],
+    ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError', { left: true })],
     ['any other error', new TypeError('a bug')],
   ])('that may have gone out (%s) is answered like one that has, and never repeated', async (_, send) => {
     const scene = await RegistrationScene.start();
