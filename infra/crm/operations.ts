@@ -290,6 +290,7 @@ async function settle({ ledger, accounts }: Store, held: HeldOperation, fact: Le
     dependencies: { ledger, accounts, now },
     server: async () => undefined,
     generated: async () => undefined,
+    keys: async () => [],
   };
   const end = await driveOperation(job, fact);
   if (fact.on === 'operator_found' && end.kind !== 'opened')

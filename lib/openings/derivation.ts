@@ -55,10 +55,34 @@ function derivationKey({ text }: KeyVersion): DerivationKey {
   return { id: hmac(operations, 'key id').slice(0, 16), operations, fingerprints: fingerprintKey(operations) };
 }
 
-/** The operation of a request under one key of the secret. @param fingerprint of its body, under the same key */
-export function deriveIdentity(key: DerivationKey, pk: string, fingerprint: string): Identity {
+/**
+ * The operation of a request under one key of the secret, with the id that a new operation gets, and with the one that
+ * version 1.0.0 gave. Passwords and logins are those of either.
+ * @param fingerprint of its body, under the same key
+ */
+export function deriveIdentities(key: DerivationKey, pk: string, fingerprint: string): [Identity, Identity] {
   const origin = { pk, fingerprint, secret: key.id, derivation: DERIVATION };
-  return { ...origin, operationId: uuid(keyedHash(operationSeed(key, origin), 'operation id')) };
+  const seed = operationSeed(key, origin);
+  const head = uuid(keyedHash(seed, 'recognizable operation id')).slice(0, ID_HEAD);
+  const operationId = `${head}${idTail(key, head)}`;
+  return [
+    { ...origin, operationId },
+    { ...origin, operationId: uuid(keyedHash(seed, 'operation id')) },
+  ];
+}
+
+/** The characters of an id, up to its third dash, that its operation decides. The others follow from them. */
+const ID_HEAD = 19;
+
+/** The second half of an id: 62 keyed bits, by which we recognize our ids without a table. */
+function idTail({ operations }: DerivationKey, head: string): string {
+  return uuid(hmac(operations, `operation id\n${head}`)).slice(ID_HEAD);
+}
+
+/** Whether one of these keys made the id of an operation. Not for ids of version 1.0.0. */
+export function isRecognizableId(keys: readonly DerivationKey[], id: string): boolean {
+  const head = id.slice(0, ID_HEAD);
+  return keys.some((key) => id.slice(ID_HEAD) === idTail(key, head));
 }
 
 /**

@@ -22,6 +22,7 @@ import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 import type { AccountDependencies, OpeningTimes } from './dependencies.ts';
+import { type DerivationKey, isRecognizableId } from './derivation.ts';
 import type { HeldOperation, OperationPlan } from './ledger.ts';
 import type { DecisionContext, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
 import type { LoginChoice } from './login-search.ts';
@@ -49,6 +50,8 @@ export interface Job {
   server(): Promise<Server | undefined>;
   /** A generated password of the account; undefined if the caller gave both. */
   generated(): Promise<Mark['generated']>;
+  /** The keys of the secret of derived passwords, by which ids in comments are recognized. */
+  keys(): Promise<readonly DerivationKey[]>;
   /** Present in a request: no other worker sends a command that opens an account. */
   order?: CallerOrder;
   /** Waits this many milliseconds; absent: by the clock of the machine. */
@@ -214,7 +217,10 @@ export function generatedRole({ master_password, investor_password }: TradingAcc
 }
 
 async function sight(job: Job, platform: TradingPlatform, login: number): Promise<Sighting> {
-  const mark: Mark = { operationId: job.held.operationId, login, generated: await job.generated() };
+  const { operationId, plan } = job.held;
+  const version = plan?.version ?? job.order?.version;
+  const isOperation = (id: string) => isOperationId(job, version, id);
+  const mark: Mark = { operationId, login, generated: await job.generated(), isOperation };
   return platform.look(mark, within(LOOK_MS, job.times.platformSignal));
 }
 
@@ -234,6 +240,20 @@ async function look(job: Job, step: LookStep): Promise<Learned> {
     reportRefusal(failure, job.telemetry);
     return noAnswer;
   }
+}
+
+/** UUIDs of version 8, which operations of version 1.0.0 have. */
+const EARLIER_ID = /^[\da-f]{8}-[\da-f]{4}-8/;
+
+/** Whether an id is that of an operation of ours. Ids of version 1.0.0 are recognized by their reservation. */
+async function isOperationId(
+  { keys, dependencies, times }: Job,
+  version: AccountDetails['version'] | undefined,
+  id: string,
+): Promise<boolean> {
+  if (isRecognizableId(await keys(), id)) return true;
+  if (version === undefined || !EARLIER_ID.test(id)) return false;
+  return (await dependencies.ledger.reserved(version, id, times.signal)).length > 0;
 }
 
 type LookStep = Step & ('look' | 'prove' | 'confirm');

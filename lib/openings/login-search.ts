@@ -2,9 +2,9 @@ import { PlatformFailure } from '../platform/platform.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Identity } from './derivation.ts';
 
-/** A possible identity of an operation, with the logins that it may ask for. */
+/** The possible identities of an operation under one key of the secret, with the logins that it may ask for. */
 export interface LoginCandidates {
-  identity: Identity;
+  identities: readonly Identity[];
   logins: Iterator<number, unknown>;
 }
 
@@ -67,16 +67,17 @@ export class LoginSearch {
   }
 
   async #findReserved(): Promise<void> {
-    const find = async ({ identity }: Sequence) => {
+    const find = async (identity: Identity) => {
       const [login] = await this.#reservations.reserved(identity.operationId);
       if (login !== undefined) this.found ??= { identity, login };
     };
-    await Promise.all(this.#sequences.map(find));
+    await Promise.all(this.#sequences.flatMap(({ identities }) => identities.map(find)));
   }
 
   /** The next free login of an operation, if there is one, and the number of logins that were tried. */
   async next(operationId: string): Promise<{ login: number | undefined; tries: number }> {
-    const sequence = this.#sequences.find(({ identity }) => identity.operationId === operationId);
+    const isMeant = (identity: Identity) => identity.operationId === operationId;
+    const sequence = this.#sequences.find(({ identities }) => identities.some(isMeant));
     if (sequence === undefined) return { login: undefined, tries: 0 };
     while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#read([sequence]);
     const login = sequence.free.shift();
@@ -110,7 +111,8 @@ export class LoginSearch {
   #sort(sequence: Sequence, logins: readonly number[], holders: ReadonlyMap<number, string>): void {
     for (const login of logins) {
       const holder = holders.get(login);
-      if (holder === sequence.identity.operationId) this.found ??= { identity: sequence.identity, login };
+      const identity = sequence.identities.find(({ operationId }) => operationId === holder);
+      if (identity !== undefined) this.found ??= { identity, login };
       if (holder === undefined) sequence.free.push(login);
       else if (sequence.free.length === 0) sequence.tries += 1;
     }

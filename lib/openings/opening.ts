@@ -11,7 +11,7 @@ import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } fro
 import { type AccountDependencies, type OpeningTimes, planTimes } from './dependencies.ts';
 import {
   type DerivationKey,
-  deriveIdentity,
+  deriveIdentities,
   derivePasswords,
   findSeed,
   type Identity,
@@ -135,13 +135,13 @@ class Opening {
    */
   #identities([current, ...older]: Keys): Identities {
     const { sentBody, parameters, idempotencyKey, caller = ANONYMOUS } = this.#request;
-    const identify = (pk: string) => (key: DerivationKey) => {
+    const identify = (pk: string, key: DerivationKey) => {
       const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
-      return deriveIdentity(key, pk, fingerprint);
+      return deriveIdentities(key, pk, fingerprint);
     };
-    if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`)(current)];
-    const identity = identify(keyItem([this.#version, caller, parameters.user_id, idempotencyKey]));
-    return [identity(current), ...older.map(identity)];
+    if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`, current)[0]];
+    const pk = keyItem([this.#version, caller, parameters.user_id, idempotencyKey]);
+    return [...identify(pk, current), ...older.flatMap((key) => identify(pk, key))];
   }
 
   /** Reads the first logins: in the ranges that the connection had last, and again if they have changed. */
@@ -162,9 +162,10 @@ class Opening {
     const { ledger, now } = this.#dependencies;
     const { signal, openingEndsAt } = this.#times;
     const { login } = this.#request.body;
-    const candidates = identities.map((identity) => ({
-      identity,
-      logins: login === undefined ? loginSequence(findSeed(keys, identity) ?? '', ranges) : [login].values(),
+    const seedOf = ([identity]: readonly Identity[]) => (identity && findSeed(keys, identity)) ?? '';
+    const candidates = [...Map.groupBy(identities, ({ secret }) => secret).values()].map((ofKey) => ({
+      identities: ofKey,
+      logins: login === undefined ? loginSequence(seedOf(ofKey), ranges) : [login].values(),
     }));
     const reservations: Reservations = {
       holders: (logins) => ledger.holders(this.#version, logins, signal),
@@ -257,6 +258,7 @@ class Opening {
       dependencies: this.#dependencies,
       server: () => this.#server.catch(() => undefined),
       generated: async () => role && { role, password: passwords[`${role}_password`] },
+      keys: () => this.#dependencies.keys(this.#times.signal),
       order: {
         ...{ body, userId: user_id, version: this.#version, caller, passwords },
         found: () => this.#found(),

@@ -87,6 +87,7 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
     telemetry: scoped,
     dependencies,
     server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped).catch(onUnreadable),
+    keys: () => dependencies.keys(times.platformSignal),
     async generated() {
       const role = plan.generated;
       if (role === undefined) return undefined;

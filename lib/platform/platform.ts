@@ -38,12 +38,15 @@ export interface Mark {
    * nothing: another account may have it too.
    */
   generated?: { role: PasswordRole; password: string } | undefined;
+  /** Whether an id in a comment is that of another operation. Absent: that cannot be known. */
+  isOperation?: (id: string) => Promise<boolean>;
 }
 
 /**
  * The result of a look-up at a login. `ours`: the comment has the operation's id, or the server accepts the generated
- * password. `foreign`: the comment has another operation's id, and the password is not accepted. `unmarked`: any other account. A refused password proves
- * nothing, because people change passwords. `silent`: the platform has no command for it.
+ * password and refuses another one. `foreign`: the comment has the id of another operation of ours, and no password shows
+ * that the account is this one's. `unmarked`: any other account. A refused password proves nothing, because people change
+ * passwords. `silent`: the platform has no command for it.
  */
 export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 

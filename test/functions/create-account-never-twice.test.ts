@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { type AccountAnswer, type AccountCall, accountBody } from '../support/account-calls.ts';
@@ -190,6 +191,17 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
       }),
     );
   });
+
+  it.each([
+    ['a login of the range', {}],
+    ['a login of the caller', { login: 504_778 }],
+  ])('although a CRM writes a UUID of its own into the comment: %s', (_, more) =>
+    request('tp5-live', { ...GIVEN, ...more }, async (one) => {
+      await one.loseAnswer();
+      await edit({ comment: randomUUID() })(one);
+      await one.checkOpened();
+    }),
+  );
 
   it('so a login that another client names by another connection, with the same passwords, is taken', () =>
     request('tp5-live', { login: 504_777, ...GIVEN }, async (one) => {

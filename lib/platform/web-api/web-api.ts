@@ -184,16 +184,18 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
 
 /**
  * Compares the account at a login with an operation: ours by the comment, or else by the password, because people edit
- * comments. One command, or two if the comment is not ours. @throws PlatformFailure
+ * comments. One command, or up to three if the comment is not ours. @throws PlatformFailure
  */
 export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
   const user = await readUser(client, mark.login, signal);
   if (user === undefined) return 'absent';
-  const owner = commentOwner(user.Comment, mark.operationId);
-  const { login, generated } = mark;
-  if (owner === 'ours' || generated === undefined) return owner;
-  const ask = (password: string) => askPassword(client, { login, role: generated.role, password }, signal);
-  return (await provePassword(generated.password, ask)) ? 'ours' : owner;
+  const ids = operationIds(user.Comment);
+  const { operationId, login, generated } = mark;
+  if (ids.some((id) => operationId.startsWith(id))) return 'ours';
+  const ask = (password: string) => askPassword(client, { login, role: generated?.role ?? 'master', password }, signal);
+  if (generated !== undefined && (await provePassword(generated.password, ask))) return 'ours';
+  const areOperations = await Promise.all(ids.map((id) => mark.isOperation?.(id)));
+  return areOperations.includes(true) ? 'foreign' : 'unmarked';
 }
 
 /** Asks whether a password is the account's. @throws PlatformFailure if the server may answer later */
@@ -230,11 +232,9 @@ export async function readVariant(client: WebApiClient, login: number, signal: A
 /** Operation ids, and one that the server cut at the end of a long comment. */
 const OPERATION_ID = /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f-]{2,20}$)/g;
 
-/** Whose id a comment contains. Other comments prove nothing: people edit comments, and servers hide them. */
-export function commentOwner(comment: string, operationId: string): 'ours' | 'foreign' | 'unmarked' {
-  const ids = comment.toLowerCase().match(OPERATION_ID) ?? [];
-  if (ids.some((id) => operationId.startsWith(id))) return 'ours';
-  return ids.length > 0 ? 'foreign' : 'unmarked';
+/** The ids of operations that a comment may contain. Other texts prove nothing: people edit comments. */
+export function operationIds(comment: string): string[] {
+  return comment.toLowerCase().match(OPERATION_ID) ?? [];
 }
 
 /** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */

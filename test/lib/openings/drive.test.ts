@@ -15,7 +15,7 @@ import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
 import { testDatabase } from '../../support/database.ts';
-import { LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { derivationKeys, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 let world: LedgerWorld;
 beforeAll(async () => {
@@ -65,6 +65,7 @@ class Scene {
       telemetry: recordingTelemetry(this.events),
       dependencies: { ledger: this.ledger, now: () => world.now } as Job['dependencies'],
       server: async () => undefined,
+      keys: async () => derivationKeys('1'),
       generated: async () => undefined,
       ...(worker === 'request' && { order: { logins } as CallerOrder }),
       wait: async (ms: number) => {

@@ -11,7 +11,7 @@ import type { ProblemType } from '../../../lib/problem.ts';
 import type { AccountRecord } from '../../../lib/records/accounts.ts';
 import type { AccountClient } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
-import { ACCOUNT_BODY, CLIENT_ANN, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { ACCOUNT_BODY, CLIENT_ANN, derivationKeys, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 const LOGIN = 500_001;
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
@@ -94,6 +94,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     } as unknown as Job['dependencies'],
     times: planTimes(Date.now(), Date.now() + 20_000),
     server: async () => server,
+    keys: async () => derivationKeys('1'),
     generated: async () => ({ role: 'master', password: PASSWORDS.master_password }),
     order: order as unknown as CallerOrder,
   };

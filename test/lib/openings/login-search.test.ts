@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deriveIdentity, findSeed, loginSequence } from '../../../lib/openings/derivation.ts';
+import { deriveIdentities, findSeed, loginSequence } from '../../../lib/openings/derivation.ts';
 import { LoginSearch } from '../../../lib/openings/login-search.ts';
 import { derivationKeys } from '../../support/openings.ts';
 
@@ -15,7 +15,7 @@ class Scene {
 
   constructor(...keys: string[]) {
     this.#keys = derivationKeys(...(keys.length === 0 ? ['1'] : keys));
-    this.identities = this.#keys.map((key) => deriveIdentity(key, 'key#a', '1.a'));
+    this.identities = this.#keys.map((key) => deriveIdentities(key, 'key#a', '1.a')[0]);
   }
 
   /** The sequence of the operation under the n-th key. */
@@ -37,8 +37,8 @@ class Scene {
   }
 
   search(ranges = [RANGE]): Promise<LoginSearch> {
-    const candidates = this.identities.map((identity, place) => ({
-      identity,
+    const candidates = this.#keys.map((key, place) => ({
+      identities: deriveIdentities(key, 'key#a', '1.a'),
       logins: this.#sequence(place, ranges),
     }));
     const reserved = async (operationId: string) =>
@@ -108,6 +108,14 @@ describe('The search for a login', () => {
       scene.holders.set(login, scene.id());
       expect((await scene.search()).found).toEqual({ login, identity: scene.identities[0] });
     }
+  });
+
+  it('finds a login that version 1.0.0 has reserved for the operation, under its id of that time', async () => {
+    const scene = new Scene();
+    const [first = 0] = scene.sequence();
+    const [, earlier] = deriveIdentities(derivationKeys('1')[0], 'key#a', '1.a');
+    scene.holders.set(first, earlier.operationId);
+    expect((await scene.search()).found).toEqual({ identity: earlier, login: first });
   });
 
   it('finds a login that the operation has reserved under the key before', async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
-import { commentOwner } from '../../../../lib/platform/web-api/web-api.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
@@ -16,7 +15,8 @@ async function opened({ comment, rights = {} }: { comment?: string; rights?: Man
   await platform.open(order, ANY_TIME, NEVER_ABORTED);
   if (comment !== undefined) server.edit(LOGIN, { comment });
   const { operationId, masterPassword: password } = order;
-  const mark: Mark = { operationId, login: LOGIN, generated: { role: 'master', password } };
+  const isOperation = async (id: string) => id === OTHERS_ID;
+  const mark: Mark = { operationId, login: LOGIN, generated: { role: 'master', password }, isOperation };
   return { server, mark, look: (changes: Partial<Mark> = {}) => platform.look({ ...mark, ...changes }, NEVER_ABORTED) };
 }
 
@@ -136,7 +136,8 @@ describe('A comment', () => {
     [ID, 'ours'],
     [ID.slice(0, 31), 'ours'],
     [OTHERS_ID, 'foreign'],
-    [OTHERS_ID.slice(0, 31), 'foreign'],
+    ['018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f', 'unmarked'],
+    [OTHERS_ID.slice(0, 31), 'unmarked'],
     ['', 'unmarked'],
     ['VIP client', 'unmarked'],
     [`${ID} VIP`, 'ours'],
@@ -144,10 +145,12 @@ describe('A comment', () => {
     [`moved from ${OTHERS_ID} to ${ID}`, 'ours'],
     [`VIP ${ID.slice(0, 25)}`, 'ours'],
     [`VIP ${OTHERS_ID}, gold`, 'foreign'],
+    [`018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f, ${OTHERS_ID}`, 'foreign'],
     [`${ID.slice(0, 25)} VIP`, 'unmarked'],
     ['6f1d8a52', 'unmarked'],
-  ] as const)('%s is %s', (comment, owner) => {
-    expect(commentOwner(comment, ID)).toBe(owner);
+  ] as const)('%s is %s', async (comment, owner) => {
+    const { look } = await opened({ comment });
+    expect(await look({ operationId: ID, generated: undefined })).toBe(owner);
   });
 });
 
