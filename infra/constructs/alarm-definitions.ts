@@ -5,6 +5,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
+import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import type { DeployedFunction } from './functions.ts';
@@ -371,28 +372,6 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
       statistic: 'Average',
       period: Duration.hours(1),
     });
-  /** The cost of this month's messages, in US dollars, for the whole account and region. */
-  const monthlySpend = (namespace: string, metricName: string) => new Metric({ namespace, metricName, ...most(15) });
-  const { smsUsdPerMonth, callUsdPerMonth, whatsappMessagesPerDay } = spend;
-  const spending: Record<PhoneChannel, Omit<AlarmRow, 'id' | 'of'>> = {
-    sms: {
-      loss: `Your bill: texts have cost $${smsUsdPerMonth} this month. At the account's own limit no text is sent.`,
-      when: { metric: monthlySpend('AWS/SNS', 'SMSMonthToDateSpentUSD'), count: [smsUsdPerMonth, 15] },
-    },
-    call: {
-      loss: `Your bill: calls have cost $${callUsdPerMonth} this month. At the account's own limit no call is made.`,
-      when: { metric: monthlySpend('AWS/SMSVoice', 'VoiceMessageMonthlySpend'), count: [callUsdPerMonth, 15] },
-    },
-    whatsapp: {
-      loss: `Your bill: ${whatsappMessagesPerDay} WhatsApp messages were sent within a day.`,
-      when: {
-        event: 'OtpSent',
-        service: SENDING_FUNCTION,
-        channel: 'whatsapp',
-        count: [whatsappMessagesPerDay, DAY_MINUTES],
-      },
-    },
-  };
   return [
     {
       id: 'LoginsScarce',
@@ -415,8 +394,18 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
       loss: 'Soon SES stops our emails: too many people call them unwanted.',
       when: { metric: reputation('Reputation.ComplaintRate'), count: [0.001, 60] },
     },
-    ...channels.filter(isPhoneChannel).map((of) => ({ id: 'Spend', of, ...spending[of] })),
+    ...channels.filter(isPhoneChannel).map((channel) => spendNotice(channel, spend)),
   ];
+}
+
+/** A notice about the cost of a channel. A metric of AWS counts for the whole account and region, in US dollars a month. */
+function spendNotice(channel: PhoneChannel, settings: Settings['spend']): AlarmRow {
+  const { loss, atLeast, metric } = PHONE_CHANNEL_ROWS[channel].spend(settings);
+  const when: Condition =
+    metric === undefined
+      ? { event: 'OtpSent', service: SENDING_FUNCTION, channel, count: [atLeast, DAY_MINUTES] }
+      : { metric: new Metric({ namespace: metric[0], metricName: metric[1], ...most(15) }), count: [atLeast, 15] };
+  return { id: 'Spend', of: channel, loss, when };
 }
 
 /** The health of each function with a route. A new version that harms it is rolled back; a person is paged by the whole. */

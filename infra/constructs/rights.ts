@@ -4,15 +4,10 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
-import {
-  type CallSettings,
-  DUE_INDEX,
-  FORMER_KEY_ATTRIBUTES,
-  RESERVATION_INDEX,
-  variableName,
-  type WhatsAppSettings,
-} from '../../lib/validators/deployment.ts';
+import { DUE_INDEX, FORMER_KEY_ATTRIBUTES, RESERVATION_INDEX, variableName } from '../../lib/validators/deployment.ts';
+import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
+import { PHONE_CHANNEL_ROWS, type SendingRight } from '../channels.ts';
 import { type ResourceUse, VERSIONS_TAG } from '../functions.ts';
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
@@ -239,36 +234,17 @@ function rightsOfChannels(
   settings: Settings,
   protectConfiguration: string | undefined,
 ): PolicyStatement[] {
-  const { call, whatsapp } = settings;
-  return [
-    ...(usesAws(settings, 'sms') ? [sendTexts()] : []),
-    ...(call === undefined || !usesAws(settings, 'call') ? [] : [sendCalls(stack, call, protectConfiguration)]),
-    ...(whatsapp === undefined || !usesAws(settings, 'whatsapp') ? [] : [sendWhatsApp(stack, whatsapp)]),
-  ];
+  return PHONE_CHANNELS.filter((channel) => usesAws(settings, channel))
+    .flatMap((channel) => PHONE_CHANNEL_ROWS[channel].right(settings, protectConfiguration) ?? [])
+    .map((right) => sendingStatement(stack, right));
 }
 
-/** A text goes to a number, which is not a resource. This form excludes every topic. */
-function sendTexts(): PolicyStatement {
-  return new PolicyStatement({
-    sid: 'SendTexts',
-    actions: ['sns:Publish'],
-    notResources: [`arn:${Aws.PARTITION}:sns:*:*:*`],
-  });
-}
-
-function sendCalls(stack: Stack, call: CallSettings, protectConfiguration: string | undefined): PolicyStatement {
-  const { originationIdentity: identity } = call;
-  const arn = (resource: string, resourceName: string) =>
-    stack.formatArn({ service: 'sms-voice', resource, resourceName });
-  const from = identity.startsWith('arn:')
-    ? identity
-    : arn(identity.startsWith('pool-') ? 'pool' : 'phone-number', identity);
-  const rules = protectConfiguration === undefined ? [] : [arn('protect-configuration', protectConfiguration)];
-  return policyStatement('SendCalls', 'sms-voice', ['SendVoiceMessage'], from, ...rules);
-}
-
-function sendWhatsApp(stack: Stack, { phoneNumberId }: WhatsAppSettings): PolicyStatement {
-  const resourceName = phoneNumberId.replace(/^phone-number-id-/, '');
-  const number = stack.formatArn({ service: 'social-messaging', resource: 'phone-number-id', resourceName });
-  return policyStatement('SendWhatsApp', 'social-messaging', ['SendWhatsAppMessage'], number);
+function sendingStatement(stack: Stack, { sid, action, resources }: SendingRight): PolicyStatement {
+  const [service = ''] = action.split(':');
+  const notResources = [`arn:${Aws.PARTITION}:${service}:*:*:*`];
+  if (resources === undefined) return new PolicyStatement({ sid, actions: [action], notResources });
+  const arns = resources.map((one) =>
+    typeof one === 'string' ? one : stack.formatArn({ service, resource: one[0], resourceName: one[1] }),
+  );
+  return new PolicyStatement({ sid, actions: [action], resources: arns });
 }

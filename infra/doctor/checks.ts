@@ -1,4 +1,6 @@
 import { getDomain } from 'tldts-icann';
+import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
+import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { explainFailure, missingRight, rightFix } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
 import { type Settings, usesAws } from '../settings.ts';
@@ -230,10 +232,12 @@ async function clientMaker(
 
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly string[]): DoctorCheck[] {
-  const paid = (['sms', 'call'] as const).filter((channel) => usesAws(settings, channel));
+  const limited = PHONE_CHANNELS.filter((channel) => usesAws(settings, channel)).flatMap((channel) => {
+    const { spend, spendLimit } = PHONE_CHANNEL_ROWS[channel];
+    return spendLimit === undefined ? [] : [spendCheck(channel, spend(settings.spend).atLeast, spendLimit)];
+  });
   return [
-    ...(paid.length > 0 ? [sandbox] : []),
-    ...paid.map((channel) => spend(channel, settings)),
+    ...(limited.length > 0 ? [sandbox, ...limited] : []),
     ...templates(settings, languages),
     ...Object.entries(settings.provider ?? {}).map(([channel, url]) =>
       receiver('code', `provider of ${channel}`, url ?? ''),
@@ -250,14 +254,15 @@ const sandbox: DoctorCheck = checkOf('code', 'message sandbox', async (probes) =
     : working('production access'),
 );
 
-const LIMITS = { sms: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', call: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT' } as const;
-
-function spend(channel: keyof typeof LIMITS, settings: Settings): DoctorCheck {
-  const alarmAt = channel === 'sms' ? settings.spend.smsUsdPerMonth : settings.spend.callUsdPerMonth;
+/** @param alarmAt US dollars a month */
+function spendCheck(
+  channel: PhoneChannel,
+  alarmAt: number,
+  { name, kind }: { name: string; kind: string },
+): DoctorCheck {
   return checkOf('code', `spend of ${channel}`, async (probes) => {
-    const limit = (await probes.spendLimits()).find(({ name }) => name === LIMITS[channel]);
+    const limit = (await probes.spendLimits()).find((one) => one.name === name);
     const enforced = limit?.enforced ?? 0;
-    const kind = channel === 'sms' ? 'text' : 'voice';
     const fix = `aws pinpoint-sms-voice-v2 set-${kind}-message-spend-limit-override --monthly-limit ${Math.ceil(alarmAt * 2)}`;
     if (enforced >= alarmAt) return working(`${enforced} USD a month`);
     const detail = `${enforced} USD a month, below the alarm at ${alarmAt}: at the limit AWS sends no more messages`;

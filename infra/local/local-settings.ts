@@ -7,6 +7,7 @@ import { parseSigningSecret, type SigningKeys } from '../../lib/secrets/webhook-
 import { ALL_COUNTRIES, deploymentEntries, SETTINGS_FILE } from '../../lib/validators/deployment.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
+import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
@@ -27,12 +28,9 @@ const SETTINGS = {
   brand: { name: 'Example Broker', supportEmail: 'support@example.com' },
   channels: [...OTP_TYPES],
   phone: { countries: [ALL_COUNTRIES] },
-  call: { originationIdentity: 'phone-00000000000000000000000000000001' },
-  whatsapp: {
-    phoneNumberId: 'phone-number-id-00000000000000000000000000000001',
-    codeTemplate: 'one_time_password',
-    noticeTemplate: 'registration_attempt',
-  },
+  ...Object.fromEntries(
+    Object.entries(PHONE_CHANNEL_ROWS).flatMap(([name, { local }]) => (local === undefined ? [] : [[name, local]])),
+  ),
   // `startService` has the address of the receiver.
   crmWebhook: 'http://localhost/',
 };
