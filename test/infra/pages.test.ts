@@ -90,3 +90,12 @@ describe('Every page', () => {
     expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([]);
   });
 });
+
+it('The page on personal data keeps the log of the firewall for as long as the template does', () => {
+  const template = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
+  const [, name, days] =
+    /LogGroupName: !Sub '([\w-]+)\$\{AWS::StackName\}', RetentionInDays: (\d+)/.exec(template) ?? [];
+  const data = readFileSync(new URL('../../infra/docs/data.md', import.meta.url), 'utf8');
+  const row = data.split('\n').find((line) => line.startsWith('| CloudFront and AWS WAF')) ?? '';
+  expect(row).toContain(`the log (\`${name}…\`) ${days} days`);
+});

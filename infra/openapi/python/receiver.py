@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import json
 import os
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,8 +40,25 @@ def is_signed(event, sent, body, signatures):
 
 class Receiver(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"  # Connections are kept.
-    # Seconds without a byte, after which a connection is closed.
+    # The seconds that a request may take to arrive, and that a connection may be idle.
     timeout = float(os.environ.get("TIMEOUT_SECONDS", "10"))
+
+    def handle_one_request(self):
+        # The library's timeout starts again with each byte: a caller could send one at a time.
+        timer = threading.Timer(self.timeout, self.end)
+        timer.daemon = True
+        timer.start()
+        try:
+            super().handle_one_request()
+        finally:
+            timer.cancel()
+
+    def end(self):
+        self.close_connection = True
+        try:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # The caller has gone.
 
     def do_POST(self):
         length = self.headers.get("content-length", "")

@@ -125,6 +125,18 @@ describe.each(RECEIVERS)('The receiver in %s', (_, command) => {
     held.resume();
     await once(held, 'close');
   });
+
+  it.runIf(isHere(command[0] ?? '')).each([
+    ['head', 'POST /events HTTP/1.1\r\nx-slow: '],
+    ['body', head('content-length: 1000')],
+  ])('cuts a caller off who sends a byte of the %s at a time', async (_part, begun) => {
+    const url = await start(command, { TIMEOUT_SECONDS: '1' });
+    const slow = await hold(url, begun);
+    const dripping = setInterval(() => slow.write('x'), 100);
+    onTestFinished(() => clearInterval(dripping));
+    slow.resume();
+    await once(slow, 'close');
+  });
 });
 
 it('The local service posts to a receiver of its own, whose client can open an account', async () => {
