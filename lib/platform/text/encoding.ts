@@ -12,8 +12,8 @@ export interface CodePage {
   /** The exact text; undefined if a character is not in the code page or not transmittable. */
   encode(text: string): Bytes | undefined;
   /**
-   * The closest text in at most `limit` bytes, cut at a character. Characters outside the code page are transliterated,
-   * `|` and `=` become `/` and `-`, controls become a space.
+   * The closest text in at most `limit` bytes, cut at a grapheme. Emoji outside the code page are dropped, other
+   * characters transliterated; `|` and `=` become `/` and `-`, controls become a space.
    */
   approximate(text: string, limit: number): Promise<Bytes>;
 }
@@ -29,18 +29,33 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
     return bytes === undefined || UNSAFE_BYTE.test(bytes) ? undefined : bytes;
   }
 
+  function encode(text: string): Bytes | undefined {
+    const bytes = [...text].map(carried);
+    return bytes.includes(undefined) ? undefined : bytes.join('');
+  }
+
+  /** The bytes that resemble a grapheme; none for an emoji that the page lacks. */
+  async function closest(grapheme: string): Promise<Bytes> {
+    const whole = encode(grapheme) ?? encode(grapheme.replaceAll(PRESENTATION, ''));
+    if (whole !== undefined) return whole;
+    if (EMOJI.test(grapheme)) return '';
+    let bytes = '';
+    for (const character of grapheme) {
+      bytes += carried(replaceReserved(character)) ?? (await transliterated(character));
+    }
+    return bytes;
+  }
+
   return {
-    encode(text) {
-      const bytes = [...text].map(carried);
-      return bytes.includes(undefined) ? undefined : bytes.join('');
-    },
+    encode,
 
     async approximate(text, limit) {
       let all = '';
-      for (const character of text.normalize('NFC').replaceAll(SPACES, ' ').trim()) {
-        const bytes = carried(replaceReserved(character)) ?? (await transliterated(character));
+      for (const { segment } of GRAPHEMES.segment(text.normalize('NFC').replaceAll(SPACES, ' ').trim())) {
+        const bytes = await closest(segment);
         if (all.length + bytes.length > limit) break;
-        all += bytes;
+        // A dropped emoji leaves the spaces around it.
+        if (bytes !== ' ' || !all.endsWith(' ')) all += bytes;
       }
       // Not `trim`: in many code pages the byte 0xA0 is the end of a letter.
       return all.replaceAll(/^ +| +$/g, '');
@@ -48,6 +63,12 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
   };
 }
 
+/** Graphemes are the same in every language. */
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Graphemes that begin with a pictograph, half a flag or a skin tone, and keycaps. */
+const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|[\d#*]\ufe0f?\u20e3)/u;
+/** They ask for the text or the emoji of a symbol that has both. */
+const PRESENTATION = /[\ufe0e\ufe0f]/g;
 const SPACES = /[\p{Cc}\p{Zl}\p{Zp}\p{Zs}]+/gu;
 
 function replaceReserved(character: string): string {
