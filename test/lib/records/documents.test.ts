@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
@@ -221,23 +222,27 @@ describe('A stored document', () => {
   );
 
   it('is uploaded side by side with the others', async () => {
-    let under = 0;
-    let most = 0;
+    const files = [document(FILES.pdf), document(FILES.png), document(FILES.gif)];
+    let begun = 0;
+    const allBegun = Promise.withResolvers<void>();
     const { documents } = storeOf(async () => {
-      under += 1;
-      most = Math.max(most, under);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      under -= 1;
+      begun += 1;
+      if (begun === files.length) allBegun.resolve();
+      await allBegun.promise;
     });
-    await documents.store('r-1', [document(FILES.pdf), document(FILES.png), document(FILES.gif)], NEVER_ABORTED);
-    expect(most).toBe(3);
+    expect(await documents.store('r-1', files, NEVER_ABORTED)).toHaveLength(files.length);
   });
 
   it('that cannot be stored fails the registration, once the others have ended', async () => {
     let ended = 0;
+    const refused = Promise.withResolvers<void>();
     const { documents } = storeOf(async ({ key }) => {
-      if (key.endsWith('/1')) throw new AwsFailure('AccessDenied');
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      if (key.endsWith('/1')) {
+        refused.resolve();
+        throw new AwsFailure('AccessDenied');
+      }
+      await refused.promise;
+      await nextTurn();
       ended += 1;
     });
     const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], NEVER_ABORTED);
