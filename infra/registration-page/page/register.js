@@ -173,10 +173,12 @@ class Registration {
 
   /** A reload keeps the step and the fields, without secrets and files. */
   #keep() {
+    // What is being sent may arrive, also if the page is reloaded before the answer.
+    const registered = this.memory.state === 'sending' ? this.values : this.#registered;
     if (this.memory.state === 'done') return sessionStorage.removeItem(this.storage);
     const safe = (/** @type {Values} */ values) =>
       Object.fromEntries(Object.entries(values).filter(([name]) => !SECRETS.test(name) && !isFile(this.config, name)));
-    const kept = { memory: this.memory, values: safe(this.values), registered: safe(this.#registered) };
+    const kept = { memory: this.memory, values: safe(this.values), registered: safe(registered) };
     sessionStorage.setItem(this.storage, JSON.stringify(kept));
   }
 
