@@ -217,9 +217,14 @@ export function generatedRole({ master_password, investor_password }: TradingAcc
 }
 
 async function sight(job: Job, platform: TradingPlatform, login: number): Promise<Sighting> {
-  const { operationId, plan } = job.held;
+  const { held } = job;
+  const { operationId, plan } = held;
   const version = plan?.version ?? job.order?.version;
-  const isOperation = (id: string) => isOperationId(job, version, id);
+  const isOperation = async (id: string) => {
+    const isOne = await isOperationId(job, version, id);
+    if (isOne) held.seenOwner = id;
+    return isOne;
+  };
   const mark: Mark = { operationId, login, generated: await job.generated(), isOperation };
   return platform.look(mark, within(LOOK_MS, job.times.platformSignal));
 }

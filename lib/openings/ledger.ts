@@ -39,6 +39,8 @@ export interface HeldOperation extends Identity {
   plan: OperationPlan | undefined;
   /** The login that a reservation or a record binds to the operation, if its state does not show it. */
   found: number | undefined;
+  /** The operation whose account is at the login of the state, if its id was seen there. */
+  seenOwner?: string | undefined;
   /** When a request first and last wrote the state `sent`, which is before a command, in epoch milliseconds. */
   since: number | undefined;
   sentAt: number | undefined;
@@ -340,6 +342,7 @@ async function write(
     isTransaction ? transact([state, ...reservations], signal) : single(operations, state, signal),
   );
   held.life = to;
+  held.seenOwner = undefined;
 }
 
 /** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, AwsFailure */
@@ -418,8 +421,9 @@ export function reservedAt(at: number | undefined): number | undefined {
 const NOBODY = 'nobody';
 
 /**
- * A login is reserved with the state that names it, and released with the state that gives it up. A late duplicate of an
- * earlier life of the operation releases nothing: its incarnation is another one.
+ * A login is reserved with the state that names it, and released with the state that gives it up. If another operation's
+ * account is at it, it is reserved for that one instead: a retry goes on behind it, and the other's retry finds it. A late
+ * duplicate of an earlier life of the operation releases nothing: its incarnation is another one.
  */
 function reservationWrites(table: string, before: HeldOperation, next: HeldOperation): TransactionWrite[] {
   const { plan, operationId: operation_id, incarnation } = next;
@@ -446,7 +450,9 @@ function reservationWrites(table: string, before: HeldOperation, next: HeldOpera
   if (to.at === 'claimed') writes.push(reserve(earlier, NOBODY));
   // An undecided operation keeps its login: a late command may still open it.
   const isGivenUp = from.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && later !== earlier));
-  if (isGivenUp) writes.push({ table, delete: { pk: reservationKey(plan, earlier) }, expression: isOfThisLife });
+  if (!isGivenUp) return writes;
+  const released = { table, delete: { pk: reservationKey(plan, earlier) }, expression: isOfThisLife };
+  writes.push(before.seenOwner === undefined ? released : reserve(earlier, before.seenOwner));
   return writes;
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { retryAfterRule } from '../../../infra/openapi/problems.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
+import { deriveIdentities } from '../../../lib/openings/derivation.ts';
 import { type CallerOrder, EFFECTS, type Job } from '../../../lib/openings/effects.ts';
 import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
 import type { Life, OpenLife } from '../../../lib/openings/life.ts';
@@ -40,6 +41,10 @@ interface Scene {
   holdsFunds?: boolean;
   /** Collects the payments. */
   paid?: number[];
+  /** An id in the account's comment. */
+  comment?: string;
+  /** The logins that the operation of that id has reserved. */
+  reserved?: number[];
 }
 
 /** A retry whose first command went to the server of `LIVE`. @param change of the connection since */
@@ -53,6 +58,8 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     payFailure,
     holdsFunds = false,
     paid = [],
+    comment,
+    reserved = [],
   } = more;
   const { life = { at: 'sent', login: LOGIN, commands: 'many' }, found } = more;
   const accounts = { read: async () => record, put: async () => {} };
@@ -63,7 +70,10 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
       if (failure !== undefined) throw failure;
       return { login: opened };
     },
-    look: async () => sighting,
+    async look({ isOperation }) {
+      if (comment === undefined) return sighting;
+      return (await isOperation?.(comment)) ? 'foreign' : 'unmarked';
+    },
     async fund(login) {
       paid.push(login);
       if (payFailure !== undefined) throw payFailure;
@@ -91,6 +101,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
       notices,
       accounts,
       events: { publish: async () => {} },
+      ledger: { reserved: async () => reserved },
     } as unknown as Job['dependencies'],
     times: planTimes(Date.now(), Date.now() + 20_000),
     server: async () => server,
@@ -191,6 +202,24 @@ it.each<[Sighting, string, string, string]>([
   const job = retry({}, { sighting });
   const learned = await Promise.all((['look', 'prove', 'confirm'] as const).map((step) => EFFECTS[step](job)));
   expect(learned.map(({ on }) => on)).toEqual(facts);
+});
+
+describe('An id in the comment', () => {
+  const [KEY] = derivationKeys('1');
+  const [today, earlier] = deriveIdentities(KEY, 'key#another', '1.a').map(({ operationId }) => operationId);
+  it.each<[string, string | undefined, number[], string]>([
+    ['of today', today, [], 'foreign'],
+    ['of version 1.0.0, with its reservation', earlier, [LOGIN], 'foreign'],
+    ['of version 1.0.0, whose reservation is lost', earlier, [], 'unproven'],
+    ['of somebody else', '018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f', [LOGIN], 'unproven'],
+  ])(
+    '%s shows whose the account is only if it is one of ours: its login is then kept for that one',
+    async (_, comment = '', reserved, on) => {
+      const job = retry({}, { comment, reserved });
+      expect(await EFFECTS.look(job)).toEqual({ on });
+      expect(job.held.seenOwner).toBe(on === 'foreign' ? comment : undefined);
+    },
+  );
 });
 
 it('An account that is absent although its record exists was deleted', async () => {

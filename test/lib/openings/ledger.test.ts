@@ -221,6 +221,22 @@ it('A login that an operator has found to be somebody else’s stays reserved fo
   expect(await world.item(held)).not.toHaveProperty('due_at');
 });
 
+it.each<[string, (login: number) => Life]>([
+  ['goes on', (login) => sent(login + 1)],
+  ['ends', () => ({ at: 'gone' })],
+])(
+  'A login at which the account of another operation was seen is reserved for that one when ours %s',
+  async (_, next) => {
+    const login = newLogin();
+    const held = await world.claimed();
+    await write(held, sent(login));
+    held.seenOwner = 'another-operation';
+    await write(held, next(login));
+    expect(await world.holder(`tp5#${login}`)).toBe('another-operation');
+    expect(held.seenOwner).toBeUndefined();
+  },
+);
+
 it('The login that a server has answered is reserved with the operator’s decision', async () => {
   const login = newLogin();
   const held = await world.claimed();
