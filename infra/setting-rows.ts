@@ -106,6 +106,12 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
     other: 'other_notice',
     words: 'the approved utility template without parameters',
   },
+  'whatsapp.languages': {
+    absent: 'all',
+    other: 'en,de',
+    words:
+      'languages in which both templates are approved, such as `en,de,zh-Hant`; messages in all others are in English. `npm run doctor` proposes the value',
+  },
   confirmation: {
     absent: '`false`',
     other: false,

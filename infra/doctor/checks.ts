@@ -231,7 +231,7 @@ async function clientMaker(
 }
 
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
-export function messageChecks(settings: Settings, languages: readonly string[]): DoctorCheck[] {
+export function messageChecks(settings: Settings, languages: readonly TemplateLanguage[]): DoctorCheck[] {
   const limited = PHONE_CHANNELS.filter((channel) => usesAws(settings, channel)).flatMap((channel) => {
     const { spend, spendLimit } = PHONE_CHANNEL_ROWS[channel];
     return spendLimit === undefined ? [] : [spendCheck(channel, spend(settings.spend).atLeast, spendLimit)];
@@ -282,20 +282,32 @@ function receiver(question: DoctorQuestion, subject: string, url: string): Docto
   });
 }
 
-function templates(settings: Settings, languages: readonly string[]): DoctorCheck[] {
+/** Both templates in every language in use: else messages in a language fail, which callers choose. */
+function templates(settings: Settings, translations: readonly TemplateLanguage[]): DoctorCheck[] {
   const { whatsapp } = settings;
   if (!usesAws(settings, 'whatsapp') || whatsapp === undefined) return [];
-  return [whatsapp.codeTemplate, whatsapp.noticeTemplate].map((template) =>
-    checkOf('code', `template ${template}`, async (probes) => {
-      const approved = await probes.approvedLanguages(template);
-      const lacking = languages.filter((language) => !approved.includes(language));
-      if (lacking.length === 0) return working(`approved in all ${languages.length} languages`);
+  const { codeTemplate, noticeTemplate, languages: offered } = whatsapp;
+  return [
+    checkOf('code', `templates ${codeTemplate}, ${noticeTemplate}`, async (probes) => {
+      const approved = await Promise.all([codeTemplate, noticeTemplate].map((one) => probes.approvedLanguages(one)));
+      const both = translations.filter(({ code }) => approved.every((codes) => codes.includes(code)));
+      const lacking = translations.filter((one) => (offered?.includes(one.language) ?? true) && !both.includes(one));
+      if (lacking.length === 0) return working(`approved in ${both.length} of ${translations.length} languages`);
+      const usable = both.map(({ language }) => language);
       return missingOutcome(
-        `is not approved in ${lacking.join(', ')}`,
-        'have Meta approve it there: console, AWS End User Messaging Social',
+        `are not both approved in ${lacking.map(({ code }) => code).join(', ')}`,
+        usable.includes('en')
+          ? `npm run setting -- whatsapp.languages=${usable.join(',')}`
+          : 'have Meta approve both in English: console, AWS End User Messaging Social',
       );
     }),
-  );
+  ];
+}
+
+/** A language of messages, and the code under which Meta approves its templates. */
+export interface TemplateLanguage {
+  language: string;
+  code: string;
 }
 
 /**

@@ -111,8 +111,8 @@ function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] 
 
 /** @param deployed false: only the checks that make sense before the first deployment */
 export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<DoctorCheck[]> {
-  const words = await Promise.all(LANGUAGES.map(findTranslation));
-  const languages = words.map(({ language, whatsapp = language }) => whatsapp);
+  const words = await Promise.all(LANGUAGES.map((one) => findTranslation(one)));
+  const languages = words.map(({ language, whatsapp = language }) => ({ language, code: whatsapp }));
   return [
     ...quotaChecks(settings),
     ...mailChecks(settings, deployed),

@@ -19,7 +19,7 @@ export function whatsAppChannel(settings: WhatsAppSettings, config: SocialMessag
   const client = new SocialMessagingClient({ ...AT_MOST_ONCE, ...config });
   return {
     async send(to, message, language, signal) {
-      const { language: subtag, whatsapp: code = subtag } = await findTranslation(language);
+      const { language: subtag, whatsapp: code = subtag } = await findTranslation(language, settings.languages);
       const sent = {
         messaging_product: 'whatsapp',
         recipient_type: 'individual',

@@ -88,6 +88,7 @@ const CallSchema = closedObject({
 });
 export type CallSettings = v.InferOutput<typeof CallSchema>;
 
+const LANGUAGES_MUST = 'must list languages such as de and zh-Hant, en among them';
 /** WhatsApp by AWS End User Messaging Social. */
 const WhatsAppSchema = closedObject({
   phoneNumberId: patternText(/^phone-number-id-\w+$/, 'must be the id of a linked number (phone-number-id-…)'),
@@ -95,6 +96,13 @@ const WhatsAppSchema = closedObject({
   codeTemplate: template,
   /** An approved utility template without parameters: the notice to an owner of the address. */
   noticeTemplate: template,
+  /**
+   * The languages, as tags such as `de` and `zh-Hant`, in which both templates are approved. Messages in all others are
+   * sent in English. Absent: all.
+   */
+  languages: v.optional(
+    v.pipe(listOf(patternText(/^[a-z]{2}(-[A-Z][a-z]{3})?$/, LANGUAGES_MUST)), v.includes('en', LANGUAGES_MUST)),
+  ),
 });
 export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
 

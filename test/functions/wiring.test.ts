@@ -169,6 +169,9 @@ const EVERY_MESSAGE: Deployment = {
     ...IN_MAILS.map(([setting, words]): Row => ['request-registration', setting, says('email', words)]),
     ...MESSAGE_SETTINGS.flatMap(([setting, words]): Row[] => {
       const channel = PHONE_CHANNELS.find((name) => setting.startsWith(`${name}.`));
+      // A template without a translation is sent in English.
+      if (setting === 'whatsapp.languages')
+        return [['request-registration', setting, says('whatsapp', '"en_US"', { language: 'pt' })]];
       const person = setting === 'whatsapp.noticeTemplate' ? OWNER : {};
       return channel === undefined ? [] : [['request-registration', setting, says(channel, words, person)]];
     }),

@@ -27,16 +27,17 @@ export type Language = keyof typeof FILES;
 export const LANGUAGES = Object.keys(FILES) as Language[];
 
 /**
- * The language of a message: that of the tag in its script, else that of the tag, else English. `Intl` knows the old
+ * The language of a message: that of the tag in its script, else that of the tag, else English; only one of `offered`. `Intl` knows the old
  * names (`in` is `id`, `cmn` is `zh`) and the scripts of regions (`zh-TW` is `zh-Hant`). It knows no extended languages,
  * as in `zh-yue`. CRM records may have underscores instead of hyphens.
  */
-export function pickLanguage(tag: string | undefined): Language {
-  if (tag === undefined || isLanguage(tag)) return tag ?? 'en';
+export function pickLanguage(tag: string | undefined, offered: readonly string[] = LANGUAGES): Language {
+  const isOffered = (one: string): one is Language => isLanguage(one) && offered.includes(one);
+  if (tag === undefined || isOffered(tag)) return tag ?? 'en';
   try {
     const extended = /^([a-z]{2,3})(?:-[a-z]{3})+(?=-|$)/i;
     const { language, script } = new Intl.Locale(tag.replaceAll('_', '-').replace(extended, '$1')).maximize();
-    return [`${language}-${script}`, language].find(isLanguage) ?? 'en';
+    return [`${language}-${script}`, language].find(isOffered) ?? 'en';
   } catch {
     return 'en';
   }
@@ -48,9 +49,9 @@ function isLanguage(tag: string): tag is Language {
 
 const loaded = new Map<Language, Promise<{ translation: Translation }>>();
 
-/** @param tag BCP 47, as requested */
-export async function findTranslation(tag: string | undefined): Promise<Translation> {
-  const language = pickLanguage(tag);
+/** @param tag BCP 47, as requested @param offered the languages to choose from; absent: all. English is always one. */
+export async function findTranslation(tag: string | undefined, offered?: readonly string[]): Promise<Translation> {
+  const language = pickLanguage(tag, offered);
   const file = loaded.get(language) ?? FILES[language]();
   loaded.set(language, file);
   return (await file).translation;

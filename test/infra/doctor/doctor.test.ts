@@ -279,13 +279,23 @@ describe('The doctor', () => {
     expect(all.find(({ subject }) => subject === 'concurrent executions')?.fix).toBe(fix);
   });
 
-  it('names the languages in which a template of WhatsApp is not approved', async () => {
-    const checks = messageChecks(readSettings(EVERYTHING), ['en_US', 'de', 'pt_BR']);
-    const found = problems(await runChecks(checks, HEALTHY));
-    expect(found.map(({ subject, detail }) => `${subject} ${detail}`)).toEqual([
-      'template code is not approved in pt_BR',
-      'template notice is not approved in pt_BR',
-    ]);
+  it.each([
+    [{}, ['de', 'en_US'], ['de', 'en_US', 'pt_BR'], 'are not both approved in pt_BR', 'en,de'],
+    [{}, ['en_US', 'pt_BR'], ['en_US', 'de'], 'are not both approved in de, pt_BR', 'en'],
+    [{ 'whatsapp.languages': 'en,pt' }, ['en_US', 'de'], ['en_US', 'de'], 'are not both approved in pt_BR', 'en,de'],
+    [{ 'whatsapp.languages': 'en,de' }, ['en_US', 'de'], ['en_US', 'de'], undefined, undefined],
+  ])('proposes the languages with both templates of WhatsApp: %j, %j, %j', async (given, code, notice, detail, fix) => {
+    const languages = [
+      { language: 'en', code: 'en_US' },
+      { language: 'de', code: 'de' },
+      { language: 'pt', code: 'pt_BR' },
+    ];
+    const checks = messageChecks(readSettings({ ...EVERYTHING, ...given }), languages);
+    const approvedLanguages = async (template: string) => (template === 'code' ? code : notice);
+    const found = problems(await runChecks(checks, { ...HEALTHY, approvedLanguages }));
+    expect(found.map((one) => [one.detail, one.fix])).toEqual(
+      detail === undefined ? [] : [[detail, `npm run setting -- whatsapp.languages=${fix}`]],
+    );
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppChannel } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
+import type { WhatsAppSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { startedStandIn } from '../../support/senders.ts';
@@ -15,7 +16,7 @@ const SETTINGS = {
   noticeTemplate: 'registration_attempt',
 };
 
-async function whatsapp(settings = SETTINGS) {
+async function whatsapp(settings: WhatsAppSettings = SETTINGS) {
   const service = await startedStandIn(startSocial, {
     phoneNumberIds: [SETTINGS.phoneNumberId],
     codeTemplates: [SETTINGS.codeTemplate],
@@ -38,6 +39,21 @@ describe('The channel whatsapp', () => {
       return { spoken, script };
     };
     for (const entry of outbox) expect(written(entry.language)).toEqual(written(language));
+  });
+
+  it.each([
+    ['de', 'de'],
+    ['de-AT', 'de'],
+    ['th', 'en_US'],
+    ['zh-TW', 'zh_CN'],
+    ['zh-Hant', 'zh_CN'],
+    [undefined, 'en_US'],
+  ])('sends a message in %s in a language that has both templates: %s', async (language, code) => {
+    const { channel, outbox } = await whatsapp({ ...SETTINGS, languages: ['en', 'de', 'zh'] });
+    for (const message of [CODE, { kind: 'owner_notice' } as const]) {
+      await channel.send(TO, message, language, NEVER_ABORTED);
+      expect(outbox.at(-1)?.language).toBe(code.replace('_', '-'));
+    }
   });
 
   it('reports a refused message when the template is not approved', async () => {
