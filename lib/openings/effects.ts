@@ -69,7 +69,9 @@ export interface CallerOrder {
   found(): Promise<NamedRecords>;
   /** Resolves after login on the platform. */
   ready: Promise<void>;
-  /** The record of the operation's account, where the protocol cannot name the login: it would open a second one. */
+  /** The possible ids of the operation: one for each key of the secret. */
+  ids: readonly string[];
+  /** The record of the operation's account, where a new command could open a second one. */
   recorded: Promise<AccountRecord | undefined>;
   logins: LoginChoice;
 }
@@ -155,7 +157,8 @@ async function judge(job: Job, order: CallerOrder): Promise<{ plan: OperationPla
     generated: generatedRole(body),
     server: address(connection),
   };
-  if (record === undefined) return { plan, fact: { on: 'ready', login, found } };
+  // Where commands name logins, the account is looked up first: it may have been deleted.
+  if (record === undefined || platform.keyed) return { plan, fact: { on: 'ready', login, found } };
   return { plan, fact: { on: 'recorded', login: record.login, opened_at: record.opened_at } };
 }
 
@@ -172,6 +175,7 @@ async function isOwnAccount(
   const sighting = await sight(job, platform, login);
   if (sighting === 'ours') return true;
   if (sighting === 'absent' || sighting === 'silent') return false;
+  if (await isRecorded(job, login)) return true;
   throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
 }
 
@@ -239,7 +243,7 @@ async function look(job: Job, step: LookStep): Promise<Learned> {
     const sighting = await sight(job, server.platform, login);
     if (sighting === 'ours') return { on: 'ours' };
     if (hasMoved(job.held, server)) return { on: 'moved' };
-    if (sighting === 'absent' && (await isRecorded(job, login))) return { on: 'deleted' };
+    if (await isRecorded(job, login)) return { on: sighting === 'absent' ? 'deleted' : 'ours' };
     return { on: LOOK_FACTS[sighting][step] };
   } catch (failure) {
     reportRefusal(failure, job.telemetry);
@@ -271,11 +275,17 @@ const LOOK_FACTS = {
   silent: { look: 'silent', prove: 'unproven', confirm: 'unconfirmed' },
 } as const satisfies Record<Exclude<Sighting, 'ours'>, Record<LookStep, Fact['on']>>;
 
-/** Whether the account's record exists: an account that the server no longer has was deleted. @throws AwsFailure */
-async function isRecorded({ dependencies, held, times }: Job, login: number): Promise<boolean> {
-  if (held.plan === undefined) return false;
-  const record = await dependencies.accounts.read({ ...held.plan, login }, times.signal);
-  return record?.operation_id === held.operationId;
+/**
+ * Whether our record of the account names the operation. Such an account is the operation's; one that the server no
+ * longer has was deleted. @throws AwsFailure
+ */
+async function isRecorded({ dependencies, held, order, times }: Job, login: number): Promise<boolean> {
+  const { plan, operationId } = held;
+  const place =
+    plan ?? (order && { user_id: order.userId, version: order.version, connection_id: order.body.connection_id });
+  if (place === undefined) return false;
+  const record = await dependencies.accounts.read({ ...place, login }, times.signal);
+  return record !== undefined && (order?.ids ?? [operationId]).includes(record.operation_id);
 }
 
 function address({ host, port }: Connection): string {

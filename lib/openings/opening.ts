@@ -105,7 +105,8 @@ class Opening {
     if (claim.kind === 'busy') return this.#answerOfAnother(claim, keys);
     const held = await this.#adopt(this.#claimed(claim), identities, logins, recorded);
     const passwords = this.#passwords(keys, held);
-    const job = this.#job(held, passwords, logins, recorded);
+    const ids = identities.map(({ operationId }) => operationId);
+    const job = this.#job(held, passwords, ids, logins, recorded);
     const end = await driveOperation(job);
     const operation = { operationId: held.operationId, hasKey: idempotencyKey !== undefined };
     const { login, replayed } = publicAnswer(end, operation, job.telemetry);
@@ -174,10 +175,14 @@ class Opening {
     return new LoginSearch(ranges.length === 0 ? [] : candidates, reservations, () => now() < openingEndsAt).start();
   }
 
-  /** Finds the account of an operation whose ledger was lost, and whose protocol reserves no login before it opens one. */
+  /**
+   * Finds the account of an operation whose ledger was lost. It is needed where the protocol reserves no login before it
+   * opens one, and where the secret was rotated: under the new key the operation would name other logins.
+   */
   async #findRecord(identities: Identities): Promise<AccountRecord | undefined> {
     const connection = await this.#connection();
-    if (connection === undefined || 'logins' in connection) return undefined;
+    const isRotated = identities.some(({ secret }) => secret !== identities[0].secret);
+    if (connection === undefined || ('logins' in connection && !isRotated)) return undefined;
     const { user_id } = this.#request.parameters;
     const place = { user_id, version: this.#version, connection_id: connection.id };
     const ids = identities.map(({ operationId }) => operationId);
@@ -241,6 +246,7 @@ class Opening {
   #job(
     held: HeldOperation,
     passwords: CallerOrder['passwords'],
+    ids: readonly string[],
     logins: Promise<LoginSearch>,
     recorded: Promise<AccountRecord | undefined>,
   ): Job {
@@ -263,6 +269,7 @@ class Opening {
         ...{ body, userId: user_id, version: this.#version, caller, passwords },
         found: () => this.#found(),
         ready: this.#ready,
+        ids,
         recorded,
         logins: loginChoice(logins, { operationId, own: body.login, telemetry }),
       },

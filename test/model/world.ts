@@ -29,30 +29,45 @@ export interface Scenario {
   stranger?: boolean;
   /** Once: a dealer writes another operation's id into the comment of an account. */
   relabels?: boolean;
-  /** The caller has chosen the login, outside of the ranges. */
-  own?: boolean;
+  /** The caller has chosen the login. `true`: outside of the ranges. */
+  own?: boolean | 'inside';
   /** Accounts without proof go to the operators. */
   strict?: boolean;
   /** The server is restored from a backup: accounts vanish. */
   restored?: boolean;
   /** Another request competes for the same logins. */
   rival?: boolean;
+  /** Once: another operation of ours reserves a login of ours, in one of the ledgers, and sends its command. */
+  another?: boolean;
   /** The server executes a command and answers that it refuses its content. */
   lies?: boolean;
+  /** The server executes a command and answers that it refuses our rights. */
+  liesAboutRights?: boolean;
   /** The server, or a gateway, repeats a command and answers that the login exists. */
   repeats?: boolean;
   /** A plug-in answers an opening with the login of another account, which the ledger has. */
   otherLogin?: boolean;
   /** Every command is answered, and its answer proves something. */
   answers?: boolean;
-  /** Once: the operations are set back, the reservations are lost, or both. */
-  loses?: 'operations' | 'reservations' | 'all';
+  /** Once: the operations are set back, the reservations are lost, both are lost, or the records too. */
+  loses?: 'operations' | 'reservations' | 'ledger' | 'all';
   /** A payment may be on its way while all tables are lost. */
   losesWhilePaying?: boolean;
   /** A key expires early: a worker's clock is ahead. */
   expires?: boolean;
   /** Two deployments with the same secret have a ledger each. */
   double?: boolean;
+  /** Once: the connection leads to another server. */
+  moves?: boolean;
+  /**
+   * Once: the request gets another id and other logins. `edited`: its ranges, its caller, its body or two keys of the
+   * secret have changed. `rotated`: one key of the secret, so that claims look under both ids.
+   */
+  rederives?: 'edited' | 'rotated';
+  /** A payment is refused, and made later. */
+  paysLater?: boolean;
+  /** A gateway repeats a payment. */
+  paysTwice?: boolean;
 }
 
 /** A mistake that the check must find. */
@@ -67,6 +82,10 @@ export interface Mistake {
   reservesFirst?: true;
   /** Operation ids and logins do not follow from the key. */
   random?: true;
+  /** Any password that a server accepts is proof. */
+  believesPasswords?: true;
+  /** An account's record is no proof. */
+  ignoresRecord?: true;
   /** A claim does not look for reservations of its own operation. */
   ignoresReservation?: true;
 }
@@ -100,6 +119,8 @@ const FOREIGN: Id = 'F0';
 const NOTHING: Id = '';
 /** The holder of a login that an operator found to be a stranger's. */
 const NOBODY: Id = 'N0';
+/** An operation of ours without a part in the model but its reservation, its command and its account. */
+const ANOTHER: Id = 'B0';
 
 interface Worker {
   id: Id;
@@ -121,7 +142,7 @@ interface Worker {
 
 interface Ledger {
   /** The current operation of each request. */
-  operations: Record<string, { id: Id; life: Life }>;
+  operations: Record<string, { id: Id; life: Life; server?: number }>;
   /** By login: the operation that holds it. */
   reservations: Id[];
   /** By login: the operation whose record names it. */
@@ -132,10 +153,18 @@ export interface World {
   ledgers: Ledger[];
   /** By login: the operation whose account it is. */
   accounts: Id[];
+  /** The accounts of the server that the connection led to before; commands go to the server of their time. */
+  earlier: Id[];
+  /** The server that the connection leads to: 0, then 1. */
+  server: number;
+  /** How often the derivation of the request has changed: 0 or 1. */
+  derivation: number;
+  /** Another operation has reserved a login. */
+  hasAnother: boolean;
   /** The login whose comment a dealer has changed to another operation's id; 0: none. */
   relabelled: number;
   /** Commands that were sent and may still be executed; login 0: the server chooses. */
-  commands: { id: Id; login: number }[];
+  commands: { id: Id; login: number; server: number }[];
   /** Paying commands that may still be executed. */
   payments: number;
   deposits: number;
@@ -167,6 +196,10 @@ export function firstWorld(scenario: Scenario): World {
   return {
     ledgers: scenario.double === true ? [ledger, ledger] : [ledger],
     accounts: [NOTHING, NOTHING, NOTHING],
+    earlier: [NOTHING, NOTHING, NOTHING],
+    server: 0,
+    derivation: 0,
+    hasAnother: false,
     relabelled: 0,
     commands: [],
     payments: 0,
@@ -180,14 +213,16 @@ export function firstWorld(scenario: Scenario): World {
 /** Equal for worlds that differ only in the order of equal workers. */
 export function keyOf(world: World, { workers: alike }: Scenario): string {
   const { ledgers, accounts, relabelled, commands, payments, deposits, lost, workers } = world;
+  const { earlier, server, derivation, hasAnother } = world;
   const shown = workers.map((worker) => (worker === null ? '' : workerKey(worker)));
-  const pending = commands.map(({ id, login }) => id + login).sort();
+  const pending = commands.map(({ id, login, server: of }) => `${id}${login}${of}`).sort();
   let key = `${accounts}${relabelled}|${pending}|${payments}${deposits}${lost ? 'l' : ''}|`;
+  key += `${earlier}${server}${derivation}${hasAnother ? 'a' : ''}|`;
   for (const { operations, reservations, records } of ledgers) {
     key += `${reservations}|${records}|`;
     for (const request in operations) {
       const stored = operations[request];
-      if (stored !== undefined) key += `${stored.id}${lifeKey(stored.life)}|`;
+      if (stored !== undefined) key += `${stored.id}${lifeKey(stored.life)}${stored.server ?? ''}|`;
     }
   }
   return `${key}${shown.slice(0, alike).sort()}|${shown.slice(alike)}`;
@@ -221,7 +256,7 @@ function factKey(fact: Fact): string {
 
 /** A copy whose parts are replaced, never changed. */
 function copy(world: World): World {
-  const { ledgers, accounts, commands, workers } = world;
+  const { ledgers, accounts, earlier, commands, workers } = world;
   return {
     ...world,
     ledgers: ledgers.map(({ operations, reservations, records }) => ({
@@ -230,6 +265,7 @@ function copy(world: World): World {
       records: [...records],
     })),
     accounts: [...accounts],
+    earlier: [...earlier],
     commands: [...commands],
     workers: [...workers],
   };
@@ -243,16 +279,16 @@ export function isEnd({ ledgers }: World): boolean {
 }
 
 /** @throws Broken if the world breaks a promise */
-export function checkWorld({ ledgers, accounts, deposits, isReopened }: World): void {
+export function checkWorld({ ledgers, accounts, earlier, deposits, isReopened }: World): void {
   if (isReopened) throw new Broken('a deleted account is not opened again', 'A deleted account was opened again.');
   if (deposits > 1) throw new Broken('one deposit', 'The deposit was paid twice.');
   for (const { operations } of ledgers) {
     for (const [request, { life }] of Object.entries(operations)) {
-      const own = LOGINS.filter((login) => accounts[login]?.startsWith(request));
+      const own = [...accounts, ...earlier].filter((owner) => owner.startsWith(request));
       if (own.length > 1) throw new Broken('one account', `The request ${request} has two accounts.`);
       if (life.at !== 'open' && life.at !== 'done') continue;
       const owner = accounts[life.login] ?? NOTHING;
-      if (owner !== NOTHING && !owner.startsWith(request))
+      if (owner !== NOTHING && !owner.startsWith(request) && !earlier[life.login]?.startsWith(request))
         throw new Broken('no account of somebody else', `The request ${request} is answered with another's account.`);
     }
   }
@@ -311,7 +347,8 @@ export class Steps {
     if (life.at === 'gone') {
       const lives = Number(id.slice(1));
       if (this.#mistake.random === true && lives === MAX_LIVES) return;
-      const next = this.#mistake.random === true ? `${request}${lives + 1}` : id;
+      const derived = request === 'A' ? `A${this.#world.derivation}` : id;
+      const next = this.#mistake.random === true ? `${request}${lives + 1}` : derived;
       this.#add(`request ${index + 1} claims ${next}`, (world) => {
         (world.ledgers[ledger] as Ledger).operations[request] = { id: next, life: { at: 'claimed' } };
         begin(world, index, ledger, next, 'request', { at: 'claimed' });
@@ -320,7 +357,7 @@ export class Steps {
     }
     const roles: Worker['role'][] = ['request'];
     if (life.at === 'sent' || life.at === 'open') roles.push('settler');
-    const isOldAndOwn = life.at === 'sent' && this.#scenario.own === true;
+    const isOldAndOwn = life.at === 'sent' && this.#isOwn;
     if (life.at === 'undecided' || isOldAndOwn || (life.at === 'done' && life.unpaid)) roles.push('operator');
     for (const role of roles) {
       this.#add(`${role} ${index + 1} acquires ${id}, ${show(life)}`, (world) =>
@@ -331,7 +368,7 @@ export class Steps {
 
   /** The operator reports what the server has; or another operation's account, by mistake. */
   #askOperator(worker: Worker, index: number): void {
-    const { accounts, commands, deposits, payments, workers } = this.#world;
+    const { accounts, earlier, commands, deposits, payments, workers } = this.#world;
     const { life, id } = worker;
     // An operator gets an operation long after its functions have ended.
     const isAlone = !workers.some((one) => one !== null && one !== worker && isOf(one.id, id));
@@ -352,12 +389,15 @@ export class Steps {
     for (const one of LOGINS) {
       const holder = this.#ledger(worker).reservations[one] ?? NOTHING;
       if (life.at !== 'undecided') continue;
-      if (isOf(accounts[one], id) || (holder !== NOTHING && holder !== id)) say({ on: 'operator_found', login: one });
+      if (isOf(accounts[one], id) || isOf(earlier[one], id) || (holder !== NOTHING && holder !== id))
+        say({ on: 'operator_found', login: one });
     }
+    // Where the connection has led to another server, the operator asks the first one too.
+    const isElsewhere = earlier.some((one) => isOf(one, id));
     const owner = accounts[login] ?? NOTHING;
-    if (life.at === 'undecided' && login !== 0 && owner !== NOTHING && !isOf(owner, id))
+    if (life.at === 'undecided' && login !== 0 && owner !== NOTHING && !isOf(owner, id) && !isElsewhere)
       say({ on: 'operator_foreign' });
-    const isAbsent = login === 0 ? !accounts.some((one) => isOf(one, id)) : owner === NOTHING;
+    const isAbsent = !isElsewhere && (login === 0 ? !accounts.some((one) => isOf(one, id)) : owner === NOTHING);
     const isOver = isAlone && !commands.some((one) => isOf(one.id, id));
     // The operator knows that the account was deleted.
     if (isAbsent && isOver)
@@ -403,7 +443,7 @@ export class Steps {
     if ((fact.on === 'foreign' || fact.on === 'reserved') && next() !== undefined)
       throw new Broken('an account while one login is free', 'It gives up although a login is free.');
     const { accounts, commands, lost, ledgers } = this.#world;
-    const isTaken = this.#scenario.own === true && (fact.on === 'foreign' || fact.on === 'reserved');
+    const isTaken = this.#isOwn && (fact.on === 'foreign' || fact.on === 'reserved');
     if (isTaken) this.#checkTaken(id);
     // Commands of an earlier life, or of another deployment, name the same login.
     if (lost || ledgers.length > 1 || this.#scenario.expires || life.at === 'claimed') return;
@@ -444,14 +484,14 @@ export class Steps {
 
   #context(worker: Worker, old: boolean): DecisionContext {
     const { life, role, reserved, id } = worker;
-    const { keyed, funded, own = false, strict } = this.#scenario;
+    const { keyed, funded, own, strict } = this.#scenario;
     const asked = reserved || ('login' in life ? life.login : undefined);
     const [first, second] = this.#sequence(id);
     return {
       worker: role,
       keyed,
-      own,
-      exclusive: keyed && !own && strict !== true,
+      own: this.#isOwn,
+      exclusive: keyed && own !== true && strict !== true,
       next: () => (keyed && role === 'request' && asked === first ? second : undefined),
       deposit: funded === true ? 'due' : 'none',
       now: 0,
@@ -461,8 +501,14 @@ export class Steps {
 
   /** The logins of an operation, in its order. */
   #sequence(id: Id): [number | undefined, number | undefined] {
-    if (this.#scenario.own === true) return [1, undefined];
-    return this.#mistake.random === true && id.slice(1) === '2' ? [2, 1] : [1, 2];
+    if (this.#isOwn) return [1, undefined];
+    const isOther = this.#mistake.random === true ? id.slice(1) === '2' : id === 'A1';
+    return isOther ? [2, 1] : [1, 2];
+  }
+
+  get #isOwn(): boolean {
+    const { own } = this.#scenario;
+    return own === true || own === 'inside';
   }
 
   #decision(life: Life, fact: Fact, context: DecisionContext) {
@@ -499,6 +545,7 @@ export class Steps {
       case 'prepare':
         return void this.#prepare(worker, learn);
       case 'send':
+        if (this.#hasMoved(worker)) return void learn({ on: 'moved' }, 'does not send to another server');
         return void this.#add(`${name(worker, index)} sends the command`, (next) => {
           send(next, id, 'login' in life ? (life.login ?? 0) : 0);
           change(next, index, { step: 'answer' });
@@ -524,29 +571,41 @@ export class Steps {
   }
 
   #prepare(worker: Worker, learn: Learn): void {
-    const { keyed, own, shows } = this.#scenario;
+    const { keyed, shows, rederives } = this.#scenario;
     learn({ on: 'not_executed' }, 'refuses the order');
-    const recorded = this.#ledger(worker).records.indexOf(worker.id);
-    if (!keyed && recorded > 0)
-      return void learn({ on: 'recorded', login: recorded, opened_at: '' }, `finds the record of ${recorded}`);
+    const { reservations, records } = this.#ledger(worker);
+    const isMine = (one: Id) => one === worker.id || (rederives === 'rotated' && isOf(one, worker.id));
+    const recorded = records.findIndex(isMine);
+    const isRead = !keyed || (rederives === 'rotated' && this.#mistake.ignoresRecord !== true);
+    const reservation = keyed && this.#mistake.ignoresReservation !== true ? reservations.findIndex(isMine) : -1;
+    if (isRead && recorded > 0 && reservation < 0) {
+      const found: Fact = keyed
+        ? { on: 'ready', login: recorded, found: true }
+        : { on: 'recorded', login: recorded, opened_at: '' };
+      const adopted = (next: World) => adopt(next, worker, records[recorded] as Id);
+      return void learn(found, `finds the record of ${recorded}`, adopted);
+    }
     if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
-    const reservation = this.#mistake.ignoresReservation ? -1 : this.#ledger(worker).reservations.indexOf(worker.id);
-    const found = reservation > 0;
-    const login = found ? reservation : (this.#sequence(worker.id)[0] ?? 0);
-    if (own !== true || found) return void learn({ on: 'ready', login, found }, `has chosen ${login}`);
-    const sighting = this.#sighting(login, worker.id);
-    if (shows === 'silent') return void learn({ on: 'ready', login, found }, 'cannot look at the login');
-    if (sighting === 'absent') return void learn({ on: 'ready', login, found }, 'finds the login free');
+    if (reservation > 0) {
+      const adopted = (next: World) => adopt(next, worker, reservations[reservation] as Id);
+      return void learn({ on: 'ready', login: reservation, found: true }, `has chosen ${reservation}`, adopted);
+    }
+    const login = this.#sequence(worker.id)[0] ?? 0;
+    if (!this.#isOwn) return void learn({ on: 'ready', login }, `has chosen ${login}`);
+    const sighting = this.#sighting(login, worker);
+    if (shows === 'silent') return void learn({ on: 'ready', login }, 'cannot look at the login');
+    if (sighting === 'absent') return void learn({ on: 'ready', login }, 'finds the login free');
     if (sighting === 'ours') return void learn({ on: 'ready', login, found: true }, 'finds its own account');
     this.#checkTaken(worker.id);
   }
 
   #answer({ id, life }: Worker, learn: Learn): void {
-    const { keyed, lies, repeats, otherLogin, answers } = this.#scenario;
+    const { keyed, lies, liesAboutRights, repeats, otherLogin, answers } = this.#scenario;
     const login = 'login' in life ? (life.login ?? 0) : 0;
     const consume = (next: World) => take(next, id, login);
     if (answers !== true) learn({ on: 'lost' }, 'gets no answer');
-    if (!this.#world.commands.some((one) => one.id === id && one.login === login)) return;
+    const { server } = this.#world;
+    if (!this.#world.commands.some((one) => one.id === id && one.login === login && one.server === server)) return;
     learn({ on: 'not_executed' }, 'is refused', consume);
     if (answers !== true) {
       learn({ on: 'rejected' }, 'is refused for the content', consume);
@@ -556,11 +615,14 @@ export class Steps {
       const execute = (next: World) => {
         consume(next);
         next.accounts[chosen] = id;
-        if (next.ledgers.some(({ records }) => records[chosen] === id)) next.isReopened = true;
+        const isRecorded = next.ledgers.some(({ records }) => records[chosen] === id);
+        if (isRecorded && next.earlier[chosen] !== id) next.isReopened = true;
       };
       learn({ on: 'opened', login: chosen }, `has opened ${chosen}`, execute);
       if (answers === true) continue;
       learn({ on: 'doubtful' }, `has opened ${chosen}, and is refused for the state of the server`, execute);
+      if (liesAboutRights === true)
+        learn({ on: 'not_executed' }, `has opened ${chosen}, and is refused for our rights`, execute);
       if (lies === true) learn({ on: 'rejected' }, `has opened ${chosen}, and is refused for the content`, execute);
       if (repeats === true && keyed)
         learn({ on: 'exists' }, `opens ${chosen}, and is answered that it exists`, execute);
@@ -580,25 +642,39 @@ export class Steps {
   }
 
   /** The logins that a command may open: its own, or any if the server chooses. */
-  #free(login: number): number[] {
-    return LOGINS.filter((one) => (login === 0 || one === login) && this.#world.accounts[one] === NOTHING);
+  #free(login: number, on = this.#world.server): number[] {
+    const { server, accounts, earlier } = this.#world;
+    const there = on === server ? accounts : earlier;
+    return LOGINS.filter((one) => (login === 0 || one === login) && there[one] === NOTHING);
   }
 
-  #sighting(login: number, id: Id): 'ours' | 'foreign' | 'unproven' | 'absent' | 'silent' {
+  #sighting(login: number, { id, ledger }: Worker): 'ours' | 'foreign' | 'unproven' | 'absent' | 'silent' {
     const { shows, keyed } = this.#scenario;
+    const { ignoresRecord, believesPasswords } = this.#mistake;
     const owner = this.#world.accounts[login] ?? NOTHING;
-    if (shows === 'silent' || !keyed) return 'silent';
+    const isRecorded = this.#world.ledgers[ledger]?.records[login] === id && ignoresRecord !== true;
+    if (!keyed) return 'silent';
+    if (shows === 'silent') return isRecorded ? 'ours' : 'silent';
     if (owner === NOTHING) return 'absent';
-    if (login === this.#world.relabelled) return 'foreign';
+    if (believesPasswords === true && shows === 'nothing') return 'ours';
     // The id and the passwords of another life are others, if they do not follow from the key.
-    if (owner === id && shows !== 'nothing') return 'ours';
+    if (owner === id && shows !== 'nothing' && login !== this.#world.relabelled) return 'ours';
+    if (isRecorded) return 'ours';
+    if (login === this.#world.relabelled) return 'foreign';
     return owner !== FOREIGN && owner !== id && shows === 'comments' ? 'foreign' : 'unproven';
+  }
+
+  /** Whether the connection has led to another server since the operation's first command. */
+  #hasMoved({ id, ledger }: Worker): boolean {
+    const stored = this.#world.ledgers[ledger]?.operations[id.charAt(0)];
+    return stored?.server !== undefined && stored.server !== this.#world.server;
   }
 
   #look(worker: Worker, step: 'look' | 'prove' | 'confirm', learn: Learn): void {
     const login = 'login' in worker.life ? (worker.life.login ?? 0) : 0;
     learn({ on: step === 'look' ? 'unclear' : 'unconfirmed' }, 'looks, and gets no answer');
-    const sighting = this.#sighting(login, worker.id);
+    const sighting = this.#sighting(login, worker);
+    if (this.#hasMoved(worker) && sighting !== 'ours') return void learn({ on: 'moved' }, 'looks at another server');
     if (sighting === 'absent' && this.#ledger(worker).records[login] === worker.id)
       return void learn({ on: 'deleted' }, 'looks, and finds nothing where its record has an account');
     if (sighting === 'silent' || sighting === 'absent') {
@@ -628,6 +704,14 @@ export class Steps {
       return void learn(done(deposits > 0 ? 'made' : 'empty'), 'reads the balance');
     }
     learn(done('refused'), 'is refused the payment');
+    if (this.#scenario.paysLater === true)
+      learn(done('refused'), 'is refused the payment, which is made later', (next) => {
+        next.payments = Math.min(MAX_PENDING, next.payments + 1);
+      });
+    if (this.#scenario.paysTwice === true)
+      learn(done('made'), 'pays, and a gateway repeats it', (next) => {
+        next.deposits += 2;
+      });
     if (step === 'repay' && deposits > 0) return void learn(done('made'), 'finds money');
     learn(done('made'), 'pays', (next) => {
       next.deposits += 1;
@@ -647,15 +731,16 @@ export class Steps {
         next.relabelled = login;
       });
     }
-    for (const { id, login } of this.#scenario.answers === true ? [] : commands) {
-      this.#add(`a command of ${id} is dropped`, (next) => take(next, id, login));
-      for (const chosen of this.#free(login)) {
+    for (const { id, login, server } of this.#scenario.answers === true ? [] : commands) {
+      this.#add(`a command of ${id} is dropped`, (next) => take(next, id, login, server));
+      for (const chosen of this.#free(login, server)) {
         this.#add(`a late command of ${id} opens ${chosen}`, (next) => {
-          take(next, id, login);
-          next.accounts[chosen] = id;
+          take(next, id, login, server);
+          (server === next.server ? next.accounts : next.earlier)[chosen] = id;
         });
       }
     }
+    this.#interfere();
     if (payments > 0) {
       this.#add('a payment is dropped', (next) => {
         next.payments -= 1;
@@ -676,6 +761,35 @@ export class Steps {
     if (this.#scenario.restored === true && gone !== undefined) {
       this.#add(`the server is restored without ${gone}`, (next) => {
         next.accounts[gone] = NOTHING;
+      });
+    }
+  }
+
+  /** Another operation, another server, another derivation. */
+  #interfere(): void {
+    const { keyed, another, moves, rederives } = this.#scenario;
+    const { ledgers, server, derivation, hasAnother } = this.#world;
+    const isUsed = (login: number) => !keyed && this.#world.accounts[login] !== NOTHING;
+    for (const [index, { reservations }] of another === true && !hasAnother ? ledgers.entries() : []) {
+      for (const login of LOGINS.filter((one) => reservations[one] === NOTHING && !isUsed(one))) {
+        this.#add(`another operation reserves ${login} and sends its command`, (next) => {
+          next.hasAnother = true;
+          (next.ledgers[index] as Ledger).reservations[login] = ANOTHER;
+          // A plug-in names its login once the account is open.
+          if (keyed) send(next, ANOTHER, login);
+          else next.accounts[login] = ANOTHER;
+        });
+      }
+    }
+    if (moves === true && server === 0) {
+      this.#add('the connection leads to another server', (next) => {
+        next.server = 1;
+        [next.earlier, next.accounts] = [next.accounts, next.earlier];
+      });
+    }
+    if (rederives !== undefined && derivation === 0) {
+      this.#add(`the request is ${rederives}`, (next) => {
+        next.derivation = 1;
       });
     }
   }
@@ -708,7 +822,9 @@ export class Steps {
       for (const state of loses === 'reservations' ? [life] : states) {
         this.#add(`the ledger is lost: ${loses}, ${id} is ${show(state)}`, (next) => {
           next.lost = true;
-          first(next).operations[request] = { id, life: state };
+          const { server } = ledger.operations[request] ?? {};
+          const keepsServer = state.at !== 'gone' && state.at !== 'claimed' && server !== undefined;
+          first(next).operations[request] = { id, life: state, ...(keepsServer ? { server } : {}) };
           if (loses !== 'operations') first(next).reservations = first(next).reservations.map(() => NOTHING);
           if (loses === 'all') first(next).records = first(next).records.map(() => NOTHING);
           if (loses !== 'reservations') overtake(next);
@@ -755,7 +871,9 @@ function advance(world: World, index: number, step: Step): void {
 /** Writes a state, with the reservations that go with it. */
 function store(world: World, { id, life, ledger }: Worker, to: Life, login: number | undefined): void {
   const { operations, reservations, records } = world.ledgers[ledger] as Ledger;
-  operations[id.charAt(0)] = { id, life: to };
+  const server = operations[id.charAt(0)]?.server ?? (to.at === 'sent' ? world.server : undefined);
+  const hasPlan = to.at !== 'gone' && to.at !== 'claimed' && server !== undefined;
+  operations[id.charAt(0)] = { id, life: to, ...(hasPlan ? { server } : {}) };
   const earlier = 'login' in life ? (life.login ?? 0) : 0;
   const isGivenUp = life.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && to.login !== earlier));
   if (isGivenUp && reservations[earlier] === id) reservations[earlier] = NOTHING;
@@ -764,13 +882,23 @@ function store(world: World, { id, life, ledger }: Worker, to: Life, login: numb
   if (to.at === 'open' || to.at === 'done') records[to.login] = id;
 }
 
+/** An operation that has sent nothing gets the identity under which a trace of it was found. */
+function adopt(world: World, worker: Worker, found: Id): void {
+  if (found === worker.id) return;
+  const { operations } = world.ledgers[worker.ledger] as Ledger;
+  const stored = operations[worker.id.charAt(0)];
+  if (!worker.stale && stored?.id === worker.id) operations[worker.id.charAt(0)] = { ...stored, id: found };
+  world.workers = world.workers.map((one) => (one === worker ? { ...worker, id: found } : one));
+}
+
 function send(world: World, id: Id, login: number): void {
+  const { server } = world;
   if (world.commands.filter((one) => one.id === id && one.login === login).length < MAX_PENDING) {
-    world.commands.push({ id, login });
+    world.commands.push({ id, login, server });
   }
 }
 
-function take(world: World, id: Id, login: number): void {
-  const index = world.commands.findIndex((one) => one.id === id && one.login === login);
+function take(world: World, id: Id, login: number, server = world.server): void {
+  const index = world.commands.findIndex((one) => one.id === id && one.login === login && one.server === server);
   if (index >= 0) world.commands.splice(index, 1);
 }

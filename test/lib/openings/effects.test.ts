@@ -89,7 +89,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
   const telemetry = recordingTelemetry(events);
   const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false } as unknown as LoginSearch;
   const order = {
-    ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS },
+    ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS, ids: [operationId] },
     found: async () => ({ ...server, accountType: undefined }),
     logins: loginChoice(Promise.resolve(logins), { operationId, own: body?.login, telemetry }),
   };
@@ -222,9 +222,25 @@ describe('An id in the comment', () => {
   );
 });
 
-it('An account that is absent although its record exists was deleted', async () => {
+describe('The record of an account that names the operation', () => {
   const record = { operation_id: 'operation-1' } as AccountRecord;
-  expect(await EFFECTS.look(retry({}, { record }))).toEqual({ on: 'deleted' });
+
+  it('shows that an absent account was deleted', async () => {
+    expect(await EFFECTS.look(retry({}, { record }))).toEqual({ on: 'deleted' });
+  });
+
+  it.each(['foreign', 'unmarked', 'silent'] as const)('proves that a login is ours that is %s', async (sighting) => {
+    const job = retry({}, { record, sighting });
+    for (const step of ['look', 'prove', 'confirm'] as const) expect(await EFFECTS[step](job)).toEqual({ on: 'ours' });
+    expect(
+      await EFFECTS.prove(retry({}, { record: { operation_id: 'another' } as AccountRecord, sighting })),
+    ).not.toEqual({ on: 'ours' });
+  });
+
+  it('keeps a caller from hearing that his own account has taken his login', async () => {
+    const own = { record, sighting: 'foreign', body: { login: LOGIN } } as const;
+    expect(await EFFECTS.prepare(retry({}, own))).toMatchObject({ on: 'ready', login: LOGIN, found: true });
+  });
 });
 
 it('An error of a command that nobody expects proves nothing', async () => {
