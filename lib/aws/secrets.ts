@@ -8,8 +8,8 @@ import { within } from '../deadline.ts';
 import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
-/** Reads the text of a secret by name or ARN. */
-export type ReadSecret = (name: string, signal: AbortSignal) => Promise<string>;
+/** Reads the text of a secret by name or ARN. `fresh`: it is read now, also if a cached value could be used. */
+export type ReadSecret = (name: string, signal: AbortSignal, options?: { fresh?: boolean }) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
 export const FRESH_MS = 5 * 60_000;
@@ -39,16 +39,16 @@ export function secretReader(
   });
   const kept = new Map<string, { value: string; readAt: number; nextRead: number }>();
 
-  const read: ReadSecret = async (name, signal) => {
+  const read: ReadSecret = async (name, signal, { fresh = false } = {}) => {
     const known = kept.get(name);
-    if (known !== undefined && now() < known.nextRead) return known.value;
+    if (!fresh && known !== undefined && now() < known.nextRead) return known.value;
     try {
       const answer = await client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal });
       if (answer.SecretString === undefined) throw new AwsFailure('NoSecretString');
       kept.set(name, { value: answer.SecretString, readAt: now(), nextRead: now() + FRESH_MS });
       return answer.SecretString;
     } catch (error) {
-      if (known !== undefined && now() - known.readAt < STALE_MS) {
+      if (!fresh && known !== undefined && now() - known.readAt < STALE_MS) {
         kept.set(name, { ...known, nextRead: now() + NEXT_TRY_MS });
         return known.value;
       }
@@ -61,9 +61,9 @@ export function secretReader(
     await read(name, within(FIRST_MS)).catch(() => {});
   };
   const reading = first === undefined ? undefined : readAhead(first);
-  return async (name, signal) => {
+  return async (name, signal, options) => {
     if (name === first) await reading;
-    return read(name, signal);
+    return read(name, signal, options);
   };
 }
 

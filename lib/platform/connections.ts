@@ -2,14 +2,15 @@ import * as v from 'valibot';
 import type { ReadSecret } from '../aws/secrets.ts';
 import { once } from '../once.ts';
 import { type Connection, maySend, TextProtocolSecretSchema, WebApiSecretSchema } from '../records/crm-records.ts';
-import { PlatformFailure, type PlatformInspector, type TradingPlatform } from './platform.ts';
+import { PlatformFailure, type PlatformInspector, type ReadSecretAgain, type TradingPlatform } from './platform.ts';
 
 /** Every protocol's class serves requests and operators. */
 type Platform = TradingPlatform & PlatformInspector;
 
 /**
  * The platform of a connection, kept across invocations with its session. A changed record or a rotated secret replaces
- * it; commands that still run on the old one end there. It connects to a new server while the secret is read. A server
+ * it; commands that still run on the old one end there. A server that refuses our login gets the secret that is stored by
+ * then, once. It connects to a new server while the secret is read. A server
  * that the secret does not name gets nothing of it: whoever may write connections cannot collect passwords.
  * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one, or
  * does not name the server
@@ -19,7 +20,7 @@ export function platformConnections({
 }: {
   readSecret: ReadSecret;
 }): (connection: Connection, signal: AbortSignal) => Promise<Platform> {
-  const kept = new Map<string, { record: string; secret: string; platform: Platform }>();
+  const kept = new Map<string, Kept>();
 
   return async (connection, signal) => {
     const record = JSON.stringify(connection);
@@ -40,11 +41,22 @@ export function platformConnections({
         drop();
         return known.platform;
       }
-      const platform = open(secret);
-      kept.set(connection.id, { record, secret, platform });
+      const entry: Kept = { record, secret, platform: open(secret, readAgain) };
+      kept.set(connection.id, entry);
       // It waits for its running commands. A failed logout does not matter.
       known?.platform.close().catch(() => {});
-      return platform;
+      return entry.platform;
+
+      function readAgain<S>(parse: (text: string) => S): ReadSecretAgain<S> {
+        return async (again) => {
+          const changed = await readSecret(connection.secret, again, { fresh: true }).catch(() => undefined);
+          if (changed === undefined) return undefined;
+          const parsed = parse(changed);
+          // The next call finds this platform by it.
+          entry.secret = changed;
+          return parsed;
+        };
+      }
     } catch (error) {
       opening.then(({ drop }) => drop()).catch(() => {});
       throw error;
@@ -52,9 +64,16 @@ export function platformConnections({
   };
 }
 
+interface Kept {
+  record: string;
+  /** The text of the secret that the platform uses. */
+  secret: string;
+  platform: Platform;
+}
+
 /** A platform whose secret is not known yet. */
 interface Opener {
-  open(secret: string): Platform;
+  open(secret: string, readAgain: <S>(parse: (text: string) => S) => ReadSecretAgain<S>): Platform;
   /** The platform is not needed. */
   drop(): void;
 }
@@ -71,13 +90,19 @@ async function opener(connection: Connection, ahead: AbortSignal | undefined): P
     const { WebApiPlatform, connectAhead } = await webApi();
     const early = ahead && connectAhead(connection, ahead);
     return {
-      open: (secret) => new WebApiPlatform(connection, parseSecret(WebApiSecretSchema, secret, connection), {}, early),
+      open: (secret, readAgain) => {
+        const parse = (text: string) => parseSecret(WebApiSecretSchema, text, connection);
+        return new WebApiPlatform(connection, parse(secret), {}, { early, readSecretAgain: readAgain(parse) });
+      },
       drop: () => early?.drop(),
     };
   }
   const { TextProtocolPlatform } = await text();
   return {
-    open: (secret) => new TextProtocolPlatform(connection, parseSecret(TextProtocolSecretSchema, secret, connection)),
+    open: (secret, readAgain) => {
+      const parse = (text: string) => parseSecret(TextProtocolSecretSchema, text, connection);
+      return new TextProtocolPlatform(connection, parse(secret), {}, readAgain(parse));
+    },
     drop: () => {},
   };
 }

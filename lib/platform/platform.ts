@@ -50,6 +50,12 @@ export interface Mark {
  */
 export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 
+/**
+ * Reads the secret of a server again, past every cache: after a refused login it may have been changed.
+ * @returns undefined if it cannot be read; @throws PlatformFailure `platform_refused` if it is unusable
+ */
+export type ReadSecretAgain<S> = (signal: AbortSignal) => Promise<S | undefined>;
+
 /** A server that opens accounts. Every call ends when `signal` aborts, at the latest, and throws `PlatformFailure`. */
 export interface TradingPlatform {
   /** Commands name the login, and the server refuses one that exists: the same command may be repeated. */

@@ -31,7 +31,7 @@ export function readPassword(answer: TextAnswer): 'accepted' | 'refused' | 'lack
   return proven === 'accepted' || proven === 'refused' ? proven : 'lacks';
 }
 
-/** The kind of an answer to a question that `requireAnswer` has let through. */
+/** The kind of an answer to a question that `answerFailure` has let through. */
 function answerKind({ lines: [first, reason = ''] }: TextAnswer): AnswerKind {
   if (first === 'OK') return 'done';
   if (NO_SUCH_LOGIN.test(plain(reason))) return 'absent';
@@ -39,16 +39,21 @@ function answerKind({ lines: [first, reason = ''] }: TextAnswer): AnswerKind {
 }
 
 /**
- * Checks the answer to a command that creates nothing and may be sent again.
- * @throws PlatformFailure if there is no valid answer, or for an `ERROR` about the service or the server
+ * The failure of a command that creates nothing and may be sent again: no valid answer, or an `ERROR` about the service or
+ * the server. Undefined: the answer is about the command.
  */
-export function requireAnswer({ lines: [first, reason], closed }: TextAnswer): void {
-  if (first === undefined) throw unavailableFailure(silence(closed));
-  if (first === 'OK' || first === 'DISABLE') return;
-  if (first !== 'ERROR' || reason === undefined) throw unavailableFailure('answer_not_understood');
-  if (DISCONNECTED.test(plain(reason))) throw unavailableFailure(LOST_SERVER);
+export function answerFailure({ lines: [first, reason], closed }: TextAnswer): PlatformFailure | undefined {
+  if (first === undefined) return unavailableFailure(silence(closed));
+  if (first === 'OK' || first === 'DISABLE') return undefined;
+  if (first !== 'ERROR' || reason === undefined) return unavailableFailure('answer_not_understood');
+  if (DISCONNECTED.test(plain(reason))) return unavailableFailure(LOST_SERVER);
   const failure = refusal(reason);
-  if (failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason)) throw failure;
+  return failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason) ? failure : undefined;
+}
+
+/** The server refuses our master password. The plug-in says `invalid data` then. In both cases nothing was executed. */
+export function isMasterRefused(outcome: unknown): boolean {
+  return outcome instanceof PlatformFailure && ['invalid_master', 'invalid_data'].includes(outcome.reason);
 }
 
 /** About the login itself, unlike `command not found`. */

@@ -7,6 +7,7 @@ import {
   type Mark,
   PlatformFailure,
   type PlatformInspector,
+  type ReadSecretAgain,
   type ServerRights,
   type ServerVariant,
   type Sighting,
@@ -15,13 +16,14 @@ import {
 } from '../platform.ts';
 import { provePassword } from '../proof.ts';
 import {
+  answerFailure,
   CREATE_FAILED,
   hasNoResponse,
   isAboutUs,
+  isMasterRefused,
   readExistence,
   readOpening,
   readPassword,
-  requireAnswer,
   unavailableFailure,
 } from './answers.ts';
 import {
@@ -63,16 +65,24 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   readonly keyed: boolean;
   readonly fundsWithOpening = true;
   readonly #connection: TextProtocolConnection;
-  readonly #master: string;
+  readonly #readSecretAgain: ReadSecretAgain<TextProtocolSecret> | undefined;
+  #master: string;
   readonly #limits: TextLimits;
   #page: ReturnType<typeof codePage> | undefined;
   /** The gateway's command for passwords, if it is known. */
   #passwordCommand: PasswordCommand | undefined;
 
-  constructor(connection: TextProtocolConnection, secret: TextProtocolSecret, limits: Partial<TextLimits> = {}) {
+  /** @param readSecretAgain absent: a refused master password is final */
+  constructor(
+    connection: TextProtocolConnection,
+    secret: TextProtocolSecret,
+    limits: Partial<TextLimits> = {},
+    readSecretAgain?: ReadSecretAgain<TextProtocolSecret>,
+  ) {
     this.keyed = connection.protocol === 'interface-gateway';
     this.#connection = connection;
     this.#master = secret.master;
+    this.#readSecretAgain = readSecretAgain;
     this.#limits = { ...DEFAULTS, ...limits };
   }
 
@@ -88,12 +98,12 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     if (errors.length > 0) {
       throw new PlatformFailure('validation_failed', { reason: 'not_transmittable', proof: 'unsent', errors });
     }
-    const command = await this.#server()
-      .then((server) => openingCommand(server, order))
-      .catch((error: unknown) => {
+    const outcome = await this.#withMaster(signal, async (server) => {
+      const command = await openingCommand(server, order).catch((error: unknown) => {
         throw unsentFailure(error);
       });
-    const outcome = readOpening(await this.#send(command, sendDeadline, signal));
+      return readOpening(await this.#send(command, sendDeadline, signal));
+    });
     if (typeof outcome === 'number') return { login: outcome };
     if (!this.keyed || outcome.reason !== CREATE_FAILED || order.login === undefined) throw outcome;
     throw await this.#createFailure(order.login, outcome, signal);
@@ -121,7 +131,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   async #tryPassword(name: PasswordCommand, login: number, asked: GeneratedPassword, signal: AbortSignal) {
-    const command = checkPasswordCommand(await this.#server(), name, login, asked);
+    const command = (server: TextServer) => checkPasswordCommand(server, name, login, asked);
     return readPassword(await this.#ask(command, PASSWORD_MS, signal));
   }
 
@@ -140,7 +150,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     const server = await this.#server();
     if (!this.keyed) return (await this.#connect(signal)).close();
     try {
-      await this.#ask(checkAccountCommand(server, 1), QUESTION_MS, signal);
+      await this.#ask((known) => checkAccountCommand(known, 1), QUESTION_MS, signal);
     } catch (error) {
       const prefix = prefixOf(server) === 'W' ? ('Z' as const) : ('W' as const);
       const other = { ...server, connection: { ...this.#connection, prefix } };
@@ -151,7 +161,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   /** Whether the server answers a command at all, if only with a refusal. */
   async #answers(command: Buffer, signal: AbortSignal): Promise<boolean> {
-    return this.#ask(command, QUESTION_MS, signal).then(
+    return this.#ask(() => command, QUESTION_MS, signal).then(
       () => true,
       (error: unknown) => error instanceof PlatformFailure && !hasNoResponse(error),
     );
@@ -221,15 +231,32 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   /** @throws PlatformFailure without an answer: it must be asked again later */
   async #existence(login: number, signal: AbortSignal) {
-    return readExistence(await this.#ask(checkAccountCommand(await this.#server(), login), QUESTION_MS, signal));
+    const command = (server: TextServer) => checkAccountCommand(server, login);
+    return readExistence(await this.#ask(command, QUESTION_MS, signal));
   }
 
   /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
-  async #ask(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<TextAnswer> {
-    const connection = await this.#connect(signal);
-    const answer = await connection.exchange(command, Math.min(timeoutMs, this.#limits.answerTimeoutMs), signal);
-    requireAnswer(answer);
-    return answer;
+  async #ask(command: (server: TextServer) => Buffer, timeoutMs: number, signal: AbortSignal): Promise<TextAnswer> {
+    const asked = await this.#withMaster(signal, async (server) => {
+      const connection = await this.#connect(signal);
+      const limit = Math.min(timeoutMs, this.#limits.answerTimeoutMs);
+      const answer = await connection.exchange(command(server), limit, signal);
+      return answerFailure(answer) ?? answer;
+    });
+    if (asked instanceof PlatformFailure) throw asked;
+    return asked;
+  }
+
+  /** Runs a command. If the server refuses our master password, and the secret has changed, it runs once more. */
+  async #withMaster<T>(
+    signal: AbortSignal,
+    run: (server: TextServer) => Promise<T | PlatformFailure>,
+  ): Promise<T | PlatformFailure> {
+    const server = await this.#server();
+    const outcome = await run(server);
+    if (!isMasterRefused(outcome)) return outcome;
+    this.#master = (await this.#readSecretAgain?.(signal))?.master ?? this.#master;
+    return this.#master === server.master ? outcome : run({ ...server, master: this.#master });
   }
 
   /** @throws PlatformFailure `platform_unavailable`: nothing was sent */

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as v from 'valibot';
 import { within } from '../../deadline.ts';
 import type { WebApiSecret } from '../../records/crm-records.ts';
-import { assertMaySend, PlatformFailure, unsentFailure } from '../platform.ts';
+import { assertMaySend, PlatformFailure, type ReadSecretAgain, unsentFailure } from '../platform.ts';
 import { type AnswerKind, provenBy, statusKind } from '../proof.ts';
 import {
   codeKind,
@@ -67,6 +67,13 @@ export interface ClientLimits {
   /** The maximum idle time of a session, in milliseconds. The server drops it at 180 s. */
   idleMs: number;
   now: () => number;
+}
+
+export interface ClientSources {
+  /** The connection for the first session. */
+  early?: EarlyLine | undefined;
+  /** Absent: a refused login is final. */
+  readSecretAgain?: ReadSecretAgain<WebApiSecret>;
 }
 
 /** An authenticated connection. There is no token: the session ends with the socket. */
@@ -192,6 +199,11 @@ function answerKind({ status, text }: HttpAnswer): AnswerKind {
   return answer === undefined ? 'page' : codeKind(answer.retcode);
 }
 
+/** 401 and 403. */
+function isDenied({ status }: HttpAnswer): boolean {
+  return status !== 200 && statusKind(status) === 'status_denied';
+}
+
 /** A status and a page are answers: something is there, and it does not let us in. 403 means a wrong password. */
 function authenticationStep(answer: HttpAnswer): unknown {
   const kind = answerKind(answer);
@@ -203,6 +215,15 @@ function authenticationStep(answer: HttpAnswer): unknown {
   const reason = parsed === undefined ? other : `retcode_${parsed.retcode}`;
   if (proven === 'outage') throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10 });
   throw new PlatformFailure('platform_refused', { reason });
+}
+
+/** The server has refused our login or its proof, unlike one that is no Web API. */
+function isLoginRefused(error: unknown): boolean {
+  return (
+    error instanceof PlatformFailure &&
+    error.kind === 'platform_refused' &&
+    /^(retcode_\d+|auth_forbidden|auth_http_401)$/.test(error.reason)
+  );
 }
 
 function createSession(line: WebApiLine, send: Send, { idleMs, now }: ClientLimits) {
@@ -257,7 +278,8 @@ const FORBIDDEN = 'forbidden';
 /** Commands to one server: one at a time, over one session, which is kept and renewed when it has ended. */
 export class WebApiClient {
   readonly #server: WebApiHost;
-  readonly #secret: WebApiSecret;
+  readonly #readSecretAgain: ReadSecretAgain<WebApiSecret> | undefined;
+  #secret: WebApiSecret;
   readonly #limits: ClientLimits;
   readonly #lock = createMutex();
   #early: EarlyLine | undefined;
@@ -270,12 +292,22 @@ export class WebApiClient {
   /** The server is known to read bodies of the first type. */
   #isTypeKnown = false;
 
-  /** @param early the connection for the first session */
-  constructor(server: WebApiHost, secret: WebApiSecret, limits: ClientLimits, early?: EarlyLine) {
+  constructor(
+    server: WebApiHost,
+    secret: WebApiSecret,
+    limits: ClientLimits,
+    { early, readSecretAgain }: ClientSources = {},
+  ) {
     this.#server = server;
     this.#secret = secret;
     this.#limits = limits;
     this.#early = early;
+    this.#readSecretAgain = readSecretAgain;
+  }
+
+  /** The login of our manager. */
+  get manager(): number {
+    return this.#secret.login;
   }
 
   /** Whether the server has the paths of older builds. */
@@ -327,18 +359,22 @@ export class WebApiClient {
   }
 
   /**
-   * A command that changes something, sent once. It is sent again after a 403, which may mean that the session has ended,
+   * A command that changes something, sent once. It is sent again after 401 and 403, which may mean that the session has ended,
    * and after an answer that the server does not read bodies of this form. Every command names its login, so that is safe.
    * @param sendDeadline epoch milliseconds: no byte is sent later
    * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been taken, else
-   * with the proof that it was not
+   * with the proof that it was not. What follows an answer that proves nothing cannot prove that nothing was done
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
+    const unproven: LostAnswer[] = [];
     try {
-      return await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal));
+      const answer = await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal, unproven));
+      if (isDone(answer) || unproven[0] === undefined) return answer;
+      throw unproven[0];
     } catch (error) {
-      if (!(error instanceof LostAnswer)) throw error;
-      throw new PlatformFailure('account_outcome_unknown', { reason: error.reason, cause: error });
+      const lost = error instanceof LostAnswer ? error : unproven[0];
+      if (lost === undefined) throw error;
+      throw new PlatformFailure('account_outcome_unknown', { reason: lost.reason, cause: error });
     }
   }
 
@@ -363,15 +399,28 @@ export class WebApiClient {
   async #session(signal: AbortSignal): Promise<WebApiSession> {
     if (this.#kept !== undefined && (await this.#kept.usable())) return this.#kept;
     this.#drop();
-    const early = this.#early;
-    this.#early = undefined;
     try {
-      this.#kept = await openSession(this.#server, this.#secret, this.#limits, signal, this.#family, early);
+      this.#kept = await this.#logIn(signal);
       this.#family = this.#kept.family;
     } catch (error) {
       throw unsentFailure(error);
     }
     return this.#kept;
+  }
+
+  /** A refused login is tried once more if the secret has changed. */
+  async #logIn(signal: AbortSignal): Promise<WebApiSession> {
+    const early = this.#early;
+    this.#early = undefined;
+    try {
+      return await openSession(this.#server, this.#secret, this.#limits, signal, this.#family, early);
+    } catch (error) {
+      if (!isLoginRefused(error)) throw error;
+      const { login, password } = (await this.#readSecretAgain?.(signal)) ?? this.#secret;
+      if (login === this.#secret.login && password === this.#secret.password) throw error;
+      this.#secret = { ...this.#secret, login, password };
+      return openSession(this.#server, this.#secret, this.#limits, signal, this.#family);
+    }
   }
 
   #drop(): void {
@@ -388,8 +437,14 @@ export class WebApiClient {
   /**
    * Servers want one of two content types for JSON; some of the older family read only the query. They refuse a body of
    * another form, so it is sent again.
+   * @param unproven gets the answers before the last one that prove nothing
    */
-  async #send(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
+  async #send(
+    request: WebApiRequest,
+    sendDeadline: number,
+    signal: AbortSignal,
+    unproven: LostAnswer[] = [],
+  ): Promise<WebApiAnswer> {
     const { body } = request;
     if (body === undefined) return this.#sendOnce(request, sendDeadline, signal);
     const sendAs = (type: string) =>
@@ -401,12 +456,14 @@ export class WebApiClient {
     const [first, second] = this.#types;
     let answer = await sendAs(first);
     if (isUnread(answer) && (answer instanceof LostAnswer || !this.#isTypeKnown)) {
+      if (answer instanceof LostAnswer) unproven.push(answer);
       const other = await sendAs(second);
       const isBetter = !(other instanceof LostAnswer) && (answer instanceof LostAnswer || !isUnread(other));
       if (isBetter) this.#types = [second, first];
       answer = other;
     }
     if (isUnread(answer) && this.isOlder && !this.#isTypeKnown && request.query !== undefined) {
+      if (answer instanceof LostAnswer) unproven.push(answer);
       return this.#sendOnce({ path: buildPath(request.path, request.query) }, sendDeadline, signal);
     }
     if (answer instanceof LostAnswer) throw answer;
@@ -417,7 +474,7 @@ export class WebApiClient {
   /** @throws LostAnswer if the answer proves nothing */
   async #sendOnce(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     let answer = await this.#exchange(request, sendDeadline, signal);
-    if (answer.status === 403) {
+    if (isDenied(answer)) {
       // The session has ended, or the path is forbidden: a new session shows which.
       this.#drop();
       answer = await this.#exchange(request, sendDeadline, signal);
@@ -425,13 +482,8 @@ export class WebApiClient {
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
     if (parsed !== undefined) return parsed;
     const kind = answerKind(answer);
-    if (answer.status !== 403) this.#drop();
-    if (provenBy('open', kind) === 'rights') {
-      throw new PlatformFailure('platform_refused', {
-        reason: answer.status === 403 ? FORBIDDEN : `http_${answer.status}`,
-        proof: 'rights',
-      });
-    }
+    if (isDenied(answer)) throw new PlatformFailure('platform_refused', { reason: FORBIDDEN, proof: 'rights' });
+    this.#drop();
     throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`, kind);
   }
 

@@ -28,7 +28,7 @@ import {
   paymentFailure,
   type WebApiAnswer,
 } from './answers.ts';
-import { type ClientLimits, WebApiClient } from './client.ts';
+import { type ClientLimits, type ClientSources, WebApiClient } from './client.ts';
 import { buildPath, connectEarly, type EarlyLine, type WebApiRequest } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
 
@@ -51,18 +51,16 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   readonly fundsWithOpening = false;
   readonly #client: WebApiClient;
   readonly #connection: WebApiConnection;
-  readonly #manager: number;
 
   constructor(
     connection: WebApiConnection,
     secret: WebApiSecret,
     options: Partial<ClientLimits> = {},
-    early?: EarlyLine,
+    sources: ClientSources = {},
   ) {
     const limits = { ...DEFAULTS, ...options };
-    this.#client = new WebApiClient(connection, secret, limits, early);
+    this.#client = new WebApiClient(connection, secret, limits, sources);
     this.#connection = connection;
-    this.#manager = secret.login;
   }
 
   ready(signal: AbortSignal): Promise<void> {
@@ -106,7 +104,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   }
 
   rights(signal: AbortSignal): Promise<ServerRights> {
-    return readRights(this.#client, this.#manager, signal);
+    return readRights(this.#client, this.#client.manager, signal);
   }
 
   closedGroups(signal: AbortSignal): Promise<ClosedGroups> {
@@ -114,7 +112,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   }
 
   variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
-    return readVariant(this.#client, login ?? this.#manager, signal);
+    return readVariant(this.#client, login ?? this.#client.manager, signal);
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean> {

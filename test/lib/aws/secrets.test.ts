@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { parsedSecret, type ReadSecret, secretReader } from '../../../lib/aws/secrets.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
@@ -35,6 +36,21 @@ describe('A secret', () => {
     now += 1;
     expect(await read('platform/x', NEVER_ABORTED)).toBe('{"password":"second"}');
     expect(requests()).toBe(2);
+  });
+
+  it('is read past the cache if the caller wants it fresh, and cached then', async () => {
+    await read('platform/x', NEVER_ABORTED);
+    secrets.set('platform/x', '{"password":"second"}');
+    expect(await read('platform/x', NEVER_ABORTED, { fresh: true })).toBe('{"password":"second"}');
+    expect(await read('platform/x', NEVER_ABORTED)).toBe('{"password":"second"}');
+    expect(requests()).toBe(2);
+  });
+
+  it('that the caller wants fresh is not taken from the cache when it cannot be read', async () => {
+    await read('platform/x', NEVER_ABORTED);
+    faults.set({ kind: 'refused', times: 1 });
+    await expect(read('platform/x', NEVER_ABORTED, { fresh: true })).rejects.toBeInstanceOf(AwsFailure);
+    expect(await read('platform/x', NEVER_ABORTED)).toBe('{"password":"first"}');
   });
 
   it('that every request needs is read at the start, once', async () => {

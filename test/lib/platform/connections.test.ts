@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
+import type { ReadSecret } from '../../../lib/aws/secrets.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
+import type { AccountOrder, TradingPlatform } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../support/outcomes.ts';
 import { tcpRelay } from '../../support/tcp-relay.ts';
+import { aServer, anOrder as aTextOrder, MASTER } from '../../support/text-protocol.ts';
 import { anOrder, connectionTo, MANAGER, testServer } from '../../support/web-api.ts';
 
 const gateway: Connection = {
@@ -123,6 +126,97 @@ describe('the platforms of the connections', () => {
     expect(await outcomeOf(connect(gateway, NEVER_ABORTED))).toBe('platform_unavailable secret_unreadable');
     readable = true;
     await connect(gateway, NEVER_ABORTED);
+  });
+});
+
+describe('a changed password of our manager', () => {
+  const MARK = { operationId: '6f1d8a52-5c1c-4f0e-9d3e-000000000009', login: 500_000 };
+
+  /** Each protocol's server, whose password is in the second secret, and its connection. */
+  const PROTOCOLS = {
+    'web-api': async () => ({
+      server: await testServer(),
+      secrets: [{ ...MANAGER, password: 'old' }, MANAGER],
+      connect: (server: { port: number }) => connectionTo(server),
+      order: () => anOrder(),
+    }),
+    'interface-gateway': async () => ({
+      server: await aServer({ dialect: 'interface-gateway' }),
+      secrets: [{ master: 'old' }, { master: MASTER }],
+      connect: ({ port }: { port: number }): Connection => ({ ...gateway, port }),
+      order: () => aTextOrder({ login: 500_000 }),
+    }),
+    'web-registration': async () => ({
+      server: await aServer({ dialect: 'web-registration' }),
+      secrets: [{ master: 'old' }, { master: MASTER }],
+      connect: ({ port }: { port: number }): Connection => {
+        const { logins: _, ...common } = gateway as Extract<Connection, { protocol: 'interface-gateway' }>;
+        return { ...common, port, protocol: 'web-registration', groups: { standard: 1, demoforex: 2 } };
+      },
+      order: () => aTextOrder(),
+    }),
+  };
+
+  /** A cache that has the first secret, and the store behind it. */
+  function cachedSecret(secrets: object[], stored = 1) {
+    const [old, changed] = secrets.map((secret) => JSON.stringify(secret));
+    let cached = old ?? '';
+    let reads = 0;
+    const readSecret: ReadSecret = async (_, __, { fresh = false } = {}) => {
+      if (fresh) {
+        reads += 1;
+        cached = (stored === 1 ? changed : old) ?? '';
+      }
+      return cached;
+    };
+    return { readSecret, reads: () => reads };
+  }
+
+  const USES = {
+    'an opening': (platform: TradingPlatform, order: AccountOrder) => platform.open(order, ANY_TIME, NEVER_ABORTED),
+    'a look of the settler': (platform: TradingPlatform) => platform.look(MARK, NEVER_ABORTED),
+  };
+  const CASES = Object.keys(PROTOCOLS).flatMap((protocol) =>
+    Object.keys(USES)
+      // The plug-in can look nothing up.
+      .filter((use) => protocol !== 'web-registration' || use === 'an opening')
+      .map((use) => [protocol, use] as [keyof typeof PROTOCOLS, keyof typeof USES]),
+  );
+
+  it.each(CASES)('on %s is read when the server refuses the cached one: %s succeeds', async (protocol, use) => {
+    const { server, secrets, connect, order } = await PROTOCOLS[protocol]();
+    const { readSecret, reads } = cachedSecret(secrets);
+    const connected = platformConnections({ readSecret });
+    const to = connect(server);
+    const platform = await connected(to, NEVER_ABORTED);
+    await USES[use](platform, order());
+    expect(server.accounts()).toHaveLength(use === 'an opening' ? 1 : 0);
+    expect(reads()).toBe(1);
+
+    const next = await connected(to, NEVER_ABORTED);
+    expect(next).toBe(platform);
+    await next.check(NEVER_ABORTED);
+    expect(reads()).toBe(1);
+    await platform.close();
+  });
+
+  it.each(CASES)('on %s that is not stored yet is refused after one look: %s', async (protocol, use) => {
+    const { server, secrets, connect, order } = await PROTOCOLS[protocol]();
+    const { readSecret, reads } = cachedSecret(secrets, 0);
+    const platform = await platformConnections({ readSecret })(connect(server), NEVER_ABORTED);
+    expect((await failureOf(USES[use](platform, order()))).kind).toBe('platform_refused');
+    expect(reads()).toBe(1);
+    expect(server.accounts()).toHaveLength(0);
+  });
+
+  it.each(CASES)('on %s that cannot be read leaves the refusal: %s', async (protocol, use) => {
+    const { server, secrets, connect, order } = await PROTOCOLS[protocol]();
+    const readSecret: ReadSecret = async (_, __, { fresh = false } = {}) => {
+      if (fresh) throw new AwsFailure('ThrottlingException');
+      return JSON.stringify(secrets[0]);
+    };
+    const platform = await platformConnections({ readSecret })(connect(server), NEVER_ABORTED);
+    expect((await failureOf(USES[use](platform, order()))).kind).toBe('platform_refused');
   });
 });
 
