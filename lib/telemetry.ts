@@ -94,7 +94,7 @@ const FIELDS = {
   /** Until no login is free, at the pace of the last 30 days. */
   login_days_left: 'number',
   notice: 'word',
-  /** The key of an item of the CRM's table. */
+  /** The key of an item: of the CRM's table, or of an operation. */
   item: 'word',
   kind: 'word',
   step: 'word',

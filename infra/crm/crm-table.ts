@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
-import { BatchWriteCommand, paginateQuery, paginateScan, type ScanCommandInput } from '@aws-sdk/lib-dynamodb';
+import {
+  BatchWriteCommand,
+  paginateQuery,
+  paginateScan,
+  type QueryCommandInput,
+  type ScanCommandInput,
+} from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import {
   attributeQuery,
@@ -97,6 +103,10 @@ export function tableItems(TableName: string, keys: readonly string[], config: D
     async *pages(filter: ScanFilter = {}): AsyncGenerator<Item[]> {
       const input = { TableName, ConsistentRead: true, ...filter };
       for await (const page of paginateScan({ client: documents }, input)) yield page.Items ?? [];
+    },
+    /** The items that a query finds, in its order, a page at a time. */
+    async *query(query: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item[]> {
+      for await (const page of paginateQuery({ client: documents }, { TableName, ...query })) yield page.Items ?? [];
     },
     /** The items of the keys that exist, in any order. There is a call for each 100. */
     get: async (items: readonly Item[]) =>

@@ -6,13 +6,14 @@ import { escapeUnsafe, explainFailure, HELP_HINT, standardOutput, type Terminal 
 import { resolveHost } from './connections.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
-import { listOperations, settleOperation, showClient, showOperation } from './operations.ts';
+import { listOperations, showClient } from './operations.ts';
 import { deleteRecords, exportFile, importFile, listRecords } from './records.ts';
 import { redeliverEvents } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
 import { rebuildReservations, restoreTable } from './restore.ts';
 import { putSecret, rotateKey, rotatePepper } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
+import { settleOperation, showOperation } from './settle.ts';
 import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
 
 const AFTER_HELP = `
@@ -165,7 +166,7 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .action((id) => onTarget((target) => showOperation(target, id, terminal)));
   crm
     .command('settle <id>')
-    .description('ends one of them that waits for an operator, with what was found on the trading server')
+    .description('ends one of them with what was found on the trading server; `operation ID` shows what is accepted')
     .option('--login <login>', 'the account exists, with this login')
     .option('--foreign <login>', "the account there is somebody else's: a retry asks for the next login")
     .option('--none', 'there is no account: the key is free again')

@@ -81,14 +81,9 @@ async function* exportParts(target: Target, terminal: Terminal): AsyncGenerator<
 export async function listRecords(target: Target, word: string, terminal: Terminal) {
   const kind = parseKind(word);
   const done = reportProgress(terminal, 'records read');
-  let widths: number[] | undefined;
+  const print = tablePrinter(terminal, HEADINGS[kind]);
   for await (const page of readRecords(target, kind, terminal.report)) {
-    const rows = page.map((one) => cells(listRow(one)));
-    if (widths === undefined) {
-      rows.unshift([...HEADINGS[kind]]);
-      widths = columnWidths(rows);
-    }
-    terminal.print(formatRows(rows, widths));
+    print(page.map(listRow));
     done(page.length);
   }
 }
@@ -147,10 +142,17 @@ function listRow({ kind, record }: LocatedRecord): string[] {
   return [id, name, platform, protocol, `${host}:${port}`, demo ? 'demo' : 'live', count, secret];
 }
 
-/** Rows in columns; the first row has the headings. */
-export function textTable(unsafeRows: readonly (readonly string[])[]): string {
-  const rows = unsafeRows.map(cells);
-  return formatRows(rows, columnWidths(rows));
+/** Prints rows in columns, a page at a time. The headings and the first page decide the columns' width. */
+export function tablePrinter({ print }: Pick<Terminal, 'print'>, headings: readonly string[]) {
+  let widths: number[] | undefined;
+  return (page: readonly (readonly string[])[]) => {
+    const rows = page.map(cells);
+    if (widths === undefined) {
+      rows.unshift([...headings]);
+      widths = columnWidths(rows);
+    }
+    print(formatRows(rows, widths));
+  };
 }
 
 /** Two spaces end a column, so a cell has no two together. */

@@ -1,12 +1,14 @@
-import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { reservationKey, reservedAt } from '../../lib/openings/ledger.ts';
+import { reservedAt } from '../../lib/openings/ledger.ts';
+import { connectionPlace, type ReservationPlace, reservationKey } from '../../lib/openings/reservation-key.ts';
+import type { AccountRecord } from '../../lib/records/accounts.ts';
 import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
+import { readAccountRecords } from './account-records.ts';
 import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
-import { crmTable, type TableItems } from './crm-table.ts';
-import { addRecords, parsePage, summarizeChanges } from './table-records.ts';
+import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
+import { addRecords, findConnection, parsePage, reportProgress, summarizeChanges } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
 
 /** `from`: the name of the table that AWS restored. */
@@ -44,10 +46,12 @@ const RULES: Readonly<Record<string, RestoreRule>> = {
 /** The members of an operation that decide how it is copied. Operations of registrations have no `life`. */
 const OperationSchema = v.object({
   operation_id: v.string(),
+  /** Without it the reservation could not be released. */
+  incarnation: v.optional(v.string()),
   life: v.looseObject({ at: v.string(), login: v.optional(v.number()), deposit: v.optional(v.string()) }),
   plan: v.optional(
     v.looseObject({
-      version: v.string(),
+      version: v.picklist(['tp5', 'tp4']),
       connection_id: v.string(),
       keyed: v.boolean(),
       deposit: v.optional(v.number()),
@@ -83,13 +87,17 @@ function reopen(item: Item): Item {
 function reservation(item: Item): Item | undefined {
   const parsed = v.safeParse(OperationSchema, item);
   if (!parsed.success || parsed.output.plan === undefined) return undefined;
-  const { operation_id, life, plan } = parsed.output;
+  const { operation_id, incarnation, life, plan } = parsed.output;
   if (life.login === undefined) return undefined;
-  return { pk: reservationKey(plan, life.login), operation_id, connection_id: plan.connection_id };
+  return { pk: reservationKey(plan, life.login), operation_id, incarnation, connection_id: plan.connection_id };
 }
 
+/** How many accounts without a place are named. */
+const MAX_UNPLACED = 20;
+
 /**
- * Writes the reservations again that the accounts' records show. An item whose key exists is never overwritten.
+ * Writes the reservations again that the accounts' records show, under the keys that requests give them. An item whose
+ * key exists is never overwritten.
  */
 export async function rebuildReservations(
   target: Target,
@@ -97,19 +105,50 @@ export async function rebuildReservations(
   terminal: Terminal,
 ) {
   const [accounts, live] = [await openTable(target, 'Accounts'), await openTable(target, 'Logins')];
-  const report = new Report();
-  let read = 0;
+  const run = { live, logins: live, rule: RULES.logins as RestoreRule, report: new Report(), dryRun };
+  const placeOf = placeFinder(target);
+  const done = reportProgress(terminal, 'accounts read');
   for await (const page of accounts.pages()) {
-    const reservations = page.map(({ version, login, operation_id, connection_id, opened_at }) => ({
-      ...{ pk: `${String(version)}#${String(login)}`, operation_id, connection_id },
-      reserved_at: reservedAt(Date.parse(String(opened_at))),
-    }));
-    const run = { live, logins: live, rule: RULES.logins as RestoreRule, report, dryRun };
-    for (let at = 0; at < reservations.length; at += 100) await copy(reservations.slice(at, at + 100), run);
-    read += page.length;
-    terminal.report(`${countOf(read, 'account')} read\n`);
+    const { records, unreadable } = readAccountRecords(page);
+    for (const key of unreadable) run.report.leaveUnplaced(`${key}: cannot be read`);
+    const reservations: Item[] = [];
+    for (const record of records) {
+      const place = await placeOf(record);
+      if (typeof place === 'string')
+        run.report.leaveUnplaced(`${record.user_id} ${record.version} ${record.login}: ${place}`);
+      else reservations.push(accountReservation(record, place));
+    }
+    for (const part of chunksOf(reservations, 100)) await copy(part, run);
+    done(page.length);
   }
-  report.print('logins', dryRun, terminal);
+  run.report.print('logins', dryRun, terminal);
+}
+
+function accountReservation({ login, operation_id, connection_id, opened_at }: AccountRecord, place: ReservationPlace) {
+  const reserved_at = reservedAt(Date.parse(opened_at));
+  return { pk: reservationKey(place, login), operation_id, connection_id, reserved_at };
+}
+
+/** @returns finds the place of an account's reservation by its connection, or says why there is none */
+function placeFinder(target: Target): (account: AccountRecord) => Promise<ReservationPlace | string> {
+  const found = new Map<string, ReservationPlace | string>();
+  async function find(id: string): Promise<ReservationPlace | string> {
+    try {
+      const connection = await findConnection(target, id);
+      return connection === undefined ? `the CRM has no connection ${id}` : connectionPlace(connection);
+    } catch (error) {
+      if (error instanceof CommandError) return `the connection ${id} cannot be read`;
+      throw error;
+    }
+  }
+  return async ({ connection_id, version }) => {
+    // Every protocol of this version names the login.
+    if (version === 'tp5') return { version, connection_id, keyed: true };
+    const place = found.get(connection_id) ?? (await find(connection_id));
+    found.set(connection_id, place);
+    if (typeof place === 'string' || place.version === version) return place;
+    return `the connection ${connection_id} is one of ${place.version} now`;
+  };
 }
 
 /** Copies lost items from a table that AWS restored. */
@@ -153,13 +192,19 @@ async function copy(items: Item[], run: Run): Promise<void> {
     return reason === undefined;
   });
   if (candidates.length === 0) return;
-  const existing = await live.get(candidates);
+  const keyOf = (item: Item) => JSON.stringify(live.itemKey(item));
+  // Two accounts may have one reservation.
+  const wanted = new Map(candidates.map((item) => [keyOf(item), item]));
+  const existing = new Map((await live.get([...wanted.values()])).map((item) => [keyOf(item), item]));
   for (const item of candidates) {
-    const current = existing.find((one) => isDeepStrictEqual(live.itemKey(one), live.itemKey(item)));
+    const current = existing.get(keyOf(item));
     if (current !== undefined) {
       report.existing += 1;
       if (rule.owner !== undefined) report.compareOwners(item, current, rule.owner);
-    } else if (await add(item, run)) report.copied += 1;
+    } else if (await add(item, run)) {
+      report.copied += 1;
+      existing.set(keyOf(item), item);
+    }
   }
 }
 
@@ -178,13 +223,23 @@ function isExpired({ [EXPIRY_ATTRIBUTE]: expiry }: Item): boolean {
   return typeof expiry === 'number' && expiry * 1_000 <= Date.now();
 }
 
+const indented = (line: string) => `  ${line}`;
+
 class Report {
   copied = 0;
   existing = 0;
   readonly leftOut = new Map<string, number>();
   readonly conflicts: string[] = [];
+  readonly #unplaced: string[] = [];
+  #unnamed = 0;
 
-  /** @throws CommandError if items of other operations were found */
+  /** @param what the account, and why its reservation has no key */
+  leaveUnplaced(what: string): void {
+    if (this.#unplaced.length < MAX_UNPLACED) this.#unplaced.push(what);
+    else this.#unnamed += 1;
+  }
+
+  /** @throws CommandError if items of other operations were found, or accounts without a place */
   print(name: string, dryRun: boolean, terminal: Terminal): void {
     const leftOut = [...this.leftOut].sort().map(([reason, count]) => `, ${count} left out (${reason})`);
     const done = dryRun ? 'would be copied to' : 'copied to';
@@ -192,9 +247,13 @@ class Report {
     const there = `${this.existing} exist there${leftOut.join('')}${note}`;
     terminal.print(`${countOf(this.copied, 'item')} ${done} ${name}; ${there}.\n`);
     const count = this.conflicts.length;
-    if (count === 0) return;
     const found = `${countOf(count, 'item')} of another operation ${count === 1 ? 'exists' : 'exist'} now`;
-    throw new CommandError(`${found}; nothing was overwritten:\n  ${this.conflicts.join('\n  ')}`);
+    const conflicts = count === 0 ? [] : [`${found}; nothing was overwritten:`, ...this.conflicts.map(indented)];
+    const unplaced = this.#unplaced.length + this.#unnamed;
+    const more = this.#unnamed === 0 ? [] : [indented(`and ${this.#unnamed} more`)];
+    const places = [`${countOf(unplaced, 'account')} could not be placed:`, ...this.#unplaced.map(indented), ...more];
+    const problems = [...conflicts, ...(unplaced === 0 ? [] : places)];
+    if (problems.length > 0) throw new CommandError(problems.join('\n'));
   }
 
   /** @returns whether they differ, which is reported */

@@ -1,6 +1,7 @@
 import type { ClosedGroups, PlatformInspector, ServerRights, ServerVariant } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
-import { askServer, openLedger } from '../crm/operations.ts';
+import { askServer } from '../crm/ask-server.ts';
+import { openLedger } from '../crm/open-operations.ts';
 import type { Target } from '../crm/target.ts';
 
 /** The accounts in the login ranges of a connection. */

@@ -193,7 +193,8 @@ export async function* scanPages(
   } while (from !== undefined);
 }
 
-function dueQuery({ name, shard, at }: Index, partition: string, upTo: number) {
+/** The items of a partition of an index with a sort key up to `upTo`, in ascending order. */
+export function dueQuery({ name, shard, at }: Index, partition: string, upTo: number) {
   return {
     IndexName: name,
     KeyConditionExpression: '#shard = :shard AND #at <= :upTo',

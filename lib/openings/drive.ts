@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awaitAll, within } from '../deadline.ts';
-import { OPERATOR_ONLY } from '../records/due.ts';
+import { OPERATOR_ONLY, RETRY_ONLY } from '../records/due.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
 import { EFFECTS, type Effects, type Job, type Learned } from './effects.ts';
 import { type HeldOperation, LoginReserved, Overtaken } from './ledger.ts';
@@ -21,8 +21,8 @@ export type DriveEnd =
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The time without progress after which the operation is reported to the operators. */
-const DAY_MS = 24 * HOUR_MS;
+/** The time without progress after which an operation is reported to the operators, or they may free its login. */
+export const DAY_MS = 24 * HOUR_MS;
 /** The pause between two commands or look-ups of one drive. */
 const PAUSE_MS = 1_000;
 /** A write that ends a drive may take this long, even if the request's time is up. */
@@ -241,9 +241,9 @@ class Loop {
     const { life, since = at } = this.#held;
     const age = this.#ageMs(at);
     const backoff = worker === 'settler' ? Math.min(HOUR_MS, Math.max(MINUTE_MS, age)) : MINUTE_MS;
-    let until: number | undefined = at + backoff;
+    let until = at + backoff;
     // A login that is still free after a day waits for a retry.
-    if (life.at === 'sent' && age > DAY_MS && fact.on === 'absent') until = undefined;
+    if (life.at === 'sent' && age > DAY_MS && fact.on === 'absent') until = RETRY_ONLY;
     // A server that does not answer is reported and asked again, however often it is called in between.
     else if (life.at === 'sent' && at - since > DAY_MS) {
       telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
@@ -255,7 +255,7 @@ class Loop {
   }
 
   /** @param until when the settler acts next, as `Ledger.rest` has it */
-  async #release(until: number | undefined): Promise<void> {
+  async #release(until: number): Promise<void> {
     const { dependencies, telemetry } = this.#job;
     await bestEffort(telemetry, 'rest', (signal) => dependencies.ledger.rest(this.#held, until, signal));
   }

@@ -26,6 +26,7 @@ import { type DerivationKey, isRecognizableId } from './derivation.ts';
 import type { HeldOperation, OperationPlan } from './ledger.ts';
 import type { DecisionContext, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
 import type { LoginChoice } from './login-search.ts';
+import { storedServer } from './reservation-key.ts';
 
 /** A fact, with the error that caused it. */
 export type Learned = Fact & { failure?: unknown };
@@ -155,7 +156,7 @@ async function judge(job: Job, order: CallerOrder): Promise<{ plan: OperationPla
     deposit,
     deposit_with_opening: platform.fundsWithOpening,
     generated: generatedRole(body),
-    server: address(connection),
+    server: storedServer(connection),
   };
   // Where commands name logins, the account is looked up first: it may have been deleted.
   if (record === undefined || platform.keyed) return { plan, fact: { on: 'ready', login, found } };
@@ -288,13 +289,9 @@ async function isRecorded({ dependencies, held, order, times }: Job, login: numb
   return record !== undefined && (order?.ids ?? [operationId]).includes(record.operation_id);
 }
 
-function address({ host, port }: Connection): string {
-  return `${host.toLowerCase()}:${port}`;
-}
-
 /** Whether the connection has led to another server since the first command. */
 function hasMoved({ plan }: HeldOperation, { connection }: Server): boolean {
-  return plan?.server !== undefined && plan.server !== address(connection);
+  return plan?.server !== undefined && plan.server !== storedServer(connection);
 }
 
 /** Reports a server that refuses the service: only an operator can help. */

@@ -16,6 +16,7 @@ import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } fr
 import { RESERVATION_INDEX } from '../validators/deployment.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
 import type { Life } from './life.ts';
+import { namedLoginKey, reservationKey, reservedLogin } from './reservation-key.ts';
 
 /**
  * The ledger of openings: one item for each operation, with its state and one version, and one item for each reserved
@@ -57,16 +58,11 @@ export type Claim =
   /** The secret that made the operation is gone, or another version of the derivation made it. */
   | { kind: 'underivable'; operationId: string };
 
-/** An operation that has not ended, as operators see it. */
-export interface ListedOperation {
-  held: HeldOperation;
-  /** Epoch milliseconds, or `OPERATOR_ONLY`. */
-  dueAt: number;
-}
-
 /** An operation that the settler may acquire. */
 export interface DueOperation {
   pk: string;
+  /** Absent in an item that cannot be read. */
+  operationId?: string | undefined;
   /** Epoch milliseconds. */
   dueAt: number;
   /** The connection whose server must be asked; undefined if none must. */
@@ -98,9 +94,10 @@ export interface Ledger {
   adopt(held: HeldOperation, identity: Identity, signal: AbortSignal): Promise<HeldOperation>;
   /** The operations that are due, oldest first. The index is eventually consistent. */
   due(signal: AbortSignal): Promise<DueOperation[]>;
-  /** All operations that have not ended, oldest first; last those that only an operator can end. */
-  open(signal: AbortSignal): Promise<ListedOperation[]>;
-  /** @returns undefined if another worker holds it, or, for the settler, if it is not due */
+  /**
+   * An operator may acquire an operation in every state: what can be settled does not depend on when the settler looks.
+   * @returns undefined if another worker holds it, or, for the settler, if it is not due
+   */
   acquire(
     pk: string,
     worker: 'settler' | 'operator',
@@ -114,10 +111,10 @@ export interface Ledger {
   write(held: HeldOperation, to: Life, signal: AbortSignal): Promise<void>;
   /**
    * Gives the lease up.
-   * @param until when the settler acts next, in epoch milliseconds, or `OPERATOR_ONLY`; undefined: only a retry acts
+   * @param until when the settler acts next, in epoch milliseconds, `OPERATOR_ONLY` or `RETRY_ONLY`
    * @throws Overtaken, AwsFailure
    */
-  rest(held: HeldOperation, until: number | undefined, signal: AbortSignal): Promise<void>;
+  rest(held: HeldOperation, until: number, signal: AbortSignal): Promise<void>;
   /** The operations that hold these logins, by login. */
   holders(
     version: AccountDetails['version'],
@@ -132,8 +129,6 @@ export interface Ledger {
 const MAX_DUE = 2_500;
 /** An operation holds one login. After a table was restored it may hold another. */
 const MAX_RESERVED = 10;
-/** Operators see this many of a shard. */
-const MAX_LISTED = 1_000;
 
 const login = v.pipe(v.number(), v.integer(), v.minValue(1));
 const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
@@ -231,21 +226,15 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const items = await readDue(operations, now(), MAX_DUE, signal);
       return items.map((item) => ({
         pk: String(item.pk),
+        ...(typeof item.operation_id === 'string' ? { operationId: item.operation_id } : {}),
         dueAt: Number(item.due_at),
         connectionId: neededConnection(item),
       }));
     },
 
-    async open(signal) {
-      const items = await readDue(operations, OPERATOR_ONLY, MAX_LISTED, signal);
-      return items
-        .map((item) => ({ held: parseHeld(item), dueAt: Number(item.due_at) }))
-        .toSorted((one, other) => one.dueAt - other.dueAt);
-    },
-
     async acquire(pk, worker, leaseMs, signal) {
       const at = now();
-      const condition = worker === 'settler' ? 'due_at <= :now' : 'attribute_exists(due_at)';
+      const condition = worker === 'settler' ? 'due_at <= :now' : 'attribute_exists(pk)';
       const wanted = { pk, lease: randomUUID(), at, until: at + leaseMs };
       const item = await acquireLease(operations, wanted, { condition }, signal);
       return item && parseHeld(item);
@@ -260,16 +249,16 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
 
     async holders(version, wanted, signal) {
       const items = await logins.getMany(
-        wanted.map((login) => ({ pk: `${version}#${login}` })),
+        wanted.map((login) => ({ pk: namedLoginKey(version, login) })),
         signal,
       );
-      return new Map(items.map(({ pk, operation_id }) => [Number(String(pk).split('#')[1]), String(operation_id)]));
+      return new Map(items.map(({ pk, operation_id }) => [reservedLogin(pk), String(operation_id)]));
     },
 
     async reserved(version, operationId, signal) {
       const keys = await logins.findKeys(RESERVATION_INDEX, operationId, MAX_RESERVED, signal);
-      const names = keys.map((key) => key.split('#'));
-      return names.filter(([of]) => of === version).map(([, login]) => Number(login));
+      // Those of a server that chooses its logins have other keys.
+      return keys.filter((key) => key === namedLoginKey(version, reservedLogin(key))).map(reservedLogin);
     },
   };
 }
@@ -359,12 +348,7 @@ async function writeUnderVersion(held: HeldOperation, work: () => Promise<void>)
 }
 
 /** The write of an operation's state. @param rest when the settler acts next; absent: the worker keeps its lease */
-function stateWrite(
-  table: string,
-  next: HeldOperation,
-  at: number,
-  ...rest: [until?: number | undefined]
-): TransactionWrite {
+function stateWrite(table: string, next: HeldOperation, at: number, ...rest: [until?: number]): TransactionWrite {
   const { pk, life, lease, revision, plan, since, sentAt: sent_at, leaseUntil, operationId } = next;
   if (life.at === 'gone') {
     // Our own delete counts, if its answer was lost and the SDK repeated it.
@@ -394,22 +378,6 @@ function stateWrite(
 }
 
 /**
- * The key of a login's reservation. If the server chooses the logins, they are unique on that server, for all its
- * connections.
- */
-export function reservationKey(
-  {
-    keyed,
-    version,
-    server,
-    connection_id,
-  }: Pick<OperationPlan, 'keyed' | 'server' | 'connection_id'> & { version: string },
-  name: number,
-): string {
-  return `${keyed ? version : (server ?? connection_id)}#${name}`;
-}
-
-/**
  * The time at which a login was reserved, in epoch seconds: it shows the pace at which ranges fill.
  * @param at epoch milliseconds
  */
@@ -418,7 +386,7 @@ export function reservedAt(at: number | undefined): number | undefined {
 }
 
 /** The holder of a login that belongs to nobody here: an operator has found a stranger's account at it. */
-const NOBODY = 'nobody';
+export const NOBODY = 'nobody';
 
 /**
  * A login is reserved with the state that names it, and released with the state that gives it up. If another operation's

@@ -75,9 +75,12 @@ export type Fact =
   | { on: 'refused' | 'unconfirmed' }
   /** The result of completing the account. */
   | { on: 'completed'; recorded: boolean; deposit: PaymentOutcome; published: boolean }
-  /** An operator's finding on the server. `operator_foreign`: the account at the login belongs to somebody else. */
+  /**
+   * An operator's finding on the server. `operator_foreign`: the account at the login belongs to somebody else.
+   * `operator_resumed`: the account is there, and its order is lost; a retry, which has the order, decides again.
+   */
   | { on: 'operator_found'; login: number }
-  | { on: 'operator_found_none' | 'operator_foreign' | 'operator_paid' };
+  | { on: 'operator_found_none' | 'operator_foreign' | 'operator_resumed' | 'operator_paid' };
 export type FactName = Fact['on'];
 /**
  * `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money may have arrived. `kept`:
@@ -156,9 +159,13 @@ const complete = (life: OpenLife, context: DecisionContext, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
   return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
 };
-/** Whether the account can be at this login: where the protocol names logins, only at the sent or the answered one. */
+/**
+ * Whether the account can be at this login: where the protocol names logins, only at the sent or the answered one. An
+ * operation that was restored without its login is found by its record, its reservation or the server's account.
+ */
 const plausible = (life: Of<'undecided'>, { keyed }: DecisionContext, fact: Fact) =>
-  fact.on === 'operator_found' && (!keyed || fact.login === life.login || fact.login === life.other);
+  fact.on === 'operator_found' &&
+  (!keyed || life.login === undefined || fact.login === life.login || fact.login === life.other);
 
 // Targets.
 const gone = (): Life => ({ at: 'gone' });
@@ -258,7 +265,7 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
   undecided: [
     { on: ['operator_found'], if: plausible, to: open, step: 'resume' },
     // The login is reserved for nobody, and a retry chooses the next one.
-    { on: ['operator_foreign'], to: claimed, step: 'stop' },
+    { on: ['operator_foreign', 'operator_resumed'], to: claimed, step: 'stop' },
     { on: ['operator_found_none'], to: gone, step: 'stop' },
     { on: ['resume', 'reserved', 'operator_found'], step: 'stop' },
   ],

@@ -1,6 +1,7 @@
 import { within } from '../deadline.ts';
 import { type AccountDirectory, type LoginRange, loginRanges } from '../records/crm-records.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
+import { reservedLogin } from './reservation-key.ts';
 
 /** A reservation, as the ledger stores it. */
 export interface Reservation {
@@ -41,7 +42,7 @@ export async function countLogins(
       const id = String(connection_id);
       const count = counts.get(id) ?? { ranges: await rangesOf(id), used: 0, lastMonth: 0 };
       counts.set(id, count);
-      const login = Number(String(pk).split('#').at(-1));
+      const login = reservedLogin(pk);
       if (!count.ranges.some(({ from, to }) => from <= login && login <= to)) continue;
       count.used += 1;
       if (Number(reserved_at) >= since) count.lastMonth += 1;

@@ -55,7 +55,9 @@ export async function settleOperations(
   const work = async (lane: DueOperation[]) => {
     for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
       await settle(run, next.pk).catch((error: unknown) => {
-        telemetry.event('OperationNotSettled', { step: 'settle', ...describeError(error) });
+        const { pk: item, operationId } = next;
+        const named = operationId === undefined ? { item } : { item, operation_id: operationId };
+        telemetry.event('OperationNotSettled', { step: 'settle', ...named, ...describeError(error) });
       });
     }
   };

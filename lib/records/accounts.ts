@@ -1,4 +1,4 @@
-import type { Table } from '../aws/dynamodb.ts';
+import type { Item, Table } from '../aws/dynamodb.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { EventDetail } from './event-schemas.ts';
 
@@ -43,11 +43,8 @@ function connectionPrefix({ version, connection_id }: Pick<AccountPlace, 'versio
   return `${version}#${connection_id}#`;
 }
 
-/** The accounts of a client that were opened here, the oldest first. */
-export async function openedAccounts(table: Table, userId: string, signal: AbortSignal): Promise<AccountRecord[]> {
+/** The items of the accounts of a client that were opened here. */
+export async function openedAccounts(table: Table, userId: string, signal: AbortSignal): Promise<Item[]> {
   const versions: PlatformVersion[] = ['tp5', 'tp4'];
-  const found = await Promise.all(versions.map((version) => table.query(userId, `${version}#`, signal)));
-  // `put` wrote them, so their shape is known.
-  const records = found.flat() as unknown as AccountRecord[];
-  return records.sort((a, b) => a.opened_at.localeCompare(b.opened_at));
+  return (await Promise.all(versions.map((version) => table.query(userId, `${version}#`, signal)))).flat();
 }

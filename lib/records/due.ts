@@ -5,10 +5,12 @@ import { DUE_INDEX } from '../validators/deployment.ts';
  * Only unfinished items have the attributes `due_shard` and `due_at` (epoch ms). A sparse index over both lists them,
  * oldest first, and costs nothing when it is empty. A few shards avoid a hot partition.
  */
-const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
+export const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 
-/** The due time of an item that is never due, and is on the list of open items. */
+/** The due time of an item that is never due, and is on the list of open items: only an operator can end it. */
 export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
+/** The same for an item that waits for a retry of its key. */
+export const RETRY_ONLY = OPERATOR_ONLY - 1;
 
 /** @param id a UUID; @param at epoch ms */
 export function dueAttributes(id: string, at: number) {

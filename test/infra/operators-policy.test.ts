@@ -23,7 +23,7 @@ const account = new OperatorsAccount(operators);
 const SECRET = '{"login":1000,"password":"x"}';
 /**
  * Every command, as an operator calls it; `FILE` has records, `OPERATION` waits for an operator, `ENDED` is on no list,
- * `LOST` was never one but has an id, `OWN` asks for a login of the caller that is still free after a day.
+ * `LOST` was restored without its login, `OWN` asks for a login of the caller that is still free after a day.
  */
 const COMMANDS: readonly [command: string, person?: Person][] = [
   ['import FILE'],
@@ -64,10 +64,10 @@ async function endedOperation(): Promise<string> {
   return String((await operators.items('operations')).find(isEnded)?.operation_id);
 }
 
-/** An operation that waits for a retry in its table, and is on no list. */
+/** An operation that a restore has left without its login and its plan. */
 async function lostOperation(): Promise<string> {
   const operation_id = randomUUID();
-  const item = { pk: `operation#${operation_id}`, operation_id, life: { at: 'claimed' } };
+  const item = { pk: `operation#${operation_id}`, operation_id, life: { at: 'undecided' } };
   const sample = (await operators.items('operations')).find(({ life }) => life !== undefined) ?? {};
   const { plan: _, ...rest } = sample;
   await writeItems(operators, 'operations', [{ ...rest, ...item }]);

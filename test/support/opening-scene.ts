@@ -4,6 +4,7 @@ import { transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { type AccountDependencies, accountNotices } from '../../lib/openings/dependencies.ts';
 import { dynamoLedger } from '../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../lib/openings/opening.ts';
+import { namedLoginKey } from '../../lib/openings/reservation-key.ts';
 import { PlatformFailure, type Sighting, type TradingPlatform } from '../../lib/platform/platform.ts';
 import { Problem } from '../../lib/problem.ts';
 import { dynamoAccounts } from '../../lib/records/accounts.ts';
@@ -86,7 +87,9 @@ export class OpeningScene {
   async reserve(count: number): Promise<void> {
     const logins = Array.from({ length: count }, (_, index) => index + 1);
     for (const login of logins) this.accounts.add(login);
-    const put = (login: number) => ({ PutRequest: { Item: { pk: `tp5#${login}`, operation_id: 'earlier' } } });
+    const put = (login: number) => ({
+      PutRequest: { Item: { pk: namedLoginKey('tp5', login), operation_id: 'earlier' } },
+    });
     for (let at = 0; at < count; at += MAX_BATCH_WRITE) {
       const RequestItems = { [TABLES.logins]: logins.slice(at, at + MAX_BATCH_WRITE).map(put) };
       await this.#client.send(new BatchWriteCommand({ RequestItems }));

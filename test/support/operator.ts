@@ -1,6 +1,6 @@
 import { CommandError, type Terminal } from '../../infra/crm/command.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
-import { settleOperation } from '../../infra/crm/operations.ts';
+import { settleOperation } from '../../infra/crm/settle.ts';
 import type { Target } from '../../infra/crm/target.ts';
 import { settlementConfig } from '../../lib/config.ts';
 import type { OperatorFinding } from './account-world.ts';

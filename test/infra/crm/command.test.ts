@@ -48,7 +48,7 @@ describe('The command', () => {
   it.each([
     [['client', 'NOBODY01'], 1, 'There is no client NOBODY01'],
     [['form', 'NOTTHERE'], 1, 'There is no form with this id in the local service.\n'],
-    [['operation', 'nothing'], 1, 'No operation nothing is open; 0 operations are.\n'],
+    [['operation', 'nothing'], 1, 'There is no operation nothing.'],
     [['restore', 'limits', '--from', 'x'], 1, 'The limits are not restored: their windows start again.\n'],
     [['restore', 'accounts', '--from', 'accounts-restored'], 1, 'There is no such table in this account and region.\n'],
     [['restore', 'accounts', '--from', 'logins-restored'], 1, 'its name must begin with accounts-restored.\n'],

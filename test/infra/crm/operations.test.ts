@@ -177,28 +177,15 @@ describe('npm run crm -- settle', () => {
     const [one = expect.fail()] = await listed();
     const { login = 0 } = one.life as { login?: number };
     const settle = (...how: string[]) => operators.local('settle', id, ...how);
-    expect((await settle('--foreign', String(login))).reported).toMatch(/^The server has no account/);
+    expect((await settle('--foreign', String(login))).reported).toMatch(
+      /^Nothing was settled. The server: it has no account/,
+    );
     operators.service.platforms.get('tp5-live-1')?.populate({ group: 'real\\standard', from: login, count: 1 });
-    expect((await settle('--none')).reported).toMatch(/^The server has an account/);
+    expect((await settle('--none')).reported).toMatch(/^Nothing was settled. The server: it has the account/);
     expect(await settle('--foreign', String(login))).toMatchObject({ code: 0, reported: '' });
     const retried = await open(order, key);
     expect(retried.status).toBe(200);
     expect(retried.body.login).not.toBe(login);
-  });
-
-  it('as none frees the login of a caller after a day, if the server has no account', async () => {
-    const login = 1_234_567;
-    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100, login };
-    const key = randomUUID();
-    // The login is looked up first.
-    operators.service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1, after: 1 });
-    expect((await open(order, key)).status).toBe(503);
-    const [one = expect.fail()] = await listed();
-    const id = String(one.operation_id);
-    expect((await operators.local('settle', id, '--none')).reported).toMatch(/^The settler still looks/);
-    await change(id, 'SET sent_at = :ago', { ':ago': Date.now() - 25 * 60 * 60_000 });
-    expect((await operators.local('settle', id, '--none')).code).toBe(0);
-    expect(await listed()).toEqual([]);
   });
 
   it('refuses a login that another operation has, and does not change the operation', async () => {
@@ -211,15 +198,6 @@ describe('npm run crm -- settle', () => {
     ]);
     expect(await listed()).toHaveLength(1);
     expect((await retry()).status).toBe(409);
-  });
-
-  it('leaves an operation to the settler that still looks for its account', async () => {
-    const { id } = await openWithLostAnswer();
-    await change(id, 'SET life = :sent', { ':sent': { at: 'sent', login: 500_123, commands: 'one' } });
-    const { code, reported } = await operators.local('settle', id, '--none');
-    expect(code).toBe(1);
-    expect(reported).toMatch(/^The settler still looks for its account/);
-    expect(await listed()).toMatchObject([{ operation_id: id, life: { at: 'sent' } }]);
   });
 
   it('that could not be written says so, and leaves the operation on the list', async () => {
@@ -241,7 +219,7 @@ describe('npm run crm -- settle', () => {
     const [account = expect.fail()] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
     const faults = operators.service.faults('dynamodb');
     faults.onCall = async ({ name, fault }) => {
-      if (name === 'UpdateItem' && fault === undefined) faults.set({ kind: 'reply_lost', times: 3, after: 1 });
+      if (name === 'UpdateItem' && fault === undefined) faults.set({ kind: 'reply_lost', times: 3, after: 2 });
     };
     const { reported } = await operators.local('settle', id, '--login', String(account.login));
     faults.onCall = () => undefined;
@@ -274,7 +252,7 @@ describe('npm run crm -- settle', () => {
   it('with a deposit leaves an account on the list that is empty', async () => {
     const id = await openWithFailedDeposit({ ...DEMO, account_type_id: 'ATLIVE05' });
     const { code, reported } = await operators.local('settle', id, '--deposit');
-    expect([code, reported]).toEqual([1, expect.stringMatching(/^The account \d+ is empty: make the deposit/)]);
+    expect([code, reported]).toEqual([1, expect.stringMatching(/^The account \d+ is empty: make the deposit/m)]);
     expect(await listed()).toHaveLength(1);
   });
 
@@ -292,7 +270,7 @@ describe('npm run crm -- settle', () => {
     [[], 'Say what was found: --login N, --foreign N, --none or --deposit.'],
     [['--none', '--deposit'], 'Say what was found: --login N, --foreign N, --none or --deposit.'],
     [['--login', 'x'], '--login takes the login of the account.'],
-    [['--deposit'], 'Its deposit is not known to be missing.'],
+    [['--deposit'], 'Nothing was settled.'],
   ])('called with %j says why it does nothing', async (options, words) => {
     const { id } = await openWithLostAnswer();
     const { code, reported } = await operators.local('settle', id, ...options);

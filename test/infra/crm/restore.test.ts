@@ -5,6 +5,7 @@ import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { postJson } from '../../support/local-service.ts';
 import { Operators, runOperatorsCommand } from '../../support/operators.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { KEYS, removeItems, restoredTable, writeItems } from '../../support/restored-tables.ts';
 
 const operators = new Operators();
@@ -93,7 +94,7 @@ describe('npm run crm -- restore', () => {
     ['that waits for an operator', { at: 'undecided', login: 500_001 }, { at: 'undecided', login: 500_001 }],
   ])('lets the settler look for what an unfinished operation has, and pay nothing: one %s', async (_, life, copied) => {
     const due = { due_shard: 'due#0', due_at: 1, lease_until: 9 };
-    const stored = { pk: 'key#1', operation_id: 'a', life, plan: PLAN, ...due };
+    const stored = { pk: 'key#1', operation_id: 'a', incarnation: 'i', life, plan: PLAN, ...due };
     await lost('operations', [life.at === 'claimed' ? { ...stored, expires_at: SOON } : stored]);
     expect((await restore('operations')).out).toBe('1 item copied to operations; 0 exist there.\n');
     const [restored] = await operators.items('operations');
@@ -103,7 +104,7 @@ describe('npm run crm -- restore', () => {
     else expect(Number(restored?.due_at)).toBeLessThanOrEqual(Date.now());
     expect((restored?.plan as object) ?? {}).toEqual(isOperators ? { ...PLAN, deposit: undefined } : PLAN);
     expect(await operators.items('logins')).toEqual(
-      'login' in life ? [{ pk: 'tp5#500001', operation_id: 'a', connection_id: 'tp5-demo-1' }] : [],
+      'login' in life ? [{ pk: 'tp5#500001', operation_id: 'a', incarnation: 'i', connection_id: 'tp5-demo-1' }] : [],
     );
   });
 
@@ -144,6 +145,150 @@ describe('npm run crm -- restore', () => {
     expect(await operators.items('logins')).toEqual([{ pk, operation_id, connection_id, reserved_at }]);
     expect(pk).toBe(`tp5#${first.login}`);
     expect((await rebuild()).out).toBe('0 items copied to logins; 1 exist there.\n');
+  });
+
+  describe('rebuilds the reservation of each account under the key that requests give it', () => {
+    /** A gateway, a plug-in on two servers, and a server of the other version. */
+    const PLACES = {
+      'tp4-gw-1': 'tp4',
+      'tp4-live-1': 'plug-in',
+      'tp4-live-2': 'second plug-in',
+      'tp5-live-1': 'tp5',
+    } as const;
+    type Place = keyof typeof PLACES;
+    const account = (connection_id: Place | 'gone', login: number, number = 0): Item => {
+      const version = connection_id.startsWith('tp5') ? 'tp5' : 'tp4';
+      return {
+        ...{ pk: `CLIENT${String(number).padStart(2, '0')}`, sk: `${version}#${connection_id}#${login}` },
+        ...{ user_id: 'CLIENT01', version, connection_id, login, group: 'standard', leverage: 100 },
+        ...{ enable_readonly: false, enable_rebate: false, operation_id: `${connection_id} ${login}`, caller: 'crm' },
+        opened_at: '2026-11-23T10:15:00.000Z',
+      };
+    };
+    const rebuild = () => operators.local('rebuild-logins');
+
+    /** The keys that a request makes, by the operation: it writes the state `sent` or `open`. */
+    async function keyOf(id: Place, login: number): Promise<string> {
+      const stored = (await operators.table.read(`connection#${id}`))?.record as { host: string; port: number };
+      return id.startsWith('tp4-live') ? `${stored.host}:${stored.port}#${login}` : `${id.slice(0, 3)}#${login}`;
+    }
+
+    async function importSecondPlugIn(): Promise<void> {
+      const { record } = (await operators.table.read('connection#tp4-live-1')) ?? {};
+      const second = { ...(record as object), id: 'tp4-live-2', host: '127.0.0.2' };
+      expect(await operators.local('import', { connections: [second] })).toMatchObject({ code: 0 });
+    }
+
+    it.each<[string, [Place, number][]]>([
+      ['a plug-in’s account alone', [['tp4-live-1', 700_001]]],
+      [
+        'a plug-in’s and a gateway’s account with one login',
+        [
+          ['tp4-live-1', 700_001],
+          ['tp4-gw-1', 700_001],
+        ],
+      ],
+      [
+        'the same, the gateway’s first',
+        [
+          ['tp4-gw-1', 700_001],
+          ['tp4-live-1', 700_001],
+        ],
+      ],
+      [
+        'two servers that chose one login',
+        [
+          ['tp4-live-1', 700_001],
+          ['tp4-live-2', 700_001],
+        ],
+      ],
+      ['every protocol with one login', (Object.keys(PLACES) as Place[]).map((id) => [id, 700_001])],
+    ])('%s', async (_, accounts) => {
+      await importSecondPlugIn();
+      await writeItems(
+        operators,
+        'accounts',
+        accounts.map(([id, login], index) => account(id, login, index)),
+      );
+      expect(await rebuild()).toMatchObject({ code: 0, reported: '' });
+      const wanted = await Promise.all(
+        accounts.map(async ([id, login]) => ({ pk: await keyOf(id, login), operation_id: `${id} ${login}` })),
+      );
+      const made = (await operators.items('logins')).map(({ pk, operation_id }) => ({ pk, operation_id }));
+      expect(new Set(made)).toEqual(new Set(wanted));
+    });
+
+    it('in two runs, the plug-in’s account first: it does not get the gateway’s reservation', async () => {
+      await writeItems(operators, 'accounts', [account('tp4-live-1', 700_001)]);
+      expect(await rebuild()).toMatchObject({ code: 0 });
+      await writeItems(operators, 'accounts', [account('tp4-gw-1', 700_001)]);
+      expect(await rebuild()).toMatchObject({ code: 0, out: '1 item copied to logins; 1 exist there.\n' });
+      expect(await operators.items('logins')).toContainEqual(
+        expect.objectContaining({ pk: 'tp4#700001', operation_id: 'tp4-gw-1 700001' }),
+      );
+    });
+
+    it('leaves a login free for a gateway that only a plug-in has given', async () => {
+      const login = 700_777;
+      await writeItems(operators, 'accounts', [account('tp4-live-1', login)]);
+      await rebuild();
+      const order = {
+        connection_id: 'tp4-gw-1',
+        group: 'demoforex',
+        leverage: 100,
+        account_type_id: 'ATDEMO04',
+        login,
+      };
+      const answer = await postJson(operators.service, '/public/v1/users/CLIENT01/tp4/accounts', order);
+      expect([answer.status, await answer.json()]).toMatchObject([200, { login }]);
+    });
+
+    it('the key is the one that a request has made, for each protocol', async () => {
+      const requests: [Place, string, object][] = [
+        ['tp4-live-1', 'tp4', { group: 'standard' }],
+        ['tp4-gw-1', 'tp4', { group: 'demoforex', account_type_id: 'ATDEMO04' }],
+        ['tp5-live-1', 'tp5', { group: 'real\\standard' }],
+      ];
+      for (const [connection_id, version, order] of requests) {
+        const path = `/public/v1/users/CLIENT01/${version}/accounts`;
+        const answer = await postJson(operators.service, path, { connection_id, leverage: 100, ...order });
+        expect(answer.status).toBe(200);
+      }
+      const names = (items: Item[]) => new Set(items.map(({ pk, operation_id }) => `${pk} ${operation_id}`));
+      const before = names(await operators.items('logins'));
+      expect(before.size).toBe(3);
+      await lose('logins');
+      expect(await rebuild()).toMatchObject({ code: 0 });
+      expect(names(await operators.items('logins'))).toEqual(before);
+    });
+
+    it('more than one call can take, and two records with one key', async () => {
+      const many = Array.from({ length: 230 }, (_, index) => account('tp5-live-1', 500_000 + index, index));
+      await writeItems(operators, 'accounts', many);
+      expect(await rebuild()).toMatchObject({ code: 0, out: '230 items copied to logins; 0 exist there.\n' });
+      await lose('logins');
+      const twice = { ...account('tp5-live-1', 500_000, 900), operation_id: 'other' };
+      await writeItems(operators, 'accounts', [twice]);
+      const { code, out, reported } = await rebuild();
+      expect([code, out]).toEqual([1, '230 items copied to logins; 1 exist there.\n']);
+      expect(reported).toMatch(/^1 item of another operation exists now; nothing was overwritten:\n {2}tp5#500000: /);
+    });
+
+    it('and names the accounts that it cannot place, and places the others', async () => {
+      const unreadable = { ...account('tp5-live-1', 500_001, 1), login: 'many' };
+      await writeItems(operators, 'accounts', [account('gone', 7), unreadable, account('tp4-gw-1', 700_001, 2)]);
+      await operators.tableOf('crm').put({ pk: 'connection#tp4-live-1', record: { id: 'tp4-live-1' } }, NEVER_ABORTED);
+      await writeItems(operators, 'accounts', [account('tp4-live-1', 9, 3)]);
+      const { code, out, reported } = await rebuild();
+      expect([code, out]).toEqual([1, '1 item copied to logins; 0 exist there.\n']);
+      expect(reported.split('\n').toSorted()).toEqual([
+        '',
+        '  CLIENT01 tp4 7: the CRM has no connection gone',
+        '  CLIENT01 tp4 9: the connection tp4-live-1 cannot be read',
+        '  CLIENT01 tp5#tp5-live-1#500001: cannot be read',
+        '3 accounts could not be placed:',
+      ]);
+    });
   });
 
   it('copies no operation whose login another operation holds now', async () => {

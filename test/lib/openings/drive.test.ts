@@ -12,7 +12,7 @@ import {
 } from '../../../lib/openings/ledger.ts';
 import type { DecisionContext, Life } from '../../../lib/openings/life.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
-import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
+import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
 import { testDatabase } from '../../support/database.ts';
 import { derivationKeys, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
@@ -421,16 +421,21 @@ it('A login that it cannot release, because a restored table gives it to another
 });
 
 describe('A later worker', () => {
-  it.each<[string, Learned, number | undefined, EventName[]]>([
-    ['a login that is still free waits for a retry', { on: 'absent' }, undefined, []],
-    ['a server that is away is reported, and looked at again', { on: 'unclear' }, HOUR_MS, ['AccountOutcomeUnknown']],
-  ])('after a day: %s', async (_, sighting, backoffMs, events) => {
+  it.each<[string, Learned, (now: number) => number, EventName[]]>([
+    ['a login that is still free waits for a retry', { on: 'absent' }, () => RETRY_ONLY, []],
+    [
+      'a server that is away is reported, and looked at again',
+      { on: 'unclear' },
+      (now) => now + HOUR_MS,
+      ['AccountOutcomeUnknown'],
+    ],
+  ])('after a day: %s', async (_, sighting, dueAt, events) => {
     const scene = new Scene();
     scene.looks = [sighting];
     const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
     world.now += DAY_MS + 1;
     await scene.run(held, 'settler');
-    expect((await world.item(held))?.due_at).toBe(backoffMs && world.now + backoffMs);
+    expect((await world.item(held))?.due_at).toBe(dueAt(world.now));
     expect(scene.events.map(({ name }) => name)).toEqual(events);
   });
 
@@ -449,7 +454,7 @@ describe('A later worker', () => {
     const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
     world.now += DAY_MS + 1;
     await scene.run(held, 'settler');
-    expect(await world.item(held)).not.toHaveProperty('due_at');
+    expect(await world.item(held)).toMatchObject({ due_at: RETRY_ONLY });
     // This worker dies: its last write does not arrive.
     const rest: Ledger['rest'] = () => Promise.reject(new AwsFailure('ServiceUnavailable'));
     scene.ledger = { ...world.ledger, rest };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DERIVATION, deriveIdentities } from '../../../lib/openings/derivation.ts';
 import { type Identities, LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
-import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
+import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
 import { PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { derivationKeys, LedgerWorld } from '../../support/openings.ts';
@@ -311,7 +311,8 @@ describe('The list of due operations', () => {
     expect(await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal())).toBeUndefined();
     world.now += 60_000;
     const found = (await world.ledger.due(world.signal())).find(({ pk }) => pk === held.pk);
-    expect(found).toEqual({ pk: held.pk, dueAt: world.now, connectionId: 'tp5-live-1' });
+    const { pk, operationId } = held;
+    expect(found).toEqual({ pk, operationId, dueAt: world.now, connectionId: 'tp5-live-1' });
     const settled = await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal());
     expect(settled).toMatchObject({ life: sent(login), plan: { user_id: 'CLIENT01' } });
     if (settled === undefined) return;
@@ -319,23 +320,22 @@ describe('The list of due operations', () => {
     expect(await dueAt(settled)).toBeUndefined();
   });
 
-  it('ends with operations for an operator, and excludes those that wait for a retry', async () => {
-    const [undecided, unpaid, dormant] = [await world.claimed(), await world.claimed(), await world.claimed()];
-    const [first, second, third] = [newLogin(), newLogin(), newLogin()];
-    await write(undecided, sent(first));
-    await write(undecided, { at: 'undecided', login: first });
-    await write(unpaid, sent(second));
-    await write(unpaid, done(second, true));
-    await write(dormant, sent(third));
-    await world.ledger.rest(dormant, undefined, world.signal());
-    const open = await world.ledger.open(world.signal());
-    const last = open.slice(-2).map(({ held, dueAt }) => [held.operationId, dueAt]);
-    expect(new Map(last as [string, number][])).toEqual(
-      new Map([undecided, unpaid].map(({ operationId }) => [operationId, OPERATOR_ONLY])),
-    );
-    expect(open.map(({ held }) => held.operationId)).not.toContain(dormant.operationId);
-    expect(await world.ledger.acquire(undecided.pk, 'operator', 1_000, world.signal())).toBeDefined();
-    expect(await world.ledger.acquire(undecided.pk, 'operator', 1_000, world.signal())).toBeUndefined();
+  it.each<[string, Life['at'], number]>([
+    ['waits for an operator', 'undecided', OPERATOR_ONLY],
+    ['waits for an operator’s payment', 'done', OPERATOR_ONLY],
+    ['waits for a retry', 'sent', RETRY_ONLY],
+  ])('keeps an operation that %s, which an operator alone may acquire', async (_, at, wanted) => {
+    const [held, login] = [await world.claimed(), newLogin()];
+    await write(held, sent(login));
+    if (at === 'undecided') await write(held, { at, login });
+    else if (at === 'done') await write(held, done(login, true));
+    else await world.ledger.rest(held, RETRY_ONLY, world.signal());
+    expect(await dueAt(held)).toBe(wanted);
+    world.now += 400 * 24 * 60 * 60_000;
+    expect((await world.ledger.due(world.signal())).map(({ pk }) => pk)).not.toContain(held.pk);
+    expect(await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal())).toBeUndefined();
+    expect(await world.ledger.acquire(held.pk, 'operator', 1_000, world.signal())).toBeDefined();
+    expect(await world.ledger.acquire(held.pk, 'operator', 1_000, world.signal())).toBeUndefined();
   });
 });
 

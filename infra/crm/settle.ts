@@ -1,0 +1,255 @@
+import type { Item } from '../../lib/aws/dynamodb.ts';
+import { planTimes } from '../../lib/openings/dependencies.ts';
+import { driveOperation } from '../../lib/openings/drive.ts';
+import type { Job, Learned } from '../../lib/openings/effects.ts';
+import { type HeldOperation, NOBODY, type OperationPlan } from '../../lib/openings/ledger.ts';
+import { connectionPlace, reservedLogin } from '../../lib/openings/reservation-key.ts';
+import type { Sighting } from '../../lib/platform/platform.ts';
+import type { AccountRecord } from '../../lib/records/accounts.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
+import { RETRY_ONLY } from '../../lib/records/due.ts';
+import type { Telemetry } from '../../lib/telemetry.ts';
+import { readAccountRecords, readAccounts } from './account-records.ts';
+import { ASK_MS, readableConnection, tryServer } from './ask-server.ts';
+import { CommandError, type Terminal, wrongUsage } from './command.ts';
+import {
+  findOperation,
+  isRead,
+  openLedger,
+  operationFacts,
+  type ReadOperation,
+  type Store,
+  unreadableItem,
+} from './open-operations.ts';
+import { readConnections } from './table-records.ts';
+import { openTable, type Target } from './target.ts';
+import { describeWays, type KnownOperation, type WayOption, type WayToSettle, waysToSettle } from './ways-to-settle.ts';
+
+/** An operator's command holds an operation for this long at most. */
+const LEASE_MS = 60_000;
+const CALL_MS = 10_000;
+const callSignal = () => AbortSignal.timeout(CALL_MS);
+
+/** Shows an operation, its account on the server, and every command that would settle it. */
+export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
+  const { held, ...listed } = await existingOperation(target, id);
+  const known = await examine(target, held, listed.dueAt);
+  terminal.print(`${JSON.stringify(operationFacts({ ...listed, held }), null, 2)}\n`);
+  terminal.print(`${describeServer(known)}\n${describeWays(known, waysToSettle(known))}\n`);
+}
+
+/** @throws CommandError with the traces of an operation that the ledger does not have */
+async function existingOperation(target: Target, id: string): Promise<ReadOperation> {
+  const found = await findOperation(target, id);
+  if (found !== undefined && isRead(found)) return found;
+  if (found !== undefined) throw new CommandError(unreadableItem(found));
+  const { record, reservations } = await findTraces(target, id);
+  const traces = [
+    record && ` Its record says that it has opened the account ${record.login} of the client ${record.user_id}.`,
+    ...reservations.map(({ login }) => ` The login ${login} is reserved for it, so it may have opened that account.`),
+  ].filter((one) => one !== undefined);
+  const retry = traces.length === 0 ? '' : ' A retry with the same key goes on with it.';
+  throw new CommandError(`There is no operation ${id}.${traces.join('')}${retry}`);
+}
+
+/** What is known of an operation apart from its own item, which a restore may have lost or set back. */
+interface Traces {
+  record: AccountRecord | undefined;
+  reservations: { pk: string; login: number; connectionId: string }[];
+}
+
+/** Scans both tables: their keys do not name the operation. */
+async function findTraces(target: Target, id: string): Promise<Traces> {
+  const find = async (table: 'Accounts' | 'Logins') => {
+    const found: Item[] = [];
+    for await (const page of (await openTable(target, table)).pages())
+      found.push(...page.filter(({ operation_id }) => operation_id === id));
+    return found;
+  };
+  const { records } = readAccountRecords(await find('Accounts'));
+  const reservations = (await find('Logins')).map(({ pk, connection_id }) => ({
+    ...{ pk: String(pk), login: reservedLogin(pk), connectionId: String(connection_id) },
+  }));
+  return { record: records[0], reservations };
+}
+
+/** Gathers what is known of an operation. A plan that a restore lost is taken from the account's record. */
+async function examine(target: Target, held: HeldOperation, dueAt: number | undefined): Promise<KnownOperation> {
+  const { life, plan } = held;
+  const known = { held, dueAt, recorded: undefined, seen: new Map(), now: Date.now() };
+  if (life.at === 'done' && life.unpaid) {
+    const connection = await readableConnection(target, plan?.connection_id ?? '');
+    const ask = tryServer(target, connection, (server, signal) => server.holdsFunds(life.login, signal));
+    return { ...known, holdsFunds: await ask };
+  }
+  if (life.at === 'sent') return { ...known, seen: await lookAt(target, held, plan, [life.login]) };
+  if (life.at !== 'undecided') return known;
+  // A restore may have left it without its login, or without its plan.
+  const traces =
+    life.login === undefined && plan?.keyed !== false ? await findTraces(target, held.operationId) : undefined;
+  const record = traces?.record ?? (plan && (await recordOf(target, plan.user_id, held.operationId)));
+  held.plan = plan ?? (record && (await recordedPlan(target, record)));
+  const asked = [life.login, life.other, record?.login];
+  const seen = await lookAt(target, held, held.plan, asked);
+  for (const { login, connectionId } of traces?.reservations ?? []) {
+    const place = held.plan ?? { connection_id: connectionId, keyed: true };
+    for (const [key, sighting] of await lookAt(target, held, place, [login])) seen.set(key, sighting);
+  }
+  return { ...known, recorded: record?.login, seen };
+}
+
+/** What a server says about the logins of an operation. A server that chooses its logins cannot be asked for any. */
+async function lookAt(
+  target: Target,
+  { operationId }: HeldOperation,
+  place: Pick<OperationPlan, 'connection_id' | 'keyed'> | undefined,
+  logins: readonly (number | undefined)[],
+): Promise<Map<number, Sighting | undefined>> {
+  const asked = [...new Set(logins)].filter((login) => login !== undefined);
+  const seen = new Map<number, Sighting | undefined>(asked.map((login) => [login, undefined]));
+  if (place?.keyed !== true || asked.length === 0) return seen;
+  const connection = await readableConnection(target, place.connection_id);
+  await tryServer(target, connection, async (server, signal) => {
+    for (const login of asked) seen.set(login, await server.look({ operationId, login }, signal));
+  });
+  return seen;
+}
+
+/** @returns undefined if the operation has no record that can be read */
+async function recordOf(target: Target, userId: string, operationId: string): Promise<AccountRecord | undefined> {
+  return (await readAccounts(target, userId)).records.find(({ operation_id }) => operation_id === operationId);
+}
+
+/** The plan of an operation whose item has none, from the account's record. @returns undefined without its connection */
+async function recordedPlan(target: Target, record: AccountRecord): Promise<OperationPlan | undefined> {
+  const { login: _, opened_at: __, ...details } = record;
+  const connection = await readableConnection(target, record.connection_id);
+  if (connection === undefined) return undefined;
+  const { keyed, server } = connectionPlace(connection);
+  return { ...details, keyed, server, exclusive: false, login_given: false, deposit_with_opening: false };
+}
+
+function describeServer({ held, seen }: KnownOperation): string {
+  const { life } = held;
+  if (life.at === 'claimed') return 'The server: nothing was sent to it.';
+  if (life.at === 'open' || life.at === 'done') return `The server: the account ${life.login} was opened.`;
+  if (seen.size === 0) return `The server: ${describeSighting('silent', 0)}`;
+  return [...seen].map(([login, sighting]) => `The server: ${describeSighting(sighting, login)}`).join('\n');
+}
+
+function describeSighting(sighting: Sighting | undefined, login: number): string {
+  switch (sighting) {
+    case 'ours':
+      return `it has the account ${login}, with this operation's id.`;
+    case 'foreign':
+      return `the account ${login} shows another operation's id.`;
+    case 'unmarked':
+      return `it has the account ${login}, without an id.`;
+    case 'absent':
+      return `it has no account ${login}.`;
+    case 'silent':
+      return 'it cannot say. Look there for an account of this group, opened at the time.';
+    default:
+      return `it cannot be asked for the account ${login} from here.`;
+  }
+}
+
+export interface Settlement {
+  login?: string;
+  foreign?: string;
+  none?: boolean;
+  deposit?: boolean;
+}
+
+/** Ends an operation with the operator's finding on the trading server. */
+export async function settleOperation(target: Target, id: string, how: Settlement, terminal: Terminal): Promise<void> {
+  const [option, ...more] = (['login', 'foreign', 'none', 'deposit'] as const).filter((one) => how[one] !== undefined);
+  if (option === undefined || more.length > 0)
+    throw wrongUsage('Say what was found: --login N, --foreign N, --none or --deposit.');
+  const login = parseLogin(option, option === 'login' || option === 'foreign' ? how[option] : undefined);
+  const found = await existingOperation(target, id);
+  const store = await openLedger(target);
+  // First the lease, then the state: a retry may be at work.
+  const held = await store.ledger.acquire(found.pk, 'operator', LEASE_MS, callSignal());
+  if (held === undefined) throw new CommandError('Another worker holds it now; try again in a minute.');
+  const fact = await findFact(target, { ...found, held }, option, login).catch(async (error: unknown) => {
+    // Nothing was written yet. Later a write may have arrived without an answer, and is not taken back.
+    await store.ledger.rest(held, found.dueAt ?? RETRY_ONLY, callSignal()).catch(() => {});
+    throw error;
+  });
+  await settle(store, held, fact);
+  terminal.print(`The operation ${found.id} is settled.\n`);
+}
+
+/** @throws CommandError for a text that is no login */
+function parseLogin(option: string, text: string | undefined): number | undefined {
+  const login = text === undefined ? undefined : Number(text);
+  if (login !== undefined && (!Number.isSafeInteger(login) || login < 1))
+    throw wrongUsage(`--${option} takes the login of the account.`);
+  return login;
+}
+
+/** @throws CommandError with the ways that are accepted, if this is none of them */
+async function findFact(
+  target: Target,
+  { held, dueAt }: ReadOperation,
+  option: WayOption,
+  login: number | undefined,
+): Promise<Learned> {
+  const known = await examine(target, held, dueAt);
+  const ways = waysToSettle(known);
+  const isMeant = (way: WayToSettle) => way.option === option && (way.login === undefined || way.login === login);
+  const way = ways.filter(isMeant).toSorted((one) => (one.login === undefined ? 1 : -1))[0];
+  const isAccepted = way !== undefined && (way.marked !== true || (await showsOperation(target, held, login ?? 0)));
+  if (!isAccepted)
+    throw new CommandError(`Nothing was settled. ${describeServer(known)}\n${describeWays(known, ways)}`);
+  if (option === 'foreign' && held.life.at === 'undecided' && held.life.login === undefined)
+    await reserveForNobody(target, held.operationId, login ?? 0);
+  return way.fact(login ?? 0);
+}
+
+/** Whether the account at the login shows the operation's id, on the operation's server or, if it is not known, on any. */
+async function showsOperation(target: Target, held: HeldOperation, login: number): Promise<boolean> {
+  const { operationId, plan } = held;
+  const isOfPlan = ({ id }: Connection) => plan === undefined || plan.connection_id === id;
+  const connections = (await readConnections(target)).filter((one) => isOfPlan(one) && connectionPlace(one).keyed);
+  for (const connection of connections) {
+    const seen = await tryServer(target, connection, (server, signal) => server.look({ operationId, login }, signal));
+    if (seen === 'ours') return true;
+  }
+  return false;
+}
+
+/** A retry of an operation that a restore left without its login would find its reservation, and use that login. */
+async function reserveForNobody(target: Target, operationId: string, login: number): Promise<void> {
+  const logins = await openTable(target, 'Logins');
+  const { reservations } = await findTraces(target, operationId);
+  for (const { pk } of reservations.filter((one) => one.login === login)) {
+    const values = { ':nobody': NOBODY, ':operation': operationId };
+    const update = { update: 'SET operation_id = :nobody', condition: 'operation_id = :operation', values };
+    await logins.update({ pk }, update);
+  }
+}
+
+/** Applies the fact, and records the account. The settler pays, publishes and completes. */
+async function settle({ ledger, accounts }: Store, held: HeldOperation, fact: Learned): Promise<void> {
+  const { now } = Date;
+  const before = held.life;
+  const job: Job = {
+    worker: 'operator',
+    held,
+    times: planTimes(now(), now() + ASK_MS),
+    telemetry: SILENT,
+    dependencies: { ledger, accounts, now },
+    server: async () => undefined,
+    generated: async () => undefined,
+    keys: async () => [],
+  };
+  const end = await driveOperation(job, fact);
+  if (fact.on === 'operator_found' && end.kind !== 'opened')
+    throw new CommandError(`The login ${fact.login} belongs to another operation; nothing was settled.`);
+  if (end.kind === 'overtaken') throw new CommandError('Another worker has acquired it; look at it again.');
+  if (held.life === before) throw new CommandError('It could not be written. Repeat the command in a minute.');
+}
+
+const SILENT: Telemetry = { event: () => {}, with: () => SILENT };
