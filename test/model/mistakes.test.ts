@@ -1,11 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import { combine, findLimits, listedLimits } from './limits.ts';
 import { MISTAKES, REMOVALS } from './mistakes.ts';
-import { exploreScenario, LARGE, LIMITS, SMALL } from './model.ts';
+import { exploreScenario, LARGE, SMALL } from './model.ts';
 import type { Mistake } from './world.ts';
+
+function scenarioOf(of: Parameters<typeof combine>[0]) {
+  const scenario = combine(of);
+  if (scenario === undefined) throw new Error(`Circumstances exclude each other: ${of.join(', ')}.`);
+  return scenario;
+}
 
 /** What the first scenario shows in which a mistake breaks a promise. */
 async function findBroken(mistake: Mistake) {
-  for (const scenario of [...SMALL, ...LIMITS, ...LARGE].filter(({ name }) => (mistake.scenario ?? name) === name)) {
+  const limits = listedLimits().map(({ promise, of }) => ({ ...scenarioOf(of), breaks: promise }));
+  for (const scenario of [...SMALL, ...limits, ...LARGE].filter(({ name }) => (mistake.scenario ?? name) === name)) {
     const { broken } = await exploreScenario(
       scenario,
       mistake,
@@ -17,13 +25,19 @@ async function findBroken(mistake: Mistake) {
 }
 
 describe('The life of an operation', () => {
-  it.each(LIMITS.map((limit) => [limit.breaks, limit.name, limit] as const))(
+  it.each(listedLimits().map(({ promise, of }) => [promise, of.join(', '), of] as const))(
     'cannot keep the promise "%s": %s',
-    async (promise, _, limit) => {
-      const { broken } = await exploreScenario(limit, undefined, (one) => one !== promise);
+    async (promise, _, of) => {
+      const { broken } = await exploreScenario(scenarioOf(of), undefined, (one) => one !== promise);
       expect(broken?.promise).toBe(promise);
     },
   );
+
+  it('breaks no promise by one or two circumstances that the table does not list', async () => {
+    const names = (limits: ReturnType<typeof listedLimits>) =>
+      limits.map(({ promise, of }) => `${promise}: ${of.join(', ')}`).toSorted();
+    expect(names(await findLimits())).toEqual(names(listedLimits().filter(({ of }) => of.length <= 2)));
+  });
 
   it.each(REMOVALS.map((removal) => [removal.name, removal] as const))('breaks a promise %s', async (_, removal) => {
     expect((await findBroken(removal))?.promise).toBeDefined();

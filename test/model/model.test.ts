@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { pageWithDiagram } from './diagram.ts';
-import { exploreScenario, pageWithLimits, SMALL } from './model.ts';
+import { pageWithLimits } from './limits.ts';
+import { exploreScenario, SMALL } from './model.ts';
 
 /** The small scenarios. `every-history.test.ts` explores the others, `mistakes.test.ts` what breaks promises. */
 describe('The life of an operation', () => {
