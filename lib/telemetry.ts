@@ -3,10 +3,11 @@ import type { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type LogLevel, logFilter, traceId } from './config.ts';
 import { within } from './deadline.ts';
+import { COUNTED, type CountedName } from './validators/counted-events.ts';
 
 /**
- * The events that alarms and operators use. Each event is one log line and one count of the metric of
- * the same name in the namespace `BrokerApi`.
+ * The events that alarms and operators use. Each event is one log line. Those of `COUNTED` are also one count of the metric
+ * of the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
   // A request for a registration ends with one of the first four, unless an earlier one with its key has.
@@ -109,7 +110,7 @@ const KINDS: ReadonlyMap<string, keyof Value> = new Map(Object.entries(FIELDS));
 const WORD = /^[\w .:/{}#()=+-]{1,200}$/;
 
 export interface Telemetry {
-  /** Logs the event with its allowed fields and counts it; `channel` becomes a dimension of the metric. */
+  /** Logs the event with its allowed fields, and counts it. */
   event(name: EventName, fields?: EventFields): void;
   /** The same, with these fields in every event. */
   with(fields: EventFields): Telemetry;
@@ -136,7 +137,7 @@ export function telemetry(service: string, stage: string): Telemetry {
           stage,
           [name]: 1,
         };
-        line._aws = metric(name, now.getTime(), line);
+        line._aws = metrics(name, now.getTime(), line);
         process.stdout.write(`${JSON.stringify(line)}\n`);
       },
       with: (fields) => scoped({ ...base, ...allowedFields(fields) }),
@@ -145,26 +146,26 @@ export function telemetry(service: string, stage: string): Telemetry {
   return scoped({});
 }
 
-/** The members of the line by which events are counted: for each function, and for the whole deployment. */
-const DIMENSIONS = [['service', 'stage'], ['stage']];
-const DIMENSIONS_BY_CHANNEL = [...DIMENSIONS, ['service', 'stage', 'channel']];
-
 /** The fields that are metrics of their own, with their units. */
-const MEASURED = {
+const MEASURED: Partial<Record<CountedName, string>> = {
   seconds_to_confirm: 'Seconds',
   oldest_due_seconds: 'Seconds',
   login_tries: 'Count',
-  logins_used: 'Count',
   logins_free: 'Count',
   login_days_left: 'None',
 };
 
-/** The metrics of a log line, in CloudWatch's embedded metric format. The first has the name of the event. */
-function metric(name: EventName, Timestamp: number, fields: object) {
-  const Dimensions = 'channel' in fields ? DIMENSIONS_BY_CHANNEL : DIMENSIONS;
-  const measured = Object.entries(MEASURED).filter(([field]) => field in fields);
-  const Metrics = [[name, 'Count'], ...measured].map(([Name, Unit]) => ({ Name, Unit }));
-  return { Timestamp, CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions, Metrics }] };
+/**
+ * The metrics of a log line, in CloudWatch's embedded metric format: the count of the event, and what it measured.
+ * @returns undefined if nothing of it is counted
+ */
+function metrics(event: EventName, Timestamp: number, fields: object) {
+  const counted = Object.entries({ [event]: 'Count', ...MEASURED }).flatMap(([Name, Unit]) => {
+    const dimensions = Object.hasOwn(COUNTED, Name) ? COUNTED[Name as CountedName] : undefined;
+    if (dimensions === undefined || !(Name in fields)) return [];
+    return [{ Namespace: 'BrokerApi', Dimensions: [dimensions], Metrics: [{ Name, Unit }] }];
+  });
+  return counted.length === 0 ? undefined : { Timestamp, CloudWatchMetrics: counted };
 }
 
 type AllowedFields = Record<string, string | number | string[]>;

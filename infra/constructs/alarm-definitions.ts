@@ -4,6 +4,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
+import { COUNTED, type CountedName } from '../../lib/validators/counted-events.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
@@ -41,7 +42,7 @@ interface AlarmRow {
 
 interface Condition {
   /** The event that is counted (lib/telemetry.ts), of one function or of all; absent: there is a metric. */
-  event?: string;
+  event?: CountedName;
   service?: FunctionName;
   channel?: Channel;
   metric?: IMetric;
@@ -59,6 +60,9 @@ interface Condition {
 
 export type AlarmDefinition = AlarmRow & { id: string; when: { metric: IMetric; atLeast: number } };
 
+/** Of an alarm that others are made of. */
+const NO_METRIC = new MathExpression({ expression: '0', usingMetrics: {} });
+
 /** Every alarm of the service. The alarms that others are made of come first. */
 export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
   const { settings, accessLog, functions } = service;
@@ -67,27 +71,49 @@ export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
   return rows
     .filter(({ needed }) => needed !== false)
     .map(({ when, ...row }) => {
-      const { event = '', service: name, channel, count: [atLeast, minutes] = [1, 5] } = when;
+      const { event, service: name, channel, count: [atLeast, minutes] = [1, 5] } = when;
       const of = { ...(name && { service: name }), ...(channel && { channel }) };
-      const metric = serviceMetric(settings.stage, event, { minutes, of });
-      const show = eventLines(logs.get(name ?? SETTLER) ?? accessLog, event);
-      return { id: event, show, ...row, when: { metric, ...when, atLeast } };
+      const show = eventLines(logs.get(name ?? SETTLER) ?? accessLog, event ?? '');
+      const metric = when.metric ?? (event && serviceMetric(settings, event, { minutes, of })) ?? NO_METRIC;
+      return { id: event ?? '', show, ...row, when: { ...when, metric, atLeast } };
     });
 }
 
-/** A metric of the service (lib/telemetry.ts), of one function or of all; by default the count of an event. */
+/**
+ * A metric of the service (`COUNTED`): by default the count of an event. One that is counted by channel is added over all
+ * channels, unless one is named.
+ */
 export function serviceMetric(
-  stage: string,
-  metricName: string,
+  settings: Pick<Settings, 'stage' | 'channels'>,
+  metricName: CountedName,
   { statistic = 'Sum', minutes = 5, of = {} }: MetricOptions = {},
-): Metric {
-  const dimensionsMap = { ...of, stage };
+): Metric | MathExpression {
+  const dimensions: readonly string[] = COUNTED[metricName];
+  const { service, channel } = of;
   const period = Duration.minutes(minutes);
-  return new Metric({ namespace: 'BrokerApi', metricName, dimensionsMap, statistic, period });
+  const counted = (one?: Channel) => {
+    const known = { service, stage: settings.stage, channel: one };
+    const dimensionsMap = Object.fromEntries(Object.entries(known).filter(([name]) => dimensions.includes(name)));
+    if (Object.values(dimensionsMap).includes(undefined)) throw new Error(`${metricName} is counted by function.`);
+    return new Metric({
+      ...{ namespace: 'BrokerApi', metricName, statistic, period },
+      dimensionsMap: dimensionsMap as Record<string, string>,
+    });
+  };
+  const { channels } = settings;
+  if (!dimensions.includes('channel') || channel !== undefined || channels.length === 1)
+    return counted(channel ?? channels[0]);
+  // Each metric of a graph needs an id of its own, which begins with a small letter.
+  const id = (one: Channel) => `${metricName.charAt(0).toLowerCase()}${metricName.slice(1)}_${one}`;
+  return new MathExpression({
+    expression: channels.map((one) => `FILL(${id(one)}, 0)`).join(' + '),
+    usingMetrics: Object.fromEntries(channels.map((one) => [id(one), counted(one)])),
+    period,
+  });
 }
 
 interface MetricOptions {
-  statistic?: 'Sum' | 'Maximum' | 'Minimum';
+  statistic?: 'Sum' | 'Maximum' | 'Minimum' | 'p50';
   minutes?: number;
   of?: { service?: FunctionName; channel?: Channel };
 }
@@ -95,11 +121,12 @@ interface MetricOptions {
 const DAY_MINUTES = 24 * 60;
 
 /** How long the oldest due operation has waited for the settler, in seconds. */
-export const oldestDue = (stage: string) => serviceMetric(stage, 'oldest_due_seconds', { statistic: 'Maximum' });
+export const oldestDue = (settings: Settings) =>
+  serviceMetric(settings, 'oldest_due_seconds', { statistic: 'Maximum' });
 
 /** The most logins that an account of the day has tried. */
-export const loginTries = (stage: string) =>
-  serviceMetric(stage, 'login_tries', { statistic: 'Maximum', minutes: DAY_MINUTES });
+export const loginTries = (settings: Settings) =>
+  serviceMetric(settings, 'login_tries', { statistic: 'Maximum', minutes: DAY_MINUTES });
 
 /** The log lines of one kind of the last hour. */
 const logLines = (group: ILogGroup, pattern: string) =>
@@ -138,7 +165,7 @@ const named = (functions: readonly DeployedFunction[], name: FunctionName) =>
 /** A person acts at once, at night too. At most 15 with every setting, and with the routes that fail. */
 function pages(service: MonitoredService): AlarmRow[] {
   const { stackName, settings, functions, api, accessLog } = service;
-  const { stage, silenceHours } = settings;
+  const { silenceHours } = settings;
   const doctor = `npm run doctor -- --stack ${stackName}`;
   return [
     {
@@ -148,13 +175,15 @@ function pages(service: MonitoredService): AlarmRow[] {
       when: { event: 'OtpDeliveryFailed', service: SENDING_FUNCTION, channel: 'email', count: [5, 15] },
       fix: doctor,
     },
-    ...named(functions, SENDING_FUNCTION).map(({ lambda }) => ({
-      id: 'LimitsUnchecked',
-      of: SENDING_FUNCTION,
-      loss: 'People who register by phone are refused, and emails go out without limits.',
-      when: { event: 'LimitUncheckable', service: SENDING_FUNCTION },
-      fix: `aws lambda put-function-concurrency --function-name ${lambda.functionName} --reserved-concurrent-executions 1`,
-    })),
+    ...named(functions, SENDING_FUNCTION).map(
+      ({ lambda }): AlarmRow => ({
+        id: 'LimitsUnchecked',
+        of: SENDING_FUNCTION,
+        loss: 'People who register by phone are refused, and emails go out without limits.',
+        when: { event: 'LimitUncheckable', service: SENDING_FUNCTION },
+        fix: `aws lambda put-function-concurrency --function-name ${lambda.functionName} --reserved-concurrent-executions 1`,
+      }),
+    ),
     ...openingPages(service),
     ...crmPages(service),
     {
@@ -164,7 +193,7 @@ function pages(service: MonitoredService): AlarmRow[] {
       when: {
         metric: difference(5, 'FILL(all, 0) - FILL(dependencies, 0)', {
           all: api.metricServerError(sum(5)),
-          dependencies: serviceMetric(stage, 'DependencyFailed'),
+          dependencies: serviceMetric(settings, 'DependencyFailed'),
         }),
         count: [10, 5],
       },
@@ -245,7 +274,7 @@ function notices(service: MonitoredService): AlarmRow[] {
 const EVENT_NOTICES: readonly AlarmRow[] = [
   {
     id: 'CodesInDoubt',
-    when: { event: 'OtpOutcomeUnknown', count: [3, 15] },
+    when: { event: 'OtpOutcomeUnknown', service: SENDING_FUNCTION, count: [3, 15] },
     loss: 'People may wait for a one-time password that was never sent.',
   },
   {
@@ -287,7 +316,7 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
 
 /** The notices about what requests, and the settler after them, meet on their way. */
 function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
-  const { stage, channels, captcha, front } = settings;
+  const { channels, captcha, front } = settings;
   return [
     ...channels
       .filter((channel) => channel !== 'email')
@@ -307,7 +336,7 @@ function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
     {
       id: 'SettlerBehind',
       loss: 'Accounts whose callers did not retry wait for their records, deposits and events.',
-      when: { metric: oldestDue(stage), count: [15 * 60, 5] },
+      when: { metric: oldestDue(settings), count: [15 * 60, 5] },
     },
     {
       id: 'Flood',
@@ -362,7 +391,7 @@ function crmNotices({ webhook }: MonitoredService): AlarmRow[] {
 
 /** The notices about what runs out: logins, the throttle of the gateway, the patience of SES, and money. */
 function reserveNotices({ settings, api, configurationSetName }: MonitoredService): AlarmRow[] {
-  const { stage, channels, throttle, spend } = settings;
+  const { channels, throttle, spend } = settings;
   /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */
   const reputation = (metricName: string) =>
     new Metric({
@@ -377,7 +406,7 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
       id: 'LoginsScarce',
       loss: 'The logins of a connection run out, and then no account can be opened there.',
       // Likely when 90 % of a range are used, or earlier if many accounts are opened each day.
-      when: { metric: loginTries(stage), count: [30, DAY_MINUTES] },
+      when: { metric: loginTries(settings), count: [30, DAY_MINUTES] },
     },
     {
       id: 'Requests',

@@ -8,6 +8,7 @@ import {
   MathExpression,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
+import type { CountedName } from '../../lib/validators/counted-events.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
@@ -55,7 +56,7 @@ export class Dashboard extends Construct {
       ]),
     );
     page.addWidgets(...settings.channels.map((channel) => conversion(channel, settings)));
-    page.addWidgets(unsentGraph(settings), accountGraph(functions, settings.stage));
+    page.addWidgets(unsentGraph(settings), accountGraph(functions, settings));
     page.addWidgets(
       graph(
         'Functions, ms (p99)',
@@ -65,16 +66,17 @@ export class Dashboard extends Construct {
         ...functions.map(({ lambda, declared }) => lambda.metricErrors({ label: `${declared.name} crashes` })),
         ...functions.map(({ lambda, declared }) => lambda.metricThrottles({ label: `${declared.name} throttles` })),
       ]),
-      graph('Settler', [oldestDue(settings.stage).with({ label: 'oldest due operation, seconds' })]),
-      loginGraph(settings.stage),
+      graph('Settler', [oldestDue(settings).with({ label: 'oldest due operation, seconds' })]),
+      loginGraph(settings),
     );
   }
 }
 
 /** The outcomes of a channel's registrations, and the time until confirmation. */
-function conversion(channel: Channel, { stage, channels, confirmation }: Settings): GraphWidget {
-  const counted = (event: string, label: string, service: FunctionName = SENDING_FUNCTION) =>
-    serviceMetric(stage, event, { of: { service, channel } }).with({ label });
+function conversion(channel: Channel, settings: Settings): GraphWidget {
+  const { channels, confirmation } = settings;
+  const counted = (event: CountedName, label: string, service: FunctionName = SENDING_FUNCTION) =>
+    serviceMetric(settings, event, { of: { service, channel } }).with({ label });
   const sent = counted('OtpSent', 'sent');
   const refused = counted('RegistrationRefused', 'refused');
   const unknown = counted('OtpOutcomeUnknown', 'unknown');
@@ -85,38 +87,44 @@ function conversion(channel: Channel, { stage, channels, confirmation }: Setting
     period: PERIOD,
   });
   const confirmed = confirmation ? [counted('RegistrationConfirmed', 'confirmed', CONFIRMING_FUNCTION)] : [];
-  const seconds = counted('seconds_to_confirm', 'seconds from sent to confirmed (p50)', CONFIRMING_FUNCTION);
+  const seconds = serviceMetric(settings, 'seconds_to_confirm', {
+    statistic: 'p50',
+    of: { service: CONFIRMING_FUNCTION, channel },
+  }).with({ label: 'seconds from sent to confirmed (p50)' });
   return graph(`Registrations by ${channel}`, [requested, sent, refused, ...confirmed], {
-    right: confirmation ? [seconds.with({ statistic: 'p50' })] : [],
+    right: confirmation ? [seconds] : [],
     width: 24 / channels.length,
   });
 }
 
-function unsentGraph({ stage }: Settings): GraphWidget {
-  const counted = (event: string) =>
-    serviceMetric(stage, event, { of: { service: SENDING_FUNCTION } }).with({ label: event });
+function unsentGraph(settings: Settings): GraphWidget {
+  const counted = (event: CountedName) =>
+    serviceMetric(settings, event, { of: { service: SENDING_FUNCTION } }).with({ label: event });
   return graph(
     'One-time passwords not sent',
-    ['OtpDeliveryFailed', 'OtpOutcomeUnknown', 'LimitReached', 'LimitUncheckable'].map(counted),
+    (['OtpDeliveryFailed', 'OtpOutcomeUnknown', 'LimitReached', 'LimitUncheckable'] as const).map(counted),
   );
 }
 
-function accountGraph(functions: readonly DeployedFunction[], stage: string): GraphWidget {
-  const shown = ['AccountOpened', 'AccountOutcomeUnknown', 'PlatformRefused', 'PlatformUnavailable'];
+function accountGraph(functions: readonly DeployedFunction[], settings: Settings): GraphWidget {
+  const shown = ['AccountOpened', 'PlatformRefused', 'PlatformUnavailable'] as const;
   const metrics = functions.flatMap(({ declared }) => {
     if (declared.version === undefined) return [];
     return shown.map((event) =>
-      serviceMetric(stage, event, { of: { service: declared.name } }).with({ label: `${event} ${declared.version}` }),
+      serviceMetric(settings, event, { of: { service: declared.name } }).with({
+        label: `${event} ${declared.version}`,
+      }),
     );
   });
-  const tries = loginTries(stage).with({ label: 'most logins tried for an account of the day' });
-  return graph('Accounts', metrics, { right: [tries] });
+  const tries = loginTries(settings).with({ label: 'most logins tried for an account of the day' });
+  const unknown = serviceMetric(settings, 'AccountOutcomeUnknown').with({ label: 'AccountOutcomeUnknown' });
+  return graph('Accounts', [...metrics, unknown], { right: [tries] });
 }
 
 /** Counted once a day, so it shows a month. The log of the settler has the numbers of each connection. */
-function loginGraph(stage: string): GraphWidget {
-  const scarcest = (metricName: string, label: string) =>
-    serviceMetric(stage, metricName, { statistic: 'Minimum', minutes: 24 * 60 }).with({ label });
+function loginGraph(settings: Settings): GraphWidget {
+  const scarcest = (metricName: CountedName, label: string) =>
+    serviceMetric(settings, metricName, { statistic: 'Minimum', minutes: 24 * 60 }).with({ label });
   return graph('Logins of the connection that has the fewest', [scarcest('logins_free', 'free')], {
     right: [scarcest('login_days_left', 'days left at the pace of the last month')],
     ...{ period: Duration.days(1), start: '-P30D' },

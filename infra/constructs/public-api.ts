@@ -114,7 +114,6 @@ export class PublicApi extends Construct {
       httpApi: this.api,
       stageName: '$default',
       autoDeploy: true,
-      detailedMetricsEnabled: true,
       accessLogSettings: {
         destination: new LogGroupLogDestination(this.accessLog),
         format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
@@ -127,7 +126,7 @@ export class PublicApi extends Construct {
           ThrottlingRateLimit: throttle[`${name}PerSecond`],
           ThrottlingBurstLimit: throttle[`${name}Burst`],
         };
-        return [`POST ${path}`, { ...limits, DetailedMetricsEnabled: true }];
+        return [`POST ${path}`, limits];
       }),
     );
     return stage;

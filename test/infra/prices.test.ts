@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { ItemChange } from '../../infra/local/dynamo.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { COUNTED, type CountedName } from '../../lib/validators/counted-events.ts';
 import { openAccount, register } from '../support/local-service.ts';
 import { PRICES } from '../support/price-list.ts';
 import { coldStart } from '../support/registration-world.ts';
-import { propertiesOf, resourcesOfType, synthesize } from '../support/stack.ts';
+import { EVERYTHING, propertiesOf, resourcesOfType, synthesize } from '../support/stack.ts';
 import { writeUnits } from '../support/write-units.ts';
 
 let service: LocalService;
@@ -22,11 +23,38 @@ const REGISTRATION = { seconds: 0.2, memory: 1_769 / 1_024 };
 const ACCOUNT = { seconds: 0.05, memory: 1 };
 /** Log lines and metrics of a request, in bytes, as CloudWatch takes them in. */
 const LOGGED_BYTES = 2_500;
-/**
- * The metrics that a month with email alone counts: codes sent, refused and in doubt, confirmations with their seconds,
- * accounts, refused requests, limits and notified events, each by its function, by all, and some by channel.
- */
-const COUNTED_METRICS = 34;
+/** What a month without failures counts; AWS does not bill a metric that is not counted. */
+const ROUTINE: ReadonlySet<string> = new Set<CountedName>([
+  ...(['OtpSent', 'OtpOutcomeUnknown', 'OtpDeliveryFailed', 'RegistrationRefused', 'RegistrationConfirmed'] as const),
+  ...(['seconds_to_confirm', 'LimitReached', 'RecipientRefused', 'AccountOpened', 'oldest_due_seconds'] as const),
+  ...(['logins_free', 'login_days_left', 'DependencyFailed', 'PlatformUnavailable', 'NoticeFailed'] as const),
+]);
+/** The metrics of an HTTP API that AWS counts for each route, if they are detailed. */
+const DETAILED_METRICS = 6;
+
+/** Our own metrics that alarms and the dashboard name, as names with dimensions. */
+function namedMetrics(template: ReturnType<typeof synthesize>): Set<string> {
+  const alarmed = propertiesOf(template, 'AWS::CloudWatch::Alarm').flatMap((alarm) => {
+    const { Metrics = [{ MetricStat: { Metric: alarm } }] } = alarm as {
+      Metrics?: { MetricStat?: { Metric: object } }[];
+    };
+    return Metrics.flatMap(({ MetricStat }) => (MetricStat === undefined ? [] : [MetricStat.Metric]));
+  }) as { Namespace?: string; MetricName?: string; Dimensions?: { Name: string; Value: string }[] }[];
+  const ofAlarms = alarmed
+    .filter(({ Namespace }) => Namespace === 'BrokerApi')
+    .map(({ MetricName, Dimensions = [] }) => [
+      MetricName,
+      ...Dimensions.map(({ Name, Value }) => `${Name}=${Value}`).sort(),
+    ]);
+  const pages = propertiesOf(template, 'AWS::CloudWatch::Dashboard').map(({ DashboardBody }) => String(DashboardBody));
+  const ofPages = pages.flatMap((page) =>
+    [...page.matchAll(/\["BrokerApi","(\w+)"((?:,"\w+","[\w-]+")*)/g)].map(([, name, dimensions = '']) => [
+      name,
+      ...[...dimensions.matchAll(/,"(\w+)","([\w-]+)"/g)].map(([, one, value]) => `${one}=${value}`).sort(),
+    ]),
+  );
+  return new Set([...ofAlarms, ...ofPages].map((one) => one.join(' ')));
+}
 
 /** Secrets that operators make: the key of the webhook, and the login of a trading server. */
 const OPERATORS_SECRETS = 2;
@@ -68,8 +96,13 @@ function monthly(settings: Record<string, unknown>) {
   /** An expression over metrics is free. */
   const metricsOf = ({ Metrics = [{ MetricStat: {} }] }: Record<string, unknown>) =>
     (Metrics as { MetricStat?: object }[]).filter(({ MetricStat }) => MetricStat !== undefined).length;
+  const routine = [...namedMetrics(template)].filter((one) => ROUTINE.has(one.split(' ')[0] ?? ''));
+  const routes = propertiesOf(template, 'AWS::ApiGatewayV2::Stage').flatMap(({ RouteSettings = {} }) =>
+    Object.values(RouteSettings as Record<string, { DetailedMetricsEnabled?: boolean }>),
+  );
+  const detailed = routes.filter(({ DetailedMetricsEnabled }) => DetailedMetricsEnabled).length * DETAILED_METRICS;
   const costs = {
-    metrics: COUNTED_METRICS * PRICES.metricMonth,
+    metrics: (routine.length + detailed) * PRICES.metricMonth,
     alarms:
       sum(propertiesOf(template, 'AWS::CloudWatch::Alarm').map(metricsOf)) * PRICES.alarmMetricMonth +
       count('AWS::CloudWatch::CompositeAlarm') * PRICES.compositeAlarmMonth,
@@ -102,4 +135,13 @@ it('README.md has the costs of registrations, accounts and a month, by list pric
     `| a month of a small broker, with \`confirmation\` and \`crmWebhook\` | about ${all}: counted metrics ${metrics}, alarms ${alarms}, dashboard ${dashboard}, secrets ${secrets} |`,
     `| a fixed outbound address (setting \`vpc\`) | ${address} more a month |`,
   ]);
+});
+
+it('Each metric of an alarm or a graph is one that a function counts, by the same dimensions; and each that is counted is shown', () => {
+  const named = [...namedMetrics(synthesize(EVERYTHING))].map((one) => {
+    const [name = '', ...dimensions] = one.split(' ');
+    return `${name} ${dimensions.map((each) => each.split('=')[0]).sort()}`;
+  });
+  const counted = Object.entries(COUNTED).map(([name, dimensions]) => `${name} ${[...dimensions].sort()}`);
+  expect([...new Set(named)].sort()).toEqual(counted.sort());
 });

@@ -57,7 +57,7 @@ describe('What is logged', () => {
 });
 
 describe('What is counted', () => {
-  it('is each event, for the function, for the deployment, and for its channel; by the line that logs it', () => {
+  it('is each event that an alarm or the dashboard counts, by one set of dimensions; by the line that logs it', () => {
     const url = new URL('../../lib/telemetry.ts', import.meta.url).href;
     const script = `
       const { telemetry } = await import(${JSON.stringify(url)});
@@ -79,21 +79,27 @@ describe('What is counted', () => {
       CloudWatchMetrics: [{ Namespace: 'BrokerApi', Dimensions: dimensions, Metrics: [{ Name: name, Unit: 'Count' }] }],
     });
     const common = { level: 'INFO', service: 'a-function', stage: 'a-stage', request_id: 'r-1' };
-    const always = [['service', 'stage'], ['stage']];
+    const byChannel = [['service', 'stage', 'channel']];
     expect(lines).toMatchObject([
       {
         ...common,
         message: 'OtpSent',
         channel: 'sms',
         OtpSent: 1,
-        _aws: metric('OtpSent', [...always, ['service', 'stage', 'channel']]),
+        _aws: metric('OtpSent', byChannel),
       },
-      { ...common, message: 'RequestRefused', RequestRefused: 1, _aws: metric('RequestRefused', always) },
+      { ...common, message: 'RequestRefused', RequestRefused: 1 },
       {
         ...common,
         seconds_to_confirm: 42.5,
-        _aws: { CloudWatchMetrics: [{ Metrics: [{}, { Name: 'seconds_to_confirm', Unit: 'Seconds' }] }] },
+        _aws: {
+          CloudWatchMetrics: [
+            {},
+            { Dimensions: byChannel, Metrics: [{ Name: 'seconds_to_confirm', Unit: 'Seconds' }] },
+          ],
+        },
       },
     ]);
+    expect(lines[1]).not.toHaveProperty('_aws');
   });
 });

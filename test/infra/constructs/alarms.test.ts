@@ -53,7 +53,7 @@ describe('Alarms', () => {
         "notice AccountNotRecorded: 1 AccountNotRecorded in 5",
         "notice CaptchaUnavailable: 3 CaptchaUnavailable of request-registration in 5",
         "notice ClientNotWritten: 1 ClientNotWritten in 15",
-        "notice CodesInDoubt: 3 OtpOutcomeUnknown in 15",
+        "notice CodesInDoubt: 3 FILL(otpOutcomeUnknown_email, 0) + FILL(otpOutcomeUnknown_sms, 0) + FILL(otpOutcomeUnknown_call, 0) + FILL(otpOutcomeUnknown_whatsapp, 0) in 15",
         "notice CodesNotSent-call: 5 OtpDeliveryFailed of request-registration in 15",
         "notice CodesNotSent-sms: 5 OtpDeliveryFailed of request-registration in 15",
         "notice CodesNotSent-whatsapp: 5 OtpDeliveryFailed of request-registration in 15",
@@ -95,7 +95,7 @@ describe('Alarms', () => {
         "page RouteFails-request-registration: any other alarms in 0",
         "page ServerErrors: 10 FILL(all, 0) - FILL(dependencies, 0) in 5",
         "page SettlerFails: 1 runs - errors in 15",
-        "page Silence: 1 OtpSent of request-registration in 720 (12 of 12)",
+        "page Silence: 1 FILL(otpSent_email, 0) + FILL(otpSent_sms, 0) + FILL(otpSent_call, 0) + FILL(otpSent_whatsapp, 0) in 720 (12 of 12)",
       ]
     `);
     expect(inFull.filter((row) => row.startsWith('page')).length).toBeLessThanOrEqual(15);
@@ -156,7 +156,10 @@ describe('Alarms', () => {
     const counted = new Set(all.map(({ metric }) => metric));
     const errors = [...TELEMETRY.matchAll(/^ {2}(\w+): '(?:ERROR|CRITICAL)',$/gm)].map(([, name = '']) => name);
     expect(errors.length).toBeGreaterThan(15);
-    expect(errors.filter((name) => !counted.has(name))).toEqual([]);
+    // One that is counted by channel is added in an expression.
+    const added = JSON.stringify(all);
+    const isAdded = (name: string) => added.includes(`${name.charAt(0).toLowerCase()}${name.slice(1)}_`);
+    expect(errors.filter((name) => !counted.has(name) && !isAdded(name))).toEqual([]);
   });
 });
 

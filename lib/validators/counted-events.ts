@@ -1,0 +1,41 @@
+/** The members of a log line by which a metric is counted. Each combination of them is a metric that AWS bills. */
+const ALL = ['stage'] as const;
+const BY_FUNCTION = ['service', 'stage'] as const;
+const BY_CHANNEL = ['service', 'stage', 'channel'] as const;
+
+/** The events that an alarm or the dashboard counts, and the fields that are metrics. All else is in the log alone. */
+export const COUNTED = {
+  OtpSent: BY_CHANNEL,
+  OtpOutcomeUnknown: BY_CHANNEL,
+  OtpDeliveryFailed: BY_CHANNEL,
+  RegistrationRefused: BY_CHANNEL,
+  RegistrationConfirmed: BY_CHANNEL,
+  seconds_to_confirm: BY_CHANNEL,
+  AccountOpened: BY_FUNCTION,
+  CaptchaUnavailable: BY_FUNCTION,
+  InternalError: BY_FUNCTION,
+  LimitReached: BY_FUNCTION,
+  LimitUncheckable: BY_FUNCTION,
+  PlatformRefused: BY_FUNCTION,
+  PlatformUnavailable: BY_FUNCTION,
+  AccountNotRecorded: ALL,
+  AccountOutcomeUnknown: ALL,
+  ClientNotWritten: ALL,
+  CrmItemMalformed: ALL,
+  CrmNotNotified: ALL,
+  DependencyFailed: ALL,
+  DepositFailed: ALL,
+  EventFailed: ALL,
+  FrontRefused: ALL,
+  LoginNotOurs: ALL,
+  MessageRefused: ALL,
+  NoticeFailed: ALL,
+  OperationNotSettled: ALL,
+  OperationUnderivable: ALL,
+  RecipientRefused: ALL,
+  login_days_left: ALL,
+  login_tries: ALL,
+  logins_free: ALL,
+  oldest_due_seconds: ALL,
+} as const;
+export type CountedName = keyof typeof COUNTED;
