@@ -22,6 +22,7 @@ import {
   working,
 } from './checks.ts';
 import type { ServerProbes } from './probes.ts';
+import { serverFailure } from './server-failures.ts';
 import type { RangeReport, ServerReport } from './server-report.ts';
 
 /** Recovery and expiry, which AWS does not switch on in a table that it restores. */
@@ -135,13 +136,8 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
       return [entered, ...warnings, ...outcomes];
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
-      return [
-        missingOutcome(
-          `${error.kind} (${error.reason})`,
-          HINTS[error.reason] ?? HINTS[error.kind] ?? 'ask its administrator',
-        ),
-        ...warnings,
-      ];
+      const { detail, fix } = serverFailure(error);
+      return [missingOutcome(detail, fix), ...warnings];
     }
   });
 }
@@ -160,15 +156,6 @@ async function lackingNames(probes: ServerProbes, { secret }: Connection, { host
       : []),
   ];
 }
-
-/** What an operator can do, by the reason of a failure, else by its kind. */
-const HINTS: Readonly<Record<string, string>> = {
-  wants_prefix_z: 'the server answers to commands that begin with Z: add "prefix": "Z" to the connection',
-  wants_prefix_w: 'the server answers to commands that begin with W: remove "prefix" from the connection',
-  platform_refused:
-    'the server answers, and refuses the secret, the certificate or this address: ask its administrator',
-  platform_unavailable: 'it cannot be reached from here: start it, or look again from its own network',
-};
 
 /** True: a look shows that our password is right; the web-registration plug-in is only seen to be reached. */
 function knowsPassword(protocol: Connection['protocol']): boolean {

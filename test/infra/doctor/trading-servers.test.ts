@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type CheckResult, runChecks } from '../../../infra/doctor/checks.ts';
 import type { ServerProbes } from '../../../infra/doctor/probes.ts';
+import { SERVER_FAILURES } from '../../../infra/doctor/server-failures.ts';
 import type { ServerReport } from '../../../infra/doctor/server-report.ts';
 import { connectionCheck } from '../../../infra/doctor/service-checks.ts';
 import type { ManagerRights } from '../../../infra/local/platforms/web-api-accounts.ts';
@@ -50,12 +52,53 @@ describe('A trading server', () => {
       { secret: async () => '{"master":"hidden-word"}' },
       { state: 'missing', fix: put },
     ],
-    ['refuses us', { report: () => Promise.reject(refused) }, { detail: 'platform_refused (retcode_1001)' }],
+    [
+      'refuses us',
+      { report: () => Promise.reject(refused) },
+      { detail: "reached, and refuses the manager's login or its password: platform_refused (retcode_1001)" },
+    ],
   ])('that %s is reported, without its secret', async (_, probes, expected) => {
     const all = await found(probes);
     expect(all).toMatchObject([expected]);
     expect(JSON.stringify(all)).not.toContain('hidden-word');
   });
+
+  it.each(Object.entries(SERVER_FAILURES))(
+    'that fails with %s is not said to be down',
+    async (row, { detail, fix }) => {
+      const reason = row.replace('xx', '99');
+      const [result] = await found({
+        report: () => Promise.reject(new PlatformFailure('platform_refused', { reason })),
+      });
+      expect(result).toMatchObject({ state: 'missing', detail: expect.stringContaining(`${detail}: `), fix });
+      expect(`${detail} ${fix}`).toMatch(/^reached(?!.*start it)/);
+      expect(await readFile('infra/docs/trading-servers.md', 'utf8')).toContain(`\`${row}\``);
+    },
+  );
+
+  it.each<[string, string]>([
+    ['auth_http_404', 'reached, but this is no Web API at this path: platform_refused (HTTP 404)'],
+    [
+      'auth_http_302',
+      'reached, but it leads elsewhere, so this is no Web API at this path: platform_refused (HTTP 302)',
+    ],
+  ])('whose login answers %s is said to be no Web API', async (reason, detail) => {
+    const failure = new PlatformFailure('platform_refused', { reason });
+    const [result] = await found({ report: () => Promise.reject(failure) });
+    expect(result).toMatchObject({ detail, fix: expect.stringContaining('/auth_start') });
+  });
+
+  it.each(['connect_ECONNREFUSED', 'connect_timeout', 'auth_timeout'])(
+    'that nobody reaches (%s) is down',
+    async (reason) => {
+      const failure = new PlatformFailure('platform_unavailable', { reason });
+      const [result] = await found({ report: () => Promise.reject(failure) });
+      expect(result).toMatchObject({
+        detail: `not reached: platform_unavailable (${reason})`,
+        fix: expect.stringContaining('start it'),
+      });
+    },
+  );
 
   const unknown: ServerRights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
   const { rights } = SOUND;
@@ -206,7 +249,7 @@ describe('npm run doctor -- --local', () => {
       {
         subject: 'tp4-gw-1',
         state: 'missing',
-        detail: expect.stringMatching(/^platform_unavailable \(.+\)$/),
+        detail: expect.stringMatching(/^not reached: platform_unavailable \(.+\)$/),
         fix: expect.stringContaining('cannot be reached from here'),
       },
       { subject: 'tp5-live-9', state: 'missing', detail: 'there is no such connection' },

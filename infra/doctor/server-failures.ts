@@ -1,0 +1,73 @@
+import type { PlatformFailure, PlatformFailureKind } from '../../lib/platform/platform.ts';
+
+/** What a failure of the login to a trading server means, and what an operator does. */
+interface ServerFailure {
+  detail: string;
+  fix: string;
+}
+
+const NO_WEB_API =
+  'correct host and port, or have the Web API enabled on this access server, and past a proxy in front of it. The service asks for /api/auth/start, and for /auth_start of older builds';
+const PASSWORD = "put the manager's API password, which is not its usual one, into the secret: crm secret put";
+const ADDRESS = "have this service's address listed on the server";
+
+/**
+ * The failures that have more to say than their kind, by their reason. `auth_http_3xx` is each status from 300 to 399.
+ * trading-servers.md has a row for each.
+ */
+export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
+  auth_http_404: { detail: 'reached, but this is no Web API at this path', fix: NO_WEB_API },
+  auth_http_3xx: { detail: 'reached, but it leads elsewhere, so this is no Web API at this path', fix: NO_WEB_API },
+  auth_http_4xx: { detail: 'reached, but this is no Web API at this path', fix: NO_WEB_API },
+  auth_http_401: { detail: 'reached, and refuses our login', fix: `${PASSWORD}, or correct host and port` },
+  auth_http_5xx: {
+    detail: 'reached, but it cannot serve now: the server, or a proxy in front of it, says so',
+    fix: 'ask its administrator whether the server runs, and whether the proxy reaches it',
+  },
+  auth_page: { detail: 'reached, but a page answered, so this is no Web API at this path', fix: NO_WEB_API },
+  auth_forbidden: { detail: 'reached, and refuses our password or this address', fix: `${PASSWORD}, or ${ADDRESS}` },
+  retcode_1001: { detail: "reached, and refuses the manager's login or its password", fix: PASSWORD },
+  retcode_1002: { detail: "reached, and the manager's account is disabled", fix: 'have it enabled on the server' },
+  retcode_1012: { detail: "reached, and the manager's account may not come from this address", fix: ADDRESS },
+  retcode_1018: { detail: 'reached, and too busy for a login', fix: 'look again in a minute' },
+  retcode_1022: { detail: "reached, and the server's license does not allow it", fix: 'ask its administrator' },
+  invalid_master: { detail: 'reached, and refuses the master password', fix: 'put it into the secret: crm secret put' },
+  illegal_ip: { detail: 'reached, and refuses this address', fix: ADDRESS },
+  closed_without_answer: {
+    detail: 'reached, but it ends the connection without an answer, as for addresses that it does not list',
+    fix: ADDRESS,
+  },
+  no_answer: {
+    detail: 'reached, but it says nothing to WCHKACCOUNT',
+    fix: 'have the gateway answer WCHKACCOUNT, or ask its administrator whether it has lost the trading server',
+  },
+  wants_prefix_z: {
+    detail: 'reached, but it has other commands',
+    fix: 'the server answers to commands that begin with Z: add "prefix": "Z" to the connection',
+  },
+  wants_prefix_w: {
+    detail: 'reached, but it has other commands',
+    fix: 'the server answers to commands that begin with W: remove "prefix" from the connection',
+  },
+};
+
+/** The failures of a kind. */
+const KINDS: Readonly<Partial<Record<PlatformFailureKind, ServerFailure>>> = {
+  platform_refused: {
+    detail: 'refused',
+    fix: 'the server answers, and refuses the secret, the certificate or this address: ask its administrator',
+  },
+  platform_unavailable: {
+    detail: 'not reached',
+    fix: 'it cannot be reached from here: start it, or look again from its own network',
+  },
+};
+const OTHER: ServerFailure = { detail: 'failed', fix: 'ask its administrator' };
+
+/** What the failure means, with its reason, and its fix. */
+export function serverFailure({ kind, reason }: PlatformFailure): ServerFailure {
+  const anyOfHundred = reason.replace(/^(auth_http_\d)\d\d$/, '$1xx');
+  const found = SERVER_FAILURES[reason] ?? SERVER_FAILURES[anyOfHundred] ?? KINDS[kind] ?? OTHER;
+  const [, status] = /^auth_http_(\d+)$/.exec(reason) ?? [];
+  return { ...found, detail: `${found.detail}: ${kind} (${status === undefined ? reason : `HTTP ${status}`})` };
+}
