@@ -25,7 +25,10 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
       lib/validators/`,
   ],
   [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/validators/'],
-  [/^lib\/telemetry\.ts$/, 'node:fs node:module node:url lib/config.ts lib/deadline.ts'],
+  [
+    /^lib\/telemetry\.ts$/,
+    'node:fs node:module node:url lib/config.ts lib/deadline.ts lib/validators/counted-events.ts',
+  ],
   [
     /^lib\/aws\//,
     'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/failure.ts lib/messages/ lib/validators/',
