@@ -1,10 +1,10 @@
 import type { Violation } from '../../validators/primitives.ts';
 import { PlatformFailure, type PlatformFailureKind, type Proof } from '../platform.ts';
 import { type AnswerKind, commandProof, provenBy } from '../proof.ts';
-import type { TextAnswer } from './exchange.ts';
+import type { ServerReply } from './exchange.ts';
 
 /** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
-export function readOpening({ lines, ended, closed }: TextAnswer): number | PlatformFailure {
+export function readOpening({ lines, ended, closed }: ServerReply): number | PlatformFailure {
   const [first, ...rest] = lines;
   if (first === 'OK') {
     for (const line of rest) {
@@ -18,7 +18,7 @@ export function readOpening({ lines, ended, closed }: TextAnswer): number | Plat
 }
 
 /** The result of `WCHKACCOUNT`. `lacks`: the server answers that it has no such command. */
-export function readExistence(answer: TextAnswer): 'exists' | 'absent' | 'lacks' {
+export function readExistence(answer: ServerReply): 'exists' | 'absent' | 'lacks' {
   // The account exists, and may not trade.
   if (answer.lines[0] === 'DISABLE') return 'exists';
   const proven = provenBy('look', answerKind(answer));
@@ -26,13 +26,13 @@ export function readExistence(answer: TextAnswer): 'exists' | 'absent' | 'lacks'
 }
 
 /** The result of a question for a password. `lacks`: the server answers that it has no such command. */
-export function readPassword(answer: TextAnswer): 'accepted' | 'refused' | 'lacks' {
+export function readPassword(answer: ServerReply): 'accepted' | 'refused' | 'lacks' {
   const proven = provenBy('password', answerKind(answer));
   return proven === 'accepted' || proven === 'refused' ? proven : 'lacks';
 }
 
 /** The kind of an answer to a question that `answerFailure` has let through. */
-function answerKind({ lines: [first, reason = ''] }: TextAnswer): AnswerKind {
+function answerKind({ lines: [first, reason = ''] }: ServerReply): AnswerKind {
   if (first === 'OK') return 'done';
   if (NO_SUCH_LOGIN.test(plain(reason))) return 'absent';
   return WRONG_PASSWORD.test(plain(reason)) ? 'wrong_password' : 'no_command';
@@ -42,7 +42,7 @@ function answerKind({ lines: [first, reason = ''] }: TextAnswer): AnswerKind {
  * The failure of a command that creates nothing and may be sent again: no valid answer, or an `ERROR` about the service or
  * the server. Undefined: the answer is about the command.
  */
-export function answerFailure({ lines: [first, reason], closed }: TextAnswer): PlatformFailure | undefined {
+export function answerFailure({ lines: [first, reason], closed }: ServerReply): PlatformFailure | undefined {
   if (first === undefined) return unavailableFailure(silence(closed));
   if (first === 'OK' || first === 'DISABLE') return undefined;
   if (first !== 'ERROR' || reason === undefined) return unavailableFailure('answer_not_understood');

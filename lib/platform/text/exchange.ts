@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { PlatformFailure } from '../platform.ts';
 
 /** The answer to one command: complete lines only, so a truncated number is never read. */
-export interface TextAnswer {
+export interface ServerReply {
   /** The first one is `OK`, `ERROR` or `DISABLE`, if the answer is a valid one. */
   lines: string[];
   /** The closing `end` was seen. */
@@ -60,7 +60,7 @@ export class TextConnection {
    * Writes the command at once and reads until `end`, the connection's end, the time limit or the signal; never fails.
    * Without a whole answer the connection is reset, so that no more bytes of the command are sent.
    */
-  exchange(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<TextAnswer> {
+  exchange(command: Buffer, timeoutMs: number, signal: AbortSignal): Promise<ServerReply> {
     return new Promise((resolve) => {
       const finish = () => {
         clearTimeout(timer);
@@ -126,7 +126,7 @@ const LOGIN = /^login\s*=/i;
  * Reads the complete lines from the status on, which is in capitals then. Lines end with CRLF or LF; only `end` may lack
  * it. A byte order mark and one line before the status, a banner, are left out.
  */
-function read(received: string): Pick<TextAnswer, 'lines' | 'ended'> & { status: number } {
+function read(received: string): Pick<ServerReply, 'lines' | 'ended'> & { status: number } {
   const all = received
     .replace(BYTE_ORDER_MARK, '')
     .split('\n')

@@ -38,7 +38,7 @@ import {
   type TextServer,
 } from './command.ts';
 import { codePage } from './encoding.ts';
-import { openTextSession, type TextAnswer, type TextConnection } from './exchange.ts';
+import { openTextSession, type ServerReply, type TextConnection } from './exchange.ts';
 
 export interface TextLimits {
   /** How long connecting may take, in milliseconds. */
@@ -208,7 +208,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   /** No connection outlives its command. */
   async close(): Promise<void> {}
 
-  async #send(command: Buffer, sendDeadline: number, signal: AbortSignal): Promise<TextAnswer> {
+  async #send(command: Buffer, sendDeadline: number, signal: AbortSignal): Promise<ServerReply> {
     const connection = await this.#connect(signal);
     try {
       if (connection.closed) throw unavailableFailure('closed_before_sending', 'unsent');
@@ -236,7 +236,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
-  async #ask(command: (server: TextServer) => Buffer, timeoutMs: number, signal: AbortSignal): Promise<TextAnswer> {
+  async #ask(command: (server: TextServer) => Buffer, timeoutMs: number, signal: AbortSignal): Promise<ServerReply> {
     const asked = await this.#withMaster(signal, async (server) => {
       const connection = await this.#connect(signal);
       const limit = Math.min(timeoutMs, this.#limits.answerTimeoutMs);
