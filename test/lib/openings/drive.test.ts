@@ -439,6 +439,21 @@ describe('A later worker', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(events);
   });
 
+  it.each<[string, Learned]>([
+    ['still asks for a login that is free', { on: 'absent' }],
+    ['reports no server that is away', { on: 'unclear' }],
+    ['leaves nothing to the operators of a server without a look-up', { on: 'silent' }],
+  ])('a second before the end of the day %s', async (_, sighting) => {
+    const scene = new Scene();
+    scene.looks = [sighting];
+    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    world.now += DAY_MS - 1_000;
+    await scene.run(held, 'settler');
+    expect(await world.state(held)).toBe('sent');
+    expect((await world.item(held))?.due_at).toBe(world.now + HOUR_MS);
+    expect(scene.events).toEqual([]);
+  });
+
   it('is reported after a day, although the command was repeated in between', async () => {
     const scene = Object.assign(new Scene(), { sends: [lost], looks: [{ on: 'unclear' }], takesMs: 9_000 });
     const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
