@@ -284,9 +284,27 @@ export function constructName({ name }: Pick<DeclaredFunction, 'name'>): string 
   return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/**
+ * What the monitoring of a page adds to its calls. The service ignores these headers; a browser would not send a call
+ * with one that is not allowed, and no log would show it.
+ */
+const TRACING_HEADERS = [
+  // W3C: OpenTelemetry, New Relic, Elastic, Azure.
+  ...['traceparent', 'tracestate', 'baggage', 'request-id', 'request-context', 'elastic-apm-traceparent'],
+  // Sentry; New Relic.
+  ...['sentry-trace', 'newrelic'],
+  // Datadog.
+  ...['x-datadog-origin', 'x-datadog-parent-id', 'x-datadog-sampling-priority', 'x-datadog-trace-id', 'x-datadog-tags'],
+  // Zipkin's B3, Jaeger, AWS X-Ray, Google Cloud.
+  ...['b3', 'x-b3-traceid', 'x-b3-spanid', 'x-b3-parentspanid', 'x-b3-sampled', 'x-b3-flags', 'uber-trace-id'],
+  ...['x-amzn-trace-id', 'x-cloud-trace-context'],
+  // Names that libraries and pages add by themselves.
+  ...['x-requested-with', 'x-request-id', 'x-correlation-id', 'cache-control', 'pragma'],
+];
+
 /** The CORS headers for pages of other origins, if a deployment allows them. */
 export const CORS_HEADERS = {
-  allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
+  allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token', ...TRACING_HEADERS],
   exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
   /** How long a browser may cache that answer, in seconds. */
   maxAgeSeconds: 3_600,

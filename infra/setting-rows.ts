@@ -89,7 +89,7 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
   'sms.webOtpDomain': { other: 'otp.other.example', words: 'browsers on this domain fill in the code' },
   'provider.sms': {
     other: 'https://provider.other.example/sms',
-    words: `texts go to the broker's own provider at this HTTPS address, not to AWS ([how](message-provider.md))`,
+    words: `texts go to the broker's own provider at this HTTPS address, not to AWS ([how](message-provider.md)). Needed for India, where each text has a registered template`,
   },
   'provider.call': { other: 'https://provider.other.example/call', words: 'the same for calls' },
   'provider.whatsapp': { other: 'https://provider.other.example/whatsapp', words: 'the same for WhatsApp' },
@@ -123,7 +123,11 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
     other: 31,
     words: 'how long a confirmed registration is kept, with its documents; at least 2 with `crmWebhook`',
   },
-  allowedOrigins: { other: 'https://origin.other.example', words: 'web pages whose scripts may call the API (CORS)' },
+  allowedOrigins: {
+    other: 'https://origin.other.example',
+    words:
+      'web pages whose scripts may call the API (CORS). They may send the headers of Sentry, Datadog, New Relic and OpenTelemetry',
+  },
   'captcha.provider': { other: 'recaptcha', words: '`turnstile`, `hcaptcha` or `recaptcha`' },
   'captcha.secret': {
     other: 'other-captcha',
@@ -133,13 +137,17 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
   'captcha.hostnames': {
     absent: 'any',
     other: 'register.other.example',
-    words: 'domains of the pages on which captchas are solved',
+    words:
+      'domains of the pages on which captchas are solved, with their subdomains. Write the domain as the provider answers it: some answer `acme.example` for a page of `www.acme.example`',
   },
   'captcha.minScore': {
     other: 0.8765,
     words: '0 to 1, higher is stricter; needed by `recaptcha`, for hCaptcha keys with scores, not for `turnstile`',
   },
-  'front.header': { other: 'x-other-address', words: `the header in which a proxy names the person's address` },
+  'front.header': {
+    other: 'x-other-address',
+    words: `the header in which a proxy names the one address of the person. Not \`x-forwarded-for\` or \`forwarded\`: the gateway adds to them`,
+  },
   'front.secret': {
     other: 'other-front',
     words: 'name of the secret by which the proxy proves itself, such as `broker-api/<stage>/front`',

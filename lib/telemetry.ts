@@ -25,6 +25,8 @@ const EVENTS = {
   LimitUncheckable: 'ERROR',
   /** The captcha's provider could not be asked. */
   CaptchaUnavailable: 'ERROR',
+  /** The captcha's provider or our rules refused a token; `reason` says which. */
+  CaptchaRefused: 'INFO',
   AccountOpened: 'INFO',
   /** The platform did not answer a command that opens an account; its login is looked up at once. */
   AnswerLost: 'WARN',
@@ -61,6 +63,8 @@ const EVENTS = {
   RequestRefused: 'INFO',
   /** It did not come through the front, or the front has another secret. */
   FrontRefused: 'WARN',
+  /** The front proved itself and named no single address: its own counts, so all people are one source. */
+  FrontUnreadable: 'ERROR',
   /** A provider or a trading server refused or failed, and the request was answered with 502, 503 or 504. */
   DependencyFailed: 'WARN',
   InternalError: 'CRITICAL',

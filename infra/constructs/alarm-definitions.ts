@@ -360,6 +360,11 @@ function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
       loss: 'Requests without the secret of the front are refused: the front has another secret, or programs bypass it.',
       when: { event: 'FrontRefused', count: [20, 15] },
     },
+    {
+      needed: front !== undefined,
+      loss: 'The front names no single address: all people behind it are one source, and soon get 429.',
+      when: { event: 'FrontUnreadable', count: [3, 15] },
+    },
   ];
 }
 

@@ -12,7 +12,7 @@ import type { FormField } from '../../lib/validators/form.ts';
 import { isPhoneChannel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { MAX_VIOLATIONS, VIOLATION_RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
-import { TradingAccountAnswerSchema, tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
+import { TradingAccountAnswerSchema, tradingAccountBodySchema } from '../../lib/validators/trading-account.ts';
 import { componentReference, type Json, type JsonObject, jsonSchema, markdownTable } from './json.ts';
 import {
   PROBLEM_NOTES,
@@ -48,11 +48,11 @@ export function componentSchemas(): JsonObject {
       description: 'Confirms a registration whose one-time password went to a phone.',
     }),
     Tp5AccountRequest: {
-      ...jsonSchema(tradingAccountRequestSchema('tp5')),
+      ...jsonSchema(tradingAccountBodySchema('tp5')),
       description: 'The account to open, with the password rules of platform version 5.',
     },
     Tp4AccountRequest: {
-      ...jsonSchema(tradingAccountRequestSchema('tp4')),
+      ...jsonSchema(tradingAccountBodySchema('tp4')),
       description: 'The account to open, with the password rules of platform version 4.',
     },
     TradingAccount: { ...jsonSchema(TradingAccountAnswerSchema), description: 'The account that was opened.' },

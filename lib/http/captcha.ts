@@ -12,7 +12,8 @@ const SITEVERIFY = {
 
 export type CaptchaOutcome =
   | { kind: 'passed' }
-  | { kind: 'refused' }
+  /** `reason` is a word for the log. */
+  | { kind: 'refused'; reason: 'token' | 'hostname' | 'score' }
   /**
    * The provider could not be asked, or refused our set-up; `reason` is a word for the log. `left`: false if certainly
    * no request reached the provider.
@@ -98,19 +99,28 @@ function judge(settings: CaptchaSettings, status: number, text: string): Captcha
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
   if (status >= 500 || TRY_LATER.has(status)) return { kind: 'unavailable', reason: `http_${status}`, left: true };
   if (!parsed.success)
-    return status >= 400 ? { kind: 'refused' } : { kind: 'unavailable', reason: 'answer', left: true };
+    return status >= 400 ? { kind: 'refused', reason: 'token' } : { kind: 'unavailable', reason: 'answer', left: true };
   if (parsed.output.success) return judgeSuccess(settings, parsed.output);
   const fault = parsed.output['error-codes'].find((code) => NOT_ABOUT_THE_TOKEN.has(code));
-  return fault === undefined ? { kind: 'refused' } : { kind: 'unavailable', reason: fault, left: true };
+  return fault === undefined
+    ? { kind: 'refused', reason: 'token' }
+    : { kind: 'unavailable', reason: fault, left: true };
 }
 
 /** A valid token counts only if its host, if it has one, is a page of the broker, and if its score is high enough. */
 function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { hostname, score }: Answer): CaptchaOutcome {
-  const host = hostname?.toLowerCase() ?? '';
-  const isForeign = hostnames !== undefined && !NO_HOST.includes(host) && !hostnames.includes(host);
-  if (isForeign) return { kind: 'refused' };
+  const host = hostname?.trim().toLowerCase().replace(/\.$/, '') ?? '';
+  const isForeign =
+    hostnames !== undefined && !NO_HOST.includes(host) && !hostnames.some((domain) => covers(domain, host));
+  if (isForeign) return { kind: 'refused', reason: 'hostname' };
   if (typeof score !== 'number') return { kind: 'passed' };
   // Every token of a score-based key is valid: without a limit the captcha would protect nothing.
   if (minScore === undefined) return { kind: 'unavailable', reason: 'score_without_limit', left: true };
-  return { kind: (provider === 'hcaptcha' ? 1 - score : score) >= minScore ? 'passed' : 'refused' };
+  const isSure = (provider === 'hcaptcha' ? 1 - score : score) >= minScore;
+  return isSure ? { kind: 'passed' } : { kind: 'refused', reason: 'score' };
+}
+
+/** Whether a host is this domain, or one below it. */
+function covers(domain: string, host: string): boolean {
+  return host === domain || host.endsWith(`.${domain}`);
 }

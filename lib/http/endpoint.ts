@@ -114,8 +114,8 @@ export function endpoint<
     .handler(async (event, context) => {
       const endsAt = Date.now() + context.getRemainingTimeInMillis();
       const deadline = requestDeadline(context);
-      const request = await parseRequest(event, endsAt, rules, deadline);
       const telemetry = options.telemetry.with({ request_id: event.requestContext.requestId, route: event.routeKey });
+      const request = await parseRequest(event, endsAt, rules, deadline, telemetry);
       const answer = await options.handle(request, telemetry, deadline);
       return successResponse(event, answer, options.answer);
     });
@@ -228,6 +228,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   endsAt: number,
   rules: RequestRules<Body, Path>,
   signal: AbortSignal,
+  telemetry: Pick<Telemetry, 'event'>,
 ): Promise<ApiRequest<v.InferOutput<Body>, v.InferOutput<Path>>> {
   const sentBody = parseBody(event);
   const { headers, pathParameters = {}, requestContext } = event;
@@ -254,7 +255,9 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
     sentBody,
     parameters: path.output,
     idempotencyKey: key.output,
-    source: await front.readSource({ sourceIp: requestContext.http.sourceIp, headers }, signal),
+    source: await front.readSource({ sourceIp: requestContext.http.sourceIp, headers }, signal, () =>
+      telemetry.event('FrontUnreadable'),
+    ),
     userAgent: headers['user-agent'],
     caller,
     captcha: captcha && token && ((until) => captcha(token.output, until)),

@@ -15,8 +15,11 @@ interface SentFrom {
 export interface Front {
   /** @throws Problem `front_required` if every request must come through the front, and this one did not */
   admit(request: SentFrom, signal: AbortSignal): Promise<void>;
-  /** The address of the person who sends a request, without a port. */
-  readSource(request: SentFrom, signal: AbortSignal): Promise<string>;
+  /**
+   * The address of the person who sends a request, without a port.
+   * @param onUnreadable called if the front proves itself and names no single address: its own address counts
+   */
+  readSource(request: SentFrom, signal: AbortSignal, onUnreadable: () => void): Promise<string>;
 }
 
 /**
@@ -38,7 +41,8 @@ export const NO_FRONT: Front = {
 
 /**
  * The front names the person's address in a header. The header counts only together with the front's secret. If it
- * does not hold a single address, the address that the gateway saw counts.
+ * does not hold a single address, the address that the gateway saw counts, and the caller hears of it: all people would
+ * be one source.
  */
 export function createFront(
   settings: FrontSettings | undefined,
@@ -56,9 +60,11 @@ export function createFront(
     async admit(request, signal) {
       if (only && !(await isThroughFront(request, signal))) throw new Problem('front_required');
     },
-    async readSource(request, signal) {
+    async readSource(request, signal, onUnreadable) {
       if (!(await isThroughFront(request, signal))) return seenByGateway(request);
-      return parseFrontAddress(request.headers[header] ?? '', header) ?? seenByGateway(request);
+      const address = parseFrontAddress(request.headers[header] ?? '', header);
+      if (address === undefined) onUnreadable();
+      return address ?? seenByGateway(request);
     },
   };
 }

@@ -186,27 +186,42 @@ function isLatePdf(bytes: Uint8Array): boolean {
     .includes(PDF_HEADER);
 }
 
+/** The media type by the first bytes; the library does not read the compatible brands of a picture. */
 async function detect(bytes: Uint8Array): Promise<string | undefined> {
+  const picture = heifType(bytes);
+  if (picture !== undefined) return picture;
   // Loaded for the first document.
   const { fileTypeFromBuffer } = await import('file-type');
   // A truncated file has no type.
   const found = await fileTypeFromBuffer(bytes).catch(() => undefined);
-  const type = found?.mime.split(';')[0]?.trim();
-  return type !== undefined && HEIF_NAMES.includes(type) ? heifType(bytes) : type;
+  return found?.mime.split(';')[0]?.trim();
 }
 
+/** AVIF: one picture, several, and one of intra-coded pictures. */
+const AVIF_BRAND = /^avi[fso]$/;
+/** HEVC in pictures and sequences, also layered ones. */
+const HEIC_BRAND = /^he[iv][cmsx]$/;
+/** The brands of a picture or a sequence of any coding. */
+const HEIF_BRAND = /^(?:mif|msf|mia)\d$/;
+
 /**
- * The type of a picture in the container HEIF, by all brands that it is compatible with (ISO/IEC 23008-12). Its main brand
- * may be `mif1`, which every such picture has.
+ * The type of a picture in the container HEIF, by all brands that it is compatible with (ISO/IEC 23008-12): any of them
+ * may be its main brand. Undefined for other files, also those of the same container, such as videos.
  */
-function heifType(bytes: Uint8Array): string {
+function heifType(bytes: Uint8Array): string | undefined {
   const box = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const end = Math.min(box.readUInt32BE(0), box.length);
+  if (box.length < 16 || box.toString('latin1', 4, 8) !== 'ftyp') return undefined;
+  const end = Math.min(box.readUInt32BE(0), box.length, MAX_FTYP_BYTES);
   // The main brand, a version, and the others.
-  const brands = box.toString('latin1', 8, end).match(/.{4}/gs) ?? [];
-  if (brands.some((brand) => /^avi[fs]$/.test(brand))) return 'image/avif';
-  return brands.some((brand) => /^he[iv][cxms]$/.test(brand)) ? 'image/heic' : 'image/heif';
+  const [main = '', , ...compatible] = box.toString('latin1', 8, end).match(/.{4}/gs) ?? [];
+  const brands = [main, ...compatible];
+  if (brands.some((brand) => AVIF_BRAND.test(brand))) return 'image/avif';
+  if (brands.some((brand) => HEIC_BRAND.test(brand))) return 'image/heic';
+  return brands.some((brand) => HEIF_BRAND.test(brand)) ? 'image/heif' : undefined;
 }
+
+/** Bytes of the box of brands that are read: a thousand brands. */
+const MAX_FTYP_BYTES = 4_096;
 
 /** Whether a list such as `["application/pdf", "image/*"]` has this type. */
 function accepts(list: readonly string[], type: string): boolean {

@@ -237,7 +237,10 @@ async function checkCaptcha({ request, telemetry, signal, done }: Work): Promise
   done.asked = true;
   const outcome = await request.captcha(signal);
   if (outcome.kind === 'passed') return;
-  if (outcome.kind === 'refused') throw new Problem('captcha_failed');
+  if (outcome.kind === 'refused') {
+    telemetry.event('CaptchaRefused', { reason: outcome.reason });
+    throw new Problem('captcha_failed');
+  }
   done.asked = outcome.left;
   const { channel } = request.body.recipient;
   telemetry.event('CaptchaUnavailable', { channel, reason: outcome.reason });

@@ -10,10 +10,11 @@ import {
   isObject,
   issuePath,
   listViolations,
+  readBody,
   readString,
   violationMessage,
 } from './primitives.ts';
-import { readNumber } from './typed-text.ts';
+import { TEXT_READINGS } from './typed-text.ts';
 
 /** Bytes of the largest body of a confirmation. */
 export const MAX_CONFIRMATION_BYTES = 10_000;
@@ -22,11 +23,8 @@ const NO_CODE = violationMessage('format', 'must be six digits');
 
 const shared = {
   code: documented(
-    v.pipe(
-      readString(64, NO_CODE, (typed) => readNumber(typed).replaceAll(/[ -]/g, '')),
-      v.regex(/^[0-9]{6}$/, NO_CODE),
-    ),
-    'The one-time password of the message. Spaces and dashes are ignored, and digits of every script are read.',
+    v.pipe(readString(64, NO_CODE, TEXT_READINGS.code), v.regex(/^[0-9]{6}$/, NO_CODE)),
+    'The one-time password of the message. Whatever is neither a digit nor a letter is ignored, and digits of every script are read.',
     '012345',
   ),
   password: documented(RegistrationPasswordSchema, 'The password of the registration.'),
@@ -48,9 +46,12 @@ export const ConfirmationBodySchema = v.variant('otp_type', [
   }),
 ]);
 
+/** The address of the other channel may be left empty. */
+const FIELDS = ConfirmationBodySchema.options.flatMap(({ entries }) => Object.keys(entries));
+
 /** A confirmation, with its address as the index of registrations has it. All violations are listed at once. */
 export const ConfirmationRequestSchema = v.pipeAsync(
-  v.pipe(ConfirmationBodySchema, v.rawCheck(checkSharedFields)),
+  v.pipe(readBody(FIELDS), ConfirmationBodySchema, v.rawCheck(checkSharedFields)),
   v.rawCheckAsync(checkPhone),
   v.transformAsync(async ({ otp_type: channel, code, password, ...body }) => {
     const address = 'email' in body ? emailKey(body.email) : (await readRequestPhone(body.phone, channel))?.e164;

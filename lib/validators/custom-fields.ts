@@ -14,7 +14,7 @@ import { PhoneSchema, readPhone } from './phone.ts';
 import {
   type BodyViolation,
   dropEmpty,
-  isBlank,
+  dropEmptyPhone,
   isObject,
   jsonPointer,
   listViolations,
@@ -52,25 +52,25 @@ export async function checkCustomField(
     field.type === 'phone'
       ? await phoneViolations(field, v.parse(PhoneSchema, result.output))
       : formViolations(field, result.output);
-  return violations.length === 0 ? { value: result.output } : { violations };
+  return violations.length === 0 ? { value: withoutBlankChoices(field, result.output) } : { violations };
 }
 
 /**
- * The value, or undefined if the field was left empty. In a required field `null` has a wrong type. A page may preselect
- * the dial code of a phone.
+ * The value, or undefined if the field was left empty. A page may preselect the dial code of a phone, and a list of
+ * choices may hold the empty input of a page.
  */
-function readBlank(field: FormField, given: unknown): unknown {
-  const { type } = field;
-  if (given === null && isRequired(field) && type !== 'dynamicSelect') return given;
-  if (type === 'phone' && isObject(given) && Object.hasOwn(given, 'number') && isBlank(given.number)) {
-    const { country_code: _, ...others } = given;
-    return dropEmpty(others);
+function readBlank({ type }: FormField, given: unknown): unknown {
+  if (type === 'phone') {
+    const { number, ...others } = isObject(given) ? given : {};
+    if (number === undefined || dropEmptyPhone({ number }) !== undefined) return dropEmptyPhone(given);
+    const { country_code: _, ...rest } = others;
+    return dropEmptyPhone(rest);
   }
-  return OBJECTS.includes(type) || isBlank(given) ? dropEmpty(given) : given;
+  if (LISTS.includes(type) && Array.isArray(given) && given.length > 0 && given.every((choice) => choice === '')) {
+    return undefined;
+  }
+  return type === 'location' || !isObject(given) ? dropEmpty(given) : given;
 }
-
-/** The types whose values are objects that a person fills in member by member. */
-const OBJECTS: readonly FieldType[] = ['phone', 'location'];
 
 /** True if the field was left empty: no value, no elements, or for `dynamicSelect` also blank members. */
 function isEmpty(value: unknown, type: FieldType): boolean {
@@ -104,6 +104,12 @@ export const INVALID_PHONE = {
   detail: 'must be a valid phone number in the country of its dial code',
 } as const satisfies Pick<BodyViolation, 'rule' | 'detail'>;
 
+/** Pages send an empty text next to the choices of a list, so that no choice is sent too. */
+function withoutBlankChoices({ type }: FormField, value: unknown): unknown {
+  return LISTS.includes(type) && Array.isArray(value) ? value.filter((choice) => choice !== '') : value;
+}
+
+const LISTS: readonly FieldType[] = ['multiselect', 'checkbox'];
 const CHOICES: readonly FieldType[] = ['radio', 'select', 'multiselect', 'checkbox'];
 
 /** Choices are checked only if the form lists options. */
@@ -114,7 +120,7 @@ function choiceViolations({ key, options = [] }: FormField, value: unknown): Bod
     : [[[key], value]];
   const offered = new Set<unknown>(options);
   return chosen
-    .filter(([, choice]) => !offered.has(choice))
+    .filter(([, choice]) => choice !== '' && !offered.has(choice))
     .map(([keys]) => ({
       pointer: jsonPointer(keys),
       rule: 'one_of',

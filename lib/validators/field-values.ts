@@ -32,10 +32,11 @@ export const MAX_DOCUMENTS_BYTES = 4 * MEGABYTE;
 const TextSchema = boundedText(0, MAX_CHARACTERS);
 const ChoicesSchema = boundedList(TextSchema, MAX_CHOICES);
 const LabelSchema = boundedLabel(0, 255);
+const NameSchema = boundedLabel(0, 255, 'name');
 
 export const DocumentSchema = closedObject({
   id: documented(LabelSchema, 'Id of the document, as the form gives it.'),
-  name: documented(LabelSchema, 'Name of the file, without a path.'),
+  name: documented(NameSchema, 'Name of the file, without a path.'),
   doc: v.pipe(
     v.string(),
     v.check((base64) => base64 !== '', violationMessage('length', 'must not be empty')),
@@ -64,13 +65,13 @@ const PersonIdSchema = v.pipe(
 
 const PersonSchema = openObject({
   id: v.exactOptional(documented(PersonIdSchema, 'Id of the person.')),
-  name: v.exactOptional(documented(LabelSchema, 'Name of the person.')),
+  name: v.exactOptional(documented(NameSchema, 'Name of the person.')),
 });
 
 const PeopleSchema = v.pipe(boundedList(PersonSchema, MAX_PEOPLE), v.rawCheck(checkOpenValue));
 const OpenValueSchema = v.pipe(v.unknown(), v.rawCheck(checkOpenValue));
 
-const RequiredTextSchema = boundedText(1, 255);
+const RequiredTextSchema = boundedText(1, 255, 'name');
 /** A picture of one pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -113,7 +114,7 @@ export const CUSTOM_FIELD_VALUES = {
     { country: 'PT', state: 'Lisboa', city: 'Lisboa' },
     closedObject({
       country: documented(RequiredTextSchema, 'The country.'),
-      state: v.exactOptional(documented(boundedText(0, 255), 'The state or region; may be empty.'), ''),
+      state: v.exactOptional(documented(boundedText(0, 255, 'name'), 'The state or region; may be empty.'), ''),
       city: documented(RequiredTextSchema, 'The city.'),
     }),
   ),

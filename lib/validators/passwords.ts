@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { once } from '../once.ts';
 import { boundedText, violationMessage } from './primitives.ts';
-import { comparableText, isAnyVisible, isLine, readPassword } from './typed-text.ts';
+import { comparableText, isAnyVisible, isLine } from './typed-text.ts';
 
 const MIN_CHARACTERS = 8;
 
@@ -10,7 +10,7 @@ const MIN_CHARACTERS = 8;
  * 800-63B).
  */
 export const RegistrationPasswordSchema = v.pipe(
-  boundedText(MIN_CHARACTERS, 128, readPassword),
+  boundedText(MIN_CHARACTERS, 128, 'password'),
   v.check(isLine, violationMessage('characters', 'must hold no control characters')),
   v.check(isAnyVisible, violationMessage('characters', 'must not be only white space or invisible characters')),
   v.metadata({ format: 'password' }),

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { once } from '../once.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from './otp-types.ts';
 import { boundedText, closedObject, documented, readString, violationMessage } from './primitives.ts';
-import { readNumber } from './typed-text.ts';
+import { TEXT_READINGS } from './typed-text.ts';
 
 /** A phone number with its plus and no spaces, as +447400123456. */
 export type E164 = `+${string}`;
@@ -12,7 +12,7 @@ const MAX_DIAL_CODE = 8;
 /** A dial code, with or without `+`, also one with an area, as +1-684. */
 const DIAL_CODE = /^\+?[1-9][0-9 -]{0,6}$/;
 const MAX_NUMBER = 40;
-/** Digits, a plus and common separators, as `readNumber` leaves them. No letters: no words or extensions. */
+/** Digits, a plus and common separators, as numbers are read. No letters: no words or extensions. */
 const NUMBER = /^\+?[0-9 ()./-]+$/;
 
 const NO_DIAL_CODE = violationMessage('format', 'must be a dial code such as 44 or +44');
@@ -20,12 +20,12 @@ const NO_DIAL_CODE = violationMessage('format', 'must be a dial code such as 44 
 /** A dial code and a number. `readPhone` says whether they make a number. */
 export const PhoneSchema = closedObject({
   country_code: documented(
-    v.pipe(readString(4 * MAX_DIAL_CODE, NO_DIAL_CODE, readNumber), v.regex(DIAL_CODE, NO_DIAL_CODE)),
+    v.pipe(readString(4 * MAX_DIAL_CODE, NO_DIAL_CODE, TEXT_READINGS.dialCode), v.regex(DIAL_CODE, NO_DIAL_CODE)),
     'The dial code, with or without `+`.',
     '44',
   ),
   number: documented(
-    boundedText(1, MAX_NUMBER, readNumber),
+    boundedText(1, MAX_NUMBER, 'number'),
     'The number, as people write it: with a national trunk zero, spaces, dashes, or its dial code.',
     '07400 123456',
   ),
@@ -56,7 +56,7 @@ export async function readPhone(
   number: string,
   channel?: PhoneChannel,
 ): Promise<ParsedPhone | undefined> {
-  const [code, typed] = [readNumber(countryCode), readNumber(number)];
+  const [code, typed] = [TEXT_READINGS.dialCode(countryCode), TEXT_READINGS.number(number)];
   if (!DIAL_CODE.test(code) || typed.length > MAX_NUMBER || !NUMBER.test(typed)) return undefined;
   const { parsePhoneNumberFromString } = await numberingPlans();
   const dialCode = code.replaceAll(/[^0-9]/g, '');

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isLabel, isLine, isText, isVisible, readName } from './typed-text.ts';
+import { isLabel, isLine, isText, isVisible, TEXT_READINGS, type TextKind, trimInvisible } from './typed-text.ts';
 
 /** The names of the rules in an answer, with their meanings. Integrators switch on them: none is ever renamed. */
 export const VIOLATION_RULES = {
@@ -144,17 +144,57 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a field was left empty: HTML forms send `""`, typed clients send `null`. */
-export function isBlank(value: unknown): boolean {
+/** Whether a value was left empty: HTML forms send `""`, typed clients send `null`. */
+function isBlank(value: unknown): boolean {
   return value === '' || value === null || value === undefined;
+}
+
+/** The longest text that is searched for something else than white space. A longer one is too long for a phone. */
+const MAX_BLANK_UNITS = 160;
+
+/** Whether a member of a phone was left empty: white space and invisible marks count as nothing. */
+function isBlankNumber(value: unknown): boolean {
+  if (typeof value !== 'string' || value.length > MAX_BLANK_UNITS) return isBlank(value);
+  return trimInvisible(value) === '';
+}
+
+function withoutMembers(value: Record<string, unknown>, isEmpty: (member: unknown) => boolean): unknown {
+  const members = Object.entries(value).filter(([, member]) => !isEmpty(member));
+  return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
 /** An object without the members that were left empty; undefined if none is left, and for other blank values. */
 export function dropEmpty(value: unknown): unknown {
   if (isBlank(value)) return undefined;
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).filter(([, member]) => !isBlank(member));
-  return members.length === 0 ? undefined : Object.fromEntries(members);
+  return isObject(value) ? withoutMembers(value, isBlank) : value;
+}
+
+/** A phone without the members that were left empty; undefined if none is left, and for other blank values. */
+export function dropEmptyPhone(value: unknown): unknown {
+  if (isBlank(value)) return undefined;
+  return isObject(value) ? withoutMembers(value, isBlankNumber) : value;
+}
+
+/**
+ * The first step of every route: its body without the fields that were left empty. An optional field is then absent, and
+ * a required one breaks the rule `required`.
+ * @param names of the fields that the route knows; other members stay as they came
+ */
+export function readBody(names: readonly string[]) {
+  return v.pipe(
+    v.unknown(),
+    v.transform((body) => {
+      if (!isObject(body)) return body;
+      const filled = { ...body };
+      for (const name of names) {
+        if (!Object.hasOwn(body, name)) continue;
+        const value = name === 'phone' ? dropEmptyPhone(body[name]) : body[name];
+        if (isBlank(value)) delete filled[name];
+        else filled[name] = value;
+      }
+      return filled;
+    }),
+  );
 }
 
 /** True while `parseLeniently` runs, which waits for nothing. */
@@ -255,14 +295,12 @@ export function readString(max: number, message: string, read: (value: string) =
   return v.pipe(v.string(), v.check(isShort, message), v.transform(read));
 }
 
-const asTyped = (value: string) => value;
-
-/** A string of `min` to `max` characters (code points), in the form that `read` makes of it. */
-export function boundedText(min: number, max: number, read = asTyped) {
+/** A string of `min` to `max` characters (code points), in the form in which its kind is read. */
+export function boundedText(min: number, max: number, kind: TextKind = 'text') {
   const length = violationMessage('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
     // A code point has one unit or two. Reading composes up to two code points of two units each.
-    readString((read === asTyped ? 2 : 4) * max, length, read),
+    readString((kind === 'text' ? 2 : 4) * max, length, TEXT_READINGS[kind]),
     v.check((value) => hasCodePoints(value, min, max), length),
     v.check(isText, violationMessage('characters', 'must be well-formed Unicode without control characters')),
     v.metadata({ ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
@@ -286,15 +324,17 @@ export function boundedLine(min: number, max: number) {
 }
 
 /** The id or name of a document or person: a line without what changes the direction of writing, `/` and `\\`. */
-export function boundedLabel(min: number, max: number) {
+export function boundedLabel(min: number, max: number, kind: TextKind = 'text') {
   const message = violationMessage('characters', 'must be one line without direction marks, slashes and backslashes');
-  return v.pipe(boundedText(min, max), v.check(isLabel, message));
+  return v.pipe(boundedText(min, max, kind), v.check(isLabel, message));
 }
 
 /** A person's name. A reader sees everything that it holds. */
 export function personName(max: number) {
   return v.pipe(
-    boundedText(1, max, readName),
+    // The last rule refuses an empty name, with one word.
+    boundedText(0, max, 'name'),
+    v.metadata({ minLength: 1 }),
     v.check(isVisible, violationMessage('characters', 'must hold no control or invisible characters')),
     v.check((name) => /[\p{L}\p{N}]/u.test(name), violationMessage('characters', 'must hold a letter or a digit')),
   );
@@ -337,15 +377,17 @@ const MAX_LANGUAGE = 64;
 /** Language, extended language, script, region, variants, extensions, private use; or private use alone (RFC 5646). */
 const LANGUAGE_TAG =
   /^(?:(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$/;
+/** The tags that are valid only because the registry has them: the irregular ones of RFC 5646, 2.1. */
+const IRREGULAR_TAGS =
+  /^(?:en-GB-oed|i-(?:ami|bnn|default|enochian|hak|klingon|lux|mingo|navajo|pwn|tao|tay|tsu)|sgn-(?:BE-FR|BE-NL|CH-DE))$/i;
 const NO_LANGUAGE = violationMessage('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
 /**
  * A language tag that is well-formed by BCP 47. `pt_BR` and `pt_BR.UTF-8`, as systems write it, are read as `pt-BR`.
  */
 export const LanguageSchema = v.pipe(
-  readString(MAX_LANGUAGE, NO_LANGUAGE, (typed) => typed.replace(/(?:\.[\w-]+)?(?:@\w+)?$/, '').replaceAll('_', '-')),
-  v.regex(LANGUAGE_TAG, NO_LANGUAGE),
-  v.check((tag) => !isRepetitive(tag), NO_LANGUAGE),
+  readString(MAX_LANGUAGE, NO_LANGUAGE, TEXT_READINGS.language),
+  v.check((tag) => IRREGULAR_TAGS.test(tag) || (LANGUAGE_TAG.test(tag) && !isRepetitive(tag)), NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );
 

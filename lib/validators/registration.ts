@@ -20,7 +20,6 @@ import {
   documented,
   dropEmpty,
   IdSchema,
-  isBlank,
   isObject,
   issuePath,
   jsonPointer,
@@ -28,6 +27,7 @@ import {
   MAX_VIOLATIONS,
   openObject,
   personName,
+  readBody,
   violationMessage,
 } from './primitives.ts';
 import { readPassword } from './typed-text.ts';
@@ -109,7 +109,7 @@ export type ServedCountries = readonly string[] | undefined;
  */
 export function registrationRequestSchema(served: ServedCountries) {
   return v.pipeAsync(
-    v.pipe(v.unknown(), v.transform(dropBlanks), RegistrationBodySchema, v.rawCheck(checkBetweenFields)),
+    v.pipe(readBody(FIXED_FIELDS), RegistrationBodySchema, v.rawCheck(checkBetweenFields)),
     v.rawCheckAsync(checkPassword),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
@@ -139,21 +139,6 @@ export function registrationRequestSchema(served: ServedCountries) {
   );
 }
 export type RegistrationRequest = v.InferOutput<ReturnType<typeof registrationRequestSchema>>;
-
-/** Fields that may be absent. In a required one `null` has a wrong type, and `""` is the empty input of a page. */
-const OPTIONAL_FIELDS: readonly string[] = ['phone', 'otp_type', 'referrer_id', 'language'];
-
-/** The body without the fixed fields that were left empty. */
-function dropBlanks(body: unknown): unknown {
-  if (!isObject(body)) return body;
-  const filled = { ...body };
-  if (isObject(body.phone)) filled.phone = dropEmpty(body.phone);
-  for (const name of FIXED_FIELDS) {
-    const value = filled[name];
-    if (value === '' || value === undefined || (isBlank(value) && OPTIONAL_FIELDS.includes(name))) delete filled[name];
-  }
-  return filled;
-}
 
 function phoneRecipient(channel: PhoneChannel, phone: ParsedPhone | undefined): Recipient {
   if (phone?.country === undefined) throw new TypeError('The rules let no such phone get a message.');

@@ -7,6 +7,7 @@ import {
   IdSchema,
   LanguageSchema,
   loginSchema,
+  readBody,
   wholeNumber,
 } from './primitives.ts';
 
@@ -25,7 +26,7 @@ const EXAMPLES = {
 };
 
 /** The body of a request for a trading account (specification, 2.3), with the rules of the platform version. */
-export function tradingAccountRequestSchema(version: PlatformVersion) {
+export function tradingAccountBodySchema(version: PlatformVersion) {
   const { connection, group, accountType } = EXAMPLES[version];
   const flag = (meaning: string) => v.exactOptional(documented(v.boolean(), meaning));
   const password = (role: string, example: string) =>
@@ -60,6 +61,11 @@ export function tradingAccountRequestSchema(version: PlatformVersion) {
     send_pop_up: flag('Send the CRM user an in-app popup about the account creation.'),
     language: v.exactOptional(documented(LanguageSchema, 'User language for the email or popup, a BCP 47 tag.', 'en')),
   });
+}
+/** A request for a trading account. Fields that were left empty are absent. */
+export function tradingAccountRequestSchema(version: PlatformVersion) {
+  const body = tradingAccountBodySchema(version);
+  return v.pipe(readBody(Object.keys(body.entries)), body);
 }
 export type TradingAccountRequest = v.InferOutput<ReturnType<typeof tradingAccountRequestSchema>>;
 

@@ -28,11 +28,25 @@ export function isLabel(value: string): boolean {
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\p{VS})\p{DI}/u;
 /** The joiners that Persian, Indic and Sinhala spelling needs: after a letter or mark of such a script. */
 const SPELLED_JOINER = /(?<=[[\p{L}\p{M}]--[\p{scx=Latin}\p{scx=Inherited}]])[\u200c\u200d]/gv;
-const DIRECTION_MARKS_AT_ENDS = /^[\u061c\u200e\u200f]+|[\u061c\u200e\u200f]+$/g;
+/** Marks that clipboards and keyboards leave anywhere in a name: byte order marks and object replacements. */
+const CLIPBOARD_MARKS = /[\ufeff\ufffc]/g;
+const AROUND_NAME = /^[\s\u061c\u200e\u200f]+|[\s\u061c\u200e\u200f]+$/g;
+const OPENS_DIRECTION = /^[\u202a\u202b\u2066-\u2068]/;
 
-/** A name in Unicode's composed form (NFC), without the direction marks that keyboards and clipboards add at its ends. */
-export function readName(name: string): string {
-  return name.replace(DIRECTION_MARKS_AT_ENDS, '').normalize('NFC');
+/**
+ * A name in Unicode's composed form (NFC), without white space, line ends and direction marks around it. Address books
+ * put a pair of direction isolates or embeddings around a whole name. Such pairs are dropped; any other stays, and the
+ * rules refuse it.
+ */
+function readName(typed: string): string {
+  let name = typed.replaceAll(CLIPBOARD_MARKS, '').replaceAll(AROUND_NAME, '');
+  while (isInDirectionPair(name)) name = name.slice(1, -1).replaceAll(AROUND_NAME, '');
+  return name.normalize('NFC');
+}
+
+function isInDirectionPair(name: string): boolean {
+  if (name.length < 2 || !OPENS_DIRECTION.test(name)) return false;
+  return name.endsWith(name.charCodeAt(0) >= 0x2066 ? '\u2069' : '\u202c');
 }
 
 /** Whether a reader sees everything that a name holds. */
@@ -58,26 +72,75 @@ export function readPassword(password: string): string {
   return password.normalize('NFC');
 }
 
+const INVISIBLE_MARKS = /[\p{Cf}\p{DI}]/gu;
+/** The scheme of a copied link, in any width. */
+const TEL_SCHEME = /^\s*[tｔ][eｅ][lｌ]\s*[:：]/iu;
+/** Letters that the keyboards of Japan, China and Korea have where others have a dash. */
+const DASH_LETTERS = '\u30fc\uff70\u4e00\u3161';
+/** Half a character, a control character, a letter, or a numeral that is no digit: none of them separates digits. */
+const NO_SEPARATOR = /(?!\s)[\p{Cc}\p{Cs}\p{L}\p{Nl}\p{No}]/u;
+/** A plus before the first digit, in brackets or in front of them. */
+const LEADING_PLUS = /^[ (]*\+[ ()]*(?=\d)/;
+
 /**
- * Digits, signs and separators as ASCII has them: a number of a phone, or a code. Digits of every script, every dash,
- * bracket and apostrophe, and the full-width forms are read; invisible characters and white space around are dropped.
+ * The number of a phone, in ASCII: digits of every script, a leading plus, brackets, and separators. Between digits,
+ * everything separates that is neither a digit nor a letter. Letters stay, and the rules refuse them. A scheme, marks
+ * around the number and invisible characters are dropped.
  */
-export function readNumber(typed: string): string {
-  return typed
-    .replaceAll(/[\p{Cf}\p{DI}]/gu, '')
+function readNumber(typed: string): string {
+  const number = typed
+    .replaceAll(INVISIBLE_MARKS, '')
+    .replace(TEL_SCHEME, '')
     .replaceAll(/[^0-9A-Za-z+(). /-]/gu, asciiNumberCharacter)
+    .replace(/^[). /-]+/, '');
+  return withPlusInFront(number.slice(0, endWithoutMarks(number)));
+}
+
+/** The length of a text without separators at its end. A pattern would take the square of their number. */
+function endWithoutMarks(text: string): number {
+  let end = text.length;
+  while (end > 0 && '(. /-'.includes(text.charAt(end - 1))) end -= 1;
+  return end;
+}
+
+/** `(+44) 7400` and `+(44) 7400` as `+44 7400`. */
+function withPlusInFront(number: string): string {
+  const [plus = ''] = LEADING_PLUS.exec(number) ?? [];
+  if (plus === '') return number;
+  const rest = number.slice(plus.length);
+  const isOpen = plus.includes('(') && !plus.includes(')');
+  return `+${isOpen ? rest.replace(')', '') : rest}`;
+}
+
+/** A dial code: as a number, without brackets. */
+function readDialCode(typed: string): string {
+  return readNumber(typed)
+    .replaceAll(/[()./]+/g, ' ')
     .trim();
+}
+
+/** A one-time password: the digits of a number. Letters stay, and the rules refuse them. */
+function readCode(typed: string): string {
+  return readNumber(typed).replaceAll(/[+(). /-]/g, '');
 }
 
 function asciiNumberCharacter(character: string): string {
   if (/\p{Nd}/u.test(character)) return asciiDigit(character);
-  if (/[\p{Pd}\u2212]/u.test(character)) return '-';
-  if (/[\s'’‘ʼ′＇]/u.test(character)) return ' ';
+  if (/[\p{Pd}\u2212]/u.test(character) || DASH_LETTERS.includes(character)) return '-';
   if (/[\p{Ps}\p{Pe}]/u.test(character)) return /\p{Ps}/u.test(character) ? '(' : ')';
-  return SIGNS[character] ?? character;
+  if (NO_SEPARATOR.test(character)) return character;
+  return SIGNS[character] ?? ' ';
 }
 
-const SIGNS: Readonly<Record<string, string>> = { '＋': '+', '﹢': '+', '．': '.', '·': '.', '／': '/', '⁄': '/' };
+const SIGNS: Readonly<Record<string, string>> = {
+  '＋': '+',
+  '﹢': '+',
+  '⁺': '+',
+  '．': '.',
+  '·': '.',
+  '／': '/',
+  '⁄': '/',
+};
 
 /**
  * The ASCII digit of a digit. Unicode has the ten digits of a script one after the other, from zero to nine. The digits
@@ -94,3 +157,22 @@ function asciiDigit(digit: string): string {
 export function comparableText(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
+
+/** `pt_BR` and `pt_BR.UTF-8`, as systems write them, as `pt-BR`. */
+function readLanguage(typed: string): string {
+  return typed.replace(/(?:\.[\w-]+)?(?:@\w+)?$/, '').replaceAll('_', '-');
+}
+
+/** How each kind of text is read, before its rules. The rules, the stored value and the CRM have the returned form. */
+export const TEXT_READINGS = {
+  /** Free text, and ids: as typed. */
+  text: (typed: string) => typed,
+  /** The name of a person, a document or a place. */
+  name: readName,
+  number: readNumber,
+  dialCode: readDialCode,
+  code: readCode,
+  password: readPassword,
+  language: readLanguage,
+} as const satisfies Record<string, (typed: string) => string>;
+export type TextKind = keyof typeof TEXT_READINGS;

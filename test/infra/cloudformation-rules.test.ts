@@ -103,7 +103,7 @@ describe('A template for operators', () => {
     const through = { sourceIp: '192.0.2.1', headers: { ...sent, [proof]: 'the-secret-of-cloudfront' } };
     const signal = AbortSignal.timeout(10_000);
     await expect(front.admit(through, signal)).resolves.toBeUndefined();
-    expect(await front.readSource(through, signal)).toBe('2001:db8::1');
+    expect(await front.readSource(through, signal, () => expect.unreachable())).toBe('2001:db8::1');
     await expect(front.admit({ ...through, headers: sent }, signal)).rejects.toThrow('front_required');
     // The parameters are those of the command of the page.
     expect(value).toBe('FrontSecret');

@@ -27,6 +27,35 @@ const passwords = (value: unknown) => ({
   repeat_password: typeof value === 'string' && value !== '' ? value : 'some password',
 });
 
+/** Numbers as keyboards, address books and web pages give them: the separators are neither digits nor letters. */
+const OTHER_WAYS_TO_TYPE = [
+  ...[
+    '7400ー123ー456',
+    '7400ｰ123456',
+    '7400一123456',
+    '7400ㅡ123ㅡ456',
+    '7400_123_456',
+    '7400*123#456',
+    '7400·123•456',
+  ],
+  ...['7400~123456', '7400〜123456', '7400|123,456', '7️⃣4️⃣00 123456', '(+44) 7400 123456', '(+44)7400123456'],
+  ...[
+    '+(44) 7400 123456',
+    '(0044) 7400 123456',
+    '[+44] 7400 123456',
+    '（＋４４）７４００１２３４５６',
+    '(+) 44 7400 123456',
+  ],
+  ...[
+    'tel:+447400123456',
+    'TEL: 07400 123456',
+    'ｔｅｌ：07400 123456',
+    '7400 123456.',
+    '7400 123456,',
+    ':7400 123456;',
+  ],
+];
+
 const phone = (member: 'country_code' | 'number', more: object = {}) => ({
   at: `phone/${member}`,
   carried: (value: unknown) => ({ phone: { ...PHONE, [member]: value }, ...more }),
@@ -42,7 +71,7 @@ const PHONE_FIELDS: Field[] = [
         good: [
           {},
           PHONE,
-          ...['', null].flatMap((blank) => [
+          ...['', null, ' ', '\u3000\t', '\u200e\n'].flatMap((blank) => [
             readAs({ country_code: blank, number: blank }, ABSENT),
             readAs({ country_code: '44', number: blank }, ABSENT),
           ]),
@@ -64,12 +93,19 @@ const PHONE_FIELDS: Field[] = [
     required: false,
     values: {
       'decided: a dial code, with or without +': {
-        good: ['44', '+44', readAs(' 44 ', ABSENT), readAs('４４', ABSENT), readAs('\u200e+44', ABSENT)],
+        good: [
+          '44',
+          '+44',
+          readAs(' 44 ', ABSENT),
+          readAs('４４', ABSENT),
+          readAs('\u200e+44', ABSENT),
+          ...['(44)', '(+44)', '+ 44', '+(44)', 'tel:+44', '44:'].map((typed) => readAs(typed, ABSENT)),
+        ],
         bad: each('format', 'GB', '0044', '++44', '44x', '+', '12345678901'),
       },
       'decided: at most 7 characters after the +': {
-        good: ['44-----', '+44 - --'],
-        bad: each('format', '44------', '+44 - - -'),
+        good: ['4-----4', '+4 - - 4', readAs('44------', ABSENT)],
+        bad: each('format', '4------4', '+4 - - -4'),
       },
     },
   },
@@ -81,7 +117,15 @@ const PHONE_FIELDS: Field[] = [
     required: false,
     values: {
       'decided: a number of a possible length for the dial code': {
-        good: ['7400123456', '07400 123456', '(07400) 12-34-56', '+44 7400 123456', '0044 7400 123456', '447400123456'],
+        good: [
+          '7400123456',
+          '07400 123456',
+          '(07400) 12-34-56',
+          '+44 7400 123456',
+          '0044 7400 123456',
+          '447400123456',
+          ...OTHER_WAYS_TO_TYPE,
+        ],
         bad: [
           ...each('phone', '1', '74001', '74001234567890', 'call me', '7400123456 ext. 7', '+33612345678'),
           ...each('phone', '0'.repeat(40)),
@@ -209,7 +253,18 @@ export const FIXED_FIELDS: Field[] = [
       },
       'decided: no control characters': {
         good: ['<b>|LEVERAGE=500'],
-        bad: each('characters', 'Ann\nLee', 'Ann\r', 'Ann\u0000', 'Ann\u0085Lee', 'A\u007f', HALF_CHARACTER),
+        bad: each('characters', 'Ann\nLee', 'Ann\tLee', 'Ann\u0000', 'Ann\u0085Lee', 'A\u007f', HALF_CHARACTER),
+      },
+      'decided: read without what surrounds it': {
+        good: [
+          ...['  Ann Lee  ', 'Ann Lee\r\n', '\u3000Ann Lee\t', '\u00a0Ann Lee\u2028', '\ufeffAnn Lee', 'Ann\ufffc Lee'],
+          ...[
+            '\u2068Ann Lee\u2069',
+            '\u202aAnn Lee\u202c',
+            ' \u2067\u202b Ann Lee\u202c\u2069\n',
+            '\u2066Ann\ufeff Lee\u2069\u200e',
+          ],
+        ].map((typed) => readAs(typed, 'Ann Lee')),
       },
       'decided: no invisible characters, and none that change the direction': {
         good: [
@@ -225,11 +280,14 @@ export const FIXED_FIELDS: Field[] = [
         bad: each(
           'characters',
           ...[
-            0x200b, 0x200d, 0x200e, 0x202e, 0x2066, 0x2028, 0x2029, 0x2060, 0xfeff, 0xad, 0x61c, 0x180e, 0x3164,
+            0x200b, 0x200d, 0x200e, 0x202d, 0x202e, 0x2066, 0x2028, 0x2029, 0x2060, 0xad, 0x61c, 0x180e, 0x3164,
             0xe0041,
           ].map((code) => named(`a name with U+${code.toString(16)}`, `Ann${String.fromCodePoint(code)}Lee`)),
           named('a direction mark inside a Hebrew name', 'דוד\u200fכהן'),
           named('a change of direction at the end', 'Ann Lee\u202e'),
+          named('a name in an override', '\u202dAnn Lee\u202c'),
+          named('a name with an isolate that does not end', '\u2068Ann Lee'),
+          named('two isolates', '\u2068Ann\u2069 \u2068Lee\u2069'),
           named('a joiner in front', '\u200cعلی'),
           named('a joiner after a Latin letter with a mark', 'q\u0301\u200dx'),
         ),
@@ -399,10 +457,15 @@ export const FIXED_FIELDS: Field[] = [
 /** Values that leave a required field empty. */
 const EMPTY: Partial<Record<FormField['type'], readonly unknown[]>> = {
   dynamicSelect: [null, [], {}, { id: '', label: '' }],
-  multiselect: [[]],
-  checkbox: [[]],
+  multiselect: [[], [''], ['', '']],
+  checkbox: [[], [''], ['', '']],
   document: [[]],
-  phone: [{}, { country_code: '', number: '' }, { country_code: '44', number: null }],
+  phone: [
+    {},
+    { country_code: '', number: '' },
+    { country_code: '44', number: null },
+    { country_code: '44', number: ' \t' },
+  ],
   location: [{}, { country: '', state: '', city: '' }],
   participants: [[]],
   leads: [[]],
@@ -446,7 +509,7 @@ export const ROOT_FIELDS: Field[] = [
     values: {
       'decided: a consent that must be given': {
         good: [true],
-        bad: [...each('must_be_true', false), ...each('required', ABSENT, ''), ...each('type', 'true', null)],
+        bad: [...each('must_be_true', false), ...each('required', ABSENT, '', null), ...each('type', 'true')],
       },
     },
   },

@@ -48,10 +48,17 @@ const CHOICES: Field['values'] = {
 };
 const OFFERED_CHOICES: Field['values'] = {
   [CHOICE]: {
-    good: [[OPTIONS[0]], OPTIONS, []],
+    good: [
+      [OPTIONS[0]],
+      OPTIONS,
+      [],
+      readAs([''], ABSENT),
+      readAs(['', ''], ABSENT),
+      readAs(['', OPTIONS[0], ''], [OPTIONS[0]]),
+    ],
     bad: [
       [['oil'], 'one_of@/0'],
-      [['fx', 'oil', 'metals', ''], 'one_of@/1', 'one_of@/3'],
+      [['', 'oil', 'fx', 'zinc'], 'one_of@/1', 'one_of@/3'],
     ],
   },
 };
@@ -356,6 +363,9 @@ export const FORM_FIELDS: Field[] = [
           {},
           { country_code: '44', number: '' },
           { country_code: '44', number: null },
+          { country_code: '44', number: '  ' },
+          { country_code: ' ', number: '\u3000' },
+          { country_code: null, number: '\u200e' },
         ].map((value) => readAs(value, ABSENT)),
       },
       'decided: number of at most 40 characters': limit(

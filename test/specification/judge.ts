@@ -27,6 +27,8 @@ type Judgment =
     }
   | { errors: readonly Violation[] };
 
+const SILENT = { event: () => {} };
+
 /** Applies the rules to a request, as the functions do. No service runs. */
 async function judge(one: RuleCase, raw: string): Promise<Judgment> {
   const { operation, userId = CLIENT.id, headers = {}, served = [ALL_COUNTRIES] } = one;
@@ -35,7 +37,7 @@ async function judge(one: RuleCase, raw: string): Promise<Judgment> {
   try {
     if (operation !== 'registration') return { kept: (await parseAccount(sent, operation)).body };
     const body = registrationRequestSchema(served);
-    const request = await parseRequest(sent, Date.now() + 1_000, { body, path: v.object({}) }, NEVER_ABORTED);
+    const request = await parseRequest(sent, Date.now() + 1_000, { body, path: v.object({}) }, NEVER_ABORTED, SILENT);
     return await judgeForm(request);
   } catch (error) {
     if (error instanceof Problem && error.type === 'validation_failed') return { errors: error.options.errors ?? [] };
@@ -45,7 +47,7 @@ async function judge(one: RuleCase, raw: string): Promise<Judgment> {
 
 function parseAccount(sent: Parameters<typeof parseRequest>[0], version: Version) {
   const rules = { body: tradingAccountRequestSchema(version), path: v.object({ user_id: UserIdSchema }) };
-  return parseRequest(sent, Date.now() + 1_000, rules, NEVER_ABORTED);
+  return parseRequest(sent, Date.now() + 1_000, rules, NEVER_ABORTED, SILENT);
 }
 
 async function judgeForm({ body }: ApiRequest<RegistrationRequest>): Promise<Judgment> {

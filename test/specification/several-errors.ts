@@ -97,8 +97,8 @@ function ofAccounts(version: Version): RuleCase[] {
       headers: { 'idempotency-key': 'x'.repeat(256) },
       ...wrong(
         {
-          connection_id: ['', 'length'],
-          group: ['', 'length'],
+          connection_id: ['', 'required'],
+          group: [null, 'required'],
           leverage: [5001, 'maximum'],
           login: [0, 'minimum'],
           account_type_id: ['x', 'length'],

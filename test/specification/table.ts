@@ -171,11 +171,11 @@ export function fieldCases(field: Field): FieldCase[] {
     violations: listed(...violations.map((violation) => violation.replace(/@|$/, `@#/${at}`))),
   });
 
-  // HTML forms send empty strings for empty inputs, typed clients `null` in optional fields.
-  const isBlankAbsent = operation === 'registration' && required !== true;
-  const wrongTypes = type === undefined ? [] : WRONG_TYPES[type].filter((value) => value !== null || !isBlankAbsent);
+  // HTML forms send empty strings for empty inputs, typed clients `null`.
+  const isBlankAbsent = required !== true;
+  const wrongTypes = type === undefined ? [] : WRONG_TYPES[type].filter((value) => value !== null);
   const ofType = type === undefined ? [] : wrongTypes.map((value) => make(type, value, ['type']));
-  const absent = operation === 'registration' ? [ABSENT, ''] : [ABSENT];
+  const absent = [ABSENT, '', null];
   const blank = isBlankAbsent ? [readAs('', ABSENT), readAs(null, ABSENT)] : [];
   const presence = [
     ...(required === true ? absent.map((value) => make('required', value, ['required'])) : []),

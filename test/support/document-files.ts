@@ -1,5 +1,5 @@
 /** The first box of a picture in the container HEIF: its main brand, a version, and all brands. */
-function heif(main: string, ...brands: string[]): Buffer {
+export function heif(main: string, ...brands: string[]): Buffer {
   const box = Buffer.from(`....ftyp${main}\0\0\0\0${brands.join('')}`, 'latin1');
   box.writeUInt32BE(box.length);
   return Buffer.concat([box, Buffer.alloc(32)]);

@@ -89,7 +89,7 @@ const BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
 
 const CAPTCHA = {
   passed: { kind: 'passed' },
-  refused: { kind: 'refused' },
+  refused: { kind: 'refused', reason: 'token' },
   down: { kind: 'unavailable', reason: 'TimeoutError', left: true },
   unreachable: { kind: 'unavailable', reason: 'ECONNREFUSED', left: false },
 } as const;

@@ -65,6 +65,7 @@ describe('Alarms', () => {
         "notice EventFailed: 3 EventFailed in 15",
         "notice Flood: 100 LimitReached of request-registration in 15",
         "notice FrontRefused: 20 FrontRefused in 15",
+        "notice FrontUnreadable: 3 FrontUnreadable in 15",
         "notice LimitsUnchecked-confirm-registration: 1 LimitUncheckable of confirm-registration in 5",
         "notice LoginNotOurs: 1 LoginNotOurs in 60",
         "notice LoginsScarce: 30 login_tries in 1440",

@@ -121,7 +121,7 @@ describe('The captcha of a request', () => {
       body: openObject({}),
       captcha: async (token) => {
         asked.push(token);
-        return { kind: 'refused' };
+        return { kind: 'refused', reason: 'token' };
       },
       maxBodyBytes: 1_000,
       telemetry,
@@ -139,7 +139,7 @@ describe('The captcha of a request', () => {
     request.headers['captcha-token'] = 'token-1';
     expect(await answerTo(handler, request)).toMatchObject({ statusCode: 204 });
     expect(asked).toEqual(['token-1']);
-    expect(outcomes).toEqual([{ kind: 'refused' }]);
+    expect(outcomes).toEqual([{ kind: 'refused', reason: 'token' }]);
   });
 
   it('needs the header captcha-token if the deployment requires one, listed with all other errors', async () => {

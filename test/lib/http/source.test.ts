@@ -13,8 +13,20 @@ async function sourceOf(
   headers: Record<string, string>,
   { front = FRONT as FrontSettings | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
 ): Promise<string> {
+  return (await readSource(headers, { front, secret })).source;
+}
+
+/** The source, and how often the front was found to name no single address. */
+async function readSource(
+  headers: Record<string, string>,
+  { front = FRONT as FrontSettings | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
+) {
+  let unreadable = 0;
   const read = async (name: string) => (name === 'front' ? secret : '');
-  return createFront(front, read).readSource({ sourceIp: '192.0.2.1', headers }, NEVER_ABORTED);
+  const source = await createFront(front, read).readSource({ sourceIp: '192.0.2.1', headers }, NEVER_ABORTED, () => {
+    unreadable += 1;
+  });
+  return { source, unreadable };
 }
 
 const named = (address: string, proof: string = SECRET) =>
@@ -37,7 +49,9 @@ describe('The source of a request', () => {
   ])('is the address that the front names, without a port: %s', async (header, address) => {
     expect(await named(header)).toBe(address);
     const none = createFront(undefined, async () => '');
-    expect(await none.readSource({ sourceIp: header, headers: {} }, NEVER_ABORTED)).toBe(address);
+    expect(await none.readSource({ sourceIp: header, headers: {} }, NEVER_ABORTED, () => expect.unreachable())).toBe(
+      address,
+    );
   });
 
   it.each([
@@ -94,12 +108,22 @@ describe('The source of a request', () => {
     expect(await sourceOf({ 'x-front-secret': SECRET })).toBe('192.0.2.1');
   });
 
-  it.each(['', 'unknown', '203.0.113.9, 198.51.100.2', '203.0.113.9,203.0.113.9', '300.1.1.1', 'a:443', '_gazonk'])(
-    'is the gateway’s address if the front names no single address: %j',
-    async (address) => {
-      expect(await named(address)).toBe('192.0.2.1');
-    },
-  );
+  it.each([
+    ...[undefined, '', ' ', 'unknown', '203.0.113.9, 198.51.100.2', '203.0.113.9,203.0.113.9', '300.1.1.1', 'a:443'],
+    ...[
+      '203.0.113.9:40001, 10.0.0.6',
+      '203.0.113.9 10.0.0.6',
+      '203.0.113.0/24',
+      '_gazonk',
+      'for=203.0.113.9',
+      '"203.0.113.9"',
+    ],
+  ])('is the gateway’s address if the front names no single address, and that is noticed: %j', async (address) => {
+    const header = address === undefined ? {} : { 'x-forwarded-client-ip': address };
+    expect(await readSource({ ...header, 'x-front-secret': SECRET })).toEqual({ source: '192.0.2.1', unreadable: 1 });
+    expect(await readSource({ ...header, 'x-front-secret': 'wrong' })).toEqual({ source: '192.0.2.1', unreadable: 0 });
+    expect(await readSource(header)).toEqual({ source: '192.0.2.1', unreadable: 0 });
+  });
 
   it('is an error with a malformed secret, without quoting it', async () => {
     for (const secret of ['', SECRET, '{}', JSON.stringify({ current: 'short' })]) {

@@ -7,7 +7,7 @@ import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
-import { FILES } from '../../support/document-files.ts';
+import { FILES, heif } from '../../support/document-files.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
@@ -184,6 +184,32 @@ describe('A stored document', () => {
       { key: 'registrations/r-1/1', mediaType: 'application/pdf' },
       { key: 'registrations/r-1/2', mediaType: 'image/png' },
     ]);
+  });
+
+  it.each<[main: string, compatible: string[], type: string]>([
+    ...['heic', 'heix', 'heim', 'heis', 'hevc', 'hevx', 'hevm', 'hevs'].map((main): [string, string[], string] => [
+      main,
+      ['mif1'],
+      'image/heic',
+    ]),
+    ['MiHE', ['mif1', 'heis'], 'image/heic'],
+    ['miaf', ['mif1', 'heic'], 'image/heic'],
+    ['1pic', ['mif1', 'heim'], 'image/heic'],
+    ['mif2', ['hevm'], 'image/heic'],
+    ['mif1', ['miaf'], 'image/heif'],
+    ['msf1', [], 'image/heif'],
+    ['avci', ['mif1'], 'image/heif'],
+    ['avis', ['msf1', 'mif1'], 'image/avif'],
+    ['avio', ['mif1'], 'image/avif'],
+    ['MA1B', ['mif1', 'avif'], 'image/avif'],
+    ['isom', ['mp42'], 'video/mp4'],
+    ['qt  ', [], 'video/quicktime'],
+  ])('of the main brand %s, compatible with %j, is kept as %s', async (main, compatible, type) => {
+    const { documents } = storeOf();
+    const accept = type === 'image/heif' ? ['image/heic'] : [type];
+    expect(await documents.inspect([document(heif(main, ...compatible), { accept })])).toEqual([]);
+    const [stored] = await documents.store('REG00001', [document(heif(main, ...compatible))], NEVER_ABORTED);
+    expect(stored?.media_type).toBe(type);
   });
 
   it.each<[keyof typeof FILES, string]>([

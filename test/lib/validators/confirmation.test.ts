@@ -39,6 +39,12 @@ describe('a confirmation', () => {
     '٠١٢٣٤٥',
     '०१२‒३४५',
     '\u200e012\u00ad345',
+    '012ー345',
+    '012_345.',
+    '#012345',
+    '(012) 345',
+    '0️⃣1️⃣2️⃣345',
+    '«012·345»',
   ])('has its code as people type it: %j', async (code) => {
     expect(await v.parseAsync(ConfirmationRequestSchema, { ...least, code })).toMatchObject({ code: '012345' });
   });
@@ -54,17 +60,26 @@ describe('a confirmation', () => {
     expect(await v.parseAsync(ConfirmationRequestSchema, body)).toMatchObject({ address: 'ann@xn--mnchen-3ya.de' });
   });
 
-  it('needs every field', async () => {
+  it.each([[undefined], [null], ['']])('needs every field: none may be %j', async (empty) => {
     for (const field of ['otp_type', 'email', 'code', 'password']) {
-      expect(await rulesOf({ ...least, [field]: undefined })).toEqual([`#/${field} required`]);
+      expect(await rulesOf({ ...least, [field]: empty })).toEqual([`#/${field} required`]);
     }
   });
+
+  it.each([[null], [''], [{}], [{ country_code: '', number: null }], [{ country_code: ' ', number: '\t' }]])(
+    'may leave the address of the other channel empty: %j',
+    async (empty) => {
+      expect(await rulesOf({ ...least, phone: empty })).toEqual([]);
+    },
+  );
 
   it.each([
     ['email', 'ann', 'format'],
     ['code', '12345', 'format'],
     ['code', '12345a', 'format'],
     ['code', '1234567', 'format'],
+    ['code', '12345½', 'format'],
+    ['code', '123カ456', 'format'],
     ['code', '123456\u0000', 'format'],
     ['code', ' '.repeat(100), 'format'],
     ['code', 123456, 'type'],
@@ -80,7 +95,7 @@ describe('a confirmation', () => {
     ['without a channel', {}, ['#/otp_type required', '#/code required', '#/password required']],
     [
       'of an unknown channel',
-      { otp_type: '', code: '1' },
+      { otp_type: 'pigeon', code: '1' },
       ['#/otp_type one_of', '#/code format', '#/password required'],
     ],
     [
@@ -95,7 +110,9 @@ describe('a confirmation', () => {
   it('by phone has both members of it', async () => {
     const { code, password } = least;
     const body = { otp_type: 'call', phone: { country_code: '', number: '' }, code, password };
-    expect(await rulesOf(body)).toEqual(['#/phone/country_code format', '#/phone/number length']);
+    expect(await rulesOf(body)).toEqual(['#/phone required']);
+    const half = { ...body, phone: { country_code: '44', number: ' ' } };
+    expect(await rulesOf(half)).toEqual(['#/phone/number required']);
   });
 
   it('by phone has a valid number', async () => {
