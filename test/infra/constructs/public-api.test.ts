@@ -102,7 +102,13 @@ describe('The API', () => {
     expect(cors(full)).toEqual({
       AllowOrigins: EVERYTHING.allowedOrigins,
       AllowMethods: ['POST'],
-      AllowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token'],
+      AllowHeaders: expect.arrayContaining([
+        'content-type',
+        'authorization',
+        'idempotency-key',
+        'captcha-token',
+        'traceparent',
+      ]),
       ExposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
       MaxAge: 3600,
     });
