@@ -27,6 +27,7 @@ export const COUNTED = {
   DepositFailed: ALL,
   EventFailed: ALL,
   FrontRefused: ALL,
+  FrontUnreadable: ALL,
   LoginNotOurs: ALL,
   MessageRefused: ALL,
   NoticeFailed: ALL,
