@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
-import { exploreScenario } from './model.ts';
+import { exploreScenario } from './explore.ts';
 import type { Promised, Scenario } from './world.ts';
 
 /**

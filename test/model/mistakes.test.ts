@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { exploreScenario } from './explore.ts';
 import { combine, findLimits, listedLimits } from './limits.ts';
 import { MISTAKES, REMOVALS } from './mistakes.ts';
-import { exploreScenario, LARGE, SMALL } from './model.ts';
+import { LARGE, SMALL } from './model.ts';
 import type { Mistake } from './world.ts';
 
 function scenarioOf(of: Parameters<typeof combine>[0]) {

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { pageWithDiagram } from './diagram.ts';
+import { exploreScenario } from './explore.ts';
 import { pageWithLimits } from './limits.ts';
-import { exploreScenario, SMALL } from './model.ts';
+import { SMALL } from './model.ts';
 
 /** The small scenarios. `every-history.test.ts` explores the others, `mistakes.test.ts` what breaks promises. */
 describe('The life of an operation', () => {
