@@ -39,7 +39,7 @@ export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
   },
   no_answer: {
     detail: 'reached, but it says nothing to WCHKACCOUNT',
-    fix: 'have the gateway answer WCHKACCOUNT, or ask its administrator whether it has lost the trading server',
+    fix: 'add "lacks": ["account_check"] to the connection if the gateway has no WCHKACCOUNT, else ask its administrator whether it has lost the trading server',
   },
   wants_prefix_z: {
     detail: 'reached, but it has other commands',

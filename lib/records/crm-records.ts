@@ -165,6 +165,8 @@ const InterfaceGatewayConnectionSchema = closedObject({
   strict,
   code_page: codePage,
   prefix,
+  /** Questions that the gateway never answers, so that the service does not ask them. */
+  lacks: v.exactOptional(v.array(v.picklist(['account_check', 'password_check']))),
 });
 export const ConnectionSchema = v.variant('protocol', [
   WebApiConnectionSchema,

@@ -32,19 +32,34 @@ interface TextPlatformChanges extends Partial<TextLimits> {
   groups?: string[] | Record<string, number>;
   country_format?: 'name' | 'code';
   prefix?: 'W' | 'Z';
+  lacks?: ('account_check' | 'password_check')[];
 }
 
 /** A platform adapter for a server on this port. */
 export function textPlatform(
   protocol: Dialect,
   port: number,
-  { code_page = 'windows-1252', master = MASTER, groups, country_format, prefix, ...limits }: TextPlatformChanges = {},
+  {
+    code_page = 'windows-1252',
+    master = MASTER,
+    groups,
+    country_format,
+    prefix,
+    lacks,
+    ...limits
+  }: TextPlatformChanges = {},
 ): TextProtocolPlatform {
   const entries = { ...shared, port, code_page, ...(country_format && { country_format }), ...(prefix && { prefix }) };
   const connection: TextProtocolConnection =
     protocol === 'web-registration'
       ? { ...entries, protocol, groups: { standard: 1, demoforex: 2, 'demo-eur': 3 } }
-      : { ...entries, protocol, logins: { from: 500_000, to: 599_999 }, ...(groups && { groups }) };
+      : {
+          ...entries,
+          protocol,
+          logins: { from: 500_000, to: 599_999 },
+          ...(groups && { groups }),
+          ...(lacks && { lacks }),
+        };
   return new TextProtocolPlatform(
     connection,
     { master },

@@ -120,6 +120,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   /** Asks whether a password is the account's, by the gateway's command. @throws PlatformFailure without an answer */
   async #askPassword(login: number, asked: GeneratedPassword, signal: AbortSignal) {
+    if (this.#lacks('password_check')) return 'lacks';
     for (const name of this.#passwordCommand === undefined ? PASSWORD_COMMANDS : [this.#passwordCommand]) {
       if (name === 'CHKACCPASS' && asked.role === 'investor') continue;
       const answer = await this.#tryPassword(name, login, asked, signal);
@@ -148,7 +149,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
    */
   async check(signal: AbortSignal): Promise<void> {
     const server = await this.#server();
-    if (!this.keyed) return (await this.#connect(signal)).close();
+    if (!this.keyed || this.#lacks('account_check')) return (await this.#connect(signal)).close();
     try {
       await this.#ask((known) => checkAccountCommand(known, 1), QUESTION_MS, signal);
     } catch (error) {
@@ -187,7 +188,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     }
     const asked = login ?? 1;
     if ((await this.#existence(asked, signal).catch(unanswered)) !== 'lacks') seen.speaks.push(`${prefix}CHKACCOUNT`);
-    for (const name of PASSWORD_COMMANDS) {
+    for (const name of this.#lacks('password_check') ? [] : PASSWORD_COMMANDS) {
       // Nobody has a random password.
       const password = `Aa1${randomBytes(4).toString('hex')}`;
       const answer = await this.#tryPassword(name, asked, { role: 'master', password }, signal).catch(unanswered);
@@ -231,6 +232,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   /** @throws PlatformFailure without an answer: it must be asked again later */
   async #existence(login: number, signal: AbortSignal) {
+    if (this.#lacks('account_check')) return 'lacks';
     const command = (server: TextServer) => checkAccountCommand(server, login);
     return readExistence(await this.#ask(command, QUESTION_MS, signal));
   }
@@ -263,6 +265,12 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   #connect(signal: AbortSignal): Promise<TextConnection> {
     const { host, port } = this.#connection;
     return openTextSession(host, port, this.#limits.connectTimeoutMs, signal);
+  }
+
+  /** Whether the connection says that the gateway never answers a question. */
+  #lacks(question: 'account_check' | 'password_check'): boolean {
+    const connection = this.#connection;
+    return connection.protocol === 'interface-gateway' && connection.lacks?.includes(question) === true;
   }
 
   /** The server's data for commands. @throws PlatformFailure `platform_refused` for an unknown code page */
