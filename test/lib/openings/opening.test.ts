@@ -4,6 +4,7 @@ import { TABLES } from '../../../infra/local/database.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
+import { derivationKeys } from '../../support/openings.ts';
 
 /** Three batches of reservations. */
 const SIZE = 300;
@@ -53,6 +54,21 @@ describe('A request whose operation was lost', () => {
     for (let login = 1; login < SIZE; login += 1) scene.accounts.delete(login);
     scene.sighting = 'ours';
     expect(await scene.open('lost')).toBe(SIZE);
+    expect(scene.accounts.size).toBe(1);
+  });
+
+  it('gets the account of its record, although the reservations were lost too and the secret was rotated', async () => {
+    const database = await testDatabase();
+    const first = new OpeningScene(database);
+    const login = await first.open('lost');
+    for (const TableName of [TABLES.operations, TABLES.logins]) {
+      const items = await scanItems(database.client, TableName);
+      for (const { pk } of items) await database.client.send(new DeleteCommand({ TableName, Key: { pk } }));
+    }
+    const scene = new OpeningScene(database, { keys: async () => derivationKeys('2', '1') });
+    scene.accounts.add(Number(login));
+    scene.sighting = 'unmarked';
+    expect(await scene.open('lost')).toBe(login);
     expect(scene.accounts.size).toBe(1);
   });
 });
