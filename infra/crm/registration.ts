@@ -10,6 +10,7 @@ import { dynamoRegistrations, type Registrations, type StoredRegistration } from
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, WINDOW_MS } from '../../lib/validators/limits.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readSettings } from '../settings.ts';
 import { logicalId } from '../tables.ts';
@@ -200,28 +201,21 @@ function mailAccount(config: SESv2ClientConfig) {
   };
 }
 
-const HOUR_MS = 60 * 60_000;
-
 /**
  * The limits of a recipient that hold the next message, each with its setting and its end (epoch ms), the longest first.
  * @param times of the requests by the recipient's channel in the last 25 hours, epoch ms
  */
-export function reachedLimits(
-  { resendSeconds, recipientPerHour, recipientPerDay }: Limits,
-  times: readonly number[],
-  now: number,
-) {
+export function reachedLimits(limits: Limits, times: readonly number[], now: number) {
   const ordered = times.toSorted((a, b) => a - b);
-  const hour = lastWindow(ordered, HOUR_MS);
-  const day = lastWindow(ordered, 24 * HOUR_MS);
-  const pauses = resendSeconds === 'none' ? [] : resendSeconds;
-  const pause = pauses[Math.min(day.count, pauses.length) - 1] ?? 0;
-  const isFull = (count: number, max: number | 'none') => max !== 'none' && count >= max;
-  return [
-    { setting: 'limits.resendSeconds', until: (ordered.at(-1) ?? 0) + pause * 1_000 },
-    ...(isFull(hour.count, recipientPerHour) ? [{ setting: 'limits.recipientPerHour', until: hour.end }] : []),
-    ...(isFull(day.count, recipientPerDay) ? [{ setting: 'limits.recipientPerDay', until: day.end }] : []),
-  ]
+  const pauses = limits.resendSeconds === 'none' ? [] : limits.resendSeconds;
+  const today = lastWindow(ordered, WINDOW_MS.day).count;
+  const pause = pauses[Math.min(today, pauses.length) - 1] ?? 0;
+  const full = COUNT_LIMIT_NAMES.filter((name) => COUNT_LIMITS[name].counter === 'recipient').flatMap((name) => {
+    const { count, end } = lastWindow(ordered, WINDOW_MS[COUNT_LIMITS[name].window]);
+    const max = limits[name];
+    return max !== 'none' && count >= max ? [{ setting: `limits.${name}`, until: end }] : [];
+  });
+  return [{ setting: 'limits.resendSeconds', until: (ordered.at(-1) ?? 0) + pause * 1_000 }, ...full]
     .filter(({ until }) => until > now)
     .sort((a, b) => b.until - a.until);
 }

@@ -6,11 +6,14 @@ import { once } from '../once.ts';
 import { keyedHash, type Pepper } from '../secrets/keys.ts';
 import type { Limits } from '../validators/deployment.ts';
 import { foldedEmail } from '../validators/email.ts';
+import {
+  COUNT_LIMIT_NAMES,
+  COUNT_LIMITS,
+  type LimitedCounter,
+  type LimitWindow,
+  WINDOW_MS,
+} from '../validators/limits.ts';
 import type { Recipient } from '../validators/registration.ts';
-
-/** The lengths of windows, in milliseconds. */
-const LENGTHS = { ten_minutes: 600_000, hour: 3_600_000, day: 86_400_000 } as const;
-type Window = keyof typeof LENGTHS;
 
 /**
  * One item of the table. For each window it holds the start (`from_hour`) and the requests that were counted since then
@@ -20,7 +23,7 @@ export interface Counter {
   readonly kind: CounterKind;
   readonly pk: string;
   /** How many requests may pass in one window. */
-  readonly windows: readonly (readonly [window: Window, max: number])[];
+  readonly windows: readonly (readonly [window: LimitWindow, max: number])[];
   /** Seconds until the second, third, … request of a day may pass; the last number repeats. Needs a window of a day. */
   readonly pauses?: readonly number[] | undefined;
   /**
@@ -30,20 +33,8 @@ export interface Counter {
   readonly member?: string | undefined;
 }
 
-/** What a counter counts for. */
-export type CounterKind =
-  | 'source'
-  | 'network'
-  | 'wrong'
-  | 'wrong_network'
-  | 'recipient'
-  | 'prefix'
-  | 'country'
-  | 'channel'
-  | 'domain'
-  | 'replay'
-  | 'confirmation'
-  | 'confirmation_network';
+/** What a counter counts for. `wrong_network`: different sources of one /48 that guess ids. */
+export type CounterKind = LimitedCounter | 'wrong_network';
 
 export interface CountResult {
   /**
@@ -105,8 +96,8 @@ function waitMs(counter: Counter, item: Item = {}, at: number): number {
   return Math.max(0, Number(item.paused_until ?? 0) - at, ...full.map(([window]) => windowEnd(window, item) - at));
 }
 
-function windowEnd(window: Window, item: Item): number {
-  return Number(item[`from_${window}`] ?? 0) + LENGTHS[window];
+function windowEnd(window: LimitWindow, item: Item): number {
+  return Number(item[`from_${window}`] ?? 0) + WINDOW_MS[window];
 }
 
 function isMember({ member, windows }: Counter, item: Item = {}, at: number): boolean {
@@ -114,7 +105,7 @@ function isMember({ member, windows }: Counter, item: Item = {}, at: number): bo
 }
 
 /** The window of a counter of members. */
-function singleWindow([first]: Counter['windows']): Window {
+function singleWindow([first]: Counter['windows']): LimitWindow {
   return first?.[0] ?? 'hour';
 }
 
@@ -132,8 +123,8 @@ function increment(counter: Counter, item: Item = {}, id: string, at: number): U
   const names: Record<string, string> = {};
   const values: Item = { ':id': id, ':one': 1 };
   for (const [window, max] of windows) {
-    expiresAt = Math.max(expiresAt, at + LENGTHS[window]);
-    values[`:${window}`] = at - LENGTHS[window];
+    expiresAt = Math.max(expiresAt, at + WINDOW_MS[window]);
+    values[`:${window}`] = at - WINDOW_MS[window];
     if (windowEnd(window, item) <= at) {
       update += `, n_${window} = :one, from_${window} = :at`;
       condition += ` AND NOT from_${window} > :${window}`;
@@ -165,12 +156,12 @@ function increment(counter: Counter, item: Item = {}, id: string, at: number): U
 }
 
 /** Counts one more request of a member that is counted already. */
-function memberIncrement(member = '', window: Window, id: string, at: number): UpdateExpression {
+function memberIncrement(member = '', window: LimitWindow, id: string, at: number): UpdateExpression {
   return {
     update: 'SET counted_by = :id, members.#member = members.#member + :one',
     condition: `NOT counted_by = :id AND from_${window} > :begin AND attribute_exists(members.#member)`,
     names: { '#member': member },
-    values: { ':id': id, ':one': 1, ':begin': at - LENGTHS[window] },
+    values: { ':id': id, ':one': 1, ':begin': at - WINDOW_MS[window] },
   };
 }
 
@@ -197,7 +188,7 @@ async function release({ counter, id, item }: CountedRequest, once: Table, signa
 async function releaseMember(
   key: { pk: string },
   member: string,
-  [window, from]: [window: Window, from: number],
+  [window, from]: [window: LimitWindow, from: number],
   once: Table,
   signal: AbortSignal,
 ) {
@@ -323,26 +314,21 @@ function decide(counts: readonly CountResult[]): LimitDecision {
 export function limitCounters(limits: Limits) {
   const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
   const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
-  const windows = {
-    source: enabledWindows({ ten_minutes: limits.sourcePer10Minutes, hour: limits.sourcePerHour }),
-    network: enabledWindows({ hour: limits.networkSourcesPerHour }),
-    wrong: enabledWindows({ ten_minutes: limits.wrongIdsPer10Minutes }),
-    // A guess releases its /64, so that a few of them do not lock a /48 for an hour; it is counted here instead.
-    wrong_network: enabledWindows({ ten_minutes: limits.networkSourcesPerHour }),
-    recipient: enabledWindows({ hour: limits.recipientPerHour, day: isCountedToday ? 1e9 : limits.recipientPerDay }),
-    prefix: enabledWindows({ hour: limits.prefixPerHour }),
-    country: enabledWindows({ hour: limits.countryPerHour }),
-    channel: enabledWindows({ day: limits.channelPerDay }),
-    domain: enabledWindows({ hour: limits.mailDomainPerHour }),
-    replay: enabledWindows({ hour: limits.replaysPerHour }),
-    confirmation: enabledWindows({ ten_minutes: limits.confirmationsPer10Minutes }),
-    confirmation_network: enabledWindows({ hour: limits.confirmationNetworkSourcesPerHour }),
-  } satisfies Record<CounterKind, Counter['windows']>;
+  const own = COUNT_LIMIT_NAMES.map((name) => ({ ...COUNT_LIMITS[name], max: limits[name] }));
+  // The pauses depend on the count of the day.
+  if (isCountedToday) own.push({ ...COUNT_LIMITS.recipientPerDay, max: 1e9 });
+  // A guess releases its /64, so that a few of them do not lock a /48 for an hour; it is counted here instead.
+  const guesses = { counter: 'wrong_network', window: 'ten_minutes', max: limits.networkSourcesPerHour } as const;
+  const enabledWindows = (kind: CounterKind): Counter['windows'] =>
+    [...own, guesses].flatMap(({ counter, window, max }) =>
+      counter === kind && max !== 'none' ? [[window, max] as const] : [],
+    );
   /** Named by a keyed hash: the table holds no address. When the pepper is rotated, all counts start again. */
   function counter(pepper: Pepper, kind: CounterKind, value: string, more: Partial<Counter> = {}): Counter[] {
-    if (windows[kind].length === 0) return [];
+    const windows = enabledWindows(kind);
+    if (windows.length === 0) return [];
     const name = keyedHash(pepper.current.hashKey, `${kind}\n${value}`);
-    return [{ kind, pk: `${kind}#${name}`, windows: windows[kind], ...more }];
+    return [{ kind, pk: `${kind}#${name}`, windows, ...more }];
   }
 
   /** The counters of an address and of its network. */
@@ -383,10 +369,6 @@ export function limitCounters(limits: Limits) {
       return { recipient, shared: [...prefix, ...country, ...counter(pepper, 'channel', to.channel)] };
     },
   };
-}
-
-function enabledWindows(max: Partial<Record<Window, number | 'none'>>): Counter['windows'] {
-  return Object.entries(max).filter((one): one is [Window, number] => one[1] !== 'none');
 }
 
 /** A source as the limits count it, and its network, if it has one. */

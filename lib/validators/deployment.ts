@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName } from './limits.ts';
 import { type Channel, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
 import {
@@ -106,6 +107,8 @@ const WhatsAppSchema = closedObject({
 });
 export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
 
+type CountLimitSchemas = Readonly<Record<CountLimitName, ReturnType<typeof limit>>>;
+
 /** How often a person may request and confirm a registration, and how many messages may be sent (lib/limits). */
 const LimitsSchema = closedObject({
   /** How long the next message to a recipient waits after the first, second, … of a day; the last wait repeats. */
@@ -116,29 +119,9 @@ const LimitsSchema = closedObject({
     ),
     [60, 120, 300, 900],
   ),
-  /** Messages to one recipient: a channel and an address. */
-  recipientPerHour: limit(5),
-  recipientPerDay: limit(10),
-  /** Requests of one source: an IPv4 address, or a /64 of IPv6. */
-  sourcePer10Minutes: limit(5),
-  sourcePerHour: limit(20),
-  /** Different sources of one /48 of IPv6, which a single customer of a provider may have. */
-  networkSourcesPerHour: limit(20),
-  /** Messages to one phone prefix: the number less its last four digits. */
-  prefixPerHour: limit(10),
-  /** Messages to one country by one phone channel. */
-  countryPerHour: limit(500),
-  /** Messages by one phone channel, to all countries. */
-  channelPerDay: limit(5_000),
-  /** Messages to one registrable mail domain, except large mail providers. */
-  mailDomainPerHour: limit(200),
-  /** Unknown form ids and referral codes of one source. */
-  wrongIdsPer10Minutes: limit(30),
-  /** Requests that repeat an `Idempotency-Key`. */
-  replaysPerHour: limit(30),
-  /** Confirmations of one source, and different sources of one /48 that confirm. */
-  confirmationsPer10Minutes: limit(10),
-  confirmationNetworkSourcesPerHour: limit(20),
+  ...(Object.fromEntries(
+    COUNT_LIMIT_NAMES.map((name) => [name, limit(COUNT_LIMITS[name].usual)]),
+  ) as CountLimitSchemas),
 });
 export type Limits = v.InferOutput<typeof LimitsSchema>;
 /** The limits of a deployment without settings. */

@@ -227,6 +227,21 @@ describe('Unknown ids', () => {
     expect(await world.pass(limits, { source })).toMatchObject({ kind: 'allowed' });
   });
 
+  it('of 20 different /64 hold the rest of their /48 for ten minutes, not for the hour', async () => {
+    const limits = world.limits();
+    const from = (subnet: number) => ({ source: `2001:db8:1:${subnet.toString(16)}::1` });
+    const first = world.now;
+    for (let subnet = 1; subnet <= 20; subnet += 1) {
+      const admission = await world.admit(limits, from(subnet));
+      expect((await admission.countWrongId(NEVER_ABORTED)).kind).toBe('allowed');
+      await limits.release(admission.source.counted, NEVER_ABORTED);
+    }
+    expect(await world.pass(limits, from(21))).toMatchObject({ waits: 600 });
+    expect(await world.pass(limits, from(20))).toMatchObject({ kind: 'allowed' });
+    world.now = first + 10 * MINUTE;
+    expect(await world.pass(limits, from(21))).toMatchObject({ kind: 'allowed' });
+  });
+
   it('that come at once are 30 too', async () => {
     const limits = world.limits(OFF_BUT_WRONG);
     const admissions = await Promise.all(
