@@ -25,6 +25,11 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
   certificate?: Certificate;
   /** The content type that bodies must have, and the answer to another one. Default: any. */
   contentType?: { wants: 'application/x-www-form-urlencoded' | 'application/json'; refusal: '3' | '415' };
+  /**
+   * The server has the paths of older builds alone (`/auth_start`), and no check of passwords. It reads the body of
+   * `/user_add`, or only its query: then it answers a body with code 3 or 404.
+   */
+  older?: 'body' | 'query_3' | 'query_404';
   /** `auth/answer` sets a cookie; a command without it gets 403. */
   cookie?: boolean;
   /** How answers are written: with a byte order mark, or with control characters in strings. */
@@ -155,7 +160,9 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     response.on('close', () => {
       session.busy = false;
     });
-    const { path, parameters, query } = await readParameters(request);
+    const { path: asked, parameters, query } = await readParameters(request);
+    const path = this.#path(asked);
+    if (path === undefined) return void response.writeHead(404, { 'content-length': 0 }).end();
     const [, step] = /^\/api\/auth\/(start|answer)$/.exec(path) ?? [];
     if (step !== undefined) {
       const execute = () => (step === 'start' ? this.#start(session, query) : this.#finish(socket, session, query));
@@ -171,7 +178,12 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     if (session.state !== 'open' || !hasCookie || this.#options.forbiddenPaths?.includes(path)) {
       return this.#answer(response, undefined);
     }
-    const { contentType } = this.#options;
+    const { contentType, older } = this.#options;
+    if (request.method === 'POST' && older !== undefined && older !== 'body') {
+      this.commands += 1;
+      if (older === 'query_3') return this.#answer(response, retcodeReply(3));
+      return void response.writeHead(404, { 'content-length': 0 }).end();
+    }
     if (request.method === 'POST' && contentType && request.headers['content-type'] !== contentType.wants) {
       this.commands += 1;
       if (contentType.refusal === '3') return this.#answer(response, retcodeReply(3));
@@ -184,6 +196,13 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const execute = (ignoresLogin = false) =>
       this.#commands.work(path, ignoresLogin && path === OPENING ? { ...parameters, Login: '0' } : parameters);
     await this.#work(fault, execute, socket, response);
+  }
+
+  /** The path of today's builds; undefined: the server has no such path. */
+  #path(asked: string): string | undefined {
+    if (this.#options.older === undefined) return asked;
+    const isKnown = !asked.startsWith('/api/') && asked !== '/user_check_password';
+    return isKnown ? `/api/${asked.slice(1).replace('_', '/')}` : undefined;
   }
 
   /** `auth/start` */

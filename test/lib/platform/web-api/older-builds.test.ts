@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
+
+const LOGIN = 71;
+const OLDER = ['body', 'query_3', 'query_404'] as const;
+
+describe.each(OLDER)('A server of an older build that reads the %s of /user_add', (older) => {
+  it('opens accounts, finds them by their comments, pays, and shows its logins', async () => {
+    const server = await testServer({ older });
+    const platform = platformOn(server);
+    const order = anOrder({ login: LOGIN, name: 'Ann | Lee', phone: '+447400123456', country: 'GB', readonly: true });
+    for (const login of [LOGIN, 72]) {
+      expect(await platform.open({ ...order, login }, ANY_TIME, NEVER_ABORTED)).toEqual({ login });
+    }
+    expect(server.accounts()).toMatchObject([
+      {
+        login: LOGIN,
+        group: order.group,
+        leverage: order.leverage,
+        name: order.name,
+        email: order.email,
+        readonly: true,
+      },
+      { login: 72 },
+    ]);
+    expect(server.details(LOGIN)).toMatchObject({ phone: order.phone, country: 'United Kingdom' });
+    expect(server.access(LOGIN, order.masterPassword)).toBe('master');
+    expect(server.access(LOGIN, order.investorPassword)).toBe('investor');
+    const { operationId } = order;
+    expect(await platform.look({ operationId, login: LOGIN }, NEVER_ABORTED)).toBe('ours');
+    await platform.fund(LOGIN, 100, ANY_TIME, NEVER_ABORTED);
+    expect(await platform.holdsFunds(LOGIN, NEVER_ABORTED)).toBe(true);
+    expect(await platform.logins(NEVER_ABORTED)).toEqual([LOGIN, 72]);
+    // After a 404 a new session shows that the server still answers.
+    expect(server.sessions).toBe(older === 'query_404' ? 5 : 1);
+  });
+
+  it('refuses a login that exists, and has no check of passwords', async () => {
+    const server = await testServer({ older });
+    const platform = platformOn(server);
+    const order = anOrder({ login: LOGIN });
+    await platform.open(order, ANY_TIME, NEVER_ABORTED);
+    server.edit(LOGIN, { comment: 'VIP client' });
+    const generated = { role: 'master', password: order.masterPassword } as const;
+    const { operationId } = order;
+    expect(await platform.look({ operationId, login: LOGIN, generated }, NEVER_ABORTED)).toBe('unmarked');
+    const { proof } = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
+    // A 404 to the body proves nothing, so neither does what follows it.
+    expect(proof).toBe(older === 'query_404' ? 'nothing' : 'content');
+  });
+});
+
+it('The paths of an older build are asked for only after 404, and remembered for the next session', async () => {
+  const server = await testServer({ older: 'body' });
+  const platform = platformOn(server);
+  await platform.check(NEVER_ABORTED);
+  server.forgetSessions();
+  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
+  expect(server.sessions).toBe(2);
+  expect((await platform.variant(LOGIN, NEVER_ABORTED)).speaks).toContain(
+    'has the paths of older builds (/auth_start)',
+  );
+});
+
+it('Passwords are in no path of a server that reads bodies', async () => {
+  const server = await scriptedServer((_, response) => response.end('{"retcode":"0 Done","answer":{"Login":"71"}}'));
+  const order = anOrder({ login: LOGIN });
+  await platformOn(server).open(order, ANY_TIME, NEVER_ABORTED);
+  for (const { path } of server.requests) {
+    expect(path).not.toContain(encodeURIComponent(order.masterPassword));
+    expect(path).not.toContain(encodeURIComponent(order.investorPassword));
+  }
+});
