@@ -4,6 +4,10 @@ import type { Target } from './target.ts';
 
 const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
 
+/** Only what failed for a day was looked at. */
+const NONE =
+  'No event has failed for a day. Newer ones are tried again without this command: the alarm CrmEventsWait says if they wait.\n';
+
 /** Delivers the events again that the CRM did not accept for a day. They keep their ids. */
 export async function redeliverEvents({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
   const QueueUrl = await resource('CrmUndeliveredQueue');
@@ -11,7 +15,7 @@ export async function redeliverEvents({ resource, clientOf }: Target, { print }:
   try {
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
     const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};
-    if (ApproximateNumberOfMessages === '0') return print('The CRM has accepted every event.\n');
+    if (ApproximateNumberOfMessages === '0') return print(NONE);
     // An event that could not reach its queue has no queue of origin, so the target is named. New registrations do not
     // wait behind those of the past in the queue of accounts.
     const name = (await resource('CrmAccountsQueue')).split('/').at(-1) ?? '';

@@ -8,6 +8,8 @@ import { exitWithParent, explainFailedStart, startOptions } from './start-option
  */
 
 exitWithParent(process);
+// The reader of the output has gone, as with `| head -1`. A handler of uncaught errors that writes to it would run without end.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => process.exit(0));
 try {
   const options = await startOptions(process.env);
   // Loaded afterwards, so that an error in the file or the port is printed at once. Compiled once for all starts.

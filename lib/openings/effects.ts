@@ -31,11 +31,13 @@ import { storedServer } from './reservation-key.ts';
 /** A fact, with the error that caused it. */
 export type Learned = Fact & { failure?: unknown };
 
-/** The trading server of an operation, and its client; the client is absent if the CRM no longer has it. */
+/** The trading server of an operation, and its client and account type, which are absent if the CRM no longer has them. */
 export interface Server {
   platform: TradingPlatform;
   connection: Connection;
   client: AccountClient | undefined;
+  /** The account type of the operation, as the CRM has it now. */
+  accountType: AccountType | undefined;
 }
 
 /** An operation that a worker holds: a request, the settler and an operator's command each make one for `driveOperation`. */
@@ -189,7 +191,7 @@ async function send(job: Job): Promise<Learned> {
   if (server?.client === undefined) return { on: 'unclear' };
   // The first server may have the account.
   if (hasMoved(held, server)) return { on: 'moved' };
-  const command = buildOrder(body, server.client, held, passwords, held.plan?.deposit, login);
+  const command = buildOrder(body, server.client, held, passwords, payableDeposit(held, server), login);
   const leftMs = times.platformEndsAt - dependencies.now();
   const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
   try {
@@ -332,6 +334,8 @@ async function payment(job: Job, life: OpenLife, pay: 'pay' | 'repay' | undefine
   const server = await job.server();
   if (server === undefined || hasMoved(held, server)) return pay === undefined ? 'unknown' : 'refused';
   const { platform } = server;
+  const amount = payableDeposit(held, server);
+  if (amount === undefined && pay !== undefined) return 'refused';
   const log = (error: unknown) =>
     telemetry.event('OperationNotSettled', { step: 'deposit', login: life.login, ...describeError(error) });
   const balance = async (): Promise<PaymentOutcome> => {
@@ -348,7 +352,7 @@ async function payment(job: Job, life: OpenLife, pay: 'pay' | 'repay' | undefine
     if (before !== 'empty') return before === 'made' ? 'made' : 'refused';
   }
   try {
-    await platform.fund(life.login, held.plan?.deposit ?? 0, times.platformEndsAt, times.platformSignal);
+    await platform.fund(life.login, amount ?? 0, times.platformEndsAt, times.platformSignal);
     return 'made';
   } catch (error) {
     log(error);
@@ -483,9 +487,22 @@ function isExclusive(connection: Connection, own: number | undefined): boolean {
 }
 
 /** The deposit of a new account, on demo connections only. */
-export function demoDeposit({ connection, accountType }: NamedRecords): number | undefined {
+export function demoDeposit({
+  connection,
+  accountType,
+}: Pick<NamedRecords, 'connection' | 'accountType'>): number | undefined {
   const deposit = accountType?.deposit ?? 0;
   return connection.demo && deposit > 0 ? deposit : undefined;
+}
+
+/**
+ * What may be paid for an operation now. A stored amount is not believed: nothing is paid on another connection than a
+ * demo one, without an account type of the version, or beyond what the type says.
+ */
+function payableDeposit({ plan }: HeldOperation, { connection, accountType }: Server): number | undefined {
+  if (plan?.deposit === undefined || accountType?.platform !== plan.version) return undefined;
+  const most = demoDeposit({ connection, accountType });
+  return most === undefined ? undefined : Math.min(plan.deposit, most);
 }
 
 /** The order for the platform. @param login the one to open the account at; absent: the caller's own, if any */

@@ -126,8 +126,9 @@ class Opening {
   async #connect(): Promise<Server | undefined> {
     const connection = await this.#connection();
     if (connection === undefined) return undefined;
-    const { client } = await this.#records;
-    return { client, connection, platform: await this.#dependencies.platform(connection, this.#times.platformSignal) };
+    const { client, accountType } = await this.#records;
+    const platform = await this.#dependencies.platform(connection, this.#times.platformSignal);
+    return { platform, connection, client, accountType };
   }
 
   /**

@@ -106,18 +106,19 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
 async function findServer(
   { directory, platform: connect }: AccountDependencies,
   servers: Run['servers'],
-  { user_id, connection_id, version }: OperationPlan,
+  { user_id, connection_id, version, account_type_id }: OperationPlan,
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {
-  const { client, connection } = await directory.readAccountRecords({ user_id, connection_id }, telemetry, signal);
+  const ids = { user_id, connection_id, account_type_id };
+  const { client, connection, accountType } = await directory.readAccountRecords(ids, telemetry, signal);
   if (connection === undefined || connection.platform !== version) return undefined;
   let known = servers.get(connection_id);
   if (known === undefined) {
     const open = async () => {
       const platform = await connect(connection, signal);
       await platform.ready(signal);
-      return { platform, connection, client };
+      return { platform, connection, client, accountType };
     };
     const server = open().catch((error: unknown) => {
       reportRefusal(error, telemetry);
@@ -128,7 +129,8 @@ async function findServer(
   }
   const found = await known.server;
   if (found === undefined || known.unanswered >= MAX_UNANSWERED) return undefined;
-  return { ...found, platform: countingUnanswered(found.platform, known), client };
+  // As the CRM has them now: the connection may have changed since the server was connected.
+  return { platform: countingUnanswered(found.platform, known), connection, client, accountType };
 }
 
 /** The same platform, whose unanswered calls are counted. */

@@ -108,6 +108,15 @@ describe('npm start', () => {
     expect(await isGone(url)).toBe(true);
   });
 
+  it('ends if the reader of its output has gone, and does not spin', async () => {
+    const run = await start([process.execPath, 'infra/local/start.ts']);
+    const ended = once(run.child, 'exit');
+    run.child.stdout?.destroy();
+    // The functions write to the output.
+    await register(run, { email: 'head@example.com' }).catch(() => {});
+    expect(await ended).toEqual([0, null]);
+  });
+
   it('listens on the given port, and says in one line that it is in use', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());

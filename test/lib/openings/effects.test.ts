@@ -10,12 +10,14 @@ import { type LoginSearch, loginChoice } from '../../../lib/openings/login-searc
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { AccountRecord } from '../../../lib/records/accounts.ts';
-import type { AccountClient } from '../../../lib/records/crm-records.ts';
+import type { AccountClient, AccountType } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { ACCOUNT_BODY, CLIENT_ANN, derivationKeys, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 const LOGIN = 500_001;
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
+
+const ACCOUNT_TYPE: AccountType = { id: 'ATDEMO01', platform: 'tp5', deposit: 100 };
 
 const PAYING: OpenLife = {
   ...{ at: 'open', login: LOGIN, opened_at: '', recorded: true, published: true },
@@ -39,8 +41,9 @@ interface Scene {
   failure?: unknown;
   payFailure?: unknown;
   holdsFunds?: boolean;
-  /** Collects the payments. */
+  /** Collects the amounts of the payments. */
   paid?: number[];
+  accountType?: AccountType | undefined;
   /** An id in the account's comment. */
   comment?: string;
   /** The logins that the operation of that id has reserved. */
@@ -62,6 +65,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     reserved = [],
   } = more;
   const { life = { at: 'sent', login: LOGIN, commands: 'many' }, found } = more;
+  const accountType = 'accountType' in more ? more.accountType : ACCOUNT_TYPE;
   const accounts = { read: async () => record, put: async () => {} };
   const platform: Partial<TradingPlatform> = {
     keyed: true,
@@ -74,16 +78,21 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
       if (comment === undefined) return sighting;
       return (await isOperation?.(comment)) ? 'foreign' : 'unmarked';
     },
-    async fund(login) {
-      paid.push(login);
+    async fund(_login, amount) {
+      paid.push(amount);
       if (payFailure !== undefined) throw payFailure;
     },
     holdsFunds: async () => holdsFunds,
   };
-  const server = { platform: platform as TradingPlatform, connection: { ...LIVE, ...change }, client };
+  const server = {
+    platform: platform as TradingPlatform,
+    connection: { ...LIVE, demo: true, ...change },
+    client,
+    accountType,
+  };
   const operationId = 'operation-1';
   const held = {
-    plan: planFor(operationId, { server: `${LIVE.host}:${LIVE.port}`, ...plan }),
+    plan: planFor(operationId, { server: `${LIVE.host}:${LIVE.port}`, deposit: 100, ...plan }),
     ...{ operationId, life, found },
   } as HeldOperation;
   const telemetry = recordingTelemetry(events);
@@ -274,6 +283,28 @@ describe('A payment', () => {
     const job = retry({}, { life: PAYING, holdsFunds, ...(payFailure && { payFailure }), paid });
     expect(await EFFECTS[step](job)).toMatchObject({ deposit: outcome });
     expect(paid).toHaveLength(payments);
+  });
+
+  const type = (change: Partial<AccountType>): AccountType => ({ ...ACCOUNT_TYPE, ...change });
+  describe.each(['request', 'settler', 'operator'] as const)('by a %s believes no stored amount', (worker) => {
+    it.each<[string, object, AccountType | undefined, number | undefined, number[]]>([
+      ['pays what both say', {}, ACCOUNT_TYPE, 100, [100]],
+      ['pays no more than the account type says', {}, ACCOUNT_TYPE, 1_000_000, [100]],
+      ['pays no more than was promised', {}, type({ deposit: 500 }), 100, [100]],
+      ['pays nothing on a live connection', { demo: false }, ACCOUNT_TYPE, 1_000_000, []],
+      ['pays nothing without the account type', {}, undefined, 1_000_000, []],
+      ['pays nothing for a type of the other version', {}, type({ platform: 'tp4' }), 1_000_000, []],
+      ['pays nothing if the type has no deposit', {}, type({ deposit: undefined }), 1_000_000, []],
+      ['pays nothing without a stored amount', {}, ACCOUNT_TYPE, undefined, []],
+    ])('%s', async (_, change, accountType, deposit, payments) => {
+      for (const step of ['pay', 'repay'] as const) {
+        const paid: number[] = [];
+        const job = retry(change, { life: PAYING, paid, accountType, plan: { deposit } });
+        const outcome = payments.length === 0 ? 'refused' : 'made';
+        expect(await EFFECTS[step]({ ...job, worker })).toMatchObject({ deposit: outcome });
+        expect(paid).toEqual(payments);
+      }
+    });
   });
 });
 

@@ -108,7 +108,7 @@ describe('The order for the platform', () => {
     ['a demo connection and a deposit of nothing', DEMO, { ...FUNDED, deposit: 0 }, undefined],
     ['a live connection, whatever the type', LIVE, FUNDED, undefined],
   ])('has, with %s, its deposit', (_, connection, accountType, deposit) => {
-    expect(demoDeposit({ client: CLIENT_ANN, connection, accountType: accountType as AccountType })).toBe(deposit);
+    expect(demoDeposit({ connection, accountType: accountType as AccountType })).toBe(deposit);
     expect(order({}, CLIENT_ANN, deposit).deposit).toBe(deposit);
   });
 
