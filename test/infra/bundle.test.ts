@@ -10,7 +10,7 @@ import { eventFor } from '../support/gateway-events.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 /** Of what Lambda reads at cold start, without source maps. */
-const MAX_BYTES = { 'request-registration': 315_000, 'create-tp5-account': 297_000, 'create-tp4-account': 297_000 };
+const MAX_BYTES = { 'request-registration': 317_000, 'create-tp5-account': 300_000, 'create-tp4-account': 300_000 };
 
 type MeasuredFunction = keyof typeof MAX_BYTES;
 const MEASURED = Object.keys(MAX_BYTES) as MeasuredFunction[];
