@@ -10,7 +10,7 @@ import {
   openOperations,
   operationFacts,
   type ReadOperation,
-  SEE_RUNBOOK,
+  SEE_PAGE,
   UNREADABLE,
   unreadableItem,
 } from './open-operations.ts';
@@ -92,7 +92,7 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
         ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
       ]),
     );
-  for (const key of unreadable) report(`Its account ${key} cannot be read. ${SEE_RUNBOOK}\n`);
+  for (const key of unreadable) report(`Its account ${key} cannot be read. ${SEE_PAGE}\n`);
   print(`\nOpen operations: ${open.length}\n`);
   if (open.length > 0) tablePrinter(terminal, HEADINGS)(open.map(operationRow));
   if (unread > 0)
