@@ -1,4 +1,6 @@
 import type * as v from 'valibot';
+import type { CountLimitName } from '../lib/validators/limits.ts';
+import { LIMIT_WORDS } from './limit-words.ts';
 import { readSettings, type SettingsSchema } from './settings.ts';
 
 /**
@@ -31,6 +33,10 @@ interface SettingRow {
 }
 
 const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
+
+const LIMIT_ROWS = Object.fromEntries(
+  LIMIT_WORDS.map(([name, words]): [string, SettingRow] => [`limits.${name}`, { words }]),
+) as Record<`limits.${CountLimitName}`, SettingRow>;
 
 /** Every setting, in the order of the page. */
 export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
@@ -182,21 +188,7 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
     beside: {},
     words: 'seconds to wait before the next message to a recipient; at most 9 numbers',
   },
-  'limits.recipientPerHour': { words: 'messages to a recipient' },
-  'limits.recipientPerDay': { words: 'the same in 24 hours' },
-  'limits.sourcePer10Minutes': { words: 'requests of a source (IPv4 address, IPv6 /64)' },
-  'limits.sourcePerHour': { words: 'the same in an hour' },
-  'limits.networkSourcesPerHour': { words: 'different sources (/64) of one /48' },
-  'limits.prefixPerHour': { words: 'messages to a phone prefix (the number without its last four digits)' },
-  'limits.countryPerHour': { words: 'messages by one phone channel to a country' },
-  'limits.channelPerDay': { words: 'messages by one phone channel to all countries' },
-  'limits.mailDomainPerHour': {
-    words: 'messages to a registrable mail domain, except mail providers with millions of people',
-  },
-  'limits.wrongIdsPer10Minutes': { words: 'unknown form ids and referral codes of a source' },
-  'limits.replaysPerHour': { words: 'repeats of one `Idempotency-Key`' },
-  'limits.confirmationsPer10Minutes': { words: 'confirmations of a source' },
-  'limits.confirmationNetworkSourcesPerHour': { words: 'different sources of one /48 that confirm' },
+  ...LIMIT_ROWS,
   callerRoles: { other: 'other-role', words: 'roles of this account that may call the account routes' },
   jwtIssuer: { other: 'https://other.example', beside: TOKENS, words: 'the routes need a token of this issuer' },
   jwtAudience: { other: 'other', beside: TOKENS, words: 'for one of these audiences' },

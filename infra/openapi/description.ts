@@ -1,8 +1,10 @@
 import { BODY_LIMITS } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
+import { COUNT_LIMITS, type LimitedCounter } from '../../lib/validators/limits.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
+import { LIMIT_WORDS } from '../limit-words.ts';
 import { markdownList, markdownTable } from './json.ts';
 import { problemTable } from './problems.ts';
 import { documentSizes } from './schemas.ts';
@@ -37,32 +39,29 @@ const RETRIES: readonly [first: string, retry: string][] = [
   ],
 ];
 
-type RegistrationLimit = Exclude<keyof Limits, `confirmation${string}`>;
-
-const LIMITS: { readonly [Name in RegistrationLimit]: (most: Limits[Name]) => string } = {
-  resendSeconds: (waits) => `the next message to the same recipient after ${[waits].flat().join(', ')} seconds`,
-  recipientPerHour: (most) => `${most} messages an hour to a recipient`,
-  recipientPerDay: (most) => `${most} messages in 24 hours to a recipient`,
-  sourcePer10Minutes: (most) => `${most} requests in 10 minutes from a source address (IPv6: a /64)`,
-  sourcePerHour: (most) => `${most} requests an hour from a source address`,
-  networkSourcesPerHour: (most) => `${most} source addresses (/64) an hour of one /48 of IPv6`,
-  prefixPerHour: (most) => `${most} messages an hour to a phone prefix (the number without its last four digits)`,
-  countryPerHour: (most) => `${most} messages an hour to a country, for each phone channel`,
-  channelPerDay: (most) => `${most} messages in 24 hours by a phone channel, to all countries`,
-  mailDomainPerHour: (most) => `${most} messages an hour to a registrable mail domain (except large mail providers)`,
-  wrongIdsPer10Minutes: (most) => `${most} unknown form ids and referral codes in 10 minutes from a source address`,
-  replaysPerHour: (most) => `${most} repeats of one \`Idempotency-Key\` an hour`,
-};
-
 /** The limits of the registration, as Markdown. */
-export function limitsMarkdown(): string {
-  const lines = (Object.keys(LIMITS) as RegistrationLimit[]).map((name) => sentence(name));
-  const how = 'Each window starts with its first request.';
-  return `Limits (settings of the deployment; these are the defaults). ${how}\n\n${markdownList(lines)}`;
+export function registrationLimits(): string {
+  const waits = [DEFAULT_LIMITS.resendSeconds].flat().join(', ');
+  return limitsMarkdown([
+    `the next message to the same recipient after ${waits} seconds`,
+    ...countLimits((counter) => !counter.startsWith('confirmation')),
+  ]);
 }
 
-function sentence<Name extends RegistrationLimit>(name: Name): string {
-  return LIMITS[name](DEFAULT_LIMITS[name]);
+/** The limits of the confirmation, as Markdown. */
+export function confirmationLimits(): string {
+  return limitsMarkdown(countLimits((counter) => counter.startsWith('confirmation')));
+}
+
+function countLimits(isCounted: (counter: LimitedCounter) => boolean): string[] {
+  return LIMIT_WORDS.filter(([name]) => isCounted(COUNT_LIMITS[name].counter)).map(
+    ([name, words]) => `${DEFAULT_LIMITS[name]} ${words}`,
+  );
+}
+
+function limitsMarkdown(lines: readonly string[]): string {
+  const how = 'Each window starts with its first request.';
+  return `Limits (settings of the deployment; these are the defaults). ${how}\n\n${markdownList(lines)}`;
 }
 
 /** A number of bytes, for people. */

@@ -1,12 +1,11 @@
 import type * as v from 'valibot';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { type OperationId, ROUTES } from '../functions.ts';
-import { formatBytes, limitsMarkdown, registrationSizes } from './description.ts';
+import { confirmationLimits, formatBytes, registrationLimits, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
 import { componentReference, type Json, type JsonObject, jsonSchema } from './json.ts';
 import { errorAnswers, STANDARD_HEADERS, SUCCESS_HEADERS } from './problems.ts';
@@ -56,7 +55,7 @@ function registration(): JsonObject {
       'The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.',
       'Pages of the configured origins may call it (CORS).',
       registrationSizes(),
-      limitsMarkdown(),
+      registrationLimits(),
     ].join('\n\n'),
     security: [],
     parameters: [componentReference('parameters', 'IdempotencyKey'), componentReference('parameters', 'CaptchaToken')],
@@ -82,8 +81,9 @@ function confirmation(): JsonObject {
       `Code and password must belong to a registration of this channel and address. A code allows ${MAX_GUESSES} different guesses. A wrong password uses no guess.`,
       'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
       'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
-      `At most ${DEFAULT_LIMITS.confirmationsPer10Minutes} requests in 10 minutes from a source address, right or wrong (a setting). The body may have ${formatBytes(MAX_CONFIRMATION_BYTES)}.`,
+      `The body may have ${formatBytes(MAX_CONFIRMATION_BYTES)}.`,
       'Pages of the configured origins may call it (CORS).',
+      `${confirmationLimits()}\n\nRight and wrong codes count alike.`,
     ].join('\n\n'),
     security: [],
     requestBody: body('confirmRegistration', 'ConfirmationRequest'),
