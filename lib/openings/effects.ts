@@ -1,31 +1,26 @@
 import { within } from '../deadline.ts';
 import type { OpenedAccount } from '../messages/notices.ts';
-import {
-  type AccountOrder,
-  type Mark,
-  type PasswordRole,
-  PlatformFailure,
-  type Sighting,
-  type TradingPlatform,
-} from '../platform/platform.ts';
-import { Problem, validationProblem } from '../problem.ts';
+import { type Mark, PlatformFailure, type Sighting, type TradingPlatform } from '../platform/platform.ts';
+import { Problem } from '../problem.ts';
 import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
-import {
-  type AccountClient,
-  type AccountDirectory,
-  type AccountType,
-  type Connection,
-  isManagerGroup,
-  loginRanges,
-} from '../records/crm-records.ts';
+import type { AccountClient, AccountType, Connection } from '../records/crm-records.ts';
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
+import type { TradingAccountRequest } from '../validators/trading-account.ts';
 import type { AccountDependencies, OpeningTimes } from './dependencies.ts';
 import { type DerivationKey, isRecognizableId } from './derivation.ts';
 import type { HeldOperation, OperationPlan } from './ledger.ts';
 import type { DecisionContext, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
 import type { LoginChoice } from './login-search.ts';
+import {
+  buildDetails,
+  buildOrder,
+  demoDeposit,
+  generatedRole,
+  isExclusive,
+  judgeOrder,
+  type NamedRecords,
+} from './order.ts';
 import { storedServer } from './reservation-key.ts';
 
 /** A fact, with the error that caused it. */
@@ -215,12 +210,6 @@ function failureFact(failure: unknown, telemetry: Telemetry): Learned {
   }
   telemetry.event('AnswerLost', describeError(failure));
   return { on: 'lost', failure };
-}
-
-/** The password that the service generates, of those that can be compared. */
-export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
-  if (master_password === undefined) return 'master';
-  return investor_password === undefined ? 'investor' : undefined;
 }
 
 async function sight(job: Job, platform: TradingPlatform, login: number): Promise<Sighting> {
@@ -419,82 +408,6 @@ async function notify(job: Job, login: number): Promise<void> {
   ]);
 }
 
-/** The records that a request names, as far as the CRM has them. */
-export type FoundRecords = Awaited<ReturnType<AccountDirectory['readAccountRecords']>>;
-
-/** The records of the CRM that an order is made of. */
-export interface NamedRecords {
-  client: AccountClient;
-  connection: Connection;
-  accountType: AccountType | undefined;
-}
-
-/**
- * The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the
- * other version
- */
-export function findRecords(
-  version: PlatformVersion,
-  body: TradingAccountRequest,
-  records: FoundRecords,
-): NamedRecords {
-  const { client, connection, accountType, rebateUser } = records;
-  if (client === undefined) throw new Problem('user_not_found');
-  if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
-  if (body.account_type_id === undefined) {
-    if (connection.demo) throw new Problem('account_type_required');
-  } else if (accountType === undefined || accountType.platform !== version) {
-    throw new Problem('account_type_not_found');
-  }
-  if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
-  return { client, connection, accountType };
-}
-
-/**
- * Whether the connection takes this order. An order that was sent is not judged again, even if the connection has
- * changed.
- * @throws Problem
- */
-export function judgeOrder(
-  order: AccountOrder,
-  connection: Connection,
-  platform: Pick<TradingPlatform, 'unsupported'>,
-) {
-  if (!offers(connection, order.group)) throw new Problem('group_not_found');
-  const { max_leverage: max } = connection;
-  if (max !== undefined && order.leverage > max) {
-    throw validationProblem([
-      { pointer: '#/leverage', rule: 'maximum', detail: `must be at most ${max} on this connection` },
-    ]);
-  }
-  const errors = platform.unsupported(order);
-  if (errors.length > 0) throw new Problem('not_supported_by_connection', { errors });
-}
-
-function offers({ groups }: Connection, group: string): boolean {
-  if (isManagerGroup(group)) return false;
-  if (groups === undefined) return true;
-  return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
-}
-
-/**
- * Whether an account without proof counts as ours, if our command may have opened it: only this service opens accounts
- * in the ranges. @param own the caller's login
- */
-function isExclusive(connection: Connection, own: number | undefined): boolean {
-  if (!('logins' in connection) || connection.strict === true) return false;
-  return own === undefined || loginRanges(connection).some(({ from, to }) => from <= own && own <= to);
-}
-
-/** The deposit of a new account, on demo connections only. */
-export function demoDeposit({
-  connection,
-  accountType,
-}: Pick<NamedRecords, 'connection' | 'accountType'>): number | undefined {
-  const deposit = accountType?.deposit ?? 0;
-  return connection.demo && deposit > 0 ? deposit : undefined;
-}
-
 /**
  * What may be paid for an operation now. A stored amount is not believed: nothing is paid on another connection than a
  * demo one, without an account type of the version, or beyond what the type says.
@@ -503,51 +416,4 @@ function payableDeposit({ plan }: HeldOperation, { connection, accountType }: Se
   if (plan?.deposit === undefined || accountType?.platform !== plan.version) return undefined;
   const most = demoDeposit({ connection, accountType });
   return most === undefined ? undefined : Math.min(plan.deposit, most);
-}
-
-/** The order for the platform. @param login the one to open the account at; absent: the caller's own, if any */
-export function buildOrder(
-  body: TradingAccountRequest,
-  client: AccountClient,
-  operation: { operationId: string },
-  passwords: { master_password: string; investor_password: string },
-  deposit: number | undefined,
-  login: number | undefined = body.login,
-): AccountOrder {
-  return {
-    operationId: operation.operationId,
-    group: body.group,
-    leverage: body.leverage,
-    ...(login === undefined ? {} : { login }),
-    loginGiven: body.login !== undefined,
-    masterPassword: passwords.master_password,
-    investorPassword: passwords.investor_password,
-    name: client.name,
-    email: client.email ?? '',
-    ...(client.phone === undefined ? {} : { phone: client.phone }),
-    ...(client.country === undefined ? {} : { country: client.country }),
-    readonly: body.enable_readonly ?? false,
-    ...(deposit === undefined ? {} : { deposit }),
-  };
-}
-
-/** The account's record before the opening. */
-export function buildDetails(
-  request: { version: PlatformVersion; userId: string; body: TradingAccountRequest; caller: string },
-  operationId: string,
-): AccountDetails {
-  const { version, userId, body, caller } = request;
-  return {
-    user_id: userId,
-    version,
-    connection_id: body.connection_id,
-    group: body.group,
-    leverage: body.leverage,
-    account_type_id: body.account_type_id,
-    enable_readonly: body.enable_readonly ?? false,
-    enable_rebate: body.enable_rebate ?? false,
-    rebate_user_id: body.rebate_user_id,
-    operation_id: operationId,
-    caller,
-  };
 }

@@ -18,17 +18,10 @@ import {
   loginSequence,
 } from './derivation.ts';
 import { type DriveEnd, driveOperation } from './drive.ts';
-import {
-  type CallerOrder,
-  type FoundRecords,
-  findRecords,
-  generatedRole,
-  type Job,
-  type NamedRecords,
-  type Server,
-} from './effects.ts';
+import type { CallerOrder, Job, Server } from './effects.ts';
 import type { Claim, HeldOperation, Identities } from './ledger.ts';
 import { LoginSearch, loginChoice, type Reservations } from './login-search.ts';
+import { type FoundRecords, findRecords, generatedRole, type NamedRecords } from './order.ts';
 
 type OpeningRequest = ApiRequest<TradingAccountRequest, { user_id: string }>;
 type Keys = Awaited<ReturnType<AccountDependencies['keys']>>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildDetails, buildOrder, demoDeposit, findRecords, judgeOrder } from '../../../lib/openings/effects.ts';
+import { buildDetails, buildOrder, demoDeposit, findRecords, judgeOrder } from '../../../lib/openings/order.ts';
 import type { AccountClient, AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
 import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
