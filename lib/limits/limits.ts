@@ -311,7 +311,7 @@ function decide(counts: readonly CountResult[]): LimitDecision {
 }
 
 /** The counters of a deployment's limits. A disabled limit has none. */
-export function limitCounters(limits: Limits) {
+function limitCounters(limits: Limits) {
   const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
   const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
   const own = COUNT_LIMIT_NAMES.map((name) => ({ ...COUNT_LIMITS[name], max: limits[name] }));

@@ -6,7 +6,6 @@ import {
   type Counter,
   dynamoLimits,
   type LimitDecision,
-  limitCounters,
 } from '../../lib/limits/limits.ts';
 import { parsePepper } from '../../lib/secrets/keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
@@ -104,17 +103,6 @@ export class LimitsWorld {
       return { kind: 'reached', waits: decision.retryAfterSeconds, counted: [] };
     }
     return passage;
-  }
-
-  /** The counters of a request, by their kinds. */
-  async counters(
-    { source, recipient }: Required<Asked>,
-    settings: Partial<Limits> = {},
-  ): Promise<Map<string, Counter>> {
-    const counters = limitCounters({ ...DEFAULT_LIMITS, ...settings });
-    const message = await counters.message(this.pepper, recipient);
-    const all = Object.values({ ...counters.source(this.pepper, source), ...message }).flat();
-    return new Map(all.map((one) => [one.pk.split('#')[0] ?? '', one]));
   }
 
   async item({ pk }: Counter): Promise<Item> {

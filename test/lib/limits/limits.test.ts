@@ -1,8 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
+import type { LimitDecision } from '../../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
+import { COUNT_LIMIT_NAMES, type CountLimitName } from '../../../lib/validators/limits.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
-import { type Asked, DAY, HOUR, LimitsWorld, MINUTE, OFF, SECOND, toEmail, toPhone } from '../../support/limits.ts';
+import {
+  type Asked,
+  DAY,
+  HOUR,
+  LimitsWorld,
+  MINUTE,
+  OFF,
+  type Passage,
+  SECOND,
+  toEmail,
+  toPhone,
+} from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const world = new LimitsWorld();
@@ -43,60 +56,86 @@ it('The limits that a deployment does not set are those of the contract', () => 
   });
 });
 
-describe.each<[string, keyof Limits, number, () => Asked]>([
-  ['messages an hour to a recipient', 'recipientPerHour', HOUR, () => ({ recipient: ANN })],
-  ['messages in 24 hours to a recipient', 'recipientPerDay', DAY, () => ({ recipient: ANN })],
-  ['requests in 10 minutes from a source', 'sourcePer10Minutes', 10 * MINUTE, () => ({ source: '192.0.2.1' })],
-  ['requests an hour from a source', 'sourcePerHour', HOUR, () => ({ source: '192.0.2.1' })],
-  ['messages an hour to a prefix', 'prefixPerHour', HOUR, () => ({ recipient: toPhone(numberAt('+447400123')) })],
-  [
-    'messages an hour to a country',
-    'countryPerHour',
-    HOUR,
-    () => ({ recipient: toPhone(`${numberAt('+4474')}00000`) }),
-  ],
-  [
-    'messages in 24 hours by a channel',
-    'channelPerDay',
-    DAY,
-    () => ({ recipient: toPhone(`${numberAt('+4475')}00000`) }),
-  ],
-  [
-    'messages an hour to a domain',
-    'mailDomainPerHour',
-    HOUR,
-    () => ({ recipient: toEmail(`${numberAt('p')}@acme.co.uk`) }),
-  ],
-])('Of the limit of %s', (_, name, ms, given) => {
+type Asking = (limits: ReturnType<LimitsWorld['limits']>) => Promise<Passage>;
+
+const registers =
+  (given: () => Asked): Asking =>
+  (limits) =>
+    world.pass(limits, given());
+
+function toPassage(decision: LimitDecision): Passage {
+  const waits = decision.kind === 'reached' ? decision.retryAfterSeconds : 0;
+  return { kind: decision.kind, waits, counted: decision.counted };
+}
+
+const confirms =
+  (source: () => string): Asking =>
+  async (limits) =>
+    toPassage(await limits.countConfirmation(source(), world.pepper, NEVER_ABORTED));
+
+const ofNextNetwork = () => `2001:db8:1:${numberAt('')}::1`;
+
+/** Requests that each limit counts together. */
+const COUNTED_TOGETHER: Readonly<Record<CountLimitName, Asking>> = {
+  recipientPerHour: registers(() => ({ recipient: ANN })),
+  recipientPerDay: registers(() => ({ recipient: ANN })),
+  sourcePer10Minutes: registers(() => ({ source: '192.0.2.1' })),
+  sourcePerHour: registers(() => ({ source: '192.0.2.1' })),
+  networkSourcesPerHour: registers(() => ({ source: ofNextNetwork() })),
+  prefixPerHour: registers(() => ({ recipient: toPhone(numberAt('+447400123')) })),
+  countryPerHour: registers(() => ({ recipient: toPhone(`${numberAt('+4474')}00000`) })),
+  channelPerDay: registers(() => ({ recipient: toPhone(`${numberAt('+4475')}00000`) })),
+  mailDomainPerHour: registers(() => ({ recipient: toEmail(`${numberAt('p')}@acme.co.uk`) })),
+  wrongIdsPer10Minutes: async (limits) =>
+    toPassage(await (await world.admit(limits, { source: '192.0.2.1' })).countWrongId(NEVER_ABORTED)),
+  replaysPerHour: async (limits) => toPassage(await limits.countReplay(['one'], world.pepper, NEVER_ABORTED)),
+  confirmationsPer10Minutes: confirms(() => '192.0.2.1'),
+  confirmationNetworkSourcesPerHour: confirms(ofNextNetwork),
+};
+
+/** The names of the limits say how long their windows are. */
+const WINDOWS = { Per10Minutes: 10 * MINUTE, PerHour: HOUR, PerDay: DAY };
+
+function windowOf(name: CountLimitName): number {
+  const [, ms] = Object.entries(WINDOWS).find(([end]) => name.endsWith(end)) ?? [];
+  if (ms === undefined) throw new Error(`The name of the limit ${name} ends with no window.`);
+  return ms;
+}
+
+describe.each(COUNT_LIMIT_NAMES)('Of the limit %s', (name) => {
+  const ask = COUNTED_TOGETHER[name];
+
   it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
     const limits = world.limits({ ...OFF, [name]: 4 });
     for (let window = 0; window < 2; window += 1) {
-      const first = world.now;
-      await fill(limits, 4, given, 2 * SECOND);
-      world.now += 2 * SECOND;
-      expect(await world.pass(limits, given())).toMatchObject({ waits: (first + ms - world.now) / SECOND });
-      world.now = first + ms - 1;
-      expect(await world.pass(limits, given())).toMatchObject({ waits: 1 });
-      world.now = first + ms;
+      const end = world.now + windowOf(name);
+      for (let count = 0; count < 4; count += 1) {
+        expect(await ask(limits)).toMatchObject({ kind: 'allowed' });
+        world.now += 2 * SECOND;
+      }
+      expect(await ask(limits)).toMatchObject({ waits: (end - world.now) / SECOND });
+      world.now = end - 1;
+      expect(await ask(limits)).toMatchObject({ waits: 1 });
+      world.now = end;
     }
   });
 
   it('is absent if it is disabled', async () => {
-    await fill(world.limits(OFF), 12, given);
+    const limits = world.limits(OFF);
+    for (let count = 0; count < 12; count += 1) expect(await ask(limits)).toMatchObject({ kind: 'allowed' });
     expect(world.calls).toEqual([]);
   });
 
   it('a million may pass, and no more', async () => {
     const limits = world.limits({ ...OFF, [name]: 1_000_000 });
-    const asked = world.asked(given());
-    await world.pass(limits, asked);
-    const counters = await world.counters(asked, { ...OFF, [name]: 1_000_000 });
-    for (const { pk, windows } of counters.values()) {
-      const update = `SET n_${windows[0]?.[0]} = :n`;
-      await world.table.update({ pk }, { update, values: { ':n': 999_999 } }, NEVER_ABORTED);
+    const { counted } = await ask(limits);
+    expect(counted).toHaveLength(1);
+    for (const { counter } of counted) {
+      const update = `SET n_${counter.windows[0]?.[0]} = :n`;
+      await world.table.update({ pk: counter.pk }, { update, values: { ':n': 999_999 } }, NEVER_ABORTED);
     }
-    expect(await world.pass(limits, asked)).toMatchObject({ kind: 'allowed' });
-    expect(await world.pass(limits, asked)).toMatchObject({ kind: 'reached' });
+    expect(await ask(limits)).toMatchObject({ kind: 'allowed' });
+    expect(await ask(limits)).toMatchObject({ kind: 'reached' });
   });
 });
 
@@ -282,12 +321,13 @@ describe('The table', () => {
       world.asked({ recipient: ANN, source: '2001:db8:77::1' }),
     ];
     for (const asked of [one, two]) {
-      await world.pass(limits, asked);
-      for (const [kind, counter] of await world.counters(asked)) {
-        if (kind.startsWith('wrong')) continue;
+      const { counted } = await world.pass(limits, asked);
+      expect(counted.length).toBeGreaterThan(2);
+      for (const { counter } of counted) {
+        const { kind } = counter;
         const item = await world.item(counter);
         expect(JSON.stringify(item)).not.toMatch(/447400|192\.0\.2|2001:|@|example/);
-        const longest = { recipient: DAY, channel: DAY }[kind] ?? HOUR;
+        const longest = kind === 'recipient' || kind === 'channel' ? DAY : HOUR;
         expect(item.expires_at).toBe(Math.ceil((world.now + longest) / SECOND));
       }
     }
