@@ -176,8 +176,11 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     },
     connections,
     /** Edits the ranges of a connection in the CRM. @param strict others open accounts in them too */
-    writeLogins: (id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[], strict = false) =>
-      writeRecords({ connections: [{ ...connections[id], logins, strict }] }),
+    writeLogins(id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[], strict = false) {
+      // A gateway that never answers a question is known as one that lacks it.
+      const lacks = id.startsWith('gw-') && gateway.passwordCheck === 'silent' ? { lacks: ['password_check'] } : {};
+      return writeRecords({ connections: [{ ...connections[id], ...lacks, logins, strict }] });
+    },
     /** Calls the settler, as the clock does each minute. */
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     /** Runs the operators' command. */

@@ -32,8 +32,8 @@ const LAST_MS = 20_000;
 const MAX_RETRIES = 25;
 /** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
-/** Return codes that prove that nothing was paid: they refuse our rights. */
-const REFUSED_RIGHTS = [1_001, 1_018];
+/** Return codes that prove that nothing was paid: they refuse our rights, or what the command says. */
+const CERTAIN_REFUSALS = [1_001, 1_018, 3_006];
 /** Faults of servers that say that a login exists, or open another one, after they have executed the command. */
 const LIES: ReadonlySet<FaultKind> = new Set(['executed_twice', 'login_ignored']);
 /** The comment of an operation outside of the history. */
@@ -102,6 +102,7 @@ export class History {
     try {
       // Strangers are in its range.
       await this.#world.writeLogins('tp5-demo', RANGES['tp5-demo'], true);
+      for (const id of ['gw-live', 'gw-demo'] as const) await this.#world.writeLogins(id, RANGES[id]);
       for (const step of steps) await this.#take(step);
       this.#world.clearFaults();
       for (const intent of this.#intents) if (intent.returns) await this.#finish(intent);
@@ -234,7 +235,7 @@ export class History {
     const isCalledWrong = kind === 'retcode' && code === WRONG_PASSWORD;
     if (name === '/api/user/check_password' && isCalledWrong) this.#contradicted.add(Number(parameters?.Login));
     if (name !== '/api/trade/balance') return;
-    const isRefused = kind === 'refused' || (kind === 'retcode' && REFUSED_RIGHTS.includes(code));
+    const isRefused = kind === 'refused' || (kind === 'retcode' && CERTAIN_REFUSALS.includes(code));
     const login = Number(parameters?.Login);
     if (kind === 'executed_twice') this.#repeated.add(login);
     if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
