@@ -1,3 +1,4 @@
+import { type Command, CommanderError } from 'commander';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { KEY_SECRETS } from '../settings.ts';
 import { CrmFileError } from './crm-items.ts';
@@ -37,6 +38,24 @@ export function standardOutput(): (text: string) => void {
     if (error.code !== 'EPIPE') throw error;
   });
   return (text) => process.stdout.write(text);
+}
+
+/** Runs a command with these arguments, and reports its failure. @returns the exit code */
+export async function runProgram(
+  program: Command,
+  args: readonly string[],
+  { report }: Pick<Terminal, 'report'>,
+): Promise<number> {
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // The library has reported the error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    const { message, exitCode } = explainFailure(error);
+    report(`${message}\n`);
+    return exitCode;
+  }
 }
 
 /** A failure that the operator reads as a sentence, without a stack. */

@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command, CommanderError, Option } from 'commander';
-import { escapeUnsafe, explainFailure, HELP_HINT, standardOutput, type Terminal } from './command.ts';
+import { Command, Option } from 'commander';
+import { escapeUnsafe, HELP_HINT, runProgram, standardOutput, type Terminal } from './command.ts';
 import { resolveHost } from './connections.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
@@ -29,16 +29,7 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
     print: (text) => given.print(escapeUnsafe(text)),
     report: (text) => given.report(escapeUnsafe(text)),
   };
-  try {
-    await program(terminal).parseAsync(args, { from: 'user' });
-    return 0;
-  } catch (error) {
-    // The library has reported the error.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const { message, exitCode } = explainFailure(error);
-    terminal.report(`${message}\n`);
-    return exitCode;
-  }
+  return runProgram(program(terminal), args, terminal);
 }
 
 function program(terminal: Terminal): Command {

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { Command, CommanderError, Option } from 'commander';
-import { CommandError, explainFailure, standardOutput } from '../crm/command.ts';
+import { Command, Option } from 'commander';
+import { CommandError, runProgram, standardOutput } from '../crm/command.ts';
 import { formSchema, readForm } from '../crm/form.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
 import {
@@ -52,16 +52,7 @@ export async function runRegistrationPage(
       const page = await pageOptions(options);
       terminal.print(await writePage(resolve(terminal.folder, folder), page));
     });
-  try {
-    await command.parseAsync(args, { from: 'user' });
-    return 0;
-  } catch (error) {
-    // The library has reported the error.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const { message, exitCode } = explainFailure(error);
-    terminal.report(`${message}\n`);
-    return exitCode;
-  }
+  return runProgram(command, args, terminal);
 }
 
 async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Options): Promise<PageOptions> {

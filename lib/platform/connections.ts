@@ -9,9 +9,9 @@ type Platform = TradingPlatform & PlatformInspector;
 
 /**
  * The platform of a connection, kept across invocations with its session. A changed record or a rotated secret replaces
- * it; commands that still run on the old one end there. A server that refuses our login gets the secret that is stored by
- * then, once. It connects to a new server while the secret is read. A server
- * that the secret does not name gets nothing of it: whoever may write connections cannot collect passwords.
+ * it; commands that still run on the old one end there. It connects to a new server while the secret is read. If the server
+ * refuses our login, the secret is read once more, past the cache. A server that the secret does not name gets nothing of
+ * it, so a writer of connections cannot collect passwords.
  * @throws PlatformFailure `platform_unavailable` when the secret cannot be read, `platform_refused` when it is not one, or
  * does not name the server
  */

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
 import { VIOLATION_RULES } from '../../lib/validators/primitives.ts';
+import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
+import { tradingAccountBodySchema } from '../../lib/validators/trading-account.ts';
 import { FIELDS } from './fields.ts';
 import { PARTS } from './parts.ts';
 import { FIELD_VERDICTS, ROWS } from './rows.ts';
@@ -20,6 +22,21 @@ describe('Nothing of the specification is missing', () => {
   it('every type of form field has a row', () => {
     const rows = ROWS.filter(({ id }) => id.startsWith('2.2 ')).map(({ id }) => id.slice('2.2 '.length));
     expect(rows.sort()).toEqual([...CUSTOM_FIELD_TYPES].sort());
+  });
+
+  it.each([
+    ['2.1', '', RegistrationBodySchema],
+    ['2.3', ', tp5', tradingAccountBodySchema('tp5')],
+    ['2.3', ', tp4', tradingAccountBodySchema('tp4')],
+  ])('every fixed field of a body has a row with good and bad values: %s%s', (section, version, { entries }) => {
+    const has = (name: string, isGood: boolean) =>
+      values.some(({ row, violations }) => {
+        const isOf = row === `${section} ${name}${version}` || row.startsWith(`${section} ${name}.`);
+        return isOf && (violations.length === 0) === isGood;
+      });
+    const names = Object.keys(entries);
+    expect(names.length).toBeGreaterThan(9);
+    expect(names.filter((name) => !has(name, true) || !has(name, false))).toEqual([]);
   });
 
   it('every error that the service knows has a case, at each of its statuses', () => {

@@ -443,10 +443,11 @@ export const FIXED_FIELDS: Field[] = [
           readAs('de_DE@euro', 'de-DE'),
           'x-priv',
           'zh-cmn-Hans-CN',
+          ...['i-default', 'i-klingon', 'en-GB-oed', 'sgn-BE-FR'],
         ],
         bad: [
           ...each('language', 'e', '12', 'en\n', 'en--US', 'en__US', 'english language', 'en-', '-en', 'en-GB-', 'ё'),
-          ...each('language', 'en,de', 'x', 'x-', 'en.', 'de-1996-1996', 'en-x'),
+          ...each('language', 'en,de', 'x', 'x-', 'en.', 'de-1996-1996', 'en-x', 'i-unknown', 'i-', 'sgn-BE-DE-'),
         ],
       },
       'decided: at most 64 characters': limit(64, (size) => LONG_LANGUAGE.padEnd(size, 'x'), 'language'),

@@ -36,21 +36,7 @@ export type Answer =
 export type Event = Act | Answer;
 
 /** The sentences that tell a person what happened. */
-type Sentence =
-  | 'correct'
-  | 'form_gone'
-  | 'code_refused'
-  | 'captcha_failed'
-  | 'in_progress'
-  | 'key_reused'
-  | 'too_large'
-  | 'too_many'
-  | 'failed'
-  | 'undelivered'
-  | 'silent'
-  | 'unreadable'
-  | 'maybe_sent'
-  | 'type_again';
+type Sentence = Exclude<Answer, 'accepted' | 'invalid'> | 'correct' | 'maybe_sent' | 'type_again';
 
 /** The sentences at a field. */
 export type FieldSentence =

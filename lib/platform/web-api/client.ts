@@ -359,8 +359,9 @@ export class WebApiClient {
   }
 
   /**
-   * A command that changes something, sent once. It is sent again after 401 and 403, which may mean that the session has ended,
-   * and after an answer that the server does not read bodies of this form. Every command names its login, so that is safe.
+   * A command that changes something, sent once. It is sent again after 401 and 403, which may mean that the session has
+   * ended: they prove that it was not executed. A body is also sent in another form if the server does not read the first.
+   * That is safe, because an opening names its login, and a payment has no body.
    * @param sendDeadline epoch milliseconds: no byte is sent later
    * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been taken, else
    * with the proof that it was not. What follows an answer that proves nothing cannot prove that nothing was done

@@ -188,6 +188,15 @@ describe('Limits that cannot be checked', () => {
 });
 
 describe('The captcha of a request', () => {
+  it('that is refused is logged with its reason', async () => {
+    const scene = await RegistrationScene.start();
+    expect(await scene.request({ captcha: 'refused' })).toBe('captcha_failed');
+    expect(scene.events).toContainEqual({
+      name: 'CaptchaRefused',
+      fields: expect.objectContaining({ reason: 'token' }),
+    });
+  });
+
   it.each(['passed', 'down'] as const)('that is %s lets a mail pass', async (captcha) => {
     const scene = await RegistrationScene.start();
     expect(await scene.request({ captcha })).toBe(204);
