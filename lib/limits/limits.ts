@@ -389,8 +389,8 @@ const IPV4_HOLDERS: readonly { prefix: string; at: number; inverted?: true }[] =
 ];
 
 /**
- * The source that the limits count: an IPv4 address, also one that an IPv6 address holds, or the /64 of an IPv6 address, the smallest
- * network of a provider's customer. A customer may have the whole /48 (`network`), with 65,536 of them.
+ * The source that the limits count: an IPv4 address, also one that an IPv6 address holds, or the /64 of an IPv6 address.
+ * That is the smallest network of a provider's customer. A customer may have the whole /48 (`network`), with 65,536 of them.
  * @param address without a port
  */
 export function countedSource(address: string): CountedSource {

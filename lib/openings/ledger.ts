@@ -390,7 +390,7 @@ export const NOBODY = 'nobody';
 
 /**
  * A login is reserved with the state that names it, and released with the state that gives it up. If another operation's
- * account is at it, it is reserved for that one instead: a retry goes on behind it, and the other's retry finds it. A late
+ * account is at it, it is reserved for that one instead: a retry takes a later login, and the other's retry finds its own. A late
  * duplicate of an earlier life of the operation releases nothing: its incarnation is another one.
  */
 function reservationWrites(table: string, before: HeldOperation, next: HeldOperation): TransactionWrite[] {
