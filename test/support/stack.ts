@@ -116,29 +116,41 @@ export function environmentOf(of: Template, name: string): Record<string, string
   return plainValue(environment?.Variables) as Record<string, string>;
 }
 
-/** The rights of a function's role: actions and resources by statement. */
+/** A statement of a role's policies. */
+export interface RoleRight {
+  sid: string;
+  /** The allowed actions. Absent: the statement denies them. */
+  may?: string[];
+  Deny?: string[];
+  on?: string[];
+  notOn?: string[];
+  if?: Statement['Condition'];
+}
+
+/** The rights of a function's role, by the ids of their statements. */
 export function rightsOf(of: Template, name: string): Record<string, unknown> {
-  // A function may have the role of an earlier release next to its own.
+  return Object.fromEntries(rightsOfRole(of, roleOf(of, name)).map(({ sid, ...right }) => [sid, right]));
+}
+
+/** The logical id of a function's own role: a function may have the role of an earlier release next to it. */
+export function roleOf(of: Template, name: string): string {
   const role = plainValue(lambdaFunctions(of)[name]?.Properties.Role) as string | undefined;
-  const policies = Object.entries(resourcesOfType(of, 'AWS::IAM::Policy')).filter(([id, { Properties }]) =>
-    role === undefined
-      ? id.startsWith(`${name}Role`)
-      : (plainValue(Properties.Roles) as string[]).includes(role.replace('.Arn', '')),
-  );
-  const statements = policies.flatMap(
-    ([, policy]) => (plainValue(policy.Properties.PolicyDocument) as { Statement: Statement[] }).Statement,
-  );
-  return Object.fromEntries(
-    statements.map(({ Sid = 'Trace', Effect, Action, Resource, NotResource, Condition }) => [
-      Sid,
-      {
-        [Effect === 'Allow' ? 'may' : Effect]: [Action].flat(),
-        ...(Resource === undefined ? {} : { on: [Resource].flat() }),
-        ...(NotResource === undefined ? {} : { notOn: [NotResource].flat() }),
-        ...(Condition === undefined ? {} : { if: Condition }),
-      },
-    ]),
-  );
+  const named = role?.replace(/^<(.+)\.Arn>$/, '$1');
+  return named ?? Object.keys(resourcesOfType(of, 'AWS::IAM::Role')).find((id) => id.startsWith(`${name}Role`)) ?? '';
+}
+
+/** Every statement of the policies of a role, which is named by its logical id. */
+export function rightsOfRole(of: Template, role: string): RoleRight[] {
+  const policies = ['Policy', 'ManagedPolicy'].flatMap((kind) => propertiesOf(of, `AWS::IAM::${kind}`));
+  const own = policies.filter(({ Roles = [] }) => (Roles as string[]).includes(`<${role}>`));
+  const statements = own.flatMap(({ PolicyDocument }) => (PolicyDocument as { Statement: Statement[] }).Statement);
+  return statements.map(({ Sid = 'Trace', Effect, Action, Resource, NotResource, Condition }) => ({
+    sid: Sid,
+    [Effect === 'Allow' ? 'may' : Effect]: [Action].flat(),
+    ...(Resource === undefined ? {} : { on: [Resource].flat() }),
+    ...(NotResource === undefined ? {} : { notOn: [NotResource].flat() }),
+    ...(Condition === undefined ? {} : { if: Condition }),
+  }));
 }
 
 export const ARN = (service: string, rest: string) =>
