@@ -28,6 +28,7 @@ export type ResourceName =
   | 'notifications'
   | 'events'
   | 'webhookQueues'
+  | 'undeliveredQueue'
   | 'registrationsQueue';
 
 /**
@@ -241,6 +242,7 @@ export const FUNCTIONS = {
     uses: [
       { sid: 'ReceiveEvents', of: 'webhookQueues', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
       { sid: 'PostponeEvents', of: 'webhookQueues', actions: ['ChangeMessageVisibility'] },
+      { sid: 'SetEventsAside', of: 'undeliveredQueue', actions: ['SendMessage'] },
       { sid: 'ReadSigningKeys', of: 'webhookKeys' },
       { sid: 'ReadRegistrations', of: 'Registrations', actions: ['BatchGetItem'] },
       { sid: 'WriteClients', of: 'clients' },

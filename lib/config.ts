@@ -68,7 +68,7 @@ export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
     settings: ['deployment', 'documents', 'crm'],
     resources: [
       ...(['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret'] as const),
-      ...(['webhookQueue', 'webhookAccountsQueue'] as const),
+      ...(['webhookQueue', 'webhookAccountsQueue', 'webhookUndeliveredQueue'] as const),
     ],
     contradictions: ({ crmWebhook }) => (crmWebhook === undefined ? ['crmWebhook: is required'] : []),
   });

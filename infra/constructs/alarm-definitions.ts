@@ -258,7 +258,7 @@ function crmPages({ stackName, functions, webhook }: MonitoredService): AlarmRow
   if (webhook === undefined) return [];
   return named(functions, NOTIFIER).map(({ logGroup }) => ({
     id: 'CrmUndelivered',
-    loss: 'The CRM did not accept an event for a day: a client of it is missing, or an account of theirs.',
+    loss: 'The CRM did not accept an event, and it is not tried again: the CRM lacks a client or an account.',
     when: { metric: webhook.undelivered.metricApproximateNumberOfMessagesVisible(most(5)) },
     show: eventLines(logGroup, 'CrmNotNotified'),
     fix: `npm run crm -- redeliver --stack ${stackName}`,

@@ -22,12 +22,12 @@ interface CrmWebhookProps {
 
 /**
  * Posts every event of the bus to the CRM. A rule puts it into the queue of its kind. Their function retries for a day;
- * then the event goes to a dead-letter queue. Lambda's own queue would retry twice, and drop it after six hours.
+ * then the event goes to a dead-letter queue, at once if the CRM says that its address is gone. Lambda's own queue would retry twice, and drop it after six hours.
  */
 export class CrmWebhook extends Construct {
   /** The queues, one for each kind of event: the events of many accounts delay no new client. */
   readonly queues: Readonly<Record<'registrations' | 'accounts', Queue>>;
-  /** The events that the CRM did not accept for a day, or that could not reach their queue. */
+  /** The events that the CRM did not accept for a day or will never accept, or that could not reach their queue. */
   readonly undelivered: Queue;
   readonly #atOnce: number;
   /** A queue may hold events when its setting is removed, or an older version is deployed. */

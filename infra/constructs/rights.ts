@@ -120,6 +120,7 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
       return { statements: [events.right], variables: { eventBus: events.bus.eventBusName } };
     case 'registrationsQueue':
     case 'webhookQueues':
+    case 'undeliveredQueue':
       return webhook === undefined ? { statements: [] } : grantedQueues({ sid, of, actions }, webhook);
     default:
       return {
@@ -145,12 +146,16 @@ function signingSecret(
   return { statements: [readSecretNamed(stack, sid, name)], variables: { [variable]: name } };
 }
 
-/** The accounts' functions see how many registrations wait; another one delivers all events. */
-function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues }: CrmWebhook): Granted {
+/** The accounts' functions see how many registrations wait; another one delivers all events, and sets some aside. */
+function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues, undelivered }: CrmWebhook): Granted {
   const { registrations, accounts } = queues;
   const webhookQueue = registrations.queueUrl;
   if (of === 'registrationsQueue') {
     return { statements: [onQueues([registrations], sid, ['GetQueueAttributes'])], variables: { webhookQueue } };
+  }
+  if (of === 'undeliveredQueue') {
+    const variables = { webhookUndeliveredQueue: undelivered.queueUrl };
+    return { statements: [onQueues([undelivered], sid, [...actions])], variables };
   }
   return {
     statements: [onQueues([registrations, accounts], sid, [...actions])],

@@ -4,11 +4,11 @@ import type { Target } from './target.ts';
 
 const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
 
-/** Only what failed for a day was looked at. */
+/** Only what is not tried again was looked at. */
 const NONE =
-  'No event has failed for a day. Newer ones are tried again without this command: the alarm CrmEventsWait says if they wait.\n';
+  'No event is set aside. Others are tried again without this command: the alarm CrmEventsWait says if they wait.\n';
 
-/** Delivers the events again that the CRM did not accept for a day. They keep their ids. */
+/** Delivers the events again that were set aside, because the CRM did not accept them. They keep their ids. */
 export async function redeliverEvents({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
   const QueueUrl = await resource('CrmUndeliveredQueue');
   const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...clientOf('SQS') });

@@ -53,6 +53,12 @@ export class DeliveryQueue {
     return found !== undefined;
   }
 
+  /** Puts the event of a message that is being worked on into the dead-letter queue. */
+  setAside(body: string): void {
+    const { id } = JSON.parse(body) as BusEvent;
+    for (const one of this.#messages) if (one.event.id === id) one.state = 'undelivered';
+  }
+
   /** Moves all messages of the dead-letter queue back. */
   redeliver(): void {
     const moved = this.#messages.filter(({ state }) => state === 'undelivered');
@@ -116,8 +122,8 @@ export class DeliveryQueue {
     message.receiptHandle = randomUUID();
     message.visibleAt = Date.now() + VISIBILITY_MS;
     const done = await consume(message).catch(() => false);
-    if (done) message.state = 'delivered';
-    else message.state = message.deliveries >= REDELIVERY.deliveries ? 'undelivered' : 'waiting';
+    if (done && message.state === 'delivering') message.state = 'delivered';
+    else if (!done) message.state = message.deliveries >= REDELIVERY.deliveries ? 'undelivered' : 'waiting';
   }
 }
 

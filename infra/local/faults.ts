@@ -11,8 +11,8 @@ const SERVICE_KINDS = {
   dynamodb: [...COMMON_KINDS, 'reply_lost', 'repeated'],
   /** `partial`: the call is answered with 200, but the first event of it was not taken. */
   events: [...COMMON_KINDS, 'partial'],
-  /** `garbage`: the CRM's answer is malformed. */
-  crm: [...COMMON_KINDS, 'reply_lost', 'garbage'],
+  /** `garbage`: the CRM's answer is malformed; `gone`: it answers that its address is gone (410). */
+  crm: [...COMMON_KINDS, 'reply_lost', 'garbage', 'gone'],
   /** `reply_lost`: the message is sent, and not answered. */
   provider: [...SENDER_KINDS, 'reply_lost'],
   ses: SENDER_KINDS,

@@ -53,6 +53,7 @@ export const RESOURCES = {
   EVENT_BUS: 'events',
   WEBHOOK_QUEUE: 'crm',
   WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
+  WEBHOOK_UNDELIVERED_QUEUE: 'crm-undelivered',
   /** The names of the template, for operators. */
   CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',

@@ -2,13 +2,18 @@ import {
   ChangeMessageVisibilityCommand,
   GetQueueAttributesCommand,
   type QueueAttributeName,
+  SendMessageCommand,
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
 import { AwsFailure } from './failure.ts';
 
-/** The queues of events, for the function that works on their messages. @param urls the queues' addresses */
-export function eventQueues(urls: readonly string[], config: SQSClientConfig = {}) {
+/**
+ * The queues of events, for the function that works on their messages.
+ * @param urls the queues' addresses
+ * @param undelivered the address of the queue of undelivered events
+ */
+export function eventQueues(urls: readonly string[], undelivered: string, config: SQSClientConfig = {}) {
   const client = queueClient(config);
   return {
     /**
@@ -22,6 +27,12 @@ export function eventQueues(urls: readonly string[], config: SQSClientConfig = {
     ): Promise<void> {
       const QueueUrl = urls.find((url) => queueName(url) === queueName(queueArn));
       const command = new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout });
+      await AwsFailure.translate(client.send(command, { abortSignal }));
+    },
+
+    /** Puts an event into the queue of undelivered ones. @throws AwsFailure; then it may be there or not */
+    async setAside(MessageBody: string, abortSignal: AbortSignal): Promise<void> {
+      const command = new SendMessageCommand({ QueueUrl: undelivered, MessageBody });
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
   };

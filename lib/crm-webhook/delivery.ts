@@ -8,7 +8,7 @@ import { describeError, type Telemetry } from '../telemetry.ts';
 import { COUNTRY_CODES } from '../validators/countries.ts';
 import { REDELIVERY } from '../validators/deployment.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
-import type { PostMessage } from './post.ts';
+import { NotAccepted, type PostMessage } from './post.ts';
 
 /** The dependencies of a notification; tests pass fakes. */
 export interface WebhookDependencies {
@@ -22,6 +22,8 @@ export interface WebhookDependencies {
     seconds: number,
     signal: AbortSignal,
   ): Promise<void>;
+  /** Puts an event into the queue of undelivered ones, from which an operator delivers it again. */
+  setAside(body: string, signal: AbortSignal): Promise<void>;
 }
 
 /** A message of a queue of events. */
@@ -34,13 +36,13 @@ export interface QueuedEvent {
   deliveries: number;
 }
 
-/** Milliseconds. */
-const POSTPONE_MS = 2_000;
+/** The timeout of moving or postponing an event, in milliseconds. The time of its delivery may be over. */
+const MOVE_MS = 2_000;
 
 /**
  * Notifies the CRM of an event. If the CRM does not accept it, the event is delivered again, with a longer delay each
- * time.
- * @returns whether it is done
+ * time. If the CRM says that its address is gone, the event is set aside at once.
+ * @returns whether the event may leave its queue
  */
 export async function notifyCrm(
   dependencies: WebhookDependencies,
@@ -62,16 +64,29 @@ export async function notifyCrm(
     return true;
   } catch (error) {
     scoped.event('CrmNotNotified', describeError(error));
-    // If this fails too, the queue delivers the message after its own timeout. The time of this delivery may be over.
-    const postponing = within(POSTPONE_MS);
-    await dependencies.postpone(message, secondsUntilNext(deliveries), postponing).catch(() => {});
+    const { isGone, retryAfterSeconds } = error instanceof NotAccepted ? error : {};
+    if (isGone && (await succeeds(dependencies.setAside(body, within(MOVE_MS))))) return true;
+    // If this fails too, the queue delivers the message after its own timeout.
+    await succeeds(dependencies.postpone(message, secondsUntilNext(deliveries, retryAfterSeconds), within(MOVE_MS)));
     return false;
   }
 }
 
-/** The delay of the next delivery, by the number of earlier ones. */
-export function secondsUntilNext(deliveries: number): number {
-  return Math.min(REDELIVERY.firstSeconds * 2 ** (deliveries - 1), REDELIVERY.maxSeconds);
+/** Whether a call to the queues has succeeded. After a failure the event stays where it is. */
+function succeeds(call: Promise<void>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * The delay of the next delivery, by the number of earlier ones: at least as long as the CRM asks for, if that is no
+ * longer than the longest delay.
+ */
+export function secondsUntilNext(deliveries: number, retryAfterSeconds = 0): number {
+  const backoff = REDELIVERY.firstSeconds * 2 ** (deliveries - 1);
+  return Math.min(Math.max(backoff, retryAfterSeconds), REDELIVERY.maxSeconds);
 }
 
 /**

@@ -11,7 +11,19 @@ import { AnswerSchema } from './messages.ts';
 /** The CRM did not accept an event, or its status did not arrive. */
 export class NotAccepted extends Failure {
   override readonly name = 'NotAccepted';
+  /** The CRM answers 410: nothing will ever be accepted at this address. */
+  readonly isGone: boolean;
+  /** The wait that the CRM asks for by `Retry-After`, of any length; 0 if it asks for none. */
+  readonly retryAfterSeconds: number;
+
+  constructor(reason: string, { cause, isGone = false, retryAfterSeconds = 0 }: NotAcceptedOptions = {}) {
+    super(reason, cause);
+    this.isGone = isGone;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
 }
+
+type NotAcceptedOptions = { cause?: unknown } & Partial<Pick<NotAccepted, 'isGone' | 'retryAfterSeconds'>>;
 
 /** The CRM's answer to an event that it has accepted. */
 export interface CrmAnswer {
@@ -26,6 +38,7 @@ export type PostMessage = (message: { id: string; body: string }, signal: AbortS
 /** The timeout of the whole exchange, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
+const GONE = 410;
 
 /**
  * Posts to the CRM, signed by Standard Webhooks. The status of the answer alone decides whether the event is accepted.
@@ -41,13 +54,21 @@ export function signedPost(
     const headers = signWebhook(await keys(outer), { id, body, now: now() });
     const signal = within(timeoutMs, outer);
     const answer = await exchange({ 'content-type': 'application/json', ...headers }, body, signal).catch((error) => {
-      throw new NotAccepted(signal.aborted ? 'timeout' : errorCode(error), error);
+      throw new NotAccepted(signal.aborted ? 'timeout' : errorCode(error), { cause: error });
     });
     const { statusCode = 0 } = answer;
     if (statusCode >= 200 && statusCode <= 299) return readAnswer(answer);
     answer.destroy();
-    throw new NotAccepted(`http_${statusCode}`);
+    const retryAfterSeconds = readRetryAfter(answer.headers['retry-after'], now());
+    throw new NotAccepted(`http_${statusCode}`, { isGone: statusCode === GONE, retryAfterSeconds });
   };
+}
+
+/** Reads `Retry-After`: seconds or a date. @returns seconds; 0 for what is neither, or is past */
+function readRetryAfter(value: string | undefined, now: number): number {
+  if (value === undefined) return 0;
+  const seconds = /^\s*\d+\s*$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1_000;
+  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : 0;
 }
 
 /** Posts on connections that are kept for the next post. */

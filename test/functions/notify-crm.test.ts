@@ -95,6 +95,27 @@ describe('A confirmed registration', () => {
     expect(await ask()).toEqual([404, 'user_not_found', null]);
   });
 
+  it('waits as long as the CRM asks for', async () => {
+    world.service.faults('crm').set({ kind: 'throttled', times: 1 });
+    const id = await confirmed();
+    await expect.poll(() => delivery(id)?.state).toBe('waiting');
+    const { at = '', next_at = '' } = delivery(id) ?? {};
+    expect(Date.parse(next_at) - Date.parse(at)).toBeGreaterThanOrEqual(240_000);
+    await world.service.deliveries.deliverNow();
+  });
+
+  it('is kept at once if the address of the CRM is gone, and delivered again by an operator', async () => {
+    world.service.faults('crm').set({ kind: 'gone', times: 2 });
+    const id = await confirmed();
+    await expect.poll(() => delivery(id)?.state).toBe('undelivered');
+    const redeliver = () => runOperatorsCommand(['redeliver', '--local', world.service.url]);
+    for (const state of ['undelivered', 'delivered']) {
+      expect(await redeliver()).toMatchObject({ code: 0, out: '1 event will be delivered again.\n' });
+      await expect.poll(() => delivery(id)).toMatchObject({ state, deliveries: 1 });
+    }
+    expect([received(id).length, clients(id).length]).toEqual([1, 1]);
+  });
+
   it('that the CRM does not accept for a day is kept, and delivered again by an operator', async () => {
     world.service.faults('crm').set({ kind: 'down', times: 1_000 });
     const id = await confirmed();
@@ -109,7 +130,7 @@ describe('A confirmed registration', () => {
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
     expect(await redeliver()).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^No event has failed for a day. Newer ones are tried again/),
+      out: expect.stringMatching(/^No event is set aside. Others are tried again/),
     });
   });
 });

@@ -41,6 +41,7 @@ const MEANINGS = {
   login_ignored: 'It opens the account with another login.',
   silence: 'It receives the command and never replies.',
   garbage: 'It sends a reply that makes no sense.',
+  gone: 'It answers that its address is gone (410).',
 };
 
 /**

@@ -36,6 +36,9 @@ export interface ReceiverOptions extends Pick<StandInOptions, 'faults'> {
   keys: () => SigningKeys;
 }
 
+/** The seconds for which a throttling CRM asks. */
+const CRM_RETRY_AFTER = '240';
+
 export type CrmStandIn = Awaited<ReturnType<typeof startCrm>>;
 
 /**
@@ -49,6 +52,7 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
   function answer(call: Call): StandInAnswer {
     checkSignature(keys(), call);
     const { headers, body, fault } = call;
+    if (fault?.kind === 'gone') throw new ServiceError('Gone', 'This address is gone.', 410);
     if (fault?.kind === 'garbage')
       return { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Welcome</p>' };
     const id = String(headers['webhook-id']);
@@ -70,7 +74,10 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
   const running = await serveStandIn(
     {
       answer,
-      error: ({ message, status }) => jsonAnswer({ message }, status),
+      error: ({ message, status }) => {
+        const { headers, ...answer } = jsonAnswer({ message }, status);
+        return { ...answer, headers: status === 429 ? { ...headers, 'retry-after': CRM_RETRY_AFTER } : headers };
+      },
       throttled: new ServiceError('TooMany', undefined, 429),
       refused: new ServiceError('Refused', 'Not today.', 403),
     },

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import * as v from 'valibot';
 import type { DeliveryQueue } from '../delivery-queue.ts';
 import { queueArn } from '../rights/arn.ts';
@@ -21,7 +22,9 @@ const PostponeSchema = v.object({
   VisibilityTimeout: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_SECONDS)),
 });
 
-/** SQS `ChangeMessageVisibility` and `GetQueueAttributes`, and for operators `StartMessageMoveTask`. */
+const SendSchema = v.object({ QueueUrl: v.string(), MessageBody: v.string() });
+
+/** SQS `ChangeMessageVisibility`, `SendMessage` and `GetQueueAttributes`, and for operators `StartMessageMoveTask`. */
 export function startSqs({ queue, name, ...options }: SqsOptions): Promise<StandIn> {
   const deadLetters = queueArn(`${name}-undelivered`);
   const require = (holds: boolean, code: string) => {
@@ -33,6 +36,11 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
       require(['', '-accounts'].some((end) => queueArn(QueueUrl) === queueArn(name + end)), 'QueueDoesNotExist');
       require(queue.postpone(ReceiptHandle, VisibilityTimeout), 'ReceiptHandleIsInvalid');
       return {};
+    }),
+    SendMessage: jsonOperation(SendSchema, ({ QueueUrl, MessageBody }) => {
+      require(queueArn(QueueUrl) === deadLetters, 'QueueDoesNotExist');
+      queue.setAside(MessageBody);
+      return { MessageId: requestId(), MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex') };
     }),
     StartMessageMoveTask: jsonOperation(MoveSchema, ({ SourceArn, DestinationArn }) => {
       require(SourceArn === deadLetters, 'ResourceNotFoundException');

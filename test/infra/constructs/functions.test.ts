@@ -112,6 +112,7 @@ describe('Every function', () => {
         webhookSecret: 'broker-api/full/crm-webhook',
         webhookQueue: '<CrmQueue>',
         webhookAccountsQueue: '<CrmAccountsQueue>',
+        webhookUndeliveredQueue: '<CrmUndeliveredQueue>',
       },
     });
   });

@@ -183,8 +183,8 @@ describe('The webhook', () => {
     expect(VisibilityTimeout).toBeGreaterThanOrEqual(
       3 * Number(lambdaFunctions(notified).NotifyCrm?.Properties.Timeout),
     );
-    const day = Array.from({ length: REDELIVERY.deliveries }, (_, index) => secondsUntilNext(index + 1));
-    expect(MessageRetentionPeriod).toBeGreaterThan(2 * day.reduce((sum, seconds) => sum + seconds, 0));
+    const waits = Array.from({ length: REDELIVERY.deliveries }, (_, index) => secondsUntilNext(index + 1, Infinity));
+    expect(MessageRetentionPeriod).toBeGreaterThan(2 * waits.reduce((sum, seconds) => sum + seconds, 0));
   });
 
   it('knows the CRM, the secret of its stage and the queues', () => {
@@ -195,7 +195,15 @@ describe('The webhook', () => {
       DOCUMENTS_BUCKET: '<DocumentsBucket>',
       WEBHOOK_QUEUE: '<CrmQueue>',
       WEBHOOK_ACCOUNTS_QUEUE: '<CrmAccountsQueue>',
+      WEBHOOK_UNDELIVERED_QUEUE: '<CrmUndeliveredQueue>',
     });
+  });
+
+  it('puts events into the queue of undelivered ones, and takes none from there', () => {
+    const rights = Object.entries(rightsOf(notified, 'NotifyCrm'));
+    expect(rights.filter(([, right]) => JSON.stringify(right).includes('CrmUndelivered'))).toEqual([
+      ['SetEventsAside', { may: ['sqs:SendMessage'], on: ['<CrmUndeliveredQueue.Arn>'] }],
+    ]);
   });
 
   it('writes clients, and no other records of the CRM', () => {

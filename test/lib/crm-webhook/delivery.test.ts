@@ -34,6 +34,8 @@ class World {
   accepted: { id: string; body: string }[] = [];
   answer: () => CrmAnswer = () => ({ client_id: this.clientId });
   postponed: number[] = [];
+  /** The events that went to the queue of undelivered ones. */
+  aside: string[] = [];
   events: EventName[] = [];
   /** The outgoing calls. */
   readonly steps: string[] = [];
@@ -136,6 +138,7 @@ class World {
           signal,
         ),
       postpone: (_, seconds, signal) => step('postpone', async () => void this.postponed.push(seconds), signal),
+      setAside: (event, signal) => step('setAside', async () => void this.aside.push(event), signal),
     };
   }
 }
@@ -345,6 +348,22 @@ describe('An event of either kind', () => {
     expect([world.events, world.postponed]).toEqual([['CrmNotified', 'CrmNotNotified'], [30]]);
   });
 
+  it.each([
+    ['registration', undefined],
+    ['account', ACCOUNT_OPENED],
+  ])('leaves its queue for that of undelivered ones if the address of the CRM is gone: %s', async (_, event) => {
+    const world = await registered();
+    world.answer = () => {
+      throw new NotAccepted('http_410', { isGone: true, retryAfterSeconds: 60 });
+    };
+    const body = event ?? world.event;
+    expect(await world.notify({ body })).toBe(true);
+    expect([world.events, world.aside, world.postponed]).toEqual([['CrmNotNotified'], [body], []]);
+    // If it cannot be moved there, it stays.
+    expect(await world.notify({ body, ...faultySteps('setAside', 'refused') })).toBe(false);
+    expect([world.aside, world.postponed]).toEqual([[body], [60]]);
+  });
+
   it('whose CRM answers with an id that no client can have is reported to the operators, once', async () => {
     const world = await registered();
     world.answer = () => ({ unusable: 'client_id_malformed' });
@@ -356,14 +375,23 @@ describe('An event of either kind', () => {
 
 describe('The deliveries of one event', () => {
   const waits = Array.from({ length: REDELIVERY.deliveries - 1 }, (_, index) => secondsUntilNext(index + 1));
+  const hoursOf = (seconds: number[]) => seconds.reduce((sum, one) => sum + one, 0) / HOUR_SECONDS;
 
   it('come at growing intervals', () => {
     expect(waits.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
   });
 
   it('continue for a day', () => {
-    const hours = waits.reduce((sum, seconds) => sum + seconds, 0) / HOUR_SECONDS;
-    expect(hours).toBeGreaterThanOrEqual(24);
-    expect(hours).toBeLessThan(25);
+    expect(hoursOf(waits)).toBeGreaterThanOrEqual(24);
+    expect(hoursOf(waits)).toBeLessThan(25);
+  });
+
+  it('come no sooner than the CRM asks for, by an hour at most, and continue for 30 hours then', () => {
+    const next = [1, 30, 31, 600, HOUR_SECONDS, HOUR_SECONDS + 1, 86_400].map((seconds) =>
+      secondsUntilNext(1, seconds),
+    );
+    expect(next).toEqual([30, 30, 31, 600, HOUR_SECONDS, HOUR_SECONDS, HOUR_SECONDS]);
+    expect(secondsUntilNext(5, 60)).toBe(480);
+    expect(hoursOf(waits.map((_, index) => secondsUntilNext(index + 1, Infinity)))).toBe(30);
   });
 });

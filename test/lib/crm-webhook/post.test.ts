@@ -20,14 +20,18 @@ const postTo = (url: string, timeoutMs = 20_000) =>
 const answering = (status: number, body: string, headers: Record<string, string> = {}) =>
   crm((_request, response) => response.writeHead(status, headers).end(body));
 
-/** The reason why the CRM did not accept it. */
-async function reasonOf(posting: Promise<unknown>): Promise<string> {
+/** Why the CRM did not accept it. */
+async function refusalOf(posting: Promise<unknown>): Promise<NotAccepted> {
   const error = await posting.then(
     () => undefined,
     (failure: unknown) => failure,
   );
   expect(error).toBeInstanceOf(NotAccepted);
-  const { reason, message } = error as NotAccepted;
+  return error as NotAccepted;
+}
+
+async function reasonOf(posting: Promise<unknown>): Promise<string> {
+  const { reason, message } = await refusalOf(posting);
   expect(message).toBe(reason);
   return reason;
 }
@@ -131,6 +135,20 @@ describe('A message to the CRM', () => {
       expect(calls).toBe(1);
     },
   );
+
+  it.each([301, 409, 410, 429, 500, 503])('is not accepted by %i, whose Retry-After is read', async (status) => {
+    const asked = async (value: string | undefined) => {
+      const url = await answering(status, '', value === undefined ? {} : { 'retry-after': value });
+      const now = () => Date.UTC(2026, 10, 28, 6, 30);
+      const refusal = await refusalOf(signedPost(url, async () => [KEY], { now })(MESSAGE, NEVER_ABORTED));
+      expect(refusal.isGone).toBe(status === 410);
+      return refusal.retryAfterSeconds;
+    };
+    const values = ['0', '120', ' 7 ', '99999', 'Sat, 28 Nov 2026 06:45:00 GMT', 'Saturday, 28-Nov-26 07:30:00 GMT'];
+    expect(await Promise.all(values.map(asked))).toEqual([0, 120, 7, 99_999, 900, 3_600]);
+    const none = [undefined, '', 'soon', '-5', '1.5e', 'Sat, 28 Nov 2026 06:29:59 GMT', '1e400', 'NaN', '0x20'];
+    expect(await Promise.all(none.map(asked))).toEqual(none.map(() => 0));
+  });
 
   it('is not accepted by a CRM that never answers', async () => {
     expect(await reasonOf(postTo(await crm(() => {}), 50))).toBe('timeout');
