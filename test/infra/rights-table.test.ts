@@ -61,6 +61,7 @@ const VERBS: Readonly<Record<string, string>> = {
   'sqs:ReceiveMessage': 'read',
   'sqs:DeleteMessage': 'delete',
   'sqs:ChangeMessageVisibility': 'delay',
+  'sqs:SendMessage': 'put',
   'events:PutEvents': 'publish',
   'ses:SendEmail': 'send',
   'sns:Publish': 'send',
@@ -124,6 +125,7 @@ const THINGS: Readonly<Record<string, readonly string[]>> = {
   'events on the bus': ['<EventBus.Arn>'],
   'events that wait for the CRM: registrations': ['<CrmQueue.Arn>'],
   'events that wait for the CRM: accounts': ['<CrmAccountsQueue.Arn>'],
+  'events that the CRM did not accept': ['<CrmUndeliveredQueue.Arn>'],
   "emails from the sender's address, to anybody": [
     'ses:configuration-set/<MailConfigurationSet> if StringEquals ses:FromAddress no-reply@acme.example',
     'ses:identity/acme.example if StringEquals ses:FromAddress no-reply@acme.example',
