@@ -30,7 +30,6 @@ export function startSes({ verified, configurationSets = [], record, ...options 
     denied: 'AccessDenied',
     work(form) {
       const mail = readMail(form);
-      checkMail(mail);
       if (!verified.some((one) => [mail.sender.toLowerCase(), emailDomain(mail.sender)].includes(one.toLowerCase()))) {
         throw notVerified(mail.sender);
       }
@@ -78,36 +77,15 @@ export function startSes({ verified, configurationSets = [], record, ...options 
   );
 }
 
-type Mail = ReturnType<typeof readMail>;
-
 function readMail(form: URLSearchParams) {
   return {
     sender: parseAddress(form.get('Source') ?? ''),
     to: formValues(form, 'Destination.ToAddresses.member'),
-    replyTo: formValues(form, 'ReplyToAddresses.member'),
     subject: form.get('Message.Subject.Data') ?? '',
     text: form.get('Message.Body.Text.Data') ?? '',
     html: form.get('Message.Body.Html.Data'),
-    tags: [...formValues(form, 'Tags.member', '.Name'), ...formValues(form, 'Tags.member', '.Value')],
     set: form.get('ConfigurationSetName'),
   };
-}
-
-/** @throws ServiceError for input that SES does not accept */
-function checkMail({ sender, to, replyTo, subject, text, html, tags }: Mail): void {
-  if (sender === '' || subject === '') {
-    throw new ServiceError('ValidationError', '1 validation error detected: Member must not be null');
-  }
-  if (text === '' && html === null) throw invalid('Message body is empty');
-  if (/[\r\n]/.test(subject)) throw invalid('Subject contains control characters');
-  if (to.length === 0) throw invalid("Missing required header 'To'.");
-  for (const address of [...to, ...replyTo, sender].map(parseAddress)) {
-    const error = addressError(address);
-    if (error !== undefined) throw invalid(error);
-  }
-  if (!tags.every((word) => /^[\w-]{1,256}$/.test(word))) {
-    throw invalid('Invalid message tag: only ASCII letters, numbers, underscores and dashes are allowed.');
-  }
 }
 
 /** The address of `Name <address>`, or the whole. */
@@ -117,22 +95,6 @@ function parseAddress(mailbox: string): string {
 
 function emailDomain(address: string): string {
   return address.slice(address.lastIndexOf('@') + 1).toLowerCase();
-}
-
-function addressError(address: string): string | undefined {
-  const at = address.lastIndexOf('@');
-  const [local, domain] = [address.slice(0, Math.max(0, at)), address.slice(at + 1)];
-  if (at < 0 || !domain.includes('.')) return "Missing final '@domain'";
-  if (local === '') return `User name is missing: '${address}'.`;
-  if (local.length > 64) return 'Local address is longer than 64 characters';
-  if (/[^\x21-\x7e]/.test(local)) return 'Local address contains control or whitespace, or is not 7-bit ASCII';
-  if (!/^(\.?[\w!#$%&'*+/=?^`{|}~-]+)+$/.test(local) && !/^"[^"\\]+"$/.test(local)) return 'Illegal address';
-  if (!/^([a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+$/.test(domain)) return 'Domain contains illegal character';
-  return undefined;
-}
-
-function invalid(message: string): ServiceError {
-  return new ServiceError('InvalidParameterValue', message);
 }
 
 function notVerified(identity: string): ServiceError {

@@ -29,41 +29,19 @@ const LANGUAGES = (
 const NOTICE =
   'Someone tried to register with this phone number, which belongs to a client already. If it was not you, no action is needed.';
 
-const InputSchema = v.strictObject({
-  originationPhoneNumberId: v.pipe(
-    v.string(),
-    v.regex(/^(phone-number-id-[\da-zA-Z]+|arn:.+:phone-number-id\/[\da-zA-Z]+)$/),
-  ),
-  message: v.pipe(v.string(), v.base64()),
-  metaApiVersion: v.pipe(v.string(), v.regex(/^v\d{1,3}\.\d{1,2}$/)),
-});
-
-const CodeSchema = v.strictTuple([
-  v.strictObject({ type: v.literal('text'), text: v.pipe(v.string(), v.minLength(1), v.maxLength(15)) }),
-]);
-const MessageSchema = v.strictObject({
-  messaging_product: v.literal('whatsapp'),
-  recipient_type: v.literal('individual'),
-  to: v.pipe(v.string(), v.regex(/^\+?[1-9]\d{6,14}$/)),
-  type: v.literal('template'),
-  template: v.strictObject({
+const InputSchema = v.object({ originationPhoneNumberId: v.string(), message: v.string() });
+const ParametersSchema = v.array(v.object({ parameters: v.array(v.object({ text: v.string() })) }));
+const MessageSchema = v.object({
+  to: v.string(),
+  template: v.object({
     name: v.string(),
-    language: v.strictObject({ code: v.picklist(LANGUAGES) }),
-    components: v.union([
-      v.strictTuple([]),
-      v.strictTuple([
-        v.strictObject({ type: v.literal('body'), parameters: CodeSchema }),
-        v.strictObject({
-          ...{ type: v.literal('button'), sub_type: v.literal('url'), index: v.literal('0') },
-          parameters: CodeSchema,
-        }),
-      ]),
-    ]),
+    language: v.object({ code: v.picklist(LANGUAGES) }),
+    components: ParametersSchema,
   }),
 });
 type Template = v.InferOutput<typeof MessageSchema>['template'];
 
-/** End User Messaging Social, `SendWhatsAppMessage` (REST, JSON), with the checks of Meta's Cloud API. */
+/** End User Messaging Social, `SendWhatsAppMessage` (REST, JSON), as the service calls it. */
 export function startSocial({ record, ...options }: SocialOptions): Promise<StandIn> {
   function answer({ body }: Call): StandInAnswer {
     const input = v.safeParse(InputSchema, parseObject(body));
@@ -103,13 +81,10 @@ export function startSocial({ record, ...options }: SocialOptions): Promise<Stan
   );
 }
 
-/**
- * The message as the template makes it, in English; undefined when the template does not exist or has other
- * parameters.
- */
-function rendered({ name, components: [body, button] }: Template, options: Omit<SocialOptions, 'record'>) {
-  if (options.noticeTemplates.includes(name)) return body === undefined ? NOTICE : undefined;
-  const [code, copied] = [body?.parameters[0].text, button?.parameters[0].text];
+/** The message as the template makes it, in English. Undefined: the template does not exist, or needs other parameters. */
+function rendered({ name, components }: Template, options: Omit<SocialOptions, 'record'>) {
+  if (options.noticeTemplates.includes(name)) return components.length === 0 ? NOTICE : undefined;
+  const [code, copied] = components.map(({ parameters: [value] }) => value?.text);
   if (!options.codeTemplates.includes(name) || code === undefined || code !== copied) return undefined;
   return `${code} is your verification code. For your security, do not share this code.`;
 }

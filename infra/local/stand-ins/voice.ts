@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { localArn } from '../rights/arn.ts';
-import { jsonService } from './protocols.ts';
+import { jsonOperation, jsonService } from './protocols.ts';
 import { requestId, ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
 export interface VoiceOptions extends StandInOptions {
@@ -8,10 +8,6 @@ export interface VoiceOptions extends StandInOptions {
   originationIdentities: string[];
   /** The existing protect configurations. */
   protectConfigurations?: string[];
-  /** Numbers whose owners want no calls, in E.164. */
-  optedOut?: string[];
-  /** Dial codes of blocked countries, with the plus. */
-  blockedCountries?: string[];
 }
 
 /** The voices of Amazon Polly that `SendVoiceMessage` knows, by language. */
@@ -45,38 +41,27 @@ export const VOICES: Record<string, string> = {
   'zh-CN': 'ZHIYU',
 };
 
-const MAX_SSML = 6_000;
-const text = (rule: RegExp) => v.pipe(v.string(), v.regex(rule));
 const CallSchema = v.object({
-  DestinationPhoneNumber: text(/^\+?[1-9][0-9]{6,18}$/),
-  OriginationIdentity: text(/^[A-Za-z0-9_:/+-]{1,256}$/),
-  MessageBody: text(/\S/),
-  MessageBodyTextType: v.literal('SSML'),
-  VoiceId: v.pipe(
-    v.string(),
-    v.check((voice) => voiceLanguage(voice) !== undefined),
-  ),
+  DestinationPhoneNumber: v.string(),
+  OriginationIdentity: v.string(),
+  MessageBody: v.string(),
+  VoiceId: v.string(),
   ProtectConfigurationId: v.optional(v.string()),
-  TimeToLive: v.pipe(v.number(), v.integer(), v.minValue(5), v.maxValue(259_200)),
 });
 
 /** End User Messaging SMS and Voice v2: `SendVoiceMessage` as the service calls it, in SSML by a voice. */
-export function startVoice({ record, ...options }: VoiceOptions): Promise<StandIn> {
-  function sendVoiceMessage(input: unknown): object {
-    const { success, output, issues } = v.safeParse(CallSchema, input);
-    if (!success) {
-      const [issue] = issues;
-      const reason = issue.received === 'undefined' ? 'MISSING_PARAMETER' : 'FIELD_VALIDATION_FAILED';
-      throw invalid(reason, v.getDotPath(issue) ?? '');
-    }
-    if (output.MessageBody.length > MAX_SSML) throw invalid('MAXIMUM_SIZE_EXCEEDED', 'MessageBody');
-    checkState(output, options);
-    const spoken = spokenText(output.MessageBody);
+export function startVoice({ record, ...account }: VoiceOptions): Promise<StandIn> {
+  const sendVoiceMessage = jsonOperation(CallSchema, (call) => {
+    const { ProtectConfigurationId: protect, DestinationPhoneNumber: to } = call;
+    if (!account.originationIdentities.includes(call.OriginationIdentity)) throw missing('phone-number');
+    if (protect !== undefined && !account.protectConfigurations?.includes(protect))
+      throw missing('protect-configuration');
+    const [spoken, language] = [spokenText(call.MessageBody), voiceLanguage(call.VoiceId)];
     if (spoken === undefined) throw invalid('CANNOT_PARSE', 'MessageBody');
-    const language = voiceLanguage(output.VoiceId) ?? '';
-    record({ kind: 'call', to: output.DestinationPhoneNumber, text: spoken, language });
+    if (language === undefined) throw invalid('FIELD_VALIDATION_FAILED', 'VoiceId');
+    record({ kind: 'call', to, text: spoken, language });
     return { MessageId: requestId() };
-  }
+  });
 
   return serveStandIn(
     jsonService({
@@ -95,20 +80,8 @@ export function startVoice({ record, ...options }: VoiceOptions): Promise<StandI
       refused: new ServiceError('AccessDeniedException', 'Access denied'),
       refused_recipient: invalid('INVALID_PARAMETER', 'DestinationPhoneNumber'),
     }),
-    options,
+    account,
   );
-}
-
-/** @throws ServiceError if the account has no such resource, or the number must not be called */
-function checkState(call: v.InferOutput<typeof CallSchema>, account: Omit<VoiceOptions, 'record'>): void {
-  const { ProtectConfigurationId: protect, DestinationPhoneNumber: to } = call;
-  if (!account.originationIdentities.includes(call.OriginationIdentity)) throw missing('phone-number');
-  if (protect !== undefined && !account.protectConfigurations?.includes(protect))
-    throw missing('protect-configuration');
-  if (account.optedOut?.includes(to)) throw conflict('DESTINATION_PHONE_NUMBER_OPTED_OUT');
-  if (account.blockedCountries?.some((code) => to.startsWith(code))) {
-    throw conflict('DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION');
-  }
 }
 
 function voiceLanguage(voice: string): string | undefined {
@@ -118,11 +91,6 @@ function voiceLanguage(voice: string): string | undefined {
 function invalid(Reason: string, Name: string): ServiceError {
   const Fields = [{ Name, Message: 'is not valid' }];
   return new ServiceError('ValidationException', 'Validation failed', 400, { Reason, Fields });
-}
-
-function conflict(Reason: string): ServiceError {
-  const message = 'The request conflicts with the state of a resource.';
-  return new ServiceError('ConflictException', message, 400, { Reason });
 }
 
 function missing(ResourceType: string): ServiceError {

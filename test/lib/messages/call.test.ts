@@ -1,14 +1,12 @@
-import { createServer } from 'node:http';
-import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { callChannel } from '../../../lib/aws/voice.ts';
 import { spokenMessage } from '../../../lib/messages/call.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
-import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
-import { clientSettings, listenForTest } from '../../support/servers.ts';
+import { clientSettings } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
@@ -24,8 +22,6 @@ async function call() {
   const service = await startedStandIn(startVoice, {
     originationIdentities: ['+441234567890'],
     protectConfigurations: ['protect-1'],
-    optedOut: ['+447400000000'],
-    blockedCountries: ['+99'],
   });
   return { ...service, channel: callChannel(SETTINGS, BRAND, clientSettings(service.standIn.url)) };
 }
@@ -52,27 +48,6 @@ describe('The channel call', () => {
     const { channel, outbox } = await call();
     await channel.send(TO, CODE, language, NEVER_ABORTED);
     expect(outbox[0]?.language).toBe(spoken);
-  });
-
-  it('is not tried any more when the code has expired', async () => {
-    const placed: unknown[] = [];
-    const server = createServer(async (request, response) => {
-      placed.push(await json(request));
-      response.end('{"MessageId":"m-1"}');
-    });
-    const channel = callChannel(SETTINGS, BRAND, clientSettings(`http://127.0.0.1:${await listenForTest(server)}`));
-    await channel.send(TO, CODE, 'en', NEVER_ABORTED);
-    expect(placed).toMatchObject([{ TimeToLive: 600 }]);
-  });
-
-  it.each([
-    ['+447400000000', 'opted_out', 'ConflictException.DESTINATION_PHONE_NUMBER_OPTED_OUT'],
-    ['+998901234567', 'blocked_country', 'ConflictException.DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION'],
-    ['ann', 'refused_recipient', 'ValidationException.FIELD_VALIDATION_FAILED'],
-  ])('does not call %s: %s', async (to, kind, reason) => {
-    const { channel, outbox } = await call();
-    expect(await failureOf(channel.send(to, CODE, 'en', NEVER_ABORTED))).toMatchObject({ kind, reason });
-    expect(outbox).toEqual([]);
   });
 
   itSendsAtMostOnce(call, TO);

@@ -8,7 +8,7 @@ import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/l
 import type { Brand, SmsSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { DEPLOYED } from '../../support/function-environment.ts';
-import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
@@ -19,7 +19,7 @@ const TO = '+447400123456';
 
 async function sms(given: Partial<SmsSettings> = {}) {
   const settings = { ...DEPLOYED.sms, ...given };
-  const service = await startedStandIn(startSns, { optedOut: ['+447400000000'] });
+  const service = await startedStandIn(startSns, {});
   return { ...service, channel: smsChannel(settings, BRAND, snsPublisher(clientSettings(service.standIn.url))) };
 }
 
@@ -28,44 +28,6 @@ describe('The channel sms', () => {
     const { channel, outbox } = await sms({ webOtpDomain: 'example.com' });
     await channel.send(TO, CODE, 'en', NEVER_ABORTED);
     expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);
-  });
-
-  it('is transactional, with the sender id, number and price cap of the settings', async () => {
-    const published: unknown[] = [];
-    const settings = {
-      ...DEPLOYED.sms,
-      senderId: 'EXMARKETS',
-      maxPrice: '0.25',
-      originationNumber: '+441234567890',
-    };
-    const channel = smsChannel(settings, BRAND, async (publication) => {
-      published.push(publication);
-      return { messageId: 'm-1' };
-    });
-    await channel.send(TO, CODE, 'en', NEVER_ABORTED);
-    expect(published).toMatchObject([
-      {
-        phoneNumber: TO,
-        attributes: {
-          'AWS.SNS.SMS.SMSType': { type: 'String', value: 'Transactional' },
-          'AWS.SNS.SMS.SenderID': { type: 'String', value: 'EXMARKETS' },
-          'AWS.SNS.SMS.MaxPrice': { type: 'Number', value: '0.25' },
-          'AWS.MM.SMS.OriginationNumber': { type: 'String', value: '+441234567890' },
-        },
-      },
-    ]);
-    const { channel: real, outbox } = await sms(settings);
-    await real.send(TO, CODE, 'en', NEVER_ABORTED);
-    expect(outbox).toHaveLength(1);
-  });
-
-  it.each([
-    ['+447400000000', 'opted_out'],
-    ['+1', 'refused_recipient'],
-  ])('is not sent to %s: %s', async (to, kind) => {
-    const { channel, outbox } = await sms();
-    expect(await failureOf(channel.send(to, CODE, 'en', NEVER_ABORTED))).toMatchObject({ kind });
-    expect(outbox).toEqual([]);
   });
 
   itSendsAtMostOnce(sms, TO);
