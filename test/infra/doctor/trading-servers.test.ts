@@ -9,7 +9,7 @@ import type { ManagerRights } from '../../../infra/local/platforms/web-api-accou
 import { startWebApiServer } from '../../../infra/local/platforms/web-api-server.ts';
 import { PlatformFailure, type ServerRights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
-import { GATEWAY, LIVE } from '../../support/crm-example.ts';
+import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
 import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
@@ -48,11 +48,6 @@ describe('A trading server', () => {
   it.each<[string, Partial<ServerProbes>, Partial<CheckResult>]>([
     ['has no secret', { secret: async () => undefined }, { state: 'missing', fix: put }],
     [
-      'has a secret of another shape',
-      { secret: async () => '{"master":"hidden-word"}' },
-      { state: 'missing', fix: put },
-    ],
-    [
       'refuses us',
       { report: () => Promise.reject(refused) },
       { detail: "reached, and refuses the manager's login or its password: platform_refused (retcode_1001)" },
@@ -61,6 +56,56 @@ describe('A trading server', () => {
     const all = await found(probes);
     expect(all).toMatchObject([expected]);
     expect(JSON.stringify(all)).not.toContain('hidden-word');
+  });
+
+  const VALUE = { login: 1_000, password: 'hidden-word', master: 'hidden-word' };
+  const storing = (value: unknown) => ({
+    secret: async () => (typeof value === 'string' ? value : JSON.stringify(value)),
+  });
+  const asked: Partial<ServerProbes> = { report: () => Promise.reject(new Error('The server was asked.')) };
+
+  describe.each([LIVE, PLUG_IN, GATEWAY])('with a secret for $protocol', (connection) => {
+    const { id, secret } = connection;
+    const address = `${connection.host}:443`;
+    const wrongShape = `the secret ${secret} has another shape`;
+    const leads = (to: string) => `leads to ${address}, and its secret is for ${to}`;
+    it.each<[string, unknown, string]>([
+      ['of another protocol', { [connection === LIVE ? 'master' : 'password']: 'hidden-word' }, wrongShape],
+      ['that is no JSON', 'hidden-word', wrongShape],
+      ['whose servers are no list', { ...VALUE, hosts: address }, wrongShape],
+      ['for another server', { ...VALUE, hosts: ['other.example.com:443'] }, leads('other.example.com:443')],
+      [
+        'for two others',
+        { ...VALUE, hosts: [`${connection.host}:444`, `x${address}`] },
+        leads(`${connection.host}:444, x${address}`),
+      ],
+      ['for no server', { ...VALUE, hosts: [] }, leads('no server')],
+    ])('%s is an error, and the server is not asked', async (_, value, detail) => {
+      const all = await found({ ...storing(value), ...asked }, connection);
+      const fix = `npm run crm -- secret put ${id} --stack broker-api-prod`;
+      expect(all).toEqual([{ question: 'server', subject: id, state: 'missing', detail, fix }]);
+      expect(JSON.stringify(all)).not.toContain('hidden-word');
+    });
+
+    const anyServer = `${secret} names no server: whoever writes connections can have it sent elsewhere`;
+    const anyVersion = `${secret} names no platform version: the functions of both read it`;
+    it.each<[string, object, string | undefined, string[]]>([
+      ['names its server and its version', { hosts: [address.toUpperCase()] }, connection.platform, []],
+      ['is of version 1.0.0', {}, undefined, [anyServer, anyVersion]],
+      ['names no server', {}, connection.platform, [anyServer]],
+      ['names no version', { hosts: [address] }, undefined, [anyVersion]],
+    ])('that %s has its warnings', async (_, hosts, versions, details) => {
+      const probes = { ...storing({ ...VALUE, ...hosts }), describedSecret: async () => ({ versions }) };
+      const warnings = (all: CheckResult[]) => all.filter(({ subject }) => subject === `${id} secret`);
+      const fix = `npm run crm -- secret put ${id} --stack broker-api-prod`;
+      expect(warnings(await found(probes, connection))).toEqual(
+        details.map((detail) => ({ question: 'server', subject: `${id} secret`, state: 'warning', detail, fix })),
+      );
+      // They are about the secret: a server that is down has them, too.
+      const down: Partial<ServerProbes> = { report: () => Promise.reject(refused) };
+      expect(warnings(await found({ ...probes, ...down }, connection))).toHaveLength(details.length);
+      expect(warnings(await found({ ...probes, place: '--local' }, connection))).toEqual([]);
+    });
   });
 
   it.each(Object.entries(SERVER_FAILURES))(
