@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
 import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
@@ -7,6 +9,8 @@ import { type AccountWorld, newClient, type Target, WorldPool } from '../support
 import { bundleInto } from '../support/bundles.ts';
 import { wordOf } from '../support/never-twice/checks.ts';
 import { marksOf } from '../support/secret-search.ts';
+import { listenForTest } from '../support/servers.ts';
+import { localCertificate } from '../support/web-api.ts';
 
 /**
  * Every step of an opening, with faults: the answer follows the contract and comes in time, the next request works, and
@@ -277,4 +281,64 @@ describe.concurrent('An account', () => {
       expect(world.passwords.size).toBeGreaterThan(1);
       expect(await world.leaks()).toEqual([]);
     }));
+});
+
+/** A server that records what it is sent, after the handshake if it speaks TLS. */
+async function recordingServer(speaksTls: boolean): Promise<{ port: number; received: string[] }> {
+  const received: string[] = [];
+  const record = (socket: Socket) => void socket.on('data', (bytes) => received.push(String(bytes)));
+  const { key, cert } = await localCertificate();
+  const server = speaksTls ? createTlsServer({ key, cert }, record) : createServer(record);
+  return { port: await listenForTest(server), received };
+}
+
+describe('The password of a trading server', () => {
+  it.each(['tp5-live', 'reg-live', 'gw-live'] as const)(
+    'is not sent to another server that a connection like %s leads to: 502, with the alarm’s event',
+    (on) =>
+      pool.use(async (world) => {
+        const { server, version } = CONNECTIONS[on];
+        const secret = `platform/listed-${on}`;
+        await world.putSecret(secret, { version, server, hosts: [`127.0.0.1:${world.servers[server].port}`] });
+        const { port, received } = await recordingServer(server === 'tp5');
+        const listed = { ...world.connections[on], id: `listed-${on}`, secret };
+        const client = await newClient(world);
+        const call = {
+          version,
+          userId: client.id,
+          body: accountBody(on, { connection_id: listed.id }),
+          key: randomUUID(),
+        };
+
+        await world.writeRecords({ connections: [{ ...listed, port }] });
+        const lines = world.environments.log.length;
+        expect(wordOf(await world.ask(call))).toBe('502 platform_refused');
+        expect(received).toEqual([]);
+        const log = world.environments.log.slice(lines).join('');
+        expect(log).toMatch(/"PlatformRefused".*"reason":"host_not_listed".*"PlatformRefused":1/);
+
+        await world.writeRecords({ connections: [listed] });
+        expect(wordOf(await world.ask(call))).toBe('200');
+      }),
+  );
+
+  it.each([
+    ['tp5-live', 'tp4'],
+    ['gw-live', 'tp5'],
+  ] as const)('is not read by the function of %s, if its tag names %s alone', (on, other) =>
+    pool.use(async (world) => {
+      const { server, version } = CONNECTIONS[on];
+      const secret = `platform/tagged-${on}`;
+      const stored = { server, hosts: [`127.0.0.1:${world.servers[server].port}`] };
+      await world.putSecret(secret, { ...stored, version: other });
+      const connection = { ...world.connections[on], id: `tagged-${on}`, secret };
+      await world.writeRecords({ connections: [connection] });
+      const client = await newClient(world);
+      const body = accountBody(on, { connection_id: connection.id });
+      const call = { version, userId: client.id, body, key: randomUUID() };
+      expect(wordOf(await world.ask(call))).toBe('503 platform_unavailable');
+      await world.putSecret(secret, { ...stored, version });
+      expect(wordOf(await world.ask(call))).toBe('200');
+    }),
+  );
 });

@@ -3,6 +3,7 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
+import { secretStore } from '../../infra/crm/secrets.ts';
 import { startAws } from '../../infra/local/aws.ts';
 import { type Database, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
@@ -16,6 +17,7 @@ import { localClient } from '../../infra/local-client.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import { derivePasswords, findSeed, type Origin, parseDerivationKeys } from '../../lib/openings/derivation.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
+import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
 import {
   ACCOUNT_TYPES,
@@ -33,11 +35,16 @@ import { localCertificate } from './web-api.ts';
 const MANAGER_PASSWORD = 'Man4ger-of-tests';
 const MASTER_CODE = 'master-c0de-of-tests';
 const PASSWORD_KEY = Buffer.from('the password key of these tests!').toString('base64');
+const PLATFORM_SECRETS = {
+  tp5: { login: 1000, password: MANAGER_PASSWORD },
+  reg: { master: MASTER_CODE },
+  gw: { master: MASTER_CODE },
+} as const satisfies Record<ServerName, object>;
 const SECRETS = new Map([
   [LOCAL_RESOURCES.PEPPER_SECRET, JSON.stringify({ current: '1', 1: 'the pepper of these tests, with 40 characters' })],
   ['platform/password-key', JSON.stringify({ current: '1', 1: PASSWORD_KEY })],
-  ['platform/tp5', JSON.stringify({ login: 1000, password: MANAGER_PASSWORD })],
-  ['platform/tp4', JSON.stringify({ master: MASTER_CODE })],
+  ['platform/tp5', JSON.stringify(PLATFORM_SECRETS.tp5)],
+  ['platform/tp4', JSON.stringify(PLATFORM_SECRETS.gw)],
 ]);
 const SETTINGS = localSettings({ stage: 'test' });
 const RESOURCES = { ...LOCAL_RESOURCES, PASSWORD_SECRET: 'platform/password-key' };
@@ -70,6 +77,14 @@ export interface OperatorFinding {
   login?: number;
   /** Somebody else's account at the operation's login. */
   foreign?: number;
+}
+
+interface StoredSecret {
+  version: PlatformVersion;
+  /** The server whose password it holds. */
+  server: ServerName;
+  /** The servers that may get it. */
+  hosts: readonly string[];
 }
 
 /** Everything that was stored, logged, sent or answered, by kind. */
@@ -192,6 +207,13 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
       return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
     },
     items: (table: keyof typeof TABLES) => scanItems(reader, TABLES[table]),
+    /** The secret of a connection, as `crm secret put` would store it for these servers. */
+    putSecret: (name: string, { version, server, hosts }: StoredSecret) =>
+      secretStore(localClient(aws.environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER')).write(
+        name,
+        JSON.stringify({ ...PLATFORM_SECRETS[server], hosts }),
+        [version],
+      ),
     /** Writes items as they are. */
     async put(table: keyof typeof TABLES, items: readonly Item[]): Promise<void> {
       for (const Item of items) await reader.send(new PutCommand({ TableName: TABLES[table], Item }));
