@@ -1,11 +1,14 @@
 import { within } from '../deadline.ts';
+import { once } from '../once.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
+import type { Connection } from '../records/crm-records.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { derivePasswords, findSeed } from './derivation.ts';
 import { driveOperation } from './drive.ts';
 import { reportRefusal, type Server } from './effects.ts';
-import type { DueOperation, OperationPlan } from './ledger.ts';
+import type { DueOperation, HeldOperation } from './ledger.ts';
+import type { FoundRecords } from './order.ts';
 
 /** The operations that are worked on at a time: of one trading server, and of those that need none. */
 const AT_ONCE = { server: 4, none: 16 };
@@ -28,8 +31,10 @@ interface Run {
 
 /** A trading server in one run. */
 interface RunServer {
+  /** As the CRM had it when the run first needed it. */
+  connection: Promise<Connection | undefined>;
   /** Undefined if it cannot be asked. */
-  server: Promise<Server | undefined>;
+  platform: Promise<TradingPlatform | undefined>;
   /** How many of the server's last calls in a row had no answer. */
   unanswered: number;
 }
@@ -68,16 +73,18 @@ export async function settleOperations(
   await Promise.all(workers);
 }
 
-async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: string): Promise<void> {
-  const { ledger, now } = dependencies;
+async function settle(run: Run, pk: string): Promise<void> {
+  const { dependencies, telemetry, endsAt } = run;
+  const { ledger, directory, keys, now } = dependencies;
   const stopsAt = endsAt - LAST_WRITES_MS;
   const held = await ledger.acquire(pk, 'settler', endsAt - now(), within(stopsAt - now()));
   if (held === undefined) return;
   const { plan } = held;
   if (plan === undefined) throw new Error('An operation that is due has a plan.');
   const times = planTimes(now(), stopsAt);
-  const { user_id, version, connection_id } = plan;
+  const { user_id, version, connection_id, generated: role } = plan;
   const scoped = telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
+  const records = once(() => directory.readAccountRecords(plan, scoped, times.platformSignal));
   const onUnreadable = (error: unknown) => {
     scoped.event('OperationNotSettled', { step: 'records', ...describeError(error) });
     return undefined;
@@ -88,12 +95,11 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
     times,
     telemetry: scoped,
     dependencies,
-    server: () => findServer(dependencies, servers, plan, times.platformSignal, scoped).catch(onUnreadable),
-    keys: () => dependencies.keys(times.platformSignal),
+    server: () => findServer(run, held, records, times.platformSignal, scoped).catch(onUnreadable),
+    keys: () => keys(times.platformSignal),
     async generated() {
-      const role = plan.generated;
       if (role === undefined) return undefined;
-      const seed = findSeed(await dependencies.keys(times.platformSignal), held);
+      const seed = findSeed(await keys(times.platformSignal), held);
       if (seed !== undefined) return { role, password: derivePasswords(seed, version)[role] };
       // The account may still show the operation's id.
       scoped.event('OperationUnderivable');
@@ -102,35 +108,51 @@ async function settle({ dependencies, telemetry, endsAt, servers }: Run, pk: str
   });
 }
 
-/** @returns undefined if the server cannot be asked in this run */
+/**
+ * The server of an operation. A look-up needs the connection alone, which is read once in a run. A payment and a notice,
+ * which follow when the account is open, go by the records as the CRM has them now.
+ * @param records reads those of the operation, once
+ * @returns undefined if the server cannot be asked in this run
+ */
 async function findServer(
-  { directory, platform: connect }: AccountDependencies,
-  servers: Run['servers'],
-  { user_id, connection_id, version, account_type_id }: OperationPlan,
+  { dependencies, servers }: Run,
+  { plan, life }: HeldOperation,
+  records: () => Promise<FoundRecords>,
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {
-  const ids = { user_id, connection_id, account_type_id };
-  const { client, connection, accountType } = await directory.readAccountRecords(ids, telemetry, signal);
-  if (connection === undefined || connection.platform !== version) return undefined;
-  let known = servers.get(connection_id);
-  if (known === undefined) {
-    const open = async () => {
-      const platform = await connect(connection, signal);
-      await platform.ready(signal);
-      return { platform, connection, client, accountType };
-    };
-    const server = open().catch((error: unknown) => {
-      reportRefusal(error, telemetry);
-      return undefined;
-    });
-    known = { server, unanswered: 0 };
-    servers.set(connection_id, known);
-  }
-  const found = await known.server;
-  if (found === undefined || known.unanswered >= MAX_UNANSWERED) return undefined;
-  // As the CRM has them now: the connection may have changed since the server was connected.
-  return { platform: countingUnanswered(found.platform, known), connection, client, accountType };
+  const id = plan?.connection_id ?? '';
+  const known = servers.get(id) ?? connectServer(dependencies, records(), signal, telemetry);
+  servers.set(id, known);
+  // The next operation reads it again.
+  known.connection.catch(() => servers.delete(id));
+  const now = life.at === 'open' ? await records() : undefined;
+  const connection = now === undefined ? await known.connection : now.connection;
+  const platform = await known.platform;
+  if (platform === undefined || known.unanswered >= MAX_UNANSWERED) return undefined;
+  if (connection === undefined || connection.platform !== plan?.version) return undefined;
+  const counted = countingUnanswered(platform, known);
+  return { platform: counted, connection, client: now?.client, accountType: now?.accountType };
+}
+
+function connectServer(
+  { platform: open }: AccountDependencies,
+  records: Promise<FoundRecords>,
+  signal: AbortSignal,
+  telemetry: Telemetry,
+): RunServer {
+  const connection = records.then((found) => found.connection);
+  const connect = async () => {
+    const record = await connection.catch(() => undefined);
+    const platform = record && (await open(record, signal));
+    await platform?.ready(signal);
+    return platform;
+  };
+  const platform = connect().catch((error: unknown) => {
+    reportRefusal(error, telemetry);
+    return undefined;
+  });
+  return { connection, platform, unanswered: 0 };
 }
 
 /** The same platform, whose unanswered calls are counted. */

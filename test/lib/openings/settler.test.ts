@@ -7,8 +7,7 @@ import type { Life } from '../../../lib/openings/life.ts';
 import { settleOperations } from '../../../lib/openings/settler.ts';
 import type { Mark, Sighting } from '../../../lib/platform/platform.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
-import { testDatabase } from '../../support/database.ts';
-import { CLIENT_ANN, DEMO, DERIVATION_KEY, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { CLIENT_ANN, DEMO, DERIVATION_KEY, planFor, recordingTelemetry } from '../../support/openings.ts';
 
 /** By the clock of `vi`. */
 const sleep = <T>(ms: number, value: T) => new Promise<T>((resolve) => void setTimeout(() => resolve(value), ms));
@@ -70,33 +69,6 @@ it('A deposit is tried again while the records cannot be read, since certainly n
     { name: 'OperationsDue' },
     { fields: { step: 'records', reason: 'ServiceUnavailable' } },
   ]);
-});
-
-it('A run of the settler calls the database five times, and twice for each operation', async () => {
-  const database = await testDatabase();
-  const world = new LedgerWorld(database);
-  let published = 0;
-  const publish = async () => {
-    published += 1;
-  };
-  const dependencies = { ledger: world.ledger, events: { publish }, now: () => world.now };
-  /** The calls of a run that publishes this many accounts. */
-  const callsFor = async (count: number) => {
-    const opened_at = new Date(world.now).toISOString();
-    for (let login = count * 1_000; login < count * 1_001; login += 1) {
-      const held = await world.claimed(`account ${login}`);
-      await world.ledger.write(held, { at: 'sent', login, commands: 'one' }, world.signal());
-      const open = { at: 'open', login, opened_at, recorded: true, deposit: 'none', published: false } as const;
-      await world.ledger.write(held, open, world.signal());
-    }
-    world.now += 60_000;
-    [published, database.calls.length] = [0, 0];
-    const endsAt = world.now + 600_000;
-    await settleOperations(dependencies as unknown as AccountDependencies, recordingTelemetry([]), endsAt);
-    return [published, database.calls.length];
-  };
-  expect(await callsFor(5)).toEqual([5, 15]);
-  expect(await callsFor(25)).toEqual([25, 55]);
 });
 
 describe('A run of the settler', () => {
