@@ -23,7 +23,7 @@ import {
 import { PublicApi } from './constructs/public-api.ts';
 import { addOutput, fixLogicalId } from './constructs/stack-names.ts';
 import { constructName, functionsOf } from './functions.ts';
-import type { Settings } from './settings.ts';
+import { SETTINGS_METADATA, type Settings, settingsText } from './settings.ts';
 
 /** The whole service: routes, functions, data, messages, rights and alarms. */
 export class ServiceStack extends Stack {
@@ -32,6 +32,7 @@ export class ServiceStack extends Stack {
     super(scope, id, { description: "A broker's public API: registration and trading accounts.", ...props });
     Tags.of(this).add('service', 'broker-api');
     Tags.of(this).add('stage', given.stage);
+    this.templateOptions.metadata = { [SETTINGS_METADATA]: settingsText(given) };
 
     const context = this.createContext(given);
     const functions = functionsOf(given).map((declared) => createFunction(declared, context));

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import {
   DEPENDENT_SETTINGS,
@@ -19,7 +20,7 @@ import {
   patternText,
   wholeNumber,
 } from '../lib/validators/setting-types.ts';
-import { leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
+import { checkSettings, leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
 
 /**
  * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
@@ -242,8 +243,38 @@ export function readSettings(context: Record<string, unknown>) {
     ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...unusableMailFrom(values)]),
   ];
   if (values === undefined || all.length > 0) throw new SettingsError(all);
+  return withDerived(values);
+}
+
+function withDerived(values: v.InferOutput<typeof SettingsSchema>) {
   const { stage, senderAddress, platformSecrets = defaultPlatformSecrets(stage) } = values;
   return { ...values, senderDomain: emailDomain(senderAddress), platformSecrets };
+}
+
+/** The member of a template's metadata that has the settings of its stack. */
+export const SETTINGS_METADATA = 'Settings';
+
+/** All settings of a stack, for its template. CloudFormation keeps ASCII alone, so other characters are escaped. */
+export function settingsText(settings: Record<string, unknown>): string {
+  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return membersText(SettingsSchema.entries, settings).replaceAll(/[^\x20-\x7e]/g, escaped);
+}
+
+/** @param text of a template @throws SettingsError if a setting is not one of this version */
+export function parseSettingsText(text: string): Settings {
+  const { values, errors } = checkSettings(SettingsSchema, JSON.parse(text));
+  if (values === undefined) throw new SettingsError(errors);
+  return withDerived(values);
+}
+
+/** The settings, by their first names, that differ. */
+export function differingSettings(one: Settings, other: Settings): string[] {
+  const [left, right] = [one, other].map((settings) => JSON.parse(settingsText(settings)) as Record<string, unknown>);
+  return Object.keys(SettingsSchema.entries).filter((name) => !isDeepStrictEqual(left?.[name], right?.[name]));
+}
+
+function membersText(entries: object, settings: Record<string, unknown>): string {
+  return JSON.stringify(Object.fromEntries(Object.keys(entries).map((name) => [name, settings[name]])));
 }
 
 /** How the names of the trading servers' secrets begin, unless the setting `platformSecrets` says so. */
@@ -293,7 +324,7 @@ export function signingSecretName(stage: string, receiver: keyof typeof SIGNED):
 
 /** The content of the file of settings next to the code of every function. */
 export function settingsFile(settings: Record<string, unknown>): string {
-  return JSON.stringify(Object.fromEntries(Object.keys(deploymentEntries).map((name) => [name, settings[name]])));
+  return membersText(deploymentEntries, settings);
 }
 
 const DEPENDENT: readonly (readonly [setting: string, needed: string])[] = [

@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import { defaultPlatformSecrets, gatherSettings } from '../settings.ts';
+import { defaultPlatformSecrets } from '../settings.ts';
 import type { Terminal } from './command.ts';
-import { deployedStage, readContext } from './service-secrets.ts';
-import type { Target } from './target.ts';
+import { type SettingsTarget, settingsOf } from './stack-settings.ts';
 
 /** A warning about one aspect of a connection. */
 interface ConnectionWarning {
@@ -13,30 +12,38 @@ interface ConnectionWarning {
   fix: string;
 }
 
+/** The secrets that the account functions of a stack may read. */
+export interface ReadableSecrets {
+  stack: string;
+  /** How their names begin. */
+  prefix: string;
+}
+
+/** @returns undefined without a stack */
+export async function readableSecrets(
+  target: SettingsTarget,
+  terminal: Pick<Terminal, 'cdkJson' | 'report'>,
+): Promise<ReadableSecrets | undefined> {
+  const { stack } = target;
+  if (stack === undefined) return undefined;
+  const { platformSecrets, stage = 'prod' } = await settingsOf(target, terminal);
+  return {
+    stack,
+    prefix: typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(String(stage)),
+  };
+}
+
 /** Warnings about a valid connection that will not work, or not safely. */
 export async function connectionWarnings(
   connection: Connection,
-  target: Pick<Target, 'stack'>,
-  { cdkJson, resolveHost }: Pick<Terminal, 'cdkJson' | 'resolveHost'>,
+  readable: ReadableSecrets | undefined,
+  resolve: (host: string) => Promise<string[]>,
 ): Promise<ConnectionWarning[]> {
-  const all = [
-    secretWarning(connection, target, readContext(cdkJson)),
-    await publicTextWarning(connection, resolveHost),
-  ];
+  const all = [readable && secretWarning(connection, readable), await publicTextWarning(connection, resolve)];
   return all.filter((one) => one !== undefined);
 }
 
-/** The account functions of a stack may read only secrets whose names begin as its settings say. */
-function secretWarning(
-  { id, secret }: Connection,
-  { stack }: Pick<Target, 'stack'>,
-  context: Record<string, unknown>,
-): ConnectionWarning | undefined {
-  if (stack === undefined) return undefined;
-  const given = gatherSettings(context);
-  const { platformSecrets } = given;
-  const prefix =
-    typeof platformSecrets === 'string' ? platformSecrets : defaultPlatformSecrets(deployedStage(given, stack));
+function secretWarning({ id, secret }: Connection, { stack, prefix }: ReadableSecrets): ConnectionWarning | undefined {
   if (secret.startsWith(prefix)) return undefined;
   const detail = `the functions of ${stack} cannot read the secret ${secret}: its name must begin with ${prefix}`;
   const fix = `name another one in \`secret\` of ${id}, or change the setting platformSecrets`;

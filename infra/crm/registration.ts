@@ -5,18 +5,20 @@ import {
   SESv2Client,
   type SESv2ClientConfig,
 } from '@aws-sdk/client-sesv2';
+import * as v from 'valibot';
 import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations, type Registrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS, deploymentEntries, type Limits } from '../../lib/validators/deployment.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
 import { COUNT_LIMIT_NAMES, COUNT_LIMITS, WINDOW_MS } from '../../lib/validators/limits.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { readSettings } from '../settings.ts';
+import { parseSettings } from '../../lib/validators/texts.ts';
+import { SettingsError } from '../settings.ts';
 import { logicalId } from '../tables.ts';
 import { countOf, orAbsent, type Terminal, wrongUsage } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson } from './person.ts';
-import { readContext } from './service-secrets.ts';
+import { settingsOf } from './stack-settings.ts';
 import type { Target } from './target.ts';
 
 const CALL_MS = 10_000;
@@ -52,7 +54,7 @@ export async function showRegistrations(
       const spellings = [typed, person.address, ...found.flatMap(({ record }) => record.email ?? [])];
       await showSuppression(mail, new Set(spellings.map(asciiEmail)), unsuppress, terminal);
     }
-    showLimits(target, person, found, terminal);
+    await showLimits(target, person, found, terminal);
   } finally {
     mail.close();
     database.destroy();
@@ -134,15 +136,25 @@ async function showSuppression(
   }
 }
 
+const LimitSettingsSchema = v.object({ channels: deploymentEntries.channels, limits: deploymentEntries.limits });
+
+/** The local service has the default limits. */
+async function readLimits(target: Target, terminal: Terminal) {
+  if (target.stack === undefined) return { limits: DEFAULT_LIMITS, channels: OTP_TYPES };
+  const { values, errors } = parseSettings(LimitSettingsSchema, await settingsOf(target, terminal));
+  if (values === undefined) throw new SettingsError(errors);
+  return values;
+}
+
 /** The counters themselves have names that only the functions can derive; the registrations show what they count. */
-function showLimits(target: Target, person: Person, found: readonly Found[], { print, cdkJson }: Terminal): void {
-  // The limits of a stack are those of `cdk.json`; the local service has the defaults.
-  const local = { limits: DEFAULT_LIMITS, channels: OTP_TYPES };
-  const deployed = target.stack === undefined ? local : readSettings(readContext(cdkJson));
+async function showLimits(target: Target, person: Person, found: readonly Found[], terminal: Terminal): Promise<void> {
+  const deployed = await readLimits(target, terminal);
   for (const { channel } of listRecipients(person).filter((one) => deployed.channels.includes(one.channel))) {
     const sent = found.filter(({ record }) => record.otp_type === channel);
     const times = sent.map(({ record }) => Date.parse(record.requested_at));
-    print(`Next message by ${channel}: ${describeLimits(reachedLimits(deployed.limits, times, Date.now()))}\n`);
+    terminal.print(
+      `Next message by ${channel}: ${describeLimits(reachedLimits(deployed.limits, times, Date.now()))}\n`,
+    );
   }
 }
 

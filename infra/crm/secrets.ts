@@ -18,7 +18,8 @@ import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { VERSIONS_TAG } from '../functions.ts';
 import { CommandError, orAbsent, type Terminal } from './command.ts';
-import { passwordSecret, readContext, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
+import { passwordSecret, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
+import { settingsOf, writtenSettings } from './stack-settings.ts';
 import { findConnection, readConnections } from './table-records.ts';
 import type { Target } from './target.ts';
 
@@ -45,10 +46,10 @@ interface NewSecret {
 async function readSecret(target: Target, name: string, terminal: Terminal): Promise<NewSecret> {
   // First: a role that may replace the keys of the service reads no records.
   const services = [
-    ...serviceSecrets(readContext(terminal.cdkJson), target.pepperSecret, target.stack),
+    ...(await settingSecretsOf(target, terminal)),
     ...(target.isTable ? [] : [passwordSecret(await target.resource(PASSWORD_SECRET))]),
   ];
-  const service = services.find((one) => one.purpose === name || one.name === name);
+  const service = findSecret(services, name);
   if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
   const named = await findConnection(target, name);
   const connections = await readConnections(target, terminal.report);
@@ -64,6 +65,27 @@ async function readSecret(target: Target, name: string, terminal: Terminal): Pro
   throw new CommandError(
     `No connection and no setting uses a secret ${name}; nothing was stored. There are: ${names.join(', ') || 'none'}.`,
   );
+}
+
+/** The secrets of the stack's settings, of those that cdk.json has for its next deployment, and the pepper. */
+async function settingSecretsOf(target: Target, terminal: Terminal): Promise<ServiceSecret[]> {
+  const deployed = await settingsOf(target, terminal);
+  const { stage } = deployed;
+  const written = { ...writtenSettings(terminal.cdkJson), ...(stage !== undefined && { stage }) };
+  const secrets = serviceSecrets(deployed, target.pepperSecret);
+  const isNew = (one: ServiceSecret) =>
+    !secrets.some(({ purpose, name }) => purpose === one.purpose && name === one.name);
+  return [...secrets, ...serviceSecrets(written).filter(isNew)];
+}
+
+/** @param name of the secret, or of its setting @throws CommandError if the setting names two secrets */
+function findSecret(secrets: readonly ServiceSecret[], name: string): ServiceSecret | undefined {
+  const [first, second] = secrets.filter((one) => one.purpose === name);
+  if (first !== undefined && second !== undefined)
+    throw new CommandError(
+      `${name} is ${first.name} in the stack and ${second.name} in cdk.json: write the name of the secret. Nothing was stored.`,
+    );
+  return first ?? secrets.find((one) => one.name === name);
 }
 
 async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input }: Terminal): Promise<string> {
@@ -114,8 +136,8 @@ export function rotateKey(target: Target, name: string, terminal: Terminal): Pro
  * and with the one before it, so the receiver may change at any time. The key is printed for the receiver.
  */
 async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
-  const secrets = serviceSecrets(readContext(terminal.cdkJson), undefined, target.stack).filter(({ signs }) => signs);
-  const found = secrets.find((one) => one.purpose === name || one.name === name);
+  const secrets = (await settingSecretsOf(target, terminal)).filter(({ signs }) => signs);
+  const found = findSecret(secrets, name);
   if (found === undefined) {
     const names = [...secrets.map(({ purpose }) => purpose), PASSWORDS].join(', ');
     throw new CommandError(`There is no secret ${name} that is rotated by this command. There are: ${names}.`);

@@ -4,7 +4,7 @@ import { parseFrontSecret } from '../../lib/http/source.ts';
 import { parseKeyVersions, parsePepper } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
-import { gatherSettings, SETTING_NAMES, signingSecretName } from '../settings.ts';
+import { SETTING_NAMES, signingSecretName } from '../settings.ts';
 
 /** The file with the settings of this project. */
 export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
@@ -46,17 +46,12 @@ const SHAPES: Readonly<Record<string, typeof TEXT>> = {
   },
 };
 
-/** The stage of a stack, which may be named on the command line alone. @param stack absent: the stage of the settings */
-export function deployedStage({ stage = 'prod' }: Record<string, unknown>, stack = ''): string {
-  return /^broker-api-(.+)$/.exec(stack)?.[1] ?? String(stage);
-}
-
-function signingSecrets(given: Record<string, unknown>, stage: string): ServiceSecret[] {
+function signingSecrets({ stage = 'prod', ...given }: Record<string, unknown>): ServiceSecret[] {
   return (['crmWebhook', 'provider'] as const)
     .filter((receiver) => given[receiver] !== undefined)
     .map((receiver) => ({
       purpose: receiver,
-      name: signingSecretName(stage, receiver),
+      name: signingSecretName(String(stage), receiver),
       shape: '{"current":"whsec_…","previous":"the value before"}',
       parse: parseSigningSecret,
       signs: true,
@@ -65,22 +60,17 @@ function signingSecrets(given: Record<string, unknown>, stage: string): ServiceS
 
 /**
  * The secrets that these settings name or need, and the pepper.
- * @param context of cdk.json, also if its settings are not valid yet @param pepper the name of the pepper secret, if
- * the stack is known @param stack its name
+ * @param given as `gatherSettings` returns them, also if they are not valid yet @param pepper the name of the pepper
+ * secret, if the stack is known
  */
-export function serviceSecrets(context: Record<string, unknown>, pepper?: string, stack?: string): ServiceSecret[] {
-  const given = gatherSettings(context);
+export function serviceSecrets(given: Record<string, unknown>, pepper?: string): ServiceSecret[] {
   const named = SETTING_NAMES.filter((setting) => /\bsecret$/i.test(setting)).flatMap((purpose): ServiceSecret[] => {
     const [group = '', member = ''] = purpose.split('.');
     const values = given[group];
     const name = isObject(values) ? values[member] : undefined;
     return typeof name === 'string' ? [{ purpose, name, ...(SHAPES[purpose] ?? TEXT) }] : [];
   });
-  return [
-    ...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]),
-    ...named,
-    ...signingSecrets(given, deployedStage(given, stack)),
-  ];
+  return [...(pepper === undefined ? [] : [{ ...PEPPER, name: pepper }]), ...named, ...signingSecrets(given)];
 }
 
 /** The context of a cdk.json: settings, and entries of CDK's own. */

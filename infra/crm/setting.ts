@@ -14,7 +14,7 @@ const USAGE = `npm run setting                                          shows th
 npm run setting -- senderAddress=no-reply@acme.example channels=email,sms phone.countries=GB,DE
 npm run setting -- sms.senderId=                         removes one, or a whole group
 
-Writes settings into cdk.json, where cdk and the doctor read them. Nothing is written if a setting is not valid.
+Writes settings into cdk.json, where cdk reads them. Nothing is written if a setting is not valid.
 `;
 
 const NETWORK_NOTE = `

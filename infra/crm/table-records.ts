@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, countOf, type Terminal } from './command.ts';
-import { connectionWarnings } from './connections.ts';
+import { connectionWarnings, readableSecrets } from './connections.ts';
 import { duplicateErrors, localHostErrors, overlapErrors } from './crm-file.ts';
 import {
   CrmFileError,
@@ -104,8 +104,10 @@ export async function addRecords(where: ItemLocation, add: readonly LocatedRecor
     ...overlapErrors(add, await otherConnections(where, add)),
   ];
   if (errors.length > 0) throw new CrmFileError(errors);
-  for (const { path, kind, record } of add) {
-    const warnings = kind === 'connections' ? await connectionWarnings(record, target, terminal) : [];
+  const connections = add.filter((one) => one.kind === 'connections');
+  const readable = connections.length === 0 ? undefined : await readableSecrets(target, terminal);
+  for (const { path, record } of connections) {
+    const warnings = await connectionWarnings(record, readable, terminal.resolveHost);
     for (const { detail, fix } of warnings) terminal.report(`Warning: ${path}: ${detail}\n  → ${fix}\n`);
   }
 

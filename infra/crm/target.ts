@@ -8,13 +8,12 @@ import { localClient } from '../local-client.ts';
 import { keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { CommandError, orAbsent, wrongUsage } from './command.ts';
 import { type CrmTable, crmTable, type TableItems, tableItems } from './crm-table.ts';
+import { type DeployedSettings, readDeployed, type SettingsTarget } from './stack-settings.ts';
 
 /** The deployment, or the table, that an operator works on. */
-export interface Target {
+export interface Target extends SettingsTarget {
   /** The target's name in messages. */
   name: string;
-  /** The name of the stack; absent for the local service and for a table alone. */
-  stack?: string;
   /** The table of CRM records. */
   table: CrmTable;
   /** The settings of the clients of a service; empty: the environment has them. */
@@ -106,9 +105,14 @@ async function openStack(stack: string): Promise<Target> {
     const output = (name: string) => outputs.find(({ OutputKey }) => OutputKey === name)?.OutputValue;
     const table = output('CrmTableName');
     if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
+    let deployed: Promise<DeployedSettings> | undefined;
     return {
       name: `the table ${table}`,
       stack,
+      deployed: () => {
+        deployed ??= readDeployed(stack);
+        return deployed;
+      },
       table: crmTable(table),
       clientOf: () => ({}),
       resource: (logicalId) => physicalName(stack, logicalId),

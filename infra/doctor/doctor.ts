@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
 import { standardOutput } from '../crm/command.ts';
-import { CDK_JSON, readContext, serviceSecrets } from '../crm/service-secrets.ts';
+import { CDK_JSON, serviceSecrets } from '../crm/service-secrets.ts';
+import { readDeployed, USED_INSTEAD, writtenSettings } from '../crm/stack-settings.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
-import { readSettings, type Settings, SettingsError } from '../settings.ts';
+import { differingSettings, readSettings, type Settings, SettingsError } from '../settings.ts';
 import {
   arrowChecks,
   type CheckResult,
@@ -17,6 +18,7 @@ import {
   runChecks,
   stackChecks,
   unknownOutcome,
+  warningOutcome,
 } from './checks.ts';
 import { paceChecks } from './pace.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
@@ -67,17 +69,43 @@ interface Look {
 
 async function examineAws(look: Look, name?: string): Promise<CheckResult[]> {
   const aws = awsProbes();
-  const settings = readSettingsFile(look.cdkJson);
-  const stack = name ?? ('stage' in settings ? `broker-api-${settings.stage}` : undefined);
+  const written = readSettingsFile(look.cdkJson, name);
+  const stack = name ?? (written.settings && `broker-api-${written.settings.stage}`);
   if (look.ids.length > 0 && stack !== undefined) return examineServers(look, { stack });
-  if (!('stage' in settings) || stack === undefined)
-    return [...(await runChecks(quotaChecks(), aws)), ...('results' in settings ? settings.results : [])];
-  const found = await aws.stack(stack).catch(() => 'refused' as const);
-  const results = await runChecks(await awsChecks(settings, stack, found !== undefined), aws);
-  if (found === undefined || found === 'refused' || found.outputs.CrmTableName === undefined) return results;
-  const secrets = serviceSecrets(readContext(look.cdkJson), undefined, stack);
-  const more = [...tableChecks, ...secretChecks(secrets)];
-  return [...results, ...(await examineServers(look, { stack }, more))];
+  const found = stack === undefined ? undefined : await aws.stack(stack).catch(() => 'refused' as const);
+  const hasTables = found !== undefined && found !== 'refused' && found.outputs.CrmTableName !== undefined;
+  const { settings, results } = hasTables ? await stackSettings(String(stack), written, look.cdkJson) : written;
+  if (settings === undefined || stack === undefined) return [...(await runChecks(quotaChecks(), aws)), ...results];
+  const checked = [...results, ...(await runChecks(await awsChecks(settings, stack, found !== undefined), aws))];
+  if (!hasTables) return checked;
+  const more = [...tableChecks, ...secretChecks(serviceSecrets(settings))];
+  return [...checked, ...(await examineServers(look, { stack }, more))];
+}
+
+/** Settings, and what there is to say about them. */
+interface FoundSettings {
+  settings?: Settings;
+  results: CheckResult[];
+}
+
+/** The settings of a deployed stack; `written`, if it does not show its own. */
+async function stackSettings(stack: string, written: FoundSettings, cdkJson: string): Promise<FoundSettings> {
+  const about = { question: 'deployed', subject: 'settings' } as const;
+  try {
+    const found = await readDeployed(stack);
+    if ('unknown' in found) {
+      const outcome = warningOutcome(`${found.unknown} ${USED_INSTEAD}`, 'npm run deploy');
+      return { ...written, results: [{ ...about, ...outcome }, ...written.results] };
+    }
+    // A stage that cdk.json does not name is deployed with settings of the command line.
+    const next = readSettingsFile(cdkJson).settings;
+    const differing = next?.stage === found.settings.stage ? differingSettings(found.settings, next) : [];
+    const detail = `cdk.json has others, which are not deployed: ${differing.join(', ')}`;
+    const results = differing.length === 0 ? [] : [{ ...about, ...warningOutcome(detail, 'npm run deploy') }];
+    return { settings: found.settings, results };
+  } catch (error) {
+    return { results: [{ ...about, ...unknownOutcome(error) }] };
+  }
 }
 
 /** The checks for which the target must be open. */
@@ -97,10 +125,11 @@ async function examineServers(
   }
 }
 
-function readSettingsFile(cdkJson: string): Settings | { results: CheckResult[] } {
+/** @param stack whose stage counts more than that of the file */
+function readSettingsFile(cdkJson: string, stack?: string): FoundSettings {
   const fix = 'npm run setting -- name=value …';
   try {
-    return readSettings(readContext(cdkJson));
+    return { settings: readSettings(writtenSettings(cdkJson, stack)), results: [] };
   } catch (error) {
     const errors = error instanceof SettingsError ? error.errors : ['cannot be read as JSON'];
     return {

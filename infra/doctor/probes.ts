@@ -16,7 +16,7 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { orAbsent } from '../crm/command.ts';
-import { connectionWarnings, resolveHost } from '../crm/connections.ts';
+import { connectionWarnings, readableSecrets, resolveHost } from '../crm/connections.ts';
 import { secretStore } from '../crm/secrets.ts';
 import type { Target } from '../crm/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
@@ -159,6 +159,7 @@ interface ServerProbeOptions {
 export function serverProbes(target: Target, { place, cdkJson, fix, report }: ServerProbeOptions) {
   const { clientOf } = target;
   let records: Promise<RecordReport> | undefined;
+  let readable: ReturnType<typeof readableSecrets> | undefined;
   return {
     place,
     /** The CRM records; the table is read once. */
@@ -167,7 +168,10 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
       return records;
     },
     /** What is wrong with a connection before its server is asked. */
-    warnings: (connection: Connection) => connectionWarnings(connection, target, { cdkJson, resolveHost }),
+    async warnings(connection: Connection) {
+      readable ??= readableSecrets(target, { cdkJson, report });
+      return connectionWarnings(connection, await readable, resolveHost);
+    },
     /** A secret's text. */
     secret: async (name: string) => (await secretStore(clientOf('SECRETS_MANAGER')).read(name))?.text,
     /** A secret without its text. Undefined: there is none. */

@@ -206,9 +206,11 @@ describe('The policy of operators', () => {
   ])('allows to store the secret of a setting that is not deployed yet: %s', async (setting, input) => {
     const name = `${settingSecrets('test')}${setting.replace('.secret', '')}`;
     const cdkJson = cdkJsonOf({ ...SETTINGS, [setting]: name });
-    const { result, calls } = await run(`secret put ${setting}`, { input, cdkJson });
-    expect(result).toMatchObject({ code: 0, out: expect.stringContaining(`The secret ${name} is made`) });
     const { captcha: _, front: __, ...deployed } = SETTINGS;
+    account.settings = deployed;
+    const { result, calls } = await run(`secret put ${setting}`, { input, cdkJson });
+    account.settings = SETTINGS;
+    expect(result).toMatchObject({ code: 0, out: expect.stringContaining(`The secret ${name} is made`) });
     const granted = rightsOf('OperatorsPolicy', deployed);
     expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
   });
@@ -339,7 +341,7 @@ describe('The policy of key rotation', () => {
         ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${key}`),
       ),
       ...signing.map((key) => `MakeSigningKeys secretsmanager:CreateSecret ${key}`),
-      ...['DescribeStacks', 'DescribeStackResource'].map(
+      ...['DescribeStacks', 'DescribeStackResource', 'GetTemplate'].map(
         (action) => `ReadStack cloudformation:${action} arn:aws:cloudformation:eu-west-1:111122223333:stack/${STACK}/*`,
       ),
     ];

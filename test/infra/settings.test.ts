@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readSettings, SettingsError } from '../../infra/settings.ts';
-import { EVERYTHING, SENDER } from '../support/stack.ts';
+import {
+  differingSettings,
+  parseSettingsText,
+  readSettings,
+  SETTINGS_METADATA,
+  SettingsError,
+} from '../../infra/settings.ts';
+import { EVERYTHING, SENDER, synthesizeFresh } from '../support/stack.ts';
 
 function errorsOf(context: Record<string, unknown>): readonly string[] {
   try {
@@ -103,6 +109,34 @@ describe('The settings of a deployment', () => {
 
   it('are all accepted together', () => {
     expect(errorsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
+  });
+});
+
+describe('The settings that a template carries', () => {
+  const brand = { name: 'Ünïon 株式会社', legal: { en: 'Acme', de: 'Acme „GmbH“ \u{1F4B6}' } };
+  const ofTemplate = (settings: object) =>
+    String(synthesizeFresh({ ...settings }).toJSON().Metadata?.[SETTINGS_METADATA]);
+
+  it.each([
+    ['defaults', {}],
+    ['settings', EVERYTHING],
+    ['brand', { brand }],
+    ['tokens', { jwtIssuer: 'https://id.acme.example', jwtAudience: 'api' }],
+  ])('are the %s of its stack, in ASCII', (_, given) => {
+    const text = ofTemplate(given);
+    expect(text).toMatch(/^[ -~]+$/);
+    expect(parseSettingsText(text)).toEqual(readSettings({ ...SENDER, stage: 'prod', ...given }));
+  });
+
+  it('are refused by a version that does not know one of them', () => {
+    const text = JSON.stringify({ ...JSON.parse(ofTemplate({})), ofTomorrow: 1 });
+    expect(() => parseSettingsText(text)).toThrow('ofTomorrow: is no setting');
+  });
+
+  it('are compared with others by their first names', () => {
+    const [one, other] = [SENDER, { ...SENDER, vpc: true, limits: { recipientPerHour: 3 } }].map(readSettings);
+    expect(one && other && differingSettings(one, other)).toEqual(['limits', 'vpc']);
+    expect(one && differingSettings(one, readSettings(SENDER))).toEqual([]);
   });
 });
 

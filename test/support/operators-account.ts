@@ -5,6 +5,7 @@ import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { listenOn } from '../../infra/local/listen.ts';
 import type { NeededRight } from '../../infra/local/rights/policy.ts';
+import { readSettings, SETTINGS_METADATA, settingsText } from '../../infra/settings.ts';
 import { openAccount } from './local-service.ts';
 import { cdkJsonOf, type Operators } from './operators.ts';
 import { EVERYTHING } from './stack.ts';
@@ -66,6 +67,8 @@ type Outputs = Readonly<Record<string, string>>;
 export class OperatorsAccount {
   readonly cdkJson = cdkJsonOf(SETTINGS);
   readonly denied = new Set<string>();
+  /** The settings in the metadata of the stack's template. Undefined: it has none, as in version 1.0.0. */
+  settings: object | undefined = SETTINGS;
   /** The resources that the stack lacks, by their ids in the template. */
   readonly absent = new Set<string>();
   readonly #calls: AwsCall[] = [];
@@ -108,13 +111,13 @@ export class OperatorsAccount {
   }
 
   /** Runs the doctor there. */
-  doctor() {
+  doctor(cdkJson: string = this.cdkJson) {
     return this.run(async () => {
       let out = '';
       const print = (text: string) => {
         out += text;
       };
-      const code = await runDoctor(['--json', '--stack', STACK], print, this.cdkJson);
+      const code = await runDoctor(['--json', '--stack', STACK], print, cdkJson);
       return { code, results: JSON.parse(out) as CheckResult[] };
     });
   }
@@ -127,7 +130,7 @@ export class OperatorsAccount {
     if (this.absent.has(String(call.input.LogicalResourceId))) return refuseAbsent(response, call);
     const target = call.action in ANSWERS ? undefined : this.#forward[call.service];
     if (target !== undefined) return forward(target, request, body, response);
-    const [type, answer] = answerTo(call, this.#outputs);
+    const [type, answer] = answerTo(call, this.#outputs, this.settings);
     response.writeHead(200, { 'content-type': type }).end(answer);
   }
 }
@@ -301,16 +304,20 @@ const ANSWERS: Readonly<Record<string, object>> = {
   'social-messaging:ListWhatsAppMessageTemplates': { templates: [] },
 };
 
-function answerTo({ action, operation, input }: Call, outputs: Outputs): [type: string, body: string] {
+function answerTo(
+  { action, operation, input }: Call,
+  outputs: Outputs,
+  settings?: object,
+): [type: string, body: string] {
   const json = ANSWERS[action];
   if (json !== undefined) return ['application/x-amz-json-1.0', JSON.stringify(json)];
   return [
     XML,
-    `<${operation}Response><${operation}Result>${xmlResult(action, input, outputs)}</${operation}Result></${operation}Response>`,
+    `<${operation}Response><${operation}Result>${xmlResult(action, input, outputs, settings)}</${operation}Result></${operation}Response>`,
   ];
 }
 
-function xmlResult(action: string, input: Record<string, unknown>, outputs: Outputs): string {
+function xmlResult(action: string, input: Record<string, unknown>, outputs: Outputs, settings?: object): string {
   switch (action) {
     case 'sns:ListSubscriptionsByTopic':
       return '<Subscriptions><member><SubscriptionArn>arn:aws:sns:1</SubscriptionArn></member></Subscriptions>';
@@ -321,6 +328,11 @@ function xmlResult(action: string, input: Record<string, unknown>, outputs: Outp
       const state =
         '<StackStatus>UPDATE_COMPLETE</StackStatus><EnableTerminationProtection>true</EnableTerminationProtection>';
       return `<Stacks><member><StackName>${STACK}</StackName>${state}<Outputs>${members.join('')}</Outputs></member></Stacks>`;
+    }
+    case 'cloudformation:GetTemplate': {
+      const text = settings && settingsText(readSettings({ ...settings }));
+      const template = JSON.stringify(text === undefined ? {} : { Metadata: { [SETTINGS_METADATA]: text } });
+      return `<TemplateBody>${template.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</TemplateBody>`;
     }
     case 'cloudformation:DescribeStackResource': {
       const name = String(input.LogicalResourceId)

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { connectionWarnings, hasPrivateAddress } from '../../../infra/crm/connections.ts';
+import { connectionWarnings, hasPrivateAddress, readableSecrets } from '../../../infra/crm/connections.ts';
 import { ConnectionSchema } from '../../../lib/records/crm-records.ts';
 import { cdkJsonOf } from '../../support/operators.ts';
 
@@ -10,9 +10,10 @@ const WEB_API = {
 };
 
 async function warnings(change: object, stack?: string, context: object = {}, addresses: string[] = []) {
-  const terminal = { cdkJson: cdkJsonOf(context), resolveHost: async () => addresses };
   const connection = v.parse(ConnectionSchema, { ...WEB_API, ...change });
-  const found = await connectionWarnings(connection, stack === undefined ? {} : { stack }, terminal);
+  const target = stack === undefined ? {} : { stack, deployed: async () => ({ unknown: 'Not shown.' }) };
+  const readable = await readableSecrets(target, { cdkJson: cdkJsonOf(context), report: () => {} });
+  const found = await connectionWarnings(connection, readable, async () => addresses);
   return found.map(({ detail }) => detail);
 }
 

@@ -300,7 +300,7 @@ describe('The doctor', () => {
 });
 
 it('The service’s own secrets are checked for their shape', async () => {
-  const secrets = serviceSecrets({ 'front.header': 'cf-connecting-ip', 'front.secret': 'front/x' });
+  const secrets = serviceSecrets({ front: { secret: 'front/x' } });
   const found = (texts: Record<string, string>) =>
     runChecks(secretChecks(secrets), { ...HEALTHY, secret: async (name: string) => texts[name] });
   const key = 'k'.repeat(64);
@@ -325,15 +325,6 @@ it('The CRM records are checked: without a form nobody can register, and a fix i
     { subject: 'records', detail: '4 more errors' },
   ]);
   expect(problems(await runChecks(recordChecks, HEALTHY))).toEqual([]);
-});
-
-it.each([
-  ['broker-api-test', 'broker-api/test/crm-webhook'],
-  ['broker-api-prod', 'broker-api/prod/crm-webhook'],
-  [undefined, 'broker-api/dev/crm-webhook'],
-])('The key for the CRM of the stack %s is %s, whatever stage the settings name', (stack, name) => {
-  const context = { stage: 'dev', crmWebhook: 'https://crm.acme.example/hook' };
-  expect(serviceSecrets(context, undefined, stack)).toMatchObject([{ purpose: 'crmWebhook', name }]);
 });
 
 it.each([

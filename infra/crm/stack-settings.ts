@@ -1,0 +1,59 @@
+import { CloudFormationClient, GetTemplateCommand } from '@aws-sdk/client-cloudformation';
+import { gatherSettings, parseSettingsText, SETTINGS_METADATA, type Settings, SettingsError } from '../settings.ts';
+import { CommandError, explainFailure, missingRight, type Terminal } from './command.ts';
+import { readContext } from './service-secrets.ts';
+
+/** What an operator works on, as far as its settings are concerned. */
+export interface SettingsTarget {
+  /** The name of the stack; absent for the local service and for a table alone. */
+  stack?: string;
+  /** The settings of the stack; it is asked once. Absent without a stack. */
+  deployed?(): Promise<DeployedSettings>;
+}
+
+/** The settings of a stack, or why they are not known. */
+export type DeployedSettings = { settings: Settings } | { unknown: string };
+
+/**
+ * Reads the settings that the template of a stack carries. That of version 1.0.0 carries none, and its policies do not
+ * let operators read a template.
+ * @throws CommandError if this version does not know one of the settings
+ */
+export async function readDeployed(stack: string): Promise<DeployedSettings> {
+  const client = new CloudFormationClient({});
+  try {
+    const { TemplateBody = '{}' } = await client.send(new GetTemplateCommand({ StackName: stack }));
+    const { Metadata = {} } = JSON.parse(TemplateBody) as { Metadata?: Record<string, string> };
+    const text = Metadata[SETTINGS_METADATA];
+    if (text === undefined) return { unknown: `The stack ${stack} does not show its settings, as in version 1.0.0.` };
+    return { settings: parseSettingsText(text) };
+  } catch (error) {
+    if (missingRight(error) !== undefined) return { unknown: explainFailure(error).message };
+    if (!(error instanceof SettingsError)) throw error;
+    throw new CommandError(
+      `The stack ${stack} was deployed by another version: run this command in a clone of its commit. ${error.message}`,
+    );
+  } finally {
+    client.destroy();
+  }
+}
+
+/** The settings of cdk.json, for a stack that does not show its own: its stage is in its name. */
+export function writtenSettings(cdkJson: string, stack = ''): Record<string, unknown> {
+  const given = gatherSettings(readContext(cdkJson));
+  const [, stage = given.stage] = /^broker-api-(.+)$/.exec(stack) ?? [];
+  return stage === undefined ? given : { ...given, stage };
+}
+
+export const USED_INSTEAD = 'The settings of cdk.json are used, which may be others.';
+
+/** The settings of a stack, in the form of `gatherSettings`; those of cdk.json if it does not show them, and without a stack. */
+export async function settingsOf(
+  { stack, deployed }: SettingsTarget,
+  { cdkJson, report }: Pick<Terminal, 'cdkJson' | 'report'>,
+): Promise<Record<string, unknown>> {
+  const found = await deployed?.();
+  if (found !== undefined && 'settings' in found) return found.settings;
+  if (found !== undefined) report(`${found.unknown} ${USED_INSTEAD}\n`);
+  return writtenSettings(cdkJson, stack);
+}

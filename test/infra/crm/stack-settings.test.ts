@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { cdkJsonOf, Operators, runOperatorsCommand } from '../../support/operators.ts';
+import { OperatorsAccount, SETTINGS, STACK } from '../../support/operators-account.ts';
+
+const operators = new Operators();
+const account = new OperatorsAccount(operators);
+
+/** What the stack was deployed with, by the command line. */
+const DEPLOYED = {
+  ...SETTINGS,
+  senderAddress: 'no-reply@deployed.example',
+  channels: 'email',
+  phone: undefined,
+  sms: undefined,
+  call: undefined,
+  whatsapp: undefined,
+  platformSecrets: 'deployed/',
+  captcha: { provider: 'turnstile', secret: 'broker-api/test/deployed' },
+};
+/** What cdk.json has, for another stage and for the next deployment. */
+const WRITTEN = {
+  stage: 'prod',
+  senderAddress: 'no-reply@written.example',
+  channels: 'email,sms',
+  'phone.countries': 'GB',
+  captcha: { provider: 'turnstile', secret: 'broker-api/prod/written' },
+};
+const cdkJson = cdkJsonOf(WRITTEN);
+
+const SERVER = {
+  ...{ id: 'tp5-x', name: 'X', platform: 'tp5', protocol: 'web-api', host: 'mt5.example.com', port: 443, demo: false },
+  ...{ logins: { from: 700_000, to: 799_999 }, secret: 'deployed/tp5-x' },
+};
+
+/** @param shown the settings in the stack's template */
+async function run(command: string, shown: object | undefined, input = 'key') {
+  account.settings = shown;
+  const file = await operators.fileOf({ connections: [SERVER] });
+  const words = command.split(' ').map((word) => (word === 'FILE' ? file : word));
+  return account
+    .run(() => runOperatorsCommand([...words, '--stack', STACK], { cdkJson, input }))
+    .then(({ result }) => result)
+    .finally(() => {
+      account.settings = SETTINGS;
+    });
+}
+
+async function doctor(shown: object | undefined, file = cdkJson) {
+  account.settings = shown;
+  const { result } = await account.doctor(file).finally(() => {
+    account.settings = SETTINGS;
+  });
+  return result.results;
+}
+
+const UNKNOWN = `The stack ${STACK} does not show its settings, as in version 1.0.0. The settings of cdk.json are used, which may be others.\n`;
+
+/** Each command with what it says of the stack's settings, and of those of cdk.json. */
+const ROWS: readonly [command: string, deployed: RegExp, written: RegExp][] = [
+  ['registration asks@example.com', /^Next message by email/m, /^Next message by email/m],
+  ['registration +447400123488', /in the last 25 hours\.\n\n$/, /^Next message by sms/m],
+  ['secret put broker-api/test/deployed', /^The secret broker-api\/test\/deployed is /, /uses a secret/],
+  ['secret rotate crmWebhook', /^whsec_/, /There is no secret crmWebhook/],
+  ['import FILE --dry-run', /^1 record/m, /cannot read the secret .*must begin with test\/platform\//],
+];
+
+describe('A command on a stack whose settings are not those of cdk.json', () => {
+  it.each(ROWS)('%s takes those of the stack', async (command, deployed) => {
+    const { out, reported } = await run(command, DEPLOYED);
+    expect(out).toMatch(deployed);
+    expect(reported).not.toMatch(/cdk\.json|cannot read/);
+  });
+
+  it.each(ROWS)('%s takes those of cdk.json of a stack of version 1.0.0, and says so', async (command, _, written) => {
+    const { out, reported } = await run(command, undefined);
+    expect(out + reported).toMatch(written);
+    expect(reported).toContain(UNKNOWN);
+  });
+
+  it('says why, if the role may not read the template', async () => {
+    account.denied.add('cloudformation:GetTemplate');
+    const { code, reported } = await run('registration asks@example.com', DEPLOYED);
+    account.denied.clear();
+    expect(reported).toMatch(
+      /^These AWS credentials lack the right cloudformation:GetTemplate .*of cdk\.json are used/,
+    );
+    expect(code).toBe(0);
+  });
+
+  it('stores the secret of a setting that is not deployed yet, and refuses a setting that names two secrets', async () => {
+    const { captcha: _, ...without } = DEPLOYED;
+    expect((await run('secret put captcha.secret', without)).out).toMatch(/^The secret broker-api\/prod\/written is /);
+    const two = await run('secret put captcha.secret', DEPLOYED);
+    expect(two.code).toBe(1);
+    expect(two.reported).toContain(
+      'captcha.secret is broker-api/test/deployed in the stack and broker-api/prod/written in cdk.json',
+    );
+  });
+});
+
+describe('The doctor of a stack whose settings are not those of cdk.json', () => {
+  const subjects = (results: Awaited<ReturnType<typeof doctor>>) => results.map(({ subject }) => subject);
+
+  it('takes those of the stack', async () => {
+    const found = subjects(await doctor(DEPLOYED));
+    expect(found).toEqual(expect.arrayContaining(['mail identity no-reply@deployed.example', 'secret captcha.secret']));
+    expect(found).not.toContain('spend of sms');
+    expect(found).not.toContain('settings');
+  });
+
+  it('takes those of cdk.json of a stack of version 1.0.0, and says so', async () => {
+    const results = await doctor(undefined);
+    expect(subjects(results)).toEqual(expect.arrayContaining(['mail identity written.example', 'spend of sms']));
+    const about = { subject: 'settings', state: 'warning', detail: UNKNOWN.trimEnd(), fix: 'npm run deploy' };
+    expect(results).toContainEqual(expect.objectContaining(about));
+  });
+
+  it('names the settings of cdk.json that are not deployed, if it is about the same stage', async () => {
+    const results = await doctor(DEPLOYED, cdkJsonOf({ ...DEPLOYED, confirmedDays: 40 }));
+    const detail = 'cdk.json has others, which are not deployed: confirmedDays';
+    expect(results).toContainEqual(expect.objectContaining({ subject: 'settings', state: 'warning', detail }));
+  });
+});
