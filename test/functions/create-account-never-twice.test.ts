@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { type AccountAnswer, type AccountCall, accountBody } from '../support/account-calls.ts';
-import { CONNECTIONS, type ConnectionId, type KeyedConnectionId } from '../support/account-connections.ts';
+import { CONNECTIONS, type ConnectionId, type KeyedConnectionId, RANGES } from '../support/account-connections.ts';
 import { type AccountWorld, newClient, type WorldClient, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { runHistories } from '../support/never-twice/run.ts';
@@ -156,7 +156,7 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
     for (const { login } of one.accounts()) one.server.edit(login, changes);
   };
   const range = (logins: { from: number; to: number }) => (one: Request) =>
-    one.world.writeLogins(one.on as KeyedConnectionId, logins);
+    one.world.writeConnection(one.on as KeyedConnectionId, { logins });
   const see = (personalData: boolean | 'names') => async (one: Request) => {
     one.world.rights.personalData = personalData;
   };
@@ -184,10 +184,7 @@ describe.concurrent('After a lost answer the ledger decides whose the account is
         await one.loseAnswer();
         await change(one);
         await one.checkOpened();
-        await one.world.writeLogins(on, {
-          from: on === 'tp5-demo' ? 502_000 : 512_000,
-          to: on === 'tp5-demo' ? 503_999 : 513_999,
-        });
+        await one.world.writeConnection(on, { logins: RANGES[on] });
       }),
     );
   });

@@ -12,10 +12,20 @@ import type { Outbox } from '../../infra/local/outbox.ts';
 import type { SimulatedServer } from '../../infra/local/platforms/simulated-server.ts';
 import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { ManagerRights } from '../../infra/local/platforms/web-api-accounts.ts';
-import { startWebApiServer, type WebApiServer } from '../../infra/local/platforms/web-api-server.ts';
+import {
+  startWebApiServer,
+  type WebApiServer,
+  type WebApiServerOptions,
+} from '../../infra/local/platforms/web-api-server.ts';
 import { localClient } from '../../infra/local-client.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import { derivePasswords, findSeed, type Origin, parseDerivationKeys } from '../../lib/openings/derivation.ts';
+import {
+  deriveIdentities,
+  derivePasswords,
+  findSeed,
+  type Origin,
+  parseDerivationKeys,
+} from '../../lib/openings/derivation.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
@@ -64,6 +74,14 @@ interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
   clients?: WorldClient[];
 }
 
+/** What an operator may change in the CRM's record of a connection. */
+interface ConnectionChanges {
+  logins: LoginRange | readonly LoginRange[];
+  strict?: boolean;
+  /** The questions that a gateway never answers. */
+  lacks?: readonly string[];
+}
+
 /** A running call. */
 interface Pending extends Run {
   /** Undefined if the function was killed, out of time or crashed. */
@@ -99,9 +117,11 @@ async function startServices() {
   const gateway: TextServerOptions = { dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS };
   const rights: ManagerRights = {};
   const manager = { login: 1000, password: MANAGER_PASSWORD };
+  const certificate = await localCertificate();
+  const webApi: WebApiServerOptions = { manager, groups: TP5_GROUPS, rights, certificate };
   const [aws, tp5, reg, gw] = await Promise.all([
     startAws(SETTINGS, RESOURCES, new Map(SECRETS)),
-    startWebApiServer({ manager, groups: TP5_GROUPS, rights, certificate: await localCertificate() }),
+    startWebApiServer(webApi),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer(gateway),
   ]);
@@ -113,7 +133,7 @@ async function startServices() {
     reg: reg.faults,
     gw: gw.faults,
   };
-  return { aws, servers, faults, gateway, rights };
+  return { aws, servers, faults, gateway, webApi, rights };
 }
 
 /**
@@ -121,7 +141,7 @@ async function startServices() {
  * mail, a topic, an event bus, and a trading server of each protocol.
  */
 async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions) {
-  const { aws, servers, faults, gateway, rights } = await startServices();
+  const { aws, servers, faults, gateway, webApi, rights } = await startServices();
   const { database, outbox, bus } = aws;
   const clock = new WorldClock();
   for (const one of Object.values(faults)) one.pause = (ms, signal) => clock.sleep(ms, signal);
@@ -173,8 +193,9 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     faults,
     clearFaults,
     servers,
-    /** Properties of the gateway and of the tp5 manager. They may be changed at any time. */
+    /** Properties of the gateway, of the tp5 server and of its manager. They may be changed at any time. */
     gateway,
+    webApi,
     rights,
     outbox: outbox as Outbox,
     environments,
@@ -190,11 +211,9 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
       await writeRecords({ connections: Object.values(other.connections) });
     },
     connections,
-    /** Edits the ranges of a connection in the CRM. @param strict others open accounts in them too */
-    writeLogins(id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[], strict = false) {
-      // A gateway that never answers a question is known as one that lacks it.
-      const lacks = id.startsWith('gw-') && gateway.passwordCheck === 'silent' ? { lacks: ['password_check'] } : {};
-      return writeRecords({ connections: [{ ...connections[id], ...lacks, logins, strict }] });
+    /** Edits a connection in the CRM. @param changes `strict`: others open accounts in its ranges too */
+    writeConnection(id: KeyedConnectionId, changes: ConnectionChanges) {
+      return writeRecords({ connections: [{ ...connections[id], ...changes }] });
     },
     /** Calls the settler, as the clock does each minute. */
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
@@ -286,6 +305,12 @@ async function writtenIn(
     messages: JSON.stringify(outbox.list()),
     refusals: refusals.join(''),
   };
+}
+
+/** An id that our operations recognize as that of another one. */
+export function anotherOperationId(): string {
+  const [key] = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
+  return deriveIdentities(key, 'key#another', 'its body')[0].operationId;
 }
 
 /** The passwords that the operations have, answered or not. */

@@ -3,6 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import iconv from 'iconv-lite';
 import type { Fault } from '../faults.ts';
 import {
+  type AnswerToUnknown,
+  type PasswordCheck,
   type SimulatedGroup,
   SimulatedPlatform,
   type SimulatedServer,
@@ -78,7 +80,7 @@ export interface TextServerOptions {
   ignoresInvestor?: boolean;
   /** How the gateway answers `WCHKACCOUNT` and the check of a password; absent: it supports both. */
   accountCheck?: AnswerToUnknown;
-  passwordCheck?: AnswerToUnknown | 'accepts_any';
+  passwordCheck?: PasswordCheck;
   /** The gateway's command that checks a master password; default: `WCHECKPASS`. */
   passwordCommand?: 'CHECKPASS' | 'CHKACCPASS';
   /** How answers are written. Default: as documented. */
@@ -91,9 +93,6 @@ export interface TextServerOptions {
 export type AnswerStyle =
   | ('byte_order_mark' | 'small_letters' | 'spaces' | 'one_line' | 'banner' | 'full_stop')
   | ('no_end' | 'partial');
-
-/** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
-export type AnswerToUnknown = 'known' | 'refused' | 'silent';
 
 /**
  * An answer: its lines without `end`. `closes`: the server closes without an answer; `silent`: it does not even close.
@@ -117,6 +116,7 @@ const KEYS = new Set([
 
 const MAX_LOGIN = 2_147_483_647;
 const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
+const RIGHT_PASSWORD: Reply = ['OK', 'password is right'];
 
 class SimulatedTextServer extends SimulatedPlatform {
   readonly #options: TextServerOptions;
@@ -196,11 +196,11 @@ class SimulatedTextServer extends SimulatedPlatform {
     if (master === undefined) return error('miss MASTER');
     if (master !== this.#options.master) return error('invalid MASTER');
     if (command.startsWith('NEWACCOUNT')) return this.#create(command);
-    const { accountCheck = 'known', passwordCheck = 'known', passwordCommand = 'CHECKPASS' } = this.#options;
+    const { accountCheck = 'known', passwordCheck, passwordCommand = 'CHECKPASS' } = this.#options;
     if (command.startsWith('CHKACCOUNT')) return ask(accountCheck, () => this.#checkAccount(command));
     if (command.startsWith(passwordCommand)) {
-      if (passwordCheck === 'accepts_any') return ['OK', 'password is right'];
-      return ask(passwordCheck, () => this.#checkPassword(command));
+      const answer = this.nextPasswordAnswer(passwordCheck);
+      return answer === 'accepts_any' ? RIGHT_PASSWORD : ask(answer, () => this.#checkPassword(command));
     }
     return UNKNOWN_COMMAND;
   }
@@ -284,7 +284,7 @@ class SimulatedTextServer extends SimulatedPlatform {
       return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
     const role = integer(find(command, 'INVESTOR=')) === 0 ? 'master' : 'investor';
     return this.access(integer(login), this.#decode(password, SIZES.password)) === role
-      ? ['OK', 'password is right']
+      ? RIGHT_PASSWORD
       : error('password is wrong');
   }
 

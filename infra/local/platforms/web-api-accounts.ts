@@ -30,7 +30,7 @@ export interface WebApiAccountsOptions {
 /** A command's answer as JSON. */
 export interface WebApiReply {
   retcode: string;
-  /** The status of an error of HTTP, which has no other content. */
+  /** The status of a page of HTML, which is answered instead. */
   http_status?: number;
   [member: string]: unknown;
 }

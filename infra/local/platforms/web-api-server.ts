@@ -5,7 +5,7 @@ import { isIP, type Socket } from 'node:net';
 import { generate } from 'selfsigned';
 import type { Fault } from '../faults.ts';
 import { refuseForeign } from '../listen.ts';
-import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
+import { type PasswordCheck, SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import {
   readParameters,
   retcodeReply,
@@ -30,6 +30,8 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
    * `/user_add`, or only its query: then it answers a body with code 3 or 404.
    */
   older?: 'body' | 'query_3' | 'query_404';
+  /** Absent: passwords are checked. */
+  passwordCheck?: PasswordCheck;
   /** `auth/answer` sets a cookie; a command without it gets 403. */
   cookie?: boolean;
   /** How answers are written: with a byte order mark, or with control characters in strings. */
@@ -46,8 +48,10 @@ export type WebApiServer = SimulatedServer & {
 };
 
 const OPENING = '/api/user/add';
+const PASSWORD_CHECK = '/api/user/check_password';
 const ACTING = [OPENING, '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
+const PAGE = '<!doctype html><title>Proxy</title><p>No trading server here.</p>';
 const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
 
 /**
@@ -55,7 +59,7 @@ const GARBAGE = '\x00\xff\x17HTML/0.9 <garbage> {"retcode"';
  * computed.
  *
  * Faults count commands, except authentication, `test/access` and `quit`. `throttled` is code 12, `refused` code 8. A
- * code from 300 to 599 is a status of HTTP.
+ * code from 300 to 599 is a status of HTTP, and 200 a page of HTML.
  *
  * With the step `authentication` they count `auth/start` and `auth/answer` instead, and `refused` is 403, as for a
  * wrong proof. With the step `tls` they count connections, before TLS.
@@ -195,7 +199,15 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const fault = await this.nextFault({ name: path, parameters }, ACTING.includes(path));
     const execute = (ignoresLogin = false) =>
       this.#commands.work(path, ignoresLogin && path === OPENING ? { ...parameters, Login: '0' } : parameters);
+    if (fault === undefined && path === PASSWORD_CHECK) return this.#checkPassword(execute, response);
     await this.#work(fault, execute, socket, response);
+  }
+
+  #checkPassword(check: () => WebApiReply | undefined, response: ServerResponse): void {
+    const answer = this.nextPasswordAnswer(this.#options.passwordCheck);
+    if (answer === 'silent') return;
+    const replies = { known: check, accepts_any: () => retcodeReply(0), refused: () => undefined };
+    this.#answer(response, replies[answer]());
   }
 
   /** The path of today's builds; undefined: the server has no such path. */
@@ -265,7 +277,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     // Once the port is to be closed, this was the connection's last answer.
     if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
     if (content?.http_status !== undefined) {
-      return void response.writeHead(content.http_status, { 'content-length': 0 }).end();
+      return void response.writeHead(content.http_status, { 'content-type': 'text/html' }).end(PAGE);
     }
     const text = content === undefined ? '403 Forbidden' : this.#write(content);
     response.writeHead(content === undefined ? 403 : 200, {
@@ -284,7 +296,7 @@ function withControlCharacters(text: string): string {
 /** @returns undefined for 403, as for a wrong proof */
 function refusal({ kind, step, code = 2 }: Fault): WebApiReply | undefined {
   if (kind === 'throttled') return retcodeReply(12);
-  const isStatus = code >= 300 && code < 600;
+  const isStatus = code === 200 || (code >= 300 && code < 600);
   if (kind === 'retcode' || kind === 'executed_retcode')
     return isStatus ? retcodeReply(code, { http_status: code }) : retcodeReply(code);
   return step === undefined ? retcodeReply(8) : undefined;

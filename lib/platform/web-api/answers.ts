@@ -50,7 +50,7 @@ export function parseMember<const S extends v.GenericSchema>(schema: S, value: u
 export const INVALID_PARAMETERS = 3;
 export const NOT_FOUND = 13;
 export const NO_PERMISSION = 8;
-export const WRONG_PASSWORD = 3006;
+const WRONG_PASSWORD = 3006;
 const TOO_FREQUENT = 12;
 
 /** The kinds of the return codes. A code that no row has is an `unknown_code`. */

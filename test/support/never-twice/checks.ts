@@ -1,5 +1,7 @@
 import type { SimulatedAccount } from '../../../infra/local/platforms/simulated-server.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES, problemStatuses } from '../../../infra/openapi/problems.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
+import type { ProblemType } from '../../../lib/problem.ts';
 import { type AccountAnswer, type AccountCall, accountBody } from '../account-calls.ts';
 import { CONNECTIONS, type ConnectionId, firstRange, isKeyed } from '../account-connections.ts';
 import type { WorldClient } from '../account-world.ts';
@@ -130,25 +132,40 @@ export interface FinalSight extends Sight {
   isPaymentRepeated(login: number): boolean;
 }
 
-const NOTHING_OPENED = new Set([
-  '502 platform_refused',
-  '503 platform_unavailable',
-  '503 login_range_exhausted',
-  '400 password_rejected',
-  '400 group_not_found',
-  '409 login_taken',
-]);
-/** Also the answers while a command may have been executed: the operation keeps its login. */
-const KEEPS_LOGIN = new Set(['400 password_rejected', '400 group_not_found', '503 platform_unavailable']);
+/**
+ * What the errors of `PROBLEMS` prove that a valid request may hear. `refused`: nothing was opened, unless the operation
+ * keeps its login. `no_login`: nothing was opened. `unknown`: nothing is known.
+ */
+const MEANINGS: Partial<Record<ProblemType, 'refused' | 'no_login' | 'unknown'>> = {
+  platform_refused: 'refused',
+  platform_unavailable: 'refused',
+  password_rejected: 'refused',
+  group_not_found: 'refused',
+  login_range_exhausted: 'no_login',
+  login_taken: 'no_login',
+  account_outcome_unknown: 'unknown',
+  request_in_progress: 'unknown',
+  internal_error: 'unknown',
+};
 const OUTCOME_UNKNOWN = '409 account_outcome_unknown';
-const ANSWERS = new Set([
-  ...NOTHING_OPENED,
-  '200',
-  '409 request_in_progress',
-  OUTCOME_UNKNOWN,
-  '500 internal_error',
-  '504 account_outcome_unknown',
-]);
+
+/** Whether an error says that nothing was opened. */
+function saysNothingOpened(type: unknown): boolean {
+  const meaning = MEANINGS[type as ProblemType];
+  return meaning === 'refused' || meaning === 'no_login';
+}
+
+/** How an error differs from its description in the reference; undefined: not at all. */
+function difference({ status, headers, body }: AccountAnswer): string | undefined {
+  const type = PROBLEM_TYPES.find((one) => one === body.type && MEANINGS[one] !== undefined);
+  if (type === undefined || !problemStatuses(type).includes(status)) return 'the contract has no such answer';
+  const { retryAfter, members = {} } = PROBLEM_NOTES[type];
+  if (retryAfter === 'always' && headers['retry-after'] === undefined) return 'no Retry-After';
+  const missing = Object.entries(members).find(([name, when]) => when === 'always' && body[name] === undefined);
+  if (missing !== undefined) return `no ${missing[0]}`;
+  const { operation_id: id } = body;
+  return id === undefined || /^[0-9a-f-]{36}$/.test(String(id)) ? undefined : 'operation_id is no UUID';
+}
 
 export function wordOf({ status, body }: AccountAnswer): string {
   return status === 200 ? '200' : `${status} ${body.type}`;
@@ -158,20 +175,19 @@ export function wordOf({ status, body }: AccountAnswer): string {
  * One answer: the contract has it, it is true at this moment, and it does not differ from earlier ones. @throws Error
  */
 export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer): void {
-  const { status, headers, body } = answer;
+  const { status, body } = answer;
   const word = wordOf(answer);
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   const { current } = sight;
-  if (!ANSWERS.has(word)) throw wrong(`the contract has no answer ${word}`);
+  const differs = status === 200 ? undefined : difference(answer);
+  if (differs !== undefined) throw wrong(`${word}: ${differs}`);
   if (word === OUTCOME_UNKNOWN && isKeyed(intent.shape.connection))
     throw wrong(`${word}, and its protocol names logins`);
-  if (status === 504 && !/^[0-9a-f-]{36}$/.test(String(body.operation_id))) throw wrong('504 without operation_id');
-  if (word === '503 platform_unavailable' && headers['retry-after'] === undefined)
-    throw wrong('503 without Retry-After');
-  if (intent.running === 0 && NOTHING_OPENED.has(word)) {
+  if (intent.running === 0 && saysNothingOpened(body.type)) {
     if (word === '409 login_taken' && current !== undefined && sight.holder(intent.login ?? 0) === current)
       throw wrong('its own login is said to be taken');
-    const keepsLogin = KEEPS_LOGIN.has(word) && sight.operations.some(({ life }) => life?.at === 'sent');
+    const isRefused = MEANINGS[body.type as ProblemType] === 'refused';
+    const keepsLogin = isRefused && sight.operations.some(({ life }) => life?.at === 'sent');
     // A key that has expired is another request's: the accounts of the earlier ones stay.
     const earlier = sight.operations.filter(({ operation_id }) => operation_id !== current).length;
     if (!keepsLogin && sight.accounts.length > Math.max(intent.answers.length, earlier))
@@ -211,7 +227,7 @@ export function checkEnd(sight: FinalSight, intent: Intent): void {
   for (const account of accounts) checkAccount(sight, intent, account);
   if (!intent.isRestored && records.length !== accounts.length)
     throw wrong(`${records.length} records of ${accounts.length} accounts`);
-  const isNone = intent.key === undefined && NOTHING_OPENED.has(intent.lastWord ?? '');
+  const isNone = intent.key === undefined && saysNothingOpened(intent.lastWord?.split(' ')[1]);
   if (isNone && accounts.length > 0) throw wrong(`${intent.lastWord}, but there is an account in the end`);
   for (const { life } of operations) {
     const isOpen = life?.at === 'open' && !intent.isRestored;

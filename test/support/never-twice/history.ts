@@ -1,11 +1,12 @@
 import type { Fault, FaultKind, IncomingCall } from '../../../infra/local/faults.ts';
 import { CREATE_FAILED, errorText } from '../../../infra/local/platforms/text-server.ts';
 import type { Life } from '../../../lib/openings/life.ts';
-import { WRONG_PASSWORD } from '../../../lib/platform/web-api/answers.ts';
+import { type AnswerKind, commandProof, provenBy, statusKind } from '../../../lib/platform/proof.ts';
+import { codeKind, INVALID_PARAMETERS } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
-import { type AccountWorld, newClient, type Target } from '../account-world.ts';
+import { type AccountWorld, anotherOperationId, newClient, type Target } from '../account-world.ts';
 import {
   checkAccounts,
   checkAnswer,
@@ -18,7 +19,9 @@ import {
   type Sight,
   wordOf,
 } from './checks.ts';
+import { answerInShort, Diary } from './diary.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
+import { ModedServers } from './modes.ts';
 import { disturbFunction, listenTo, type Moment } from './moments.ts';
 import { type Edit, KEPT_MS, type Round, type Step, type Story } from './steps.ts';
 
@@ -32,12 +35,10 @@ const LAST_MS = 20_000;
 const MAX_RETRIES = 25;
 /** Between two retries, if something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
-/** Return codes that prove that nothing was paid: they refuse our rights, or what the command says. */
-const CERTAIN_REFUSALS = [1_001, 1_018, 3_006];
 /** Faults of servers that say that a login exists, or open another one, after they have executed the command. */
 const LIES: ReadonlySet<FaultKind> = new Set(['executed_twice', 'login_ignored']);
-/** The comment of an operation outside of the history. */
-const OTHERS_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
+/** The id that a CRM writes into a comment. */
+const CRM_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
 const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
@@ -80,15 +81,17 @@ export class History {
   readonly #contradicted = new Set<number>();
   readonly #stopListening: () => void;
   readonly #editedRanges = new Set<KeyedConnectionId>();
+  readonly #servers: ModedServers;
   readonly #logFrom: number;
 
-  constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, { passwordCheck, personalData }: Story) {
+  constructor(world: AccountWorld, watch: LedgerWatch, counts: Counts, { modes }: Story) {
     this.#world = world;
     this.#watch = watch;
     this.#count = (name, times) => addCount(counts, name, times);
     this.#diary = new Diary(world);
-    world.gateway.passwordCheck = passwordCheck;
-    world.rights.personalData = personalData;
+    this.#servers = new ModedServers(world, modes);
+    this.#count(`passwords: ${modes.passwordCheck}`);
+    this.#count(`paths: ${modes.paths}`);
     world.servers.tp5.populate(STRANGERS);
     world.servers.gw.populate(OTHER_PROGRAMS);
     this.#logFrom = world.environments.log.length;
@@ -100,11 +103,13 @@ export class History {
     const { clock } = this.#world;
     this.#count('histories');
     try {
+      // Functions remember how a server speaks.
+      await this.#world.environments.retire();
       // Strangers are in its range.
-      await this.#world.writeLogins('tp5-demo', RANGES['tp5-demo'], true);
-      for (const id of ['gw-live', 'gw-demo'] as const) await this.#world.writeLogins(id, RANGES[id]);
+      await this.#servers.writeRanges('tp5-demo', RANGES['tp5-demo'], true);
+      for (const id of ['gw-live', 'gw-demo'] as const) await this.#servers.writeRanges(id, RANGES[id]);
       for (const step of steps) await this.#take(step);
-      this.#world.clearFaults();
+      this.#servers.heal();
       for (const intent of this.#intents) if (intent.returns) await this.#finish(intent);
       await clock.pass(COMMANDS_END_MS);
       await Promise.all(this.#stopped);
@@ -122,7 +127,7 @@ export class History {
       await Promise.allSettled(this.#stopped);
       this.#watch.violations.length = 0;
       this.#stopListening();
-      for (const id of this.#editedRanges) await this.#world.writeLogins(id, RANGES[id]);
+      for (const id of this.#editedRanges) await this.#world.writeConnection(id, { logins: RANGES[id] });
     }
   }
 
@@ -131,7 +136,11 @@ export class History {
       case 'begin': {
         const intents = await this.#begin(step.shape, step.rivals);
         this.#intents.push(...intents);
-        for (const { target, fault } of step.faults) this.#setFault(target, fault);
+        for (const { target, fault } of step.faults) {
+          this.#setFault(target, fault);
+          // A warm function has logged in before.
+          if (fault.step !== undefined) await this.#world.environments.retire();
+        }
         const [first] = intents;
         for (const round of step.rounds) {
           await this.#askAll(intents, round);
@@ -151,7 +160,7 @@ export class History {
       case 'fault':
         return this.#setFault(step.target, step.fault);
       case 'heal':
-        return void this.#world.clearFaults();
+        return this.#servers.heal();
       case 'settle':
         return this.#settle(step.moment);
       case 'retire':
@@ -173,6 +182,8 @@ export class History {
   #setFault(target: Target, fault: Fault): void {
     this.#count('faults');
     this.#faulty.add(target);
+    if (fault.kind === 'executed_retcode') this.#count(`executed by ${target}, and answered ${fault.code}`);
+    if (fault.step !== undefined) this.#count(`login answered ${fault.kind === 'retcode' ? fault.code : fault.kind}`);
     if (LIES.has(fault.kind) || saysThatItExists(target, fault)) this.#liars.add(target);
     this.#ignoresLogins ||= fault.kind === 'login_ignored';
     this.#world.faults[target].set(fault);
@@ -215,7 +226,7 @@ export class History {
     const answer = await pending.answer;
     const { kind } = await pending.outcome;
     const disturbed = await disturbance;
-    this.#diary.write(`${name} ends: ${kind}${inShort(answer)}`);
+    this.#diary.write(`${name} ends: ${kind}${answerInShort(answer)}`);
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
     // Lambda ends what takes too long: on a busy machine that is another way to be killed.
@@ -232,10 +243,11 @@ export class History {
 
   #noteCall({ name, parameters, fault }: IncomingCall): void {
     const { kind, code = 2 } = fault ?? {};
-    const isCalledWrong = kind === 'retcode' && code === WRONG_PASSWORD;
+    const isCalledWrong = kind === 'retcode' && provenBy('password', answerKind(code)) === 'refused';
     if (name === '/api/user/check_password' && isCalledWrong) this.#contradicted.add(Number(parameters?.Login));
     if (name !== '/api/trade/balance') return;
-    const isRefused = kind === 'refused' || (kind === 'retcode' && CERTAIN_REFUSALS.includes(code));
+    const isRefused =
+      kind === 'refused' || (kind === 'retcode' && commandProof('deposit', answerKind(code)) !== 'nothing');
     const login = Number(parameters?.Login);
     if (kind === 'executed_twice') this.#repeated.add(login);
     if (!isRefused) this.#payments.set(login, (this.#payments.get(login) ?? 0) + 1);
@@ -265,11 +277,14 @@ export class History {
     const writeRange = async (logins: LoginRange, strict = false) => {
       if (!isKeyed(shape.connection)) return;
       this.#editedRanges.add(shape.connection);
-      await world.writeLogins(shape.connection, logins, strict);
+      await this.#servers.writeRanges(shape.connection, logins, strict);
     };
     // A row of the limits: before the first answer, only the password proves an account with the id of another.
+    const isProvable = this.#servers.checksPasswords && !shape.given;
     const isProven =
-      intent.answers.length > 0 || !(shape.given || this.#faulty.has(CONNECTIONS[shape.connection].server));
+      !isKeyed(shape.connection) ||
+      intent.answers.length > 0 ||
+      (isProvable && !this.#faulty.has(CONNECTIONS[shape.connection].server));
     const edits: Record<Edit, () => unknown> = {
       'client renamed': () => world.writeClients([{ ...client, name: 'Renatina Featherstone' }]),
       'range edited': () => writeRange({ from: 506_000, to: 507_999 }),
@@ -277,7 +292,8 @@ export class History {
       'comment edited': () => editAll(() => ({ comment: 'VIP client' })),
       'comment deleted': () => editAll(() => ({ comment: '' })),
       'comment cut': () => editAll((comment) => ({ comment: comment.slice(0, 31) })),
-      'comment of another operation': () => isProven && editAll(() => ({ comment: OTHERS_ID })),
+      'comment of a CRM': () => editAll(() => ({ comment: CRM_ID })),
+      'comment of another operation': () => isProven && editAll(() => ({ comment: anotherOperationId() })),
       'group edited': () => editAll(() => ({ group: 'vip' })),
       'data hidden': () => Object.assign(world.rights, { personalData: false }),
       'names shown': () => Object.assign(world.rights, { personalData: 'names' }),
@@ -463,78 +479,21 @@ export class History {
   }
 }
 
-/** The gateway has executed the command, and answers it with the text of a login that exists. */
+/**
+ * A command was executed, and its sender hears that the login exists: by the gateway's text, or because the command is
+ * sent again, with the other content type.
+ */
 function saysThatItExists(target: Target, { kind, code = 2 }: Fault): boolean {
-  return target === 'gw' && kind === 'executed_retcode' && errorText(code) === CREATE_FAILED;
+  if (kind !== 'executed_retcode') return false;
+  return target === 'gw' ? errorText(code) === CREATE_FAILED : target === 'tp5' && code === INVALID_PARAMETERS;
+}
+
+/** The kind of an answer of the tp5 server that has this code of a fault. */
+function answerKind(code: number): AnswerKind {
+  if (code === 200) return 'page';
+  return code >= 300 && code < 600 ? statusKind(code) : codeKind(code);
 }
 
 function isIn({ from, count: size }: { from: number; count: number }, login: number): boolean {
   return from <= login && login < from + size;
-}
-
-/** Without passwords. */
-function inShort(answer: Pick<AccountAnswer, 'status' | 'body'> | undefined): string {
-  if (answer === undefined) return '';
-  const { type = '', login = '', operation_id = '' } = answer.body;
-  return ` ${answer.status} ${type}${login} ${operation_id}`.trimEnd();
-}
-
-/** The number of its last lines in a report. */
-const MAX_LINES = 300;
-/** Of a line of the log; the rest is the same in each, or counts. */
-const LOGGED_FIELDS = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
-
-/** The events of a world, in order: the attempts, the received calls, and what the functions logged. */
-class Diary {
-  readonly #world: AccountWorld;
-  readonly #lines: string[] = [];
-  readonly #began: number;
-  readonly #stopListening: (() => void)[];
-  #logged: number;
-
-  constructor(world: AccountWorld) {
-    this.#world = world;
-    this.#began = world.clock.now();
-    this.#logged = world.environments.log.length;
-    this.#stopListening = Object.entries(world.faults).map(([target, faults]) =>
-      listenTo(faults, ({ name, parameters, fault }) => {
-        if (name === 'Query' && fault === undefined) return;
-        const login = parameters?.Login === undefined ? '' : ` login ${parameters.Login}`;
-        this.write(`${target} ${name}${login}${fault === undefined ? '' : `, fault: ${JSON.stringify(fault)}`}`);
-      }),
-    );
-  }
-
-  write(text: string): void {
-    this.#copyLog();
-    const seconds = ((this.#world.clock.now() - this.#began) / 1_000).toFixed(3);
-    this.#lines.push(`${seconds.padStart(12)} ${text}`);
-  }
-
-  /** Its last lines. */
-  lastLines(): string {
-    this.#copyLog();
-    return this.#lines.slice(-MAX_LINES).join('\n');
-  }
-
-  end(): void {
-    for (const stop of this.#stopListening) stop();
-  }
-
-  #copyLog(): void {
-    const { log } = this.#world.environments;
-    const written = log.slice(this.#logged).join('').split('\n');
-    this.#logged = log.length;
-    for (const line of written) if (line !== '') this.#lines.push(`${' '.repeat(12)}   ${lineInShort(line)}`);
-  }
-}
-
-function lineInShort(line: string): string {
-  try {
-    const event = JSON.parse(line) as Record<string, unknown>;
-    const fields = LOGGED_FIELDS.filter((name) => event[name] !== undefined).map((name) => `${name} ${event[name]}`);
-    return [event.message, ...fields].join(', ');
-  } catch {
-    return line;
-  }
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { CONNECTION_ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } from '../../../infra/local/faults.ts';
-import type { AnswerToUnknown } from '../../../infra/local/platforms/text-server.ts';
 import { KEY_HOURS, keyExpiry } from '../../../lib/records/idempotency-keys.ts';
-import { CONNECTIONS, type ConnectionId, isKeyed } from '../account-connections.ts';
+import { CONNECTIONS, type ConnectionId, isKeyed, type ServerName } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
 import type { Shape } from './checks.ts';
+import { type ServerModes, serverModes } from './modes.ts';
 import type { Moment } from './moments.ts';
 
 /** How long a key is kept after the last write, in milliseconds. */
@@ -41,12 +41,26 @@ const databaseFault = faultOf(
   'repeated',
   'repeated',
 );
-/** The command is executed, and answered with an undocumented code. */
-const undocumentedCode: fc.Arbitrary<Fault> = fc.record({
+/** Answers of a proxy: a page, a redirect, and statuses that say nothing about our rights. */
+const PROXY_CODES = [200, 302, 400, 404, 413, 415, 500, 502] as const;
+/** Return codes that do not blame the request itself, and the statuses. */
+const REFUSING_CODES = [2, 7, 9, 10, 11, 12, 14, 1_001, 1_018, 401, 403, ...PROXY_CODES] as const;
+/**
+ * The answers to a command that was executed, by server: of a proxy, about the server's state, about the content, and an
+ * undocumented one. A server that refuses our rights after it has executed a command is a row of the limits, and so is a
+ * plug-in that refuses the content.
+ */
+const EXECUTED_CODES: Readonly<Record<ServerName, readonly number[]>> = {
+  tp5: [...PROXY_CODES, 2, 3, 7, 9, 10, 11, 12, 14, 3_006, 9_999],
+  gw: [3, 10, 12, 13, 1_000, 3_004, 3_006, 9_999],
+  reg: [10, 12, 9_999],
+};
+/** The command is executed, and its answer says something else. */
+const falseAnswer: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant('executed_retcode'),
-  times: fc.constant(1),
+  times: fc.constantFrom(1, 1, 2),
   after: fc.constantFrom(0, 0, 1),
-  code: fc.constant(9_999),
+  code: fc.nat(999),
 });
 const anyPlatformFault = fc.record({
   kind: fc.oneof(
@@ -58,25 +72,27 @@ const anyPlatformFault = fc.record({
   after: fc.constantFrom(0, 0, 0, 1, 1, 2),
   ms: fc.constantFrom(...LATE_MS),
   ending: fc.constantFrom(...CONNECTION_ENDINGS),
-  // Without those whose answer blames the request itself.
-  code: fc.constantFrom(2, 7, 9, 10, 11, 12, 14, 1001, 1018),
+  code: fc.constantFrom(...REFUSING_CODES),
 });
 /** Those with an unknown outcome are the most frequent. */
 const platformFault: fc.Arbitrary<Fault> = fc.oneof(
-  ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, anyPlatformFault, undocumentedCode],
+  ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, falseAnswer, falseAnswer],
 );
+/** Something else than a Web API answers at the login, or it refuses us, or nothing answers. */
+const loginFault: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constantFrom<FaultKind[]>('retcode', 'retcode', 'retcode', 'garbage', 'silence', 'session_dropped'),
+  step: fc.constant('authentication'),
+  times: fc.integer({ min: 1, max: 4 }),
+  after: fc.constantFrom(0, 0, 1),
+  code: fc.constantFrom(...REFUSING_CODES),
+});
 
-/** Codes about the server's state, that of the flood guard and an undocumented one, as texts of the plug-in. */
-const DOUBTFUL_CODES = [10, 12, 9_999] as const;
-
-/**
- * The plug-in adds accounts inside of the trading server, so it is believed that it could not, or that it refused us. Any
- * other error of it may follow an executed command.
- */
-function onServerOf(target: Target, fault: Fault): Fault {
-  const { kind, code = 2 } = fault;
-  if (target !== 'reg' || kind !== 'executed_retcode') return fault;
-  return { ...fault, code: DOUBTFUL_CODES.find((one) => one === code) ?? DOUBTFUL_CODES[0] };
+/** A fault as a server can have it. The text protocols have no login: they refuse our address. */
+function onServerOf(target: ServerName, { step, ...fault }: Fault): Fault {
+  if (step !== undefined && target !== 'tp5') return { ...fault, kind: 'refused' };
+  if (fault.kind !== 'executed_retcode') return { ...fault, ...(step && { step }) };
+  const codes = EXECUTED_CODES[target];
+  return { ...fault, code: codes[(fault.code ?? 0) % codes.length] ?? 2 };
 }
 
 /** The command is executed after its caller has gone. */
@@ -102,8 +118,9 @@ export interface Round {
 const EDITS = [
   // The client gets another name in the CRM, or the connection another range: of its own, or of another connection.
   ...['client renamed', 'range edited', 'range shared'],
-  // The account gets another comment or group.
-  ...['comment edited', 'comment deleted', 'comment cut', 'comment of another operation', 'group edited'],
+  // The account gets another comment or group. A CRM writes a UUID of its own.
+  ...['comment edited', 'comment deleted', 'comment cut', 'comment of a CRM', 'comment of another operation'],
+  'group edited',
   // The manager sees no personal data, or names alone, or everything.
   ...['data hidden', 'names shown', 'data shown'],
   // The server is restored from a backup without the account.
@@ -112,6 +129,8 @@ const EDITS = [
   'operator decides',
 ] as const;
 export type Edit = (typeof EDITS)[number];
+/** Edits that a server that chooses its logins does not have. */
+const OF_LOGINS: readonly Edit[] = ['range edited', 'range shared', 'server restored'];
 
 export type Step =
   /** A new request, or two for the same account, with faults, and the retries, one round after the other. */
@@ -129,10 +148,7 @@ export type Step =
   | { kind: 'jump'; ms: number };
 
 export interface Story {
-  /** How the gateway answers `WCHECKPASS`. */
-  passwordCheck: AnswerToUnknown;
-  /** The initial visibility of accounts for the tp5 manager. */
-  personalData: boolean | 'names';
+  modes: ServerModes;
   steps: Step[];
 }
 
@@ -160,16 +176,12 @@ const killed: fc.Arbitrary<Moment> = fc.oneof(
 
 /** All events that may happen to requests for accounts of a kind. */
 export function storiesOf(kind: Kind): fc.Arbitrary<Story> {
-  return fc.record({
-    passwordCheck: fc.constantFrom<AnswerToUnknown[]>('known', 'known', 'refused', 'silent'),
-    personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
-    steps: stepsOf(KINDS[kind]),
-  });
+  return fc.record({ modes: serverModes, steps: stepsOf(KINDS[kind]) });
 }
 
 function stepsOf(connections: readonly ConnectionId[]): fc.Arbitrary<Step[]> {
   // The plug-in can give a login that a restored server has forgotten to another client.
-  const edits = connections.some(isKeyed) ? EDITS : (['client renamed', 'operator decides'] as const);
+  const edits = connections.some(isKeyed) ? EDITS : EDITS.filter((one) => !OF_LOGINS.includes(one));
   const begin = beginOf(connections, edits);
   const targets = [...new Set(connections.map((id) => CONNECTIONS[id].server))];
   const onServer = fc
@@ -275,8 +287,10 @@ const anything = script(fc.oneof(platformFault, platformFault, none), [anyRound,
 });
 /** Retried while a very late server may still execute the command. */
 const late = script(lateFault, [afterMs(900, 12_000), afterMs(12_000, 25_000), calm]);
-/** The answer is lost or undocumented. */
+/** The answer is lost or false. */
 const failing = script(platformFault, [afterMs(0, 12_000), calm, calm]);
+/** The first request, and perhaps the next one, cannot log in. */
+const refusedLogin = script(loginFault, [afterMs(0, 12_000), anyRound, calm]);
 /** The function is killed when a command is sent or received. */
 const died = script(fc.oneof(none, none, lateFault), [
   struck(killed, 6_900, 14_000, 14_000, 130_000),
@@ -304,7 +318,7 @@ const lostPayment = script(
 const scripts = fc.oneof(
   ...[anything, anything, failing, failing, late, late, takenOver, takenOver, died, died, died, diedTooSoon],
   ...[diedTooSoon, atKeysEnd(platformFault), atKeysEnd(none), failingNotes, failingNotes, lostPayment, overtaken],
-  refusedLater,
+  ...[refusedLater, refusedLogin, refusedLogin],
 );
 
 /** Retried right before its key expires, or before callers take it for expired, and right after. */

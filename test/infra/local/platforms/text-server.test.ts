@@ -137,6 +137,13 @@ describe('The gateway', () => {
     ['checks passwords', {}, 'CHECKPASS', 'LOGIN=42|PASSWORD=Inv88x', 'ERROR\r\npassword is wrong\r\nend'],
     ['may refuse', { accountCheck: 'refused' }, 'CHKACCOUNT', 'LOGIN=42', 'ERROR\r\ninvalid CMD\r\nend'],
     ['may refuse', { passwordCheck: 'refused' }, 'CHECKPASS', 'LOGIN=42|PASSWORD=x', 'ERROR\r\ninvalid CMD\r\nend'],
+    [
+      'may accept any',
+      { passwordCheck: 'accepts_any' },
+      'CHECKPASS',
+      'LOGIN=42|PASSWORD=x',
+      'OK\r\npassword is right\r\nend',
+    ],
     ['may be silent', { accountCheck: 'silent' }, 'CHKACCOUNT', 'LOGIN=42', 'silent'],
   ] as const)('%s: %j, %s %s', async (_, options, verb, parameters, answer) => {
     const server = await gateway(options);
@@ -144,6 +151,14 @@ describe('The gateway', () => {
     const asked = talk(server.port, `W${verb} MASTER=m4ster|${parameters}\nQUIT\n`);
     expect(await Promise.race([asked, sleep(answer === 'silent' ? 150 : 5_000, 'silent')])).toBe(answer);
   });
+});
+
+it('The gateway may answer every other question for a password alone', async () => {
+  const server = await start({ dialect: 'interface-gateway', passwordCheck: 'second_silent' });
+  const ask = () => talk(server.port, 'WCHECKPASS MASTER=m4ster|LOGIN=42|PASSWORD=x\nQUIT\n');
+  expect(await ask()).toContain('password is right');
+  expect(await Promise.race([ask(), sleep(150, 'silent')])).toBe('silent');
+  expect(await ask()).toContain('password is right');
 });
 
 it('The fault reply_lost waits for a command that opens an account', async () => {

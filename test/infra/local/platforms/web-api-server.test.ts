@@ -188,6 +188,26 @@ describe('the commands of the simulated server', () => {
     expect(await retcode(`/api/${command}`)).toBe(code);
   });
 
+  it.each([
+    ['known', ['3006 Invalid account password', '3006 Invalid account password']],
+    ['accepts_any', ['0 Done', '0 Done']],
+    ['second_silent', ['0 Done', 'silence', '0 Done']],
+    ['silent', ['silence']],
+    ['refused', ['403 Forbidden']],
+  ] as const)('a wrong password, in the mode %s: %j', async (passwordCheck, expected) => {
+    const server = await testServer({ passwordCheck });
+    const answers: unknown[] = [];
+    for (const _ of expected) {
+      const { logIn, call } = client(server);
+      await logIn();
+      await call('/api/user/add', USER);
+      const asked = call('/api/user/check_password?login=5001&type=main&password=Wr0ng%23wd').catch(() => undefined);
+      const answer = await Promise.race([asked, sleep(300, undefined)]);
+      answers.push(answer === undefined ? 'silence' : (answer.json.retcode ?? answer.text));
+    }
+    expect(answers).toEqual(expected);
+  });
+
   it('every value survives the way through a query', async () => {
     const alphabet = fc.constantFrom('\\', '=', '|', '\n', '&', '+', '%', ' ', 'a', 'é', '🙂', '#');
     await fc.assert(
