@@ -25,14 +25,20 @@ export interface AccountDependencies {
   accounts: Accounts;
   notices: AccountNotices;
   events: Events;
-  /** The login ranges of connections as a request last read them, by version and id: the next one begins with them. */
-  ranges: Map<string, readonly LoginRange[]>;
+  /** What the last request found of the login ranges of connections, by version and id: the next one begins with it. */
+  ranges: Map<string, KnownRanges>;
   /** Whether registrations are on their way to the CRM, which may make the client. */
   expectsClients(signal: AbortSignal): Promise<boolean>;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   /** The keys of the secret of derived passwords, the current one first. */
   keys(signal: AbortSignal): Promise<readonly [DerivationKey, ...DerivationKey[]]>;
   now(): number;
+}
+
+/** The login ranges of a connection, and how many logins a search in them reads first. */
+interface KnownRanges {
+  ranges: readonly LoginRange[];
+  firstLogins: number;
 }
 
 /** The times at which the parts of an opening must be over, in epoch milliseconds. */

@@ -24,8 +24,11 @@ interface Sequence extends LoginCandidates {
   isRead: boolean;
 }
 
-/** Logins of each sequence in the first call: it is read for every account, and one of them is nearly always free. */
-const FIRST_LOGINS = 20;
+/**
+ * Logins of each sequence in the first call, one of which is nearly always free: in ranges of which less than half is
+ * taken, and in fuller or unknown ones.
+ */
+const FIRST_LOGINS = { roomy: 5, crowded: 20 };
 /** The logins of one call; the most that `BatchGetItem` takes. */
 const MAX_LOGINS = 100;
 /**
@@ -42,17 +45,32 @@ export class LoginSearch {
   readonly #sequences: Sequence[];
   readonly #reservations: Reservations;
   readonly #mayRead: () => boolean;
+  readonly #firstLogins: number;
   #calls = 0;
+  #read = 0;
+  #taken = 0;
   /** The login that the operation has reserved, and its identity. */
   found: { identity: Identity; login: number } | undefined;
 
   /**
    * @param mayRead whether there is time to read more
+   * @param firstLogins of each sequence in the first call, as the search before has it
    */
-  constructor(candidates: readonly LoginCandidates[], reservations: Reservations, mayRead: () => boolean) {
+  constructor(
+    candidates: readonly LoginCandidates[],
+    reservations: Reservations,
+    mayRead: () => boolean,
+    firstLogins = FIRST_LOGINS.crowded,
+  ) {
     this.#sequences = candidates.map((one) => ({ ...one, free: [], tries: 0, isRead: false }));
     this.#reservations = reservations;
     this.#mayRead = mayRead;
+    this.#firstLogins = firstLogins;
+  }
+
+  /** The logins of each sequence that the next search in the same ranges reads first. */
+  get nextFirstLogins(): number {
+    return 2 * this.#taken < this.#read ? FIRST_LOGINS.roomy : FIRST_LOGINS.crowded;
   }
 
   /** Reads until each possible identity has a free login, or until a reserved one is found. */
@@ -61,7 +79,8 @@ export class LoginSearch {
     const known = this.#findReserved();
     // It is awaited below.
     known.catch(() => {});
-    while (this.found === undefined && this.#wanting().length > 0 && this.#mayRead()) await this.#read(this.#wanting());
+    while (this.found === undefined && this.#wanting().length > 0 && this.#mayRead())
+      await this.#readNext(this.#wanting());
     await known;
     return this;
   }
@@ -79,7 +98,7 @@ export class LoginSearch {
     const isMeant = (identity: Identity) => identity.operationId === operationId;
     const sequence = this.#sequences.find(({ identities }) => identities.some(isMeant));
     if (sequence === undefined) return { login: undefined, tries: 0 };
-    while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#read([sequence]);
+    while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#readNext([sequence]);
     const login = sequence.free.shift();
     if (login !== undefined) sequence.tries += 1;
     return { login, tries: sequence.tries };
@@ -95,9 +114,9 @@ export class LoginSearch {
   }
 
   /** Reads the next logins of some sequences. */
-  async #read(sequences: readonly Sequence[]): Promise<void> {
+  async #readNext(sequences: readonly Sequence[]): Promise<void> {
     const calls = this.#calls < 2 ? 1 : AT_ONCE;
-    const most = this.#calls === 0 ? FIRST_LOGINS : Math.floor((MAX_LOGINS * calls) / sequences.length);
+    const most = this.#calls === 0 ? this.#firstLogins : Math.floor((MAX_LOGINS * calls) / sequences.length);
     this.#calls += calls;
     const drawn = sequences.map((sequence) => ({ sequence, logins: draw(sequence, most) }));
     const all = [...new Set(drawn.flatMap(({ logins }) => logins))];
@@ -105,6 +124,8 @@ export class LoginSearch {
       this.#reservations.holders(all.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
     );
     const holders = new Map((await Promise.all(batches)).flatMap((one) => [...one]));
+    this.#read += all.length;
+    this.#taken += holders.size;
     for (const { sequence, logins } of drawn) this.#sort(sequence, logins, holders);
   }
 

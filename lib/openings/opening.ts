@@ -144,16 +144,22 @@ class Opening {
     const { ranges: last } = this.#dependencies;
     const name = `${this.#version}#${this.#request.body.connection_id}`;
     const known = last.get(name);
-    const early = known && this.#searchRanges(keys, identities, known);
+    const early = known && this.#searchRanges(keys, identities, known.ranges, known.firstLogins);
     if (early !== undefined) leaveUnawaited(early);
     const connection = await this.#connection();
     const ranges = connection === undefined ? [] : loginRanges(connection);
-    if (ranges.length > 0) last.set(name, ranges);
-    const isKnown = JSON.stringify(known) === JSON.stringify(ranges);
-    return early !== undefined && isKnown ? early : this.#searchRanges(keys, identities, ranges);
+    const isKnown = JSON.stringify(known?.ranges) === JSON.stringify(ranges);
+    const search = await (early !== undefined && isKnown ? early : this.#searchRanges(keys, identities, ranges));
+    if (ranges.length > 0) last.set(name, { ranges, firstLogins: search.nextFirstLogins });
+    return search;
   }
 
-  #searchRanges(keys: Keys, identities: Identities, ranges: readonly LoginRange[]): Promise<LoginSearch> {
+  #searchRanges(
+    keys: Keys,
+    identities: Identities,
+    ranges: readonly LoginRange[],
+    firstLogins?: number,
+  ): Promise<LoginSearch> {
     const { ledger, now } = this.#dependencies;
     const { signal, openingEndsAt } = this.#times;
     const { login } = this.#request.body;
@@ -166,7 +172,8 @@ class Opening {
       holders: (logins) => ledger.holders(this.#version, logins, signal),
       reserved: (operationId) => ledger.reserved(this.#version, operationId, signal),
     };
-    return new LoginSearch(ranges.length === 0 ? [] : candidates, reservations, () => now() < openingEndsAt).start();
+    const mayRead = () => now() < openingEndsAt;
+    return new LoginSearch(ranges.length === 0 ? [] : candidates, reservations, mayRead, firstLogins).start();
   }
 
   /**

@@ -11,6 +11,8 @@ class Scene {
   readonly identities;
   readonly #keys;
   calls = 0;
+  /** The number of logins that were read. */
+  read = 0;
   mayRead = () => true;
 
   constructor(...keys: string[]) {
@@ -36,7 +38,7 @@ class Scene {
     for (const login of logins) this.holders.set(login, 'another');
   }
 
-  search(ranges = [RANGE]): Promise<LoginSearch> {
+  search(ranges = [RANGE], firstLogins?: number): Promise<LoginSearch> {
     const candidates = this.#keys.map((key, place) => ({
       identities: deriveIdentities(key, 'key#a', '1.a'),
       logins: this.#sequence(place, ranges),
@@ -45,6 +47,7 @@ class Scene {
       [...this.holders].filter(([, holder]) => holder === operationId).map(([login]) => login);
     const holders = async (logins: readonly number[]) => {
       this.calls += 1;
+      this.read += logins.length;
       expect(logins.length).toBeLessThanOrEqual(100);
       return new Map(
         logins.flatMap((login) => {
@@ -53,7 +56,7 @@ class Scene {
         }),
       );
     };
-    return new LoginSearch(candidates, { holders, reserved }, () => this.mayRead()).start();
+    return new LoginSearch(candidates, { holders, reserved }, () => this.mayRead(), firstLogins).start();
   }
 }
 
@@ -100,6 +103,25 @@ describe('The search for a login', () => {
       expect(calls.filter((one) => one > 5).length).toBeLessThanOrEqual(2);
     },
   );
+
+  it.each([
+    { share: 10, logins: 6, more: 2 },
+    { share: 30, logins: 8, more: 2 },
+    { share: 90, logins: 40, more: 20 },
+  ])('at $share % used reads about $logins logins, as many at first as the search before says', async (expected) => {
+    const { share, logins, more } = expected;
+    const used = Array.from({ length: 10_000 }, (_, index) => index + 1).filter((login) => login % 100 < share);
+    let [read, further, firstLogins]: [number, number, number?] = [0, 0];
+    for (let sample = 0; sample < 100; sample += 1) {
+      const scene = new Scene(`sample ${sample}`);
+      scene.reserve(...used);
+      firstLogins = (await scene.search([{ from: 1, to: 10_000 }], firstLogins)).nextFirstLogins;
+      read += scene.read / 100;
+      further += scene.calls - 1;
+    }
+    expect(read).toBeLessThan(logins);
+    expect(further).toBeLessThanOrEqual(more);
+  });
 
   it('finds a login that the operation has reserved, before and behind free ones', async () => {
     for (const place of [0, 15, 900]) {
