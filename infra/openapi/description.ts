@@ -69,12 +69,18 @@ export function formatBytes(count: number): string {
   return `${count.toLocaleString('en')} bytes`;
 }
 
+/**
+ * The largest body of another type than `application/json`, in bytes. The gateway passes it on in base64, a third longer,
+ * and Lambda takes 6 MB.
+ */
+export const MAX_ENCODED_BYTES = 4_600_000;
+
 /** How large a registration may be, as Markdown. */
 export function registrationSizes(): string {
   const { width, members, depth } = BODY_LIMITS;
   const count = (number: number) => number.toLocaleString('en');
   const sizes = [
-    `the body: ${formatBytes(MAX_REGISTRATION_BYTES)}`,
+    `the body: ${formatBytes(MAX_REGISTRATION_BYTES)} as \`application/json\`. Of any other JSON type, such as \`application/vnd.api+json\`, ${formatBytes(MAX_ENCODED_BYTES)}: the gateway passes it on in base64, and answers a longer one with its own 413`,
     documentSizes(),
     `all other fields of the form together, as JSON: ${formatBytes(MAX_JSON_BYTES)}`,
     `${count(width)} members in one object or array, ${count(members)} in all, and ${depth} levels of nesting`,

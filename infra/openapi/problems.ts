@@ -308,7 +308,7 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
   {
     status: 413,
     message: 'Request Too Long',
-    when: 'the request exceeds the limits of the gateway',
+    when: 'the request exceeds the limits of the gateway, which are lower for other types than `application/json`',
     of: EVERY,
     likely: true,
   },

@@ -8,6 +8,7 @@ import {
   type Route,
   startGateway,
 } from '../../../infra/local/gateway.ts';
+import { MAX_ENCODED_BYTES } from '../../../infra/openapi/description.ts';
 
 const ROUTE = { path: '/users/{user_id}/accounts', functionName: 'open-account', timeoutMs: 2_000 };
 const PATH = '/users/CLIENT01/accounts';
@@ -162,6 +163,18 @@ describe('the answer to a request', () => {
     expect([answer.status, await answer.json()]).toEqual([413, { message: 'Request Too Long' }]);
     expect(events).toEqual([]);
     expect((await post('x'.repeat(5_900_000))).status).toBe(204);
+  });
+
+  it('is 413 to a shorter body of another type, which the function gets in base64', async () => {
+    const { events, post } = await start();
+    const [full, over] = [MAX_ENCODED_BYTES, 4_720_000];
+    for (const type of ['application/vnd.api+json', 'application/problem+json; charset=utf-8', 'image/png']) {
+      const headers = { 'content-type': type, 'x-long': 'x'.repeat(9_000) };
+      expect((await post('x'.repeat(full), headers)).status).toBe(204);
+      const answer = await post('x'.repeat(over), headers);
+      expect([answer.status, await answer.json()]).toEqual([413, { message: 'Request Too Long' }]);
+    }
+    expect(events.map((event) => event.isBase64Encoded)).toEqual([true, true, true]);
   });
 
   it('is 431 to headers of more than 10 KB, and 400 to a malformed path', async () => {
