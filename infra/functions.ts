@@ -287,27 +287,37 @@ export function constructName({ name }: Pick<DeclaredFunction, 'name'>): string 
 }
 
 /**
- * What the monitoring of a page adds to its calls. The service ignores these headers; a browser would not send a call
- * with one that is not allowed, and no log would show it.
+ * What the monitoring of a page adds to its calls, by who adds it. The service ignores these headers; a browser would not
+ * send a call with one that is not allowed, and no log would show it.
  */
-const TRACING_HEADERS = [
-  // W3C: OpenTelemetry, New Relic, Elastic, Azure.
-  ...['traceparent', 'tracestate', 'baggage', 'request-id', 'request-context', 'elastic-apm-traceparent'],
-  // Sentry; New Relic.
-  ...['sentry-trace', 'newrelic'],
-  // Datadog.
-  ...['x-datadog-origin', 'x-datadog-parent-id', 'x-datadog-sampling-priority', 'x-datadog-trace-id', 'x-datadog-tags'],
-  // Zipkin's B3, Jaeger, AWS X-Ray, Google Cloud.
-  ...['b3', 'x-b3-traceid', 'x-b3-spanid', 'x-b3-parentspanid', 'x-b3-sampled', 'x-b3-flags', 'uber-trace-id'],
-  ...['x-amzn-trace-id', 'x-cloud-trace-context'],
-  // Names that libraries and pages add by themselves.
-  ...['x-requested-with', 'x-request-id', 'x-correlation-id', 'cache-control', 'pragma'],
-];
+const MONITORING_HEADERS = {
+  'W3C, which OpenTelemetry, New Relic, Elastic, Azure and Dynatrace send': ['traceparent', 'tracestate', 'baggage'],
+  Sentry: ['sentry-trace'],
+  Datadog: ['origin', 'parent-id', 'sampling-priority', 'trace-id', 'tags'].map((name) => `x-datadog-${name}`),
+  'New Relic': ['newrelic'],
+  Elastic: ['elastic-apm-traceparent'],
+  Azure: ['request-id', 'request-context'],
+  Dynatrace: ['x-dtc'],
+  Instana: ['x-instana-t', 'x-instana-s', 'x-instana-l'],
+  SkyWalking: ['sw8', 'sw8-correlation'],
+  Highlight: ['x-highlight-request'],
+  PostHog: ['x-posthog-distinct-id', 'x-posthog-session-id', 'x-posthog-window-id'],
+  Zipkin: ['b3', 'x-b3-traceid', 'x-b3-spanid', 'x-b3-parentspanid', 'x-b3-sampled', 'x-b3-flags'],
+  Jaeger: ['uber-trace-id'],
+  'AWS X-Ray': ['x-amzn-trace-id'],
+  'Google Cloud': ['x-cloud-trace-context'],
+  'libraries and pages themselves': ['x-requested-with', 'x-request-id', 'x-correlation-id', 'cache-control', 'pragma'],
+} as const satisfies Record<string, readonly string[]>;
 
-/** The CORS headers for pages of other origins, if a deployment allows them. */
-export const CORS_HEADERS = {
-  allowHeaders: ['content-type', 'authorization', 'idempotency-key', 'captcha-token', ...TRACING_HEADERS],
-  exposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
-  /** How long a browser may cache that answer, in seconds. */
-  maxAgeSeconds: 3_600,
-};
+const EXPOSED_HEADERS = ['x-request-id', 'retry-after', 'idempotent-replayed'];
+
+/** The CORS headers for pages of other origins, if a deployment allows them. @param more of the setting `allowedHeaders` */
+export function corsHeaders(more: readonly string[]) {
+  const own = ['content-type', 'authorization', 'idempotency-key', 'captcha-token'];
+  return {
+    allowHeaders: [...new Set([...own, ...Object.values(MONITORING_HEADERS).flat(), ...more])],
+    exposeHeaders: EXPOSED_HEADERS,
+    /** How long a browser may cache that answer, in seconds. */
+    maxAgeSeconds: 3_600,
+  };
+}

@@ -132,7 +132,11 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
   allowedOrigins: {
     other: 'https://origin.other.example',
     words:
-      'web pages whose scripts may call the API (CORS). They may send the headers of Sentry, Datadog, New Relic and OpenTelemetry',
+      'web pages whose scripts may call the API (CORS). They may send the headers of the usual monitoring, such as Sentry, Datadog, New Relic, Dynatrace and OpenTelemetry',
+  },
+  allowedHeaders: {
+    other: 'x-other-trace',
+    words: 'further request headers that these pages may send, if their monitoring adds some',
   },
   'captcha.provider': { other: 'recaptcha', words: '`turnstile`, `hcaptcha` or `recaptcha`' },
   'captcha.secret': {

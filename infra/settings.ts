@@ -100,6 +100,12 @@ export const allowedOrigins = v.optional(
   [],
 );
 
+/** Request headers that scripts of these pages may send beyond the usual ones, such as those of a monitoring. */
+export const allowedHeaders = v.optional(
+  listOf(patternText(/^[a-z0-9_-]{1,64}$/, 'must be names of request headers in lower case')),
+  [],
+);
+
 const PUBLIC_URL =
   /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
 const PRIVATE_NAME = /\.(local|localhost|internal|intranet|lan|home|corp|private|arpa)$/;
@@ -139,6 +145,7 @@ export const SettingsSchema = closedObject({
   /** The domain that mails leave from and bounces go to; absent: SES's own. */
   mailFromDomain: v.optional(patternText(HOST_NAME, HOST_NAME_MUST)),
   allowedOrigins,
+  allowedHeaders,
   /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
   jwtIssuer: v.optional(patternText(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(
@@ -332,6 +339,7 @@ const DEPENDENT: readonly (readonly [setting: string, needed: string])[] = [
   ['jwtAudience', 'jwtIssuer'],
   ['jwtScope', 'jwtIssuer'],
   ['defaultEndpoint', 'customDomain'],
+  ['allowedHeaders', 'allowedOrigins'],
   ...DEPENDENT_SETTINGS,
 ];
 

@@ -21,7 +21,7 @@ import { ManagedPolicy, Role } from 'aws-cdk-lib/aws-iam';
 import type { Alias, IFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { CORS_HEADERS, type RouteFunction } from '../functions.ts';
+import { corsHeaders, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
@@ -65,7 +65,7 @@ export class PublicApi extends Construct {
       apiName: props.name,
       createDefaultStage: false,
       disableExecuteApiEndpoint: !settings.defaultEndpoint,
-      ...(settings.allowedOrigins.length === 0 ? {} : { corsPreflight: cors(settings.allowedOrigins) }),
+      ...(settings.allowedOrigins.length === 0 ? {} : { corsPreflight: cors(settings) }),
     });
     fixLogicalId(this.api, 'PublicApi');
 
@@ -161,8 +161,8 @@ function accessLogName(scope: Construct): string {
   return `/aws/vendedlogs/${Stack.of(scope).stackName}/access-${ownEnding(scope)}`;
 }
 
-function cors(allowOrigins: string[]) {
-  const { maxAgeSeconds, ...headers } = CORS_HEADERS;
+function cors({ allowedOrigins: allowOrigins, allowedHeaders }: Settings) {
+  const { maxAgeSeconds, ...headers } = corsHeaders(allowedHeaders);
   return { allowOrigins, allowMethods: [CorsHttpMethod.POST], ...headers, maxAge: Duration.seconds(maxAgeSeconds) };
 }
 

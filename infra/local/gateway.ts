@@ -5,7 +5,7 @@ import type { APIGatewayEventRequestContextV2, APIGatewayProxyEventV2WithRequest
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import pLimit from 'p-limit';
 import { stripPort } from '../../lib/http/source.ts';
-import { CORS_HEADERS } from '../functions.ts';
+import { corsHeaders } from '../functions.ts';
 import { isForeign } from './listen.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
@@ -29,6 +29,8 @@ export interface GatewayOptions {
   port?: number;
   /** Other origins whose pages may call the routes for pages. */
   allowedOrigins?: readonly string[];
+  /** Request headers that these pages may send beyond the usual ones. */
+  allowedHeaders?: readonly string[];
   /** Adds routes without a function. */
   addRoutes?: (app: FastifyInstance) => void;
   /** The gateway's own limit of an integration, in milliseconds. */
@@ -57,12 +59,6 @@ const MAX_DRAINED_BYTES = 64 * 1024 * 1024;
 
 /** Pages of this machine may call the routes for pages. */
 const LOCAL_ORIGIN = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
-const EXPOSED_HEADERS = CORS_HEADERS.exposeHeaders.join(',');
-const PREFLIGHT_HEADERS = {
-  'access-control-allow-methods': 'POST',
-  'access-control-allow-headers': CORS_HEADERS.allowHeaders.join(','),
-  'access-control-max-age': String(CORS_HEADERS.maxAgeSeconds),
-};
 
 /** What a function of this project answers: the members of payload format 2.0 without cookies and bytes. */
 interface StructuredResult {
@@ -127,13 +123,15 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
   const url = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
   const turns = pLimit(EVENTS_AT_ONCE);
   const config = route.cors === true ? { origins: options.allowedOrigins ?? [] } : {};
+  const { allowHeaders, exposeHeaders, maxAgeSeconds } = corsHeaders(options.allowedHeaders ?? []);
   app.route({
     method: 'POST',
     url,
     config,
     // Everything is done in this hook: before the handler, fastify would read the body and judge its media type.
     onRequest: async (request, reply) => {
-      if (route.cors === true) allowOrigin(request, reply).header('access-control-expose-headers', EXPOSED_HEADERS);
+      if (route.cors === true)
+        allowOrigin(request, reply).header('access-control-expose-headers', exposeHeaders.join(','));
       const event = await createEvent(route, request);
       const result = await turns(() => invoke(route, event, options.integrationTimeoutMs ?? INTEGRATION_TIMEOUT_MS));
       return sendResult(reply, result);
@@ -143,7 +141,14 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
   if (route.cors !== true) return;
   app.options(url, { config }, (request, reply) => {
     if (request.headers.origin === undefined) return reply.callNotFound();
-    return allowOrigin(request, reply).code(204).headers(PREFLIGHT_HEADERS).send();
+    return allowOrigin(request, reply)
+      .code(204)
+      .headers({
+        'access-control-allow-methods': 'POST',
+        'access-control-allow-headers': allowHeaders.join(','),
+        'access-control-max-age': String(maxAgeSeconds),
+      })
+      .send();
   });
 }
 

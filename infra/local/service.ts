@@ -44,6 +44,8 @@ export interface ServiceOptions {
   providerKey?: string | undefined;
   /** Other origins whose pages may register people. */
   allowedOrigins?: readonly string[];
+  /** Request headers that these pages may send beyond the usual ones. */
+  allowedHeaders?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */
   quiet?: boolean;
   /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
@@ -118,6 +120,7 @@ async function start(options: ServiceOptions, open: Open) {
       routes: await loadRoutes(load),
       port: options.port ?? 0,
       allowedOrigins: options.allowedOrigins ?? [],
+      allowedHeaders: options.allowedHeaders ?? [],
       addRoutes: (app) => localRoutes(app, { ...aws, ...world, ...shown, environment }),
     }),
   );

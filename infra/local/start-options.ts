@@ -7,7 +7,7 @@ import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-type
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, LOCAL_HOST, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/crm-items.ts';
-import { allowedOrigins, SettingsError } from '../settings.ts';
+import { allowedHeaders, allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import { localSettings } from './local-settings.ts';
 import type { ServiceOptions } from './service.ts';
@@ -43,6 +43,7 @@ const StartSchema = v.pipe(
     ...v.entriesFromList(PHONE_CHANNELS.map(providerVariable), provider),
     PROVIDER_SECRET: v.optional(signingKey),
     ALLOWED_ORIGINS: allowedOrigins,
+    ALLOWED_HEADERS: allowedHeaders,
   }),
   v.forward(
     v.check(({ CRM_WEBHOOK: url, CRM_WEBHOOK_SECRET: key }) => !url || key !== undefined, 'is required by CRM_WEBHOOK'),
@@ -81,6 +82,7 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
     crmWebhook: url === undefined ? undefined : { url, key },
     providerKey: values.PROVIDER_SECRET,
     allowedOrigins: values.ALLOWED_ORIGINS,
+    allowedHeaders: values.ALLOWED_HEADERS,
     records: file === undefined ? undefined : await readCrmFile(resolve(folder, file)),
   };
 }

@@ -182,6 +182,11 @@ describe('Faulty settings', () => {
     [{ senderIdentity: 'none' }, 'senderIdentity: must be domain, address'],
     [{ channels: 'sms' }, 'channels: must list email'],
     [{ allowedOrigins: 'http://www.acme.example' }, 'allowedOrigins: must be origins'],
+    [{ allowedHeaders: 'x-trace' }, 'allowedOrigins: is required where allowedHeaders is given'],
+    ...['X-Trace', 'x trace', 'x-trace:1', '*'].map((allowedHeaders): [Record<string, unknown>, string] => [
+      { allowedOrigins: 'https://www.acme.example', allowedHeaders },
+      'allowedHeaders: must be names of request headers in lower case',
+    ]),
     [{ allowedOrigins: 'https://www.acme.example/' }, 'allowedOrigins: must be origins'],
     [{ channels: 'email,sms' }, 'phone.countries: is required by the channel sms'],
     [{ channels: 'email,sms', 'phone.countries': 'GB,UK' }, 'phone.countries: must list'],

@@ -38,6 +38,7 @@ export const SENDER = { senderAddress: 'no-reply@acme.example' };
 export const EVERYTHING = {
   stage: 'full',
   allowedOrigins: ['https://www.acme.example', 'http://localhost:5173'],
+  allowedHeaders: ['x-acme-trace'],
   channels: [...OTP_TYPES],
   phone: { countries: ['GB', 'DE'] },
   sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },

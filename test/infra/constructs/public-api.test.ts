@@ -108,6 +108,7 @@ describe('The API', () => {
         'idempotency-key',
         'captcha-token',
         'traceparent',
+        ...EVERYTHING.allowedHeaders,
       ]),
       ExposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
       MaxAge: 3600,

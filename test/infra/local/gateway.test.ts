@@ -219,7 +219,9 @@ describe('the gateway', () => {
 /** What the scripts of Sentry, Datadog, New Relic, Zipkin, Jaeger and OpenTelemetry add to the calls of a page. */
 const SENT_BY_MONITORING = [
   ...['sentry-trace', 'baggage', 'traceparent', 'tracestate', 'newrelic', 'b3', 'x-b3-traceid', 'x-b3-spanid'],
-  ...['x-datadog-trace-id', 'x-datadog-parent-id', 'x-datadog-origin', 'x-datadog-sampling-priority', 'uber-trace-id'],
+  ...['x-datadog-trace-id', 'x-datadog-parent-id', 'x-datadog-origin', 'x-datadog-sampling-priority', 'x-datadog-tags'],
+  ...['uber-trace-id', 'x-amzn-trace-id', 'x-cloud-trace-context', 'elastic-apm-traceparent', 'request-id', 'x-dtc'],
+  ...['request-context', 'x-instana-t', 'sw8', 'x-highlight-request', 'x-posthog-session-id', 'x-requested-with'],
 ];
 
 describe('pages of other origins', () => {
@@ -227,13 +229,19 @@ describe('pages of other origins', () => {
   const preflight = { origin, 'access-control-request-method': 'POST' };
 
   it('may call a route that is open to pages where their origin is allowed', async () => {
-    const { url, post } = await start(undefined, { cors: true }, { allowedOrigins: ['https://acme.example', origin] });
+    const { url, post } = await start(
+      undefined,
+      { cors: true },
+      { allowedOrigins: ['https://acme.example', origin], allowedHeaders: ['x-acme-trace'] },
+    );
     const asked = await fetch(url + PATH, { method: 'OPTIONS', headers: preflight });
     expect(asked.status).toBe(204);
     expect(asked.headers.get('access-control-allow-origin')).toBe(origin);
     expect(asked.headers.get('access-control-allow-methods')).toBe('POST');
     const allowed = asked.headers.get('access-control-allow-headers')?.split(',');
-    expect(allowed).toEqual(expect.arrayContaining(['content-type', 'idempotency-key', ...SENT_BY_MONITORING]));
+    expect(allowed).toEqual(
+      expect.arrayContaining(['content-type', 'idempotency-key', 'x-acme-trace', ...SENT_BY_MONITORING]),
+    );
     const answer = await post('{}', { origin });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([204, origin]);
     expect(answer.headers.get('access-control-expose-headers')).toContain('x-request-id');
