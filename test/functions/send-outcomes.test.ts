@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { type Channel, OTP_TYPES, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { SENDING_SERVICES } from '../support/local-service.ts';
 import {
   type Person,
@@ -30,25 +30,27 @@ const provider = createServer((request, response) => {
     else response.writeHead(answer, { location: '/elsewhere' }).end();
   });
 });
+beforeAll(() => once(provider.listen(0, '127.0.0.1'), 'listening'));
+afterAll(() => void provider.close());
 
-beforeAll(async () => {
-  await once(provider.listen(0, '127.0.0.1'), 'listening');
-  const { port } = provider.address() as AddressInfo;
-  const settings = { provider: { sms: `http://127.0.0.1:${port}/sms` } };
-  world = await registrationWorld({ clients: 40, settings });
-});
-afterAll(async () => {
-  await world.close();
-  provider.close();
-});
+/** Starts a world for the tests of a `describe`. @param byProvider the channels that the broker's own provider serves */
+function useWorld(byProvider: readonly PhoneChannel[]): void {
+  beforeAll(async () => {
+    const { port } = provider.address() as AddressInfo;
+    const urls = Object.fromEntries(byProvider.map((name) => [name, `http://127.0.0.1:${port}/${name}`]));
+    world = await registrationWorld({ clients: 250, settings: { provider: urls } });
+  });
+  afterAll(() => world.close());
+}
 
-/** How many calls reached the service that sends the messages of a channel. */
-const callsBy = (channel: Channel) =>
-  channel === 'sms' ? providerCalls : world.service.standIns[SENDING_SERVICES[channel]].requests;
+/** How many calls reached the sender of a channel's messages. */
+type Calls = () => number;
+const callsOfProvider: Calls = () => providerCalls;
+const callsOfAws = (channel: Channel) => () => world.service.standIns[SENDING_SERVICES[channel]].requests;
 
 /** What a person's request shows: two answers, the calls to the database, and those to the sender. */
-async function observe(person: Person, channel: Channel, prepare: () => void = () => {}) {
-  const calls = callsBy(channel);
+async function observe(person: Person, channel: Channel, sender: Calls, prepare: () => void = () => {}) {
+  const calls = sender();
   world.service.database.calls.length = 0;
   const request = () => {
     prepare();
@@ -61,51 +63,76 @@ async function observe(person: Person, channel: Channel, prepare: () => void = (
     // Only the form is read by its key, once in half a minute.
     .filter((call) => call !== 'GetItem crm')
     .toSorted();
-  const firstCalls = callsBy(channel) - calls;
-  return { first, database, firstCalls, second: visibleAnswer(await request()), calls: callsBy(channel) - calls };
+  const firstCalls = sender() - calls;
+  return { first, database, firstCalls, second: visibleAnswer(await request()), calls: sender() - calls };
 }
 
-describe('A client and a stranger see the same', () => {
-  it.each(ROWS)('of a provider that answers %s: %i', async (given, status, calls) => {
-    answer = given;
-    const ours = await observe(world.client(), 'sms');
-    const theirs = await observe(world.stranger(), 'sms');
-    expect(ours).toEqual(theirs);
-    expect([ours.first.status, ours.firstCalls]).toEqual([status, calls]);
-  });
-
-  it.each(
-    OTP_TYPES.filter((channel) => channel !== 'sms').flatMap((channel) =>
-      (['refused', 'refused_recipient', 'throttled'] as const).map((kind) => [channel, kind] as const),
+let sources = 0;
+/** 25 requests of one source at once, for clients and strangers in turn. @returns their statuses, and the calls that left */
+async function burst(channel: Channel, sender: Calls) {
+  sources += 1;
+  const headers = { 'x-forwarded-for': `198.51.100.${sources}` };
+  const calls = sender();
+  const replies = await Promise.all(
+    Array.from({ length: 25 }, (_, index) =>
+      world.post(registrationOf(index % 2 === 0 ? world.client() : world.stranger(), { otp_type: channel }), headers),
     ),
-  )('of a service of AWS: %s, %s', async (channel, kind) => {
-    const faults = world.service.faults(SENDING_SERVICES[channel]);
-    const prepare = () => faults.set({ kind, times: 3 });
-    const ours = await observe(world.client(), channel, prepare);
-    const theirs = await observe(world.stranger(), channel, prepare);
-    faults.clear();
-    expect(ours).toEqual(theirs);
-    expect([ours.first.status, ours.firstCalls]).toEqual([502, kind === 'throttled' ? 3 : 1]);
-  });
-});
+  );
+  return { statuses: replies.map((reply) => reply.status).toSorted((a, b) => a - b), calls: sender() - calls };
+}
+
+/** A source may send five messages in ten minutes. */
+function burstOf(status: 204 | 502, calls: number) {
+  const statuses = Array.from({ length: 25 }, (_, index) => (index < 5 ? status : 429));
+  return { statuses: statuses.toSorted((a, b) => a - b), calls: 5 * calls };
+}
 
 /** Of each kind of failure one; `test/lib/registration/refusals.test.ts` has them all. */
 const BURSTS = ROWS.filter(([given]) => [400, 401, 413, 422, 429, 'closed'].includes(given));
 
-describe('25 requests of one source', () => {
-  it.each(BURSTS)(
-    'reach a provider that answers %s no more often than the source may',
-    async (given, status, calls) => {
-      answer = given;
-      const before = providerCalls;
-      const headers = { 'x-forwarded-for': `198.51.100.${ROWS.findIndex(([one]) => one === given) + 1}` };
-      const replies = await Promise.all(
-        Array.from({ length: 25 }, () => world.post(registrationOf(world.stranger(), { otp_type: 'sms' }), headers)),
-      );
-      const statuses = replies.map((reply) => reply.status).toSorted((a, b) => a - b);
-      const refused = Array.from({ length: 20 }, () => 429);
-      expect(statuses).toEqual([...Array.from({ length: 5 }, () => status), ...refused].toSorted((a, b) => a - b));
-      expect(providerCalls - before).toBe(5 * calls);
-    },
-  );
+describe('The broker’s own provider', () => {
+  useWorld(['sms']);
+
+  it.each(ROWS)('that answers %s shows the same of a client and a stranger: %i', async (given, status, calls) => {
+    answer = given;
+    const ours = await observe(world.client(), 'sms', callsOfProvider);
+    const theirs = await observe(world.stranger(), 'sms', callsOfProvider);
+    expect(ours).toEqual(theirs);
+    expect([ours.first.status, ours.firstCalls]).toEqual([status, calls]);
+  });
+
+  it.each(BURSTS)('that answers %s is called no more often than a source may send', async (given, status, calls) => {
+    answer = given;
+    expect(await burst('sms', callsOfProvider)).toEqual(burstOf(status, calls));
+  });
+});
+
+/** How often a service of AWS is called for a message that it refuses in this way. */
+const FAULTS = { refused: 1, refused_recipient: 1, throttled: 3 } as const;
+/** Without pauses between attempts; `test/lib/registration/of-clients.test.ts` has every failure. */
+const SENT_ONCE = ['refused', 'refused_recipient'] as const;
+
+describe('A service of AWS', () => {
+  useWorld([]);
+
+  describe.each(OTP_TYPES)('that sends by %s', (channel) => {
+    it.each(SENT_ONCE)('and answers %s shows the same of a client and a stranger', async (kind) => {
+      const faults = world.service.faults(SENDING_SERVICES[channel]);
+      const prepare = () => faults.set({ kind, times: 1 });
+      const ours = await observe(world.client(), channel, callsOfAws(channel), prepare);
+      const theirs = await observe(world.stranger(), channel, callsOfAws(channel), prepare);
+      expect(ours).toEqual(theirs);
+      expect([ours.first.status, ours.firstCalls]).toEqual([502, 1]);
+    });
+
+    it.each(Object.entries(FAULTS))(
+      'and answers %s is called no more often than a source may send',
+      async (name, calls) => {
+        const faults = world.service.faults(SENDING_SERVICES[channel]);
+        faults.set({ kind: name as keyof typeof FAULTS, times: 100 });
+        expect(await burst(channel, callsOfAws(channel))).toEqual(burstOf(502, calls));
+        faults.clear();
+      },
+    );
+  });
 });

@@ -23,7 +23,7 @@ export interface Person {
   e164: string;
 }
 
-const FIRST_STRANGER = 2_000;
+const FIRST_STRANGER = 6_000;
 
 /** No two persons share a mail domain or the prefix of their numbers, which are British mobile ones. */
 function personOf(index: number, domain: string): Person {
