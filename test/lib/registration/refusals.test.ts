@@ -157,6 +157,50 @@ describe('A request that is refused', () => {
   });
 });
 
+describe('The referral code of a request', () => {
+  const [KNOWN, UNKNOWN] = ['REFANN01', 'REFANN99'].map((referrer_id): Asked => ({ body: { referrer_id } }));
+
+  /** What a request with a code shows and leaves, for Bob, who got a message a moment ago. */
+  async function onPause(asked: Asked = {}, repeats = 1) {
+    const scene = await sceneOf({ earlier: [{}] });
+    await scene.addClient({});
+    const answers = [];
+    for (let index = 0; index < repeats; index += 1) answers.push(await scene.request({ ...KEYED, ...asked }));
+    const { log, problem, events } = scene;
+    const names = events.map(({ name }) => name);
+    return { answers, log, problem: problem?.toDocument(''), names, counts: await scene.counts() };
+  }
+
+  it('is not seen while the recipient must wait, however often it is asked', async () => {
+    const known = await onPause(KNOWN, 60);
+    expect(known).toEqual(await onPause(UNKNOWN, 60));
+    expect(new Set(known.answers)).toEqual(new Set(['too_many_requests']));
+  });
+
+  it('is not seen by two requests at once while the recipient must wait', async () => {
+    const scene = await sceneOf({ earlier: [{}] });
+    await scene.addClient({});
+    const counts = await scene.counts();
+    const answers = [
+      scene.request({ ...KEYED, ...KNOWN }),
+      scene.twin().request({ ...KEYED, idempotencyKey: 'key-2', ...UNKNOWN }),
+    ];
+    expect(await Promise.all(answers)).toEqual(['too_many_requests', 'too_many_requests']);
+    expect(await scene.counts()).toEqual(counts);
+  });
+
+  it('costs a guess if it is wrong, also when another request for the recipient comes first', async () => {
+    const asked = async (code: Asked = {}) => {
+      const scene = await sceneOf({});
+      await scene.addClient({});
+      const step = overtakenStep('read form', () => scene.twin().request());
+      return [await scene.request({ ...KEYED, ...code, step }), (await scene.counts()).wrong];
+    };
+    expect(await asked(UNKNOWN)).toEqual(['referrer_not_found', 1]);
+    expect(await asked(KNOWN)).toEqual(['too_many_requests', undefined]);
+  });
+});
+
 describe('Limits that cannot be checked', () => {
   it.each(['update source', 'update recipient', 'update domain'])('let a mail pass: %s', async (step) => {
     const scene = await RegistrationScene.start();
