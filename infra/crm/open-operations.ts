@@ -13,11 +13,15 @@ export interface Store {
 /** The ledger of a deployment or of the local service. @throws CommandError if only a table of CRM records is named */
 export async function openLedger({ clientOf, resource }: Target): Promise<Store> {
   const client = databaseClient(clientOf('DYNAMODB'));
-  const names = { operations: await resource('OperationsTable'), logins: await resource('LoginsTable') };
+  const names = {
+    operations: await resource('OperationsTable'),
+    logins: await resource('LoginsTable'),
+    accounts: await resource('AccountsTable'),
+  };
   const [operations, logins] = [dynamoTable(client, names.operations), dynamoTable(client, names.logins)];
   return {
     ledger: dynamoLedger({ operations, logins, names, transact: transactionWriter(client) }),
-    accounts: dynamoAccounts(dynamoTable(client, await resource('AccountsTable'))),
+    accounts: dynamoAccounts(dynamoTable(client, names.accounts)),
   };
 }
 

@@ -105,7 +105,7 @@ export function accountDependencies(
 ): AccountDependencies {
   const database = databaseClient();
   const readSecret = secretReader({ first: config.passwordSecret, ahead: 1 });
-  const names = { operations: config.operationsTable, logins: config.loginsTable };
+  const names = { operations: config.operationsTable, logins: config.loginsTable, accounts: config.accountsTable };
   return {
     directory: dynamoAccountDirectory(dynamoTable(database, config.crmTable)),
     ledger: dynamoLedger({
@@ -114,7 +114,7 @@ export function accountDependencies(
       names,
       transact: transactionWriter(database),
     }),
-    accounts: dynamoAccounts(dynamoTable(database, config.accountsTable)),
+    accounts: dynamoAccounts(dynamoTable(database, names.accounts)),
     notices: accountNotices(config),
     events: lazyEvents(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
     ranges: new Map(),

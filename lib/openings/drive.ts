@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { awaitAll, within } from '../deadline.ts';
+import type { AccountRecord } from '../records/accounts.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../records/due.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
-import { EFFECTS, type Effects, type Job, type Learned } from './effects.ts';
+import { accountRecord, EFFECTS, type Effects, type Job, type Learned } from './effects.ts';
 import { type HeldOperation, LoginReserved, Overtaken } from './ledger.ts';
-import { type DecisionContext, decide, type Fact, type Life, type Step } from './life.ts';
+import { type DecisionContext, decide, type Fact, type Life, type OpenLife, type Step } from './life.ts';
 
 /** How a drive ended. `opening.ts` maps it to the public answer. */
 export type DriveEnd =
@@ -151,27 +152,22 @@ class Loop {
 
   async #write(to: Life, step: Step): Promise<DriveEnd | 'reserved' | 'written'> {
     const { worker, times, dependencies } = this.#job;
-    const effects = this.#effects;
     const held = this.#held;
-    const { life } = held;
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
-    const isOpening = to.at === 'open' && life.at !== 'open';
-    // While the login is reserved, record and event may go out at the same time as the state.
-    const recordsNow = isOpening && 'login' in life && life.login === to.login;
+    const isOpening = to.at === 'open' && held.life.at !== 'open';
+    const isReserved = isOpening && 'login' in held.life && held.life.login === to.login;
     if (to.at === 'sent' && worker === 'request') {
       held.since ??= this.#now();
       held.sentAt = this.#now();
     }
     held.leaseUntil = this.#endOf(step);
     try {
-      const [, done] = await awaitAll([
-        dependencies.ledger.write(held, to, isBeforeCommand ? times.signal : within(LAST_WRITE_MS)),
-        recordsNow ? effects.record(this.#job, to) : undefined,
-      ]);
       if (isOpening) {
-        held.life = { ...to, ...done, recorded: to.recorded || done?.recorded === true };
+        await this.#writeOpen(to, isReserved);
         // A found account is known to its client since the first request.
-        if (held.found === undefined) this.#notice = effects.notify(this.#job, to.login);
+        if (held.found === undefined) this.#notice = this.#effects.notify(this.#job, to.login);
+      } else {
+        await dependencies.ledger.write(held, to, isBeforeCommand ? times.signal : within(LAST_WRITE_MS));
       }
       this.#hasWritten = true;
       return 'written';
@@ -182,8 +178,33 @@ class Loop {
         return 'reserved';
       }
       // The account belongs to the operation, even if another worker holds it now.
-      if (isOpening && !recordsNow && !to.recorded) await effects.record(this.#job, to);
+      if (isOpening && !isReserved && !to.recorded) await this.#effects.record(this.#job, to);
       return this.#unwritten(to, error, isBeforeCommand);
+    }
+  }
+
+  /**
+   * Writes that the account is open. If its login is reserved, record and event go out at the same time. A login that the
+   * server has chosen is reserved by this write, which may find it reserved: its record is in the same transaction, and its
+   * event follows. The stored state says that both are missing: if this worker dies, the settler writes them again.
+   */
+  async #writeOpen(to: OpenLife, isReserved: boolean): Promise<void> {
+    const held = this.#held;
+    const { ledger } = this.#job.dependencies;
+    const write = (record?: AccountRecord) => ledger.write(held, to, within(LAST_WRITE_MS), record);
+    if (isReserved) {
+      const [, done] = await awaitAll([write(), this.#effects.record(this.#job, to)]);
+      held.life = { ...to, ...done };
+      return;
+    }
+    if (to.recorded) return write();
+    try {
+      await write(accountRecord(held, to));
+      held.life = { ...to, recorded: true };
+    } catch (error) {
+      if (error instanceof LoginReserved || error instanceof Overtaken) throw error;
+      // The table of the records may be down alone.
+      await write();
     }
   }
 

@@ -363,7 +363,7 @@ async function publish({ dependencies, held, times, telemetry }: Job, life: Open
 }
 
 /** The record of an open account. */
-function accountRecord({ plan }: HeldOperation, { login, opened_at }: OpenLife): AccountRecord {
+export function accountRecord({ plan }: HeldOperation, { login, opened_at }: OpenLife): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
   const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
   const { exclusive, login_given, server, ...details } = more;

@@ -10,7 +10,7 @@ import {
   updateAttributes,
 } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
-import type { AccountDetails } from '../records/accounts.ts';
+import { type AccountDetails, type AccountRecord, accountItem } from '../records/accounts.ts';
 import { DUE_ATTRIBUTES, dueAttributes, OPERATOR_ONLY, readDue } from '../records/due.ts';
 import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } from '../records/idempotency-keys.ts';
 import { RESERVATION_INDEX } from '../validators/deployment.ts';
@@ -106,9 +106,10 @@ export interface Ledger {
   ): Promise<HeldOperation | undefined>;
   /**
    * Writes a new state, with the plan, the times and the lease of `held`.
+   * @param record of the account, if the same transaction shall write it: only for a state that reserves its login
    * @throws Overtaken, LoginReserved, AwsFailure
    */
-  write(held: HeldOperation, to: Life, signal: AbortSignal): Promise<void>;
+  write(held: HeldOperation, to: Life, signal: AbortSignal, record?: AccountRecord): Promise<void>;
   /**
    * Gives the lease up.
    * @param until when the settler acts next, in epoch milliseconds, `OPERATOR_ONLY` or `RETRY_ONLY`
@@ -202,7 +203,7 @@ export interface LedgerTables {
   operations: Table;
   logins: Table;
   /** The names of the tables, for transactions. */
-  names: { operations: string; logins: string };
+  names: Record<'operations' | 'logins' | 'accounts', string>;
   transact: Transact;
 }
 
@@ -240,7 +241,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       return item && parseHeld(item);
     },
 
-    write: (held, to, signal) => write(tables, now(), held, to, signal),
+    write: (held, to, signal, record) => write(tables, now(), held, to, signal, record),
 
     async rest(held, until, signal) {
       const next = { ...held, revision: held.revision + 1 };
@@ -320,6 +321,7 @@ async function write(
   held: HeldOperation,
   to: Life,
   signal: AbortSignal,
+  record?: AccountRecord,
 ): Promise<void> {
   const { operations, names, transact } = tables;
   const next = { ...held, revision: held.revision + 1, life: to };
@@ -327,8 +329,9 @@ async function write(
   const reservations = reservationWrites(names.logins, held, next);
   // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
   const isTransaction = reservations.length > 0 || to.at === 'sent';
+  const records = record === undefined ? [] : [{ table: names.accounts, put: accountItem(record) }];
   await writeUnderVersion(held, () =>
-    isTransaction ? transact([state, ...reservations], signal) : single(operations, state, signal),
+    isTransaction ? transact([state, ...reservations, ...records], signal) : single(operations, state, signal),
   );
   held.life = to;
   held.seenOwner = undefined;

@@ -150,7 +150,7 @@ class Opening {
     const ranges = connection === undefined ? [] : loginRanges(connection);
     const isKnown = JSON.stringify(known?.ranges) === JSON.stringify(ranges);
     const search = await (early !== undefined && isKnown ? early : this.#searchRanges(keys, identities, ranges));
-    if (ranges.length > 0) last.set(name, { ranges, firstLogins: search.nextFirstLogins });
+    if (connection !== undefined) last.set(name, { ranges, firstLogins: search.nextFirstLogins });
     return search;
   }
 
@@ -181,11 +181,14 @@ class Opening {
    * opens one, and where the secret was rotated: under the new key the operation would name other logins.
    */
   async #findRecord(identities: Identities): Promise<AccountRecord | undefined> {
-    const connection = await this.#connection();
+    const { connection_id } = this.#request.body;
     const isRotated = identities.some(({ secret }) => secret !== identities[0].secret);
-    if (connection === undefined || ('logins' in connection && !isRotated)) return undefined;
+    const known = this.#dependencies.ranges.get(`${this.#version}#${connection_id}`);
+    // A connection without ranges has a plug-in that chooses the logins. It is known from the last request.
+    const isNeeded = isRotated || known?.ranges.length === 0 || !('logins' in ((await this.#connection()) ?? { logins: [] }));
+    if (!isNeeded) return undefined;
     const { user_id } = this.#request.parameters;
-    const place = { user_id, version: this.#version, connection_id: connection.id };
+    const place = { user_id, version: this.#version, connection_id };
     const ids = identities.map(({ operationId }) => operationId);
     return this.#dependencies.accounts.find(place, ids, this.#times.signal);
   }

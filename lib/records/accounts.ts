@@ -15,7 +15,7 @@ export function dynamoAccounts(table: Table) {
   return {
     /** Writes the record; the same account written again is the same record. */
     async put(record: AccountRecord, signal: AbortSignal): Promise<void> {
-      await table.put({ ...accountKey(record), ...record }, signal);
+      await table.put(accountItem(record), signal);
     },
     /** The record of an account; undefined if there is none. */
     async read(account: AccountPlace, signal: AbortSignal): Promise<AccountRecord | undefined> {
@@ -28,6 +28,11 @@ export function dynamoAccounts(table: Table) {
       return records.find(({ operation_id }) => operationIds.includes(operation_id));
     },
   };
+}
+
+/** The item of an account's record. */
+export function accountItem(record: AccountRecord): Item {
+  return { ...accountKey(record), ...record };
 }
 
 /** Where an account is. */

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { PLUG_IN } from '../support/crm-example.ts';
 import { testDatabase } from '../support/database.ts';
 import { OpeningScene } from '../support/opening-scene.ts';
 import { DOCUMENTS, RegistrationScene } from '../support/registration-scene.ts';
@@ -107,6 +108,25 @@ describe('A warm request waits', () => {
       ['transaction'],
       ['server'],
       ['accounts.put', 'bus', 'operations.update'],
+      ['operations.update'],
+    ]);
+  });
+
+  it('seven times to open an account of a plug-in that chooses the logins', async () => {
+    const scene = new OpeningScene(await testDatabase());
+    scene.connection = PLUG_IN;
+    await scene.open('the first call of this function');
+    const trips = new Trips();
+    scene.step = warm(trips);
+    expect(await trips.run(() => scene.open('a warm call'))).toEqual(expect.any(Number));
+    expect(trips.rounds).toEqual([
+      ['accounts.query', 'crm', 'operations.put'],
+      ['transaction'],
+      ['connect'],
+      ['server'],
+      // The login that the server has chosen is reserved, and its account recorded. Its event follows.
+      ['transaction'],
+      ['bus'],
       ['operations.update'],
     ]);
   });

@@ -8,7 +8,7 @@ import { namedLoginKey } from '../../lib/openings/reservation-key.ts';
 import { PlatformFailure, type Sighting, type TradingPlatform } from '../../lib/platform/platform.ts';
 import { Problem } from '../../lib/problem.ts';
 import { dynamoAccounts } from '../../lib/records/accounts.ts';
-import type { WebApiConnection } from '../../lib/records/crm-records.ts';
+import type { Connection } from '../../lib/records/crm-records.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import type { TradingAccountRequest } from '../../lib/validators/trading-account.ts';
 import { LIVE } from './crm-example.ts';
@@ -19,12 +19,15 @@ import { atOnce, type Step, tableOfSteps } from './step-faults.ts';
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_BATCH_WRITE = 25;
 
-/** Openings with the real ledger in a test database, on a trading server in memory that refuses a login that exists. */
+/**
+ * Openings with the real ledger in a test database, on a trading server in memory. It refuses a login that exists; a plug-in
+ * chooses the logins, and has a connection for each command.
+ */
 export class OpeningScene {
   /** The logins of the server's accounts. */
   readonly accounts = new Set<number>();
   readonly events: { name: EventName; fields: EventFields }[] = [];
-  connection: WebApiConnection = LIVE;
+  connection: Connection = LIVE;
   /** What the server says about a login. */
   sighting: Sighting = 'absent';
   /** Makes the calls of the next opening to the database, the server and the bus. */
@@ -37,21 +40,24 @@ export class OpeningScene {
     const step: Step = (name, call, signal) => this.step(name, call, signal);
     const transact = transactionWriter(client);
     const stepped = (name: 'operations' | 'logins' | 'accounts') => tableOfSteps(name, tables[name], step);
+    const isKeyed = () => this.connection.protocol !== 'web-registration';
     const platform: TradingPlatform = {
-      keyed: true,
+      get keyed() {
+        return isKeyed();
+      },
       fundsWithOpening: false,
       ready: async () => {},
       unsupported: () => [],
-      open: ({ login = 0 }, _, signal) =>
-        step(
-          'server',
-          async () => {
-            if (this.accounts.has(login)) throw new PlatformFailure('login_taken', { reason: 'login_exists' });
-            this.accounts.add(login);
-            return { login };
-          },
-          signal,
-        ),
+      open: async (order, _, signal) => {
+        if (!isKeyed()) await step('connect', async () => {}, signal);
+        const { login = this.accounts.size + 1 } = order;
+        const open = async () => {
+          if (this.accounts.has(login)) throw new PlatformFailure('login_taken', { reason: 'login_exists' });
+          this.accounts.add(login);
+          return { login };
+        };
+        return step('server', open, signal);
+      },
       look: async () => this.sighting,
       fund: async () => {},
       holdsFunds: async () => true,
@@ -68,7 +74,7 @@ export class OpeningScene {
       ledger: dynamoLedger({
         operations: stepped('operations'),
         logins: stepped('logins'),
-        names: { operations: 'operations', logins: 'logins' },
+        names: { operations: 'operations', logins: 'logins', accounts: 'accounts' },
         transact: (writes, signal) => step('transaction', () => transact(writes, signal), signal),
       }),
       accounts: dynamoAccounts(stepped('accounts')),
@@ -97,13 +103,16 @@ export class OpeningScene {
   }
 
   /** @returns the login, or the type of the error */
-  async open(idempotencyKey: string, body: TradingAccountRequest = ACCOUNT_BODY): Promise<number | string> {
+  async open(idempotencyKey: string): Promise<number | string> {
+    const { id: connection_id, groups, platform: version } = this.connection;
+    const [group = ''] = Array.isArray(groups) ? groups : Object.keys(groups ?? {});
+    const body: TradingAccountRequest = { ...ACCOUNT_BODY, connection_id, group };
     const request = { body, sentBody: { ...body }, parameters: { user_id: CLIENT_ANN.id }, idempotencyKey };
     // A busy machine takes its time.
     const rest = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };
     try {
       const telemetry = recordingTelemetry(this.events);
-      return (await openTradingAccount(this.#dependencies, 'tp5', { ...request, ...rest }, telemetry)).body.login;
+      return (await openTradingAccount(this.#dependencies, version, { ...request, ...rest }, telemetry)).body.login;
     } catch (error) {
       if (error instanceof Problem) return error.type;
       throw error;

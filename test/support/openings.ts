@@ -9,6 +9,7 @@ import {
   type OperationPlan,
 } from '../../lib/openings/ledger.ts';
 import type { Life } from '../../lib/openings/life.ts';
+import { type AccountRecord, dynamoAccounts } from '../../lib/records/accounts.ts';
 import type { AccountClient, WebApiConnection } from '../../lib/records/crm-records.ts';
 import { keyItem } from '../../lib/records/idempotency-keys.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
@@ -51,7 +52,7 @@ export class LedgerWorld {
       {
         operations: database.tables.operations,
         logins: database.tables.logins,
-        names: { operations: 'operations', logins: 'logins' },
+        names: { operations: 'operations', logins: 'logins', accounts: 'accounts' },
         transact: transactionWriter(database.client),
       },
       () => this.now,
@@ -80,6 +81,12 @@ export class LedgerWorld {
   /** The state of an operation; undefined if it is gone. */
   async state(held: HeldOperation): Promise<Life['at'] | undefined> {
     return ((await this.item(held)) as { life?: Life } | undefined)?.life?.at;
+  }
+
+  /** The record of the account of an operation. */
+  async record({ plan, life }: HeldOperation): Promise<AccountRecord | undefined> {
+    if (plan === undefined || !('login' in life) || life.login === undefined) return undefined;
+    return dynamoAccounts(this.#database.tables.accounts).read({ ...plan, login: life.login }, this.signal());
   }
 
   async holder(key: string): Promise<unknown> {

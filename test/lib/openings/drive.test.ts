@@ -34,6 +34,7 @@ class Scene {
   /** The results of the next commands and look-ups; the last one repeats. */
   sends: Learned[];
   looks: Learned[] = [{ on: 'absent' }];
+  onComplete: (job: Job) => void = () => {};
   completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
   prepared: { plan?: Partial<OperationPlan>; fails?: Error; found?: boolean; openedAt?: string } = {};
   hasNext = true;
@@ -83,7 +84,10 @@ class Scene {
     };
     const loginOf = ({ held: { life } }: Job) => ('login' in life ? life.login : undefined);
     const look = (step: ActingStep) => async (job: Job) => next(`${step} ${loginOf(job)}`, this.looks);
-    const complete = (step: ActingStep) => async () => next(step, [this.completed]);
+    const complete = (step: ActingStep) => async (job: Job) => {
+      this.onComplete(job);
+      return next(step, [this.completed]);
+    };
     return {
       prepare: async ({ held }) => {
         const { plan, fails, found = false, openedAt } = this.prepared;
@@ -389,6 +393,34 @@ it('An operation of a plug-in whose account has a record is not sent', async () 
   expect(await world.item(held)).toMatchObject({
     life: { at: 'done', login: scene.login, opened_at: '2026-11-21T10:00:00.000Z' },
   });
+});
+
+it.each([
+  ['in one transaction', undefined, true],
+  ['without its record, if the table of the records fails', new AwsFailure('ServiceUnavailable'), false],
+])('The account of a plug-in is reserved and recorded %s', async (_, failure, recorded) => {
+  const scene = new Scene();
+  const write: Ledger['write'] = async (held, to, signal, record) => {
+    if (record !== undefined && failure !== undefined) throw failure;
+    await world.ledger.write(held, to, signal, record);
+  };
+  Object.assign(scene, { prepared: { plan: { keyed: false, exclusive: false } }, ledger: { ...world.ledger, write } });
+  const opened: Life[] = [];
+  scene.onComplete = ({ held }) => void opened.push(held.life);
+  const held = await world.claimed();
+  expect((await scene.run(held)).kind).toBe('opened');
+  expect(scene.calls).toEqual(['send ', 'notify', 'complete']);
+  expect(opened).toMatchObject([{ recorded, published: false }]);
+  expect(await world.record(held)).toEqual(recorded ? expect.objectContaining({ login: scene.login }) : undefined);
+});
+
+it('The account of a plug-in whose login belongs to another operation is not recorded', async () => {
+  const scene = new Scene();
+  scene.prepared = { plan: { keyed: false, exclusive: false } };
+  const [other, held] = [await world.claimed(), await world.claimed()];
+  await scene.run(other);
+  expect(await scene.run(held)).toMatchObject({ kind: 'undecided' });
+  expect(await world.record(other)).toMatchObject({ operation_id: other.operationId });
 });
 
 it('The account of a plug-in is recorded although another worker has acquired the operation', async () => {
