@@ -72,7 +72,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
     `lib/openings/ node:crypto valibot lib/records/ lib/aws/dynamodb.ts lib/aws/failure.ts
       lib/validators/deployment.ts`,
   ],
-  [/^lib\/openings\//, `${USE_CASE} lib/openings/`],
+  [/^lib\/openings\//, `${USE_CASE} lib/openings/ lib/once.ts`],
   [/^lib\/registration\//, `${USE_CASE} lib/registration/`],
   // The messages, and their delivery.
   [

@@ -185,7 +185,8 @@ class Opening {
     const isRotated = identities.some(({ secret }) => secret !== identities[0].secret);
     const known = this.#dependencies.ranges.get(`${this.#version}#${connection_id}`);
     // A connection without ranges has a plug-in that chooses the logins. It is known from the last request.
-    const isNeeded = isRotated || known?.ranges.length === 0 || !('logins' in ((await this.#connection()) ?? { logins: [] }));
+    const isNeeded =
+      isRotated || known?.ranges.length === 0 || !('logins' in ((await this.#connection()) ?? { logins: [] }));
     if (!isNeeded) return undefined;
     const { user_id } = this.#request.parameters;
     const place = { user_id, version: this.#version, connection_id };
