@@ -158,6 +158,7 @@ const OF_THE_ACCOUNT = [
   'sms-voice:DescribeSpendLimits',
   'social-messaging:ListLinkedWhatsAppBusinessAccounts',
   'social-messaging:ListWhatsAppMessageTemplates',
+  'xray:BatchGetTraces',
   'ses:DeleteSuppressedDestination',
 ];
 

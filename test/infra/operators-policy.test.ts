@@ -164,7 +164,7 @@ const RESTORATION = 'restore registrations --from registrations-restored';
 
 const rotate = (command: string) => run(command, { waits: async () => {} });
 
-/** Of the AWS commands in the runbook; alarm-commands.test.ts shows that they are needed. */
+/** Of the AWS commands of the pages; aws-commands.test.ts shows that they are needed. */
 const ON_CALL = [
   'logs:FilterLogEvents',
   'lambda:ListVersionsByFunction',
@@ -172,6 +172,7 @@ const ON_CALL = [
   'lambda:PutFunctionConcurrency',
   'lambda:DeleteFunctionConcurrency',
   'ssm:GetParameterHistory',
+  'xray:BatchGetTraces',
 ];
 
 /** The next test needs those on secrets of settings. All are in one statement, because a policy has a maximum size. */

@@ -1,5 +1,4 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { changeSettings } from '../../infra/crm/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
@@ -158,45 +157,5 @@ describe('The operators’ command, called as the pages say', () => {
     const [, body = ''] = /register\/request" -H '[^']+' -d '(\{[^']+\})'/.exec(PAGE) ?? [];
     const answer = await postJson(operators.service, '/public/v1/account/register/request', JSON.parse(body));
     expect(answer.status).toBe(204);
-  });
-});
-
-/** Services that the AWS CLI names differently, and commands of its own. */
-const CLIENTS: Record<string, string> = { events: 'eventbridge', s3api: 's3', secretsmanager: 'secrets-manager' };
-const OF_THE_CLI = ['cloudformation deploy', 'configure export-credentials', 'dynamodb wait', 's3 rb', 'logs tail'];
-const GLOBAL = ['query', 'output', 'region'];
-/** Services of which the project has no client. */
-const UNKNOWN = ['acm', 'backup', 'cloudwatch', 'cognito-idp', 'ec2', 'iam', 'logs', 'sqs', 'ssm', 'xray'];
-
-/** As the AWS SDK has them: the input of an operation, and the names of its members, are each the fifth. */
-type Structure = [unknown, unknown, unknown, unknown, members: string[]];
-type Operation = [unknown, unknown, unknown, unknown, input: Structure | (() => Structure)];
-
-describe('The AWS CLI, called as the pages say', () => {
-  const calls = commands('aws(?= [a-z0-9-]+ [a-z0-9-]+)').map((command) => command.replace(/['")]+;?.*\}?$/, ''));
-
-  it('knows each operation and its options', () => {
-    const require = createRequire(import.meta.url);
-    const checked: string[] = [];
-    for (const call of calls) {
-      const [, service = '', operation = ''] = call.split(' ');
-      if (UNKNOWN.includes(service) || OF_THE_CLI.includes(`${service} ${operation}`)) continue;
-      const client = `@aws-sdk/client-${CLIENTS[service] ?? service}`;
-      const wanted = `${operation.replaceAll('-', '')}command`;
-      const commands = Object.entries(require(client) as Record<string, new (input: object) => { schema: Operation }>);
-      const [, Command = expect.fail(call)] = commands.find(([name]) => name.toLowerCase() === wanted) ?? [];
-      const input = new Command({}).schema[4];
-      const [, , , , members] = typeof input === 'function' ? input() : input;
-      const options = [...call.matchAll(/ --([a-z0-9-]+)/g)].map(([, option = '']) => option.replace(/^no-/, ''));
-      for (const option of options.filter((one) => !GLOBAL.includes(one))) {
-        const name = option.replaceAll('-', '').toLowerCase();
-        expect(
-          members.map((member) => member.toLowerCase()),
-          `${call}: --${option}`,
-        ).toContain(name);
-      }
-      checked.push(call);
-    }
-    expect(checked.length).toBeGreaterThan(12);
   });
 });
