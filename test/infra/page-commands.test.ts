@@ -22,6 +22,7 @@ function commands(begin: string): string[] {
 
 /** The values that the pages abbreviate with dots. */
 const OPEN: Record<string, string> = {
+  crmWebhook: 'https://crm.acme.example/events',
   vpcCidr: '10.9.0.0/20',
   egressAllocationId: 'eipalloc-0a1b2c3d',
   'customDomain.certificateArn': 'arn:aws:acm:eu-west-1:111122223333:certificate/1',
