@@ -9,7 +9,14 @@ import type { DataStores } from './data-stores.ts';
 import { releaseParameter } from './deployed-release.ts';
 import { acknowledgeDocuments, documentRights } from './documents.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
-import { acknowledgePlatformSecrets, CLIENT_KEYS, onIndexes, onQueues, onTable, secretArn } from './rights.ts';
+import {
+  acknowledgePlatformSecrets,
+  CLIENT_KEYS,
+  indexStatement,
+  queueStatement,
+  secretArn,
+  tableStatement,
+} from './rights.ts';
 import { addOutput } from './stack-names.ts';
 
 /**
@@ -46,7 +53,7 @@ export function allowOperators(
   const resourceName = releaseParameter(stack.stackName).slice(1);
   const releases = stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName });
   const statements = [
-    ...onTables(data),
+    ...tableStatements(data),
     ...documentRights(data, settings).forget,
     ...secretStatements(stack, settings),
     ...(webhook === undefined ? [] : redeliver(webhook)),
@@ -96,19 +103,19 @@ const RESTORED_BY_OPERATORS = RESTORABLE_TABLES.filter((name) => name !== 'Regis
 /** What `crm forget` removes of a registration where another person typed the address. */
 const TYPED_ATTRIBUTES = ['email', 'email_key', 'phone', 'phone_valid'];
 
-function onTables({ tables }: DataStores): PolicyStatement[] {
+function tableStatements({ tables }: DataStores): PolicyStatement[] {
   const restored = RESTORED_BY_OPERATORS.map((name) => `${tables[name].tableArn}-restored*`);
   // A registration that an operator could write would be published as proven by its person.
-  const removeTyped = onTable(tables.Registrations, 'RemoveTyped', ['UpdateItem']);
+  const removeTyped = tableStatement(tables.Registrations, 'RemoveTyped', ['UpdateItem']);
   removeTyped.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': ['pk', ...TYPED_ATTRIBUTES] });
   return [
-    onTable(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
+    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
     policyStatement('FindCrmRecords', 'dynamodb', ['Query', 'Scan'], `${tables.Crm.tableArn}/index/*`),
-    onIndexes(tables.Operations, 'FindOperations', DUE_INDEX.name),
-    onTable(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-    onTable(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
-    onTable(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
-    onTable(tables.Registrations, 'Forget', ['Scan', 'GetItem', 'BatchGetItem', 'DeleteItem']),
+    indexStatement(tables.Operations, 'FindOperations', DUE_INDEX.name),
+    tableStatement(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+    tableStatement(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
+    tableStatement(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
+    tableStatement(tables.Registrations, 'Forget', ['Scan', 'GetItem', 'BatchGetItem', 'DeleteItem']),
     removeTyped,
     policyStatement('ReadRestored', 'dynamodb', ['Scan'], ...restored),
   ];
@@ -139,7 +146,10 @@ const logNames = ({ stackName }: Stack) => [`${stackName}-*`, `/aws/vendedlogs/$
 /** The rights that SQS checks when undelivered events are moved into the queue of accounts. */
 function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
   const move = ['StartMessageMoveTask', 'ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'];
-  return [onQueues([undelivered], 'Redeliver', move), onQueues([queues.accounts], 'QueueEvents', ['SendMessage'])];
+  return [
+    queueStatement([undelivered], 'Redeliver', move),
+    queueStatement([queues.accounts], 'QueueEvents', ['SendMessage']),
+  ];
 }
 
 /**
@@ -241,7 +251,7 @@ function explainSigningKeys(policy: IConstruct, { stage }: Settings): void {
 export function allowRestoringRegistrations(stack: Stack, { tables }: DataStores): void {
   const { Registrations } = tables;
   const statements = [
-    onTable(Registrations, 'RestoreRegistrations', ['BatchGetItem', 'PutItem']),
+    tableStatement(Registrations, 'RestoreRegistrations', ['BatchGetItem', 'PutItem']),
     policyStatement('ReadRestoredTable', 'dynamodb', ['Scan'], `${Registrations.tableArn}-restored*`),
     readStack(stack),
   ];
@@ -266,7 +276,7 @@ const ACTIONS = [
 
 /** The rights with which the broker's CRM writes its records itself: those of clients, or all. */
 export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullable<Settings['crmWriter']>): void {
-  const statement = onTable(data.tables.Crm, 'WriteCrmItems', ACTIONS);
+  const statement = tableStatement(data.tables.Crm, 'WriteCrmItems', ACTIONS);
   if (writes === 'clients') statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
   managedPolicy(new Construct(stack, 'CrmWriter'), [statement], 'CrmWriterPolicy', [
     'To write CRM records as infra/crm-items.json describes them; for the CRM.',
@@ -277,7 +287,7 @@ export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullab
 /** The rights with which the broker's CRM reads a confirmed registration and its documents. */
 export function allowReading(stack: Stack, { data, settings }: PolicyContext): void {
   const { documents, tables } = data;
-  const read = onIndexes(tables.Registrations, 'ReadRegistrations', CONFIRMED_INDEX);
+  const read = indexStatement(tables.Registrations, 'ReadRegistrations', CONFIRMED_INDEX);
   const scope = new Construct(stack, 'Reader');
   const statements = [read, ...documentRights(data, settings).read];
   const policy = managedPolicy(scope, statements, 'ReadRegistrationsPolicy', [

@@ -64,13 +64,13 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
     case 'dueOperations':
     case 'dueRegistrations':
     case 'reservations':
-      return { statements: [onIndexes(data.tables[INDEXES[of].table], sid, INDEXES[of].name)] };
+      return { statements: [indexStatement(data.tables[INDEXES[of].table], sid, INDEXES[of].name)] };
     case 'crmIndexes': {
       const { Crm } = data.tables;
-      return { statements: [onIndexes(Crm, sid, ...indexes)], variables: { crmTable: Crm.tableName } };
+      return { statements: [indexStatement(Crm, sid, ...indexes)], variables: { crmTable: Crm.tableName } };
     }
     case 'forms': {
-      const read = onTable(data.tables.Crm, sid, ['GetItem']);
+      const read = tableStatement(data.tables.Crm, sid, ['GetItem']);
       read.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': FORM_KEYS });
       return { statements: [read], variables: { crmTable: data.tables.Crm.tableName } };
     }
@@ -124,7 +124,7 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
       return webhook === undefined ? { statements: [] } : grantedQueues({ sid, of, actions }, webhook);
     default:
       return {
-        statements: actions.length === 0 ? [] : [onTable(data.tables[of], sid, [...actions])],
+        statements: actions.length === 0 ? [] : [tableStatement(data.tables[of], sid, [...actions])],
         variables: { [`${of.toLowerCase()}Table`]: data.tables[of].tableName },
       };
   }
@@ -151,20 +151,20 @@ function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues, undeliv
   const { registrations, accounts } = queues;
   const webhookQueue = registrations.queueUrl;
   if (of === 'registrationsQueue') {
-    return { statements: [onQueues([registrations], sid, ['GetQueueAttributes'])], variables: { webhookQueue } };
+    return { statements: [queueStatement([registrations], sid, ['GetQueueAttributes'])], variables: { webhookQueue } };
   }
   if (of === 'undeliveredQueue') {
     const variables = { webhookUndeliveredQueue: undelivered.queueUrl };
-    return { statements: [onQueues([undelivered], sid, [...actions])], variables };
+    return { statements: [queueStatement([undelivered], sid, [...actions])], variables };
   }
   return {
-    statements: [onQueues([registrations, accounts], sid, [...actions])],
+    statements: [queueStatement([registrations, accounts], sid, [...actions])],
     variables: { webhookQueue, webhookAccountsQueue: accounts.queueUrl },
   };
 }
 
 /** The actions on one table, without `dynamodb:`. */
-export function onTable({ tableArn }: Table, sid: string, actions: string[]): PolicyStatement {
+export function tableStatement({ tableArn }: Table, sid: string, actions: string[]): PolicyStatement {
   return policyStatement(sid, 'dynamodb', actions, tableArn);
 }
 
@@ -178,7 +178,7 @@ const FORM_KEYS = ['form#*'];
  * shared the table.
  */
 function readFormerKeys(table: Table, sid: string): PolicyStatement {
-  const read = onTable(table, sid, ['GetItem']);
+  const read = tableStatement(table, sid, ['GetItem']);
   read.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': [...FORMER_KEY_ATTRIBUTES] });
   read.addCondition('StringEqualsIfExists', { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' });
   return read;
@@ -194,18 +194,18 @@ function readPlatformSecrets(sid: string, secrets: string, version: PlatformVers
 
 /** The right to write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
 function writeClients(table: Table): PolicyStatement[] {
-  const write = onTable(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
+  const write = tableStatement(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
   write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
   return [write];
 }
 
 /** The actions on queues, without `sqs:`. */
-export function onQueues(queues: readonly Queue[], sid: string, actions: string[]): PolicyStatement {
+export function queueStatement(queues: readonly Queue[], sid: string, actions: string[]): PolicyStatement {
   return policyStatement(sid, 'sqs', actions, ...queues.map(({ queueArn }) => queueArn));
 }
 
 /** The right to query indexes of a table. */
-export function onIndexes({ tableArn }: Table, sid: string, ...indexes: string[]): PolicyStatement {
+export function indexStatement({ tableArn }: Table, sid: string, ...indexes: string[]): PolicyStatement {
   return policyStatement(sid, 'dynamodb', ['Query'], ...indexes.map((index) => `${tableArn}/index/${index}`));
 }
 

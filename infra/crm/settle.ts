@@ -1,8 +1,9 @@
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { planTimes } from '../../lib/openings/dependencies.ts';
 import { driveOperation } from '../../lib/openings/drive.ts';
-import type { Job, Learned } from '../../lib/openings/effects.ts';
+import type { Job } from '../../lib/openings/effects.ts';
 import { type HeldOperation, NOBODY, type OperationPlan } from '../../lib/openings/ledger.ts';
+import type { Fact } from '../../lib/openings/life.ts';
 import { connectionPlace, reservedLogin } from '../../lib/openings/reservation-key.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import type { AccountRecord } from '../../lib/records/accounts.ts';
@@ -195,7 +196,7 @@ async function findFact(
   { held, dueAt }: ReadOperation,
   option: WayOption,
   login: number | undefined,
-): Promise<Learned> {
+): Promise<Fact> {
   const known = await examine(target, held, dueAt);
   const ways = waysToSettle(known);
   const isMeant = (way: WayToSettle) => way.option === option && (way.login === undefined || way.login === login);
@@ -232,7 +233,7 @@ async function reserveForNobody(target: Target, operationId: string, login: numb
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */
-async function settle({ ledger, accounts }: Store, held: HeldOperation, fact: Learned): Promise<void> {
+async function settle({ ledger, accounts }: Store, held: HeldOperation, fact: Fact): Promise<void> {
   const { now } = Date;
   const before = held.life;
   const job: Job = {

@@ -1,7 +1,6 @@
 import { DAY_MS } from '../../lib/openings/drive.ts';
-import type { Learned } from '../../lib/openings/effects.ts';
 import type { HeldOperation } from '../../lib/openings/ledger.ts';
-import type { Life } from '../../lib/openings/life.ts';
+import type { Fact, Life } from '../../lib/openings/life.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 
@@ -30,13 +29,13 @@ export interface WayToSettle {
   /** The login is any one whose account on a server shows the operation's id. */
   marked?: true;
   /** The fact for `life.ts`; `login` is the one that the operator names. */
-  fact(login: number): Learned;
+  fact(login: number): Fact;
 }
 
 const NONE: WayToSettle = { option: 'none', fact: () => ({ on: 'operator_found_none' }) };
-const found = (login: number): Learned => ({ on: 'operator_found', login });
+const found = (login: number): Fact => ({ on: 'operator_found', login });
 /** A retry finds the reservation, or the account by its id. */
-const resumed = (): Learned => ({ on: 'operator_resumed' });
+const resumed = (): Fact => ({ on: 'operator_resumed' });
 
 /** Every way of settling that is accepted in a state. `operation` prints them, and `settle` accepts no other. */
 const WAYS: { readonly [S in Life['at']]: (known: KnownOperation, life: Extract<Life, { at: S }>) => WayToSettle[] } = {

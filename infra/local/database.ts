@@ -35,7 +35,7 @@ export const TABLES = Object.fromEntries(TABLE_NAMES.map((name) => [localName(na
 export type DatabaseTables = typeof TABLES;
 
 /** DynamoDB on 127.0.0.1, in memory. */
-export type Database = Awaited<ReturnType<typeof startDatabase>>;
+export type EmbeddedDatabase = Awaited<ReturnType<typeof startDatabase>>;
 
 const ERRORS = {
   error: jsonError,

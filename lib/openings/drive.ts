@@ -3,9 +3,9 @@ import { awaitAll, within } from '../deadline.ts';
 import type { AccountRecord } from '../records/accounts.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../records/due.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
-import { accountRecord, EFFECTS, type Effects, type Job, type Learned } from './effects.ts';
-import { type HeldOperation, LoginReserved, Overtaken } from './ledger.ts';
-import { type DecisionContext, decide, type Fact, type Life, type OpenLife, type Step } from './life.ts';
+import { accountRecord, EFFECTS, type Effects, type Job } from './effects.ts';
+import { type HeldOperation, Overtaken, ReservationConflict } from './ledger.ts';
+import { type DecisionContext, type Fact, findTransition, type Life, type LifeAt, type Step } from './life.ts';
 
 /** How a drive ended. `opening.ts` maps it to the public answer. */
 export type DriveEnd =
@@ -36,7 +36,7 @@ const LAST_STEP_MS = 3_000;
 /** Drives an operation as far as possible now, then releases it. @param first the first fact */
 export function driveOperation(
   job: Job,
-  first: Learned = { on: 'resume' },
+  first: Fact = { on: 'resume' },
   effects: Effects = EFFECTS,
 ): Promise<DriveEnd> {
   return new Loop(job, effects).run(first);
@@ -62,14 +62,14 @@ class Loop {
     this.#startedAt = job.held.life.at;
   }
 
-  async run(first: Learned): Promise<DriveEnd> {
-    let fact: Learned = first;
+  async run(first: Fact): Promise<DriveEnd> {
+    let fact: Fact = first;
     for (;;) {
       if (fact.failure !== undefined) this.#failure = fact.failure;
       if (fact.on === 'opened') this.#isAnswered = true;
       if (fact.on === 'rejected' || fact.on === 'doubtful') this.#isRefused = true;
       const { life } = this.#held;
-      const decision = decide(life, fact, this.#context(await this.#nextLogin(fact)));
+      const decision = findTransition(life, fact, this.#context(await this.#nextLogin(fact)));
       const { step } = decision;
       const to = decision.to ?? (this.#needsWrite(step) ? life : undefined);
       if (to !== undefined) {
@@ -139,7 +139,7 @@ class Loop {
     return isShort ? Math.min(this.#now() + STEP_MS, last) : last;
   }
 
-  async #do(step: Exclude<Step, 'rest' | 'stop'>): Promise<Learned> {
+  async #do(step: Exclude<Step, 'rest' | 'stop'>): Promise<Fact> {
     const { life } = this.#held;
     if (step === 'resume') return { on: 'resume' };
     // The first repeat is sent at once. Later ones wait, so a server with malformed answers is not overloaded.
@@ -174,7 +174,7 @@ class Loop {
     } catch (error) {
       // A login to be given up can belong to another operation only after a table was restored. The settler checks it
       // later.
-      if (error instanceof LoginReserved && to.at !== 'gone') {
+      if (error instanceof ReservationConflict && to.at !== 'gone') {
         return 'reserved';
       }
       // The account belongs to the operation, even if another worker holds it now.
@@ -188,7 +188,7 @@ class Loop {
    * server has chosen is reserved by this write, which may find it reserved: its record is in the same transaction, and its
    * event follows. The stored state says that both are missing: if this worker dies, the settler writes them again.
    */
-  async #writeOpen(to: OpenLife, isReserved: boolean): Promise<void> {
+  async #writeOpen(to: LifeAt<'open'>, isReserved: boolean): Promise<void> {
     const held = this.#held;
     const { ledger } = this.#job.dependencies;
     const write = (record?: AccountRecord) => ledger.write(held, to, within(LAST_WRITE_MS), record);
@@ -202,7 +202,7 @@ class Loop {
       await write(accountRecord(held, to));
       held.life = { ...to, recorded: true };
     } catch (error) {
-      if (error instanceof LoginReserved || error instanceof Overtaken) throw error;
+      if (error instanceof ReservationConflict || error instanceof Overtaken) throw error;
       // The table of the records may be down alone.
       await write();
     }
@@ -223,7 +223,7 @@ class Loop {
   }
 
   /** Logs what operators must know. */
-  #report(to: Life, fact: Learned): void {
+  #report(to: Life, fact: Fact): void {
     const { telemetry, order } = this.#job;
     const { life, plan } = this.#held;
     const { reason } = describeError(fact.failure);
@@ -256,7 +256,7 @@ class Loop {
   }
 
   /** Releases the operation until a retry or the settler acquires it. */
-  async #rest(fact: Learned): Promise<DriveEnd> {
+  async #rest(fact: Fact): Promise<DriveEnd> {
     const { worker, telemetry } = this.#job;
     const at = this.#now();
     const { life, since = at } = this.#held;

@@ -10,7 +10,7 @@ import type { TradingAccountRequest } from '../validators/trading-account.ts';
 import type { AccountDependencies, OpeningTimes } from './dependencies.ts';
 import { type DerivationKey, isRecognizableId } from './derivation.ts';
 import type { HeldOperation, OperationPlan } from './ledger.ts';
-import type { DecisionContext, Fact, OpenLife, PaymentOutcome, Step } from './life.ts';
+import type { DecisionContext, Fact, LifeAt, PaymentOutcome, Step } from './life.ts';
 import type { LoginChoice } from './login-search.ts';
 import {
   buildDetails,
@@ -22,9 +22,6 @@ import {
   type NamedRecords,
 } from './order.ts';
 import { storedServer } from './reservation-key.ts';
-
-/** A fact, with the error that caused it. */
-export type Learned = Fact & { failure?: unknown };
 
 /** The trading server of an operation, and its client and account type, which are absent if the CRM no longer has them. */
 export interface Server {
@@ -75,13 +72,12 @@ export interface CallerOrder {
 }
 
 /** What the steps of `life.ts` do outside of the ledger, and what happens when an account is open; tests pass fakes. */
-export type Effects = Readonly<Record<ActingStep, (job: Job) => Promise<Learned>>> & {
+export type Effects = Readonly<Record<Exclude<Step, 'resume' | 'rest' | 'stop'>, (job: Job) => Promise<Fact>>> & {
   /** Writes the account's record, and publishes its event unless a deposit comes first; @returns what was done */
-  record(job: Job, life: OpenLife): Promise<Pick<OpenLife, 'recorded' | 'published'>>;
+  record(job: Job, life: LifeAt<'open'>): Promise<Pick<LifeAt<'open'>, 'recorded' | 'published'>>;
   /** Sends the client's notices. */
   notify(job: Job, login: number): Promise<void>;
 };
-export type ActingStep = Exclude<Step, 'resume' | 'rest' | 'stop'>;
 
 export const EFFECTS: Effects = {
   prepare,
@@ -115,7 +111,7 @@ function loginOf({ held: { life } }: Job): number | undefined {
 }
 
 /** Judges the order, unless it was sent before, and chooses its login. */
-async function prepare(job: Job): Promise<Learned> {
+async function prepare(job: Job): Promise<Fact> {
   try {
     const { plan, fact } = await judge(job, orderOf(job));
     job.held.plan = plan;
@@ -178,7 +174,7 @@ async function isOwnAccount(
 }
 
 /** Sends the command, once. */
-async function send(job: Job): Promise<Learned> {
+async function send(job: Job): Promise<Fact> {
   const { held, times, telemetry, dependencies } = job;
   const { body, passwords } = orderOf(job);
   const login = loginOf(job);
@@ -202,7 +198,7 @@ async function send(job: Job): Promise<Learned> {
 }
 
 /** The fact that a failed command shows. After an unexpected error the outcome is unknown. */
-function failureFact(failure: unknown, telemetry: Telemetry): Learned {
+function failureFact(failure: unknown, telemetry: Telemetry): Fact {
   if (failure instanceof PlatformFailure && failure.kind !== 'account_outcome_unknown') {
     if (failure.kind === 'login_taken') return { on: 'exists', failure };
     if (failure.proof === 'content') return { on: 'rejected', failure };
@@ -226,8 +222,8 @@ async function sight(job: Job, platform: TradingPlatform, login: number): Promis
 }
 
 /** Looks at the operation's login. The step says what is known of it. */
-async function look(job: Job, step: LookStep): Promise<Learned> {
-  const noAnswer: Learned = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
+async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
+  const noAnswer: Fact = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
   const login = loginOf(job) ?? 0;
   const server = await job.server();
   if (server === undefined) return noAnswer;
@@ -236,7 +232,7 @@ async function look(job: Job, step: LookStep): Promise<Learned> {
     if (sighting === 'ours') return { on: 'ours' };
     if (hasMoved(job.held, server)) return { on: 'moved' };
     if (await isRecorded(job, login)) return { on: sighting === 'absent' ? 'deleted' : 'ours' };
-    return { on: LOOK_FACTS[sighting][step] };
+    return { on: LOOK_FACTS[step][sighting] };
   } catch (failure) {
     reportRefusal(failure, job.telemetry);
     return noAnswer;
@@ -257,15 +253,12 @@ async function isOperationId(
   return (await dependencies.ledger.reserved(version, id, times.signal)).length > 0;
 }
 
-type LookStep = Step & ('look' | 'prove' | 'confirm');
-
 /** The fact that a sighting is in each step. `prove`: the server has said that the login exists. */
 const LOOK_FACTS = {
-  foreign: { look: 'foreign', prove: 'foreign', confirm: 'foreign' },
-  unmarked: { look: 'unproven', prove: 'unproven', confirm: 'unproven' },
-  absent: { look: 'absent', prove: 'absent', confirm: 'refused' },
-  silent: { look: 'silent', prove: 'unproven', confirm: 'unconfirmed' },
-} as const satisfies Record<Exclude<Sighting, 'ours'>, Record<LookStep, Fact['on']>>;
+  look: { foreign: 'foreign', unmarked: 'unproven', absent: 'absent', silent: 'silent' },
+  prove: { foreign: 'foreign', unmarked: 'unproven', absent: 'absent', silent: 'unproven' },
+  confirm: { foreign: 'foreign', unmarked: 'unproven', absent: 'refused', silent: 'unconfirmed' },
+} as const satisfies Partial<Record<Step, Record<Exclude<Sighting, 'ours'>, Fact['on']>>>;
 
 /**
  * Whether our record of the account names the operation. Such an account is the operation's; one that the server no
@@ -291,7 +284,7 @@ export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   if (isRefusal) telemetry.event('PlatformRefused', { reason: error.reason });
 }
 
-async function putRecord({ dependencies, held, times, telemetry }: Job, life: OpenLife): Promise<boolean> {
+async function putRecord({ dependencies, held, times, telemetry }: Job, life: LifeAt<'open'>): Promise<boolean> {
   try {
     await dependencies.accounts.put(accountRecord(held, life), times.signal);
     return true;
@@ -301,14 +294,14 @@ async function putRecord({ dependencies, held, times, telemetry }: Job, life: Op
   }
 }
 
-async function record(job: Job, life: OpenLife): Promise<Pick<OpenLife, 'recorded' | 'published'>> {
+async function record(job: Job, life: LifeAt<'open'>): Promise<Pick<LifeAt<'open'>, 'recorded' | 'published'>> {
   const isComplete = life.deposit === 'none';
   const [recorded, published] = await Promise.all([putRecord(job, life), isComplete && publish(job, life)]);
   return { recorded, published };
 }
 
 /** Completes an open account. @param pay the payment that may be sent now: the first one, or a repeated one */
-async function complete(job: Job, pay?: 'pay' | 'repay'): Promise<Learned> {
+async function complete(job: Job, pay?: 'pay' | 'repay'): Promise<Fact> {
   const { life } = job.held;
   if (life.at !== 'open') return { on: 'resume' };
   const [recorded, deposit] = await Promise.all([life.recorded || putRecord(job, life), payment(job, life, pay)]);
@@ -317,7 +310,7 @@ async function complete(job: Job, pay?: 'pay' | 'repay'): Promise<Learned> {
 }
 
 /** Pays, or checks whether an earlier payment has arrived. A repeated payment is sent to an empty account only. */
-async function payment(job: Job, life: OpenLife, pay: 'pay' | 'repay' | undefined): Promise<PaymentOutcome> {
+async function payment(job: Job, life: LifeAt<'open'>, pay: 'pay' | 'repay' | undefined): Promise<PaymentOutcome> {
   const { held, times, telemetry } = job;
   if (life.deposit !== 'sent' && life.deposit !== 'found') return 'kept';
   const server = await job.server();
@@ -349,7 +342,7 @@ async function payment(job: Job, life: OpenLife, pay: 'pay' | 'repay' | undefine
   }
 }
 
-async function publish({ dependencies, held, times, telemetry }: Job, life: OpenLife): Promise<boolean> {
+async function publish({ dependencies, held, times, telemetry }: Job, life: LifeAt<'open'>): Promise<boolean> {
   const { events, now } = dependencies;
   if (events === undefined) return false;
   try {
@@ -363,7 +356,7 @@ async function publish({ dependencies, held, times, telemetry }: Job, life: Open
 }
 
 /** The record of an open account. */
-export function accountRecord({ plan }: HeldOperation, { login, opened_at }: OpenLife): AccountRecord {
+export function accountRecord({ plan }: HeldOperation, { login, opened_at }: LifeAt<'open'>): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
   const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
   const { exclusive, login_given, server, ...details } = more;

@@ -75,8 +75,8 @@ export class Overtaken extends Error {
 }
 
 /** Another operation holds the login; nothing was written. */
-export class LoginReserved extends Error {
-  override readonly name = 'LoginReserved';
+export class ReservationConflict extends Error {
+  override readonly name = 'ReservationConflict';
 }
 
 export type Identities = readonly [Identity, ...Identity[]];
@@ -107,7 +107,7 @@ export interface Ledger {
   /**
    * Writes a new state, with the plan, the times and the lease of `held`.
    * @param record of the account, if the same transaction shall write it: only for a state that reserves its login
-   * @throws Overtaken, LoginReserved, AwsFailure
+   * @throws Overtaken, ReservationConflict, AwsFailure
    */
   write(held: HeldOperation, to: Life, signal: AbortSignal, record?: AccountRecord): Promise<void>;
   /**
@@ -337,13 +337,13 @@ async function write(
   held.seenOwner = undefined;
 }
 
-/** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, LoginReserved, AwsFailure */
+/** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, ReservationConflict, AwsFailure */
 async function writeUnderVersion(held: HeldOperation, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
-    if (error.index > 0) throw new LoginReserved('Another operation holds the login.', { cause: error });
+    if (error.index > 0) throw new ReservationConflict('Another operation holds the login.', { cause: error });
     throw new Overtaken('Another worker has acquired the operation.', { cause: error });
   } finally {
     held.revision += 1;

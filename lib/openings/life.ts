@@ -9,14 +9,7 @@
  * - Only proof decides whose account is at a login. A server's refusal is no proof that nothing was opened.
  */
 
-/**
- * The deposit of a new demo account. `due`: nothing was paid. `again`: the same, but the balance is read first: a payment
- * was refused, or the answer to the command was lost. `sent`: a payment may have left. `found`: the account was found
- * after "exists" or by its reservation, so an earlier payment may have left. `failed`: reported to the operators, never
- * paid again.
- */
-type Deposit = 'none' | 'due' | 'again' | 'sent' | 'found' | 'made' | 'failed';
-
+/** The state of an operation. */
 export type Life =
   /** Nothing was sent, as far as the ledger knows. */
   | { at: 'claimed' }
@@ -26,20 +19,36 @@ export type Life =
    * same, and the ledger may have been lost since. `taken`: the only command was answered that the login exists.
    */
   | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'found' | 'taken' }
-  /** The account is open; its record, deposit or event may be missing. `opened_at`: ISO 8601, UTC. */
-  | { at: 'open'; login: number; opened_at: string; recorded: boolean; deposit: Deposit; published: boolean }
+  /**
+   * The account is open; its record, deposit or event may be missing. `opened_at`: ISO 8601, UTC.
+   *
+   * The deposit of a new demo account is `due` if nothing was paid. It is due `again`, after a look at the balance, if a
+   * payment was refused, or the answer to the opening was lost. `sent`: a payment may have left. `found`: the account was
+   * found after "exists" or by its reservation, so an earlier payment may have left. `failed`: it was reported to the
+   * operators, and is never paid again.
+   */
+  | {
+      at: 'open';
+      login: number;
+      opened_at: string;
+      recorded: boolean;
+      deposit: 'none' | 'due' | 'again' | 'sent' | 'found' | 'made' | 'failed';
+      published: boolean;
+    }
   /** Nothing is missing, except money that an operator must pay. */
   | { at: 'done'; login: number; opened_at: string; unpaid: boolean }
   /** Only an operator can decide: nothing is answered or sent any more. `other`: the login that the server answered. */
   | { at: 'undecided'; login?: number | undefined; other?: number | undefined }
   /** Nothing was opened: the key is free. */
   | { at: 'gone' };
-type State = Life['at'];
-export type OpenLife = Life & { at: 'open' };
+/** The states of these names. */
+export type LifeAt<S extends Life['at']> = Extract<Life, { at: S }>;
 
-/** A fact that the loop has learned. */
-export type Fact =
-  /** A worker has acquired the operation. */
+/**
+ * A fact that the loop has learned. `resume`: a worker has acquired the operation. `failure`: the error that shows the
+ * fact; no transition depends on it.
+ */
+export type Fact = { failure?: unknown } & (
   | { on: 'resume' }
   /**
    * The order is judged and can be sent, with this login where the protocol names one. `found`: the operation's own
@@ -80,11 +89,12 @@ export type Fact =
    * `operator_resumed`: the account is there, and its order is lost; a retry, which has the order, decides again.
    */
   | { on: 'operator_found'; login: number }
-  | { on: 'operator_found_none' | 'operator_foreign' | 'operator_resumed' | 'operator_paid' };
-export type FactName = Fact['on'];
+  | { on: 'operator_found_none' | 'operator_foreign' | 'operator_resumed' | 'operator_paid' }
+);
+
 /**
- * `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money may have arrived. `kept`:
- * nothing was tried.
+ * What became of a payment. `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money may
+ * have arrived. `kept`: nothing was tried.
  */
 export type PaymentOutcome = 'made' | 'refused' | 'empty' | 'unknown' | 'kept';
 
@@ -126,20 +136,17 @@ export interface DecisionContext {
   old: boolean;
 }
 
-type Of<S extends State> = Extract<Life, { at: S }>;
-/** The states before it is known that the account is open. */
-type Unopened = 'claimed' | 'sent' | 'undecided';
-interface Transition<S extends State = State> {
-  readonly on: readonly FactName[];
-  readonly if?: (life: Of<S>, context: DecisionContext, fact: Fact) => boolean;
+interface Transition<S extends Life['at'] = Life['at']> {
+  readonly on: readonly Fact['on'][];
+  readonly if?: (life: LifeAt<S>, context: DecisionContext, fact: Fact) => boolean;
   /** The new state. Absent: the state does not change. */
-  readonly to?: (life: Of<S>, context: DecisionContext, fact: Fact) => Life;
+  readonly to?: (life: LifeAt<S>, context: DecisionContext, fact: Fact) => Life;
   readonly step: Step;
 }
 
 // Guards.
-const one = (life: Of<'sent'>) => life.commands === 'one';
-const taken = (life: Of<'sent'>) => life.commands === 'taken';
+const one = (life: LifeAt<'sent'>) => life.commands === 'one';
+const taken = (life: LifeAt<'sent'>) => life.commands === 'taken';
 const unkeyed = (_: Life, { keyed }: DecisionContext) => !keyed;
 const isFound = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'ready' && fact.found === true;
 /** A repeated command could open a second account: it names no login, or the server opens another one. */
@@ -147,15 +154,15 @@ const unrepeatable = (_: Life, { keyed }: DecisionContext, fact: Fact) =>
   !keyed || (fact.on === 'lost' && fact.other !== undefined);
 const hasNext = (_: Life, { next }: DecisionContext) => next() !== undefined;
 /** Without proof, an account is ours only if nobody else can have opened it, and our command may have. */
-const undecidable = (life: Of<'sent'>, { exclusive }: DecisionContext) => taken(life) || !exclusive;
+const undecidable = (life: LifeAt<'sent'>, { exclusive }: DecisionContext) => taken(life) || !exclusive;
 const isRequest = (_: Life, { worker }: DecisionContext) => worker === 'request';
 /** A server that lacks the look-up will lack it later too. */
 const lacksLookUpForSettler = (_: Life, { worker, old }: DecisionContext) => worker === 'settler' && old;
 /** The caller's login is free after a day: no later operation depends on it. */
 const isOldAndOwn = (_: Life, { old, own }: DecisionContext) => old && own;
-const depositDue = (life: OpenLife) => life.deposit === 'due';
-const depositRefused = (life: OpenLife) => life.deposit === 'again';
-const complete = (life: OpenLife, context: DecisionContext, fact: Fact) => {
+const depositDue = (life: LifeAt<'open'>) => life.deposit === 'due';
+const depositRefused = (life: LifeAt<'open'>) => life.deposit === 'again';
+const complete = (life: LifeAt<'open'>, context: DecisionContext, fact: Fact) => {
   const { recorded, deposit, published } = progress(life, context, fact);
   return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
 };
@@ -163,7 +170,7 @@ const complete = (life: OpenLife, context: DecisionContext, fact: Fact) => {
  * Whether the account can be at this login: where the protocol names logins, only at the sent or the answered one. An
  * operation that was restored without its login is found by its record, its reservation or the server's account.
  */
-const plausible = (life: Of<'undecided'>, { keyed }: DecisionContext, fact: Fact) =>
+const plausible = (life: LifeAt<'undecided'>, { keyed }: DecisionContext, fact: Fact) =>
   fact.on === 'operator_found' &&
   (!keyed || life.login === undefined || fact.login === life.login || fact.login === life.other);
 
@@ -176,19 +183,19 @@ const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
   ...(fact.on === 'ready' && fact.login !== undefined ? { login: fact.login } : {}),
 });
 const sentNext = (_: Life, { next }: DecisionContext): Life => ({ at: 'sent', login: next(), commands: 'one' });
-const many = (life: Of<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
-const loginTaken = (life: Of<'sent'>): Life => ({ ...life, commands: 'taken' });
-const undecided = ({ login }: Of<'sent'>, _: DecisionContext, fact: Fact): Life => ({
+const many = (life: LifeAt<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
+const loginTaken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: 'taken' });
+const undecided = ({ login }: LifeAt<'sent'>, _: DecisionContext, fact: Fact): Life => ({
   at: 'undecided',
   ...(login === undefined ? {} : { login }),
   ...(fact.on === 'lost' && fact.other !== undefined ? { other: fact.other } : {}),
 });
 /** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
-function firstDeposit(life: Of<Unopened>, { deposit }: DecisionContext, { on }: Fact): Deposit {
+function firstDeposit(life: LifeAt<'claimed' | 'sent' | 'undecided'>, { deposit }: DecisionContext, { on }: Fact) {
   if (deposit === 'none' || on === 'opened') return deposit;
   return life.at === 'sent' && (life.commands === 'one' || life.commands === 'many') ? 'again' : 'found';
 }
-const open = (life: Of<Unopened>, context: DecisionContext, fact: Fact): Life => ({
+const open = (life: LifeAt<'claimed' | 'sent' | 'undecided'>, context: DecisionContext, fact: Fact): Life => ({
   at: 'open',
   login: ('login' in fact ? fact.login : 'login' in life ? life.login : undefined) ?? 0,
   opened_at: fact.on === 'recorded' ? fact.opened_at : new Date(context.now).toISOString(),
@@ -196,20 +203,20 @@ const open = (life: Of<Unopened>, context: DecisionContext, fact: Fact): Life =>
   deposit: firstDeposit(life, context, fact),
   published: false,
 });
-const paying = (life: OpenLife): Life => ({ ...life, deposit: 'sent' });
-function progress(life: OpenLife, { old }: DecisionContext, fact: Fact): OpenLife {
+const paying = (life: LifeAt<'open'>): Life => ({ ...life, deposit: 'sent' });
+function progress(life: LifeAt<'open'>, { old }: DecisionContext, fact: Fact): LifeAt<'open'> {
   if (fact.on !== 'completed') return life;
   const { recorded, published } = fact;
   return { ...life, recorded, published, deposit: nextDeposit(life.deposit, fact.deposit, old) };
 }
-const done = (life: OpenLife, context: DecisionContext, fact: Fact): Life => {
+const done = (life: LifeAt<'open'>, context: DecisionContext, fact: Fact): Life => {
   const { login, opened_at, deposit } = progress(life, context, fact);
   return { at: 'done', login, opened_at, unpaid: deposit === 'failed' };
 };
-const paid = (life: Of<'done'>): Life => ({ ...life, unpaid: false });
+const paid = (life: LifeAt<'done'>): Life => ({ ...life, unpaid: false });
 
 /** A refused payment is tried again for a day. An account that stays empty is reported; one that was found, at once. */
-function nextDeposit(deposit: Deposit, outcome: PaymentOutcome, old: boolean): Deposit {
+function nextDeposit(deposit: LifeAt<'open'>['deposit'], outcome: PaymentOutcome, old: boolean) {
   if (outcome === 'kept' || (deposit !== 'sent' && deposit !== 'found')) return deposit;
   if (outcome === 'made') return 'made';
   if (old || (deposit === 'found' && outcome === 'empty')) return 'failed';
@@ -217,7 +224,7 @@ function nextDeposit(deposit: Deposit, outcome: PaymentOutcome, old: boolean): D
 }
 
 /** Every state with its transitions. The first one whose facts and guard match is taken. */
-export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
+export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
   claimed: [
     { on: ['resume'], step: 'prepare' },
     { on: ['ready'], if: isFound, to: sent, step: 'look' },
@@ -280,7 +287,7 @@ export const LIFE: { readonly [S in State]: readonly Transition<S>[] } = {
  * What follows from a fact. `to`: the new state; absent: it does not change, and nothing is written.
  * @throws Error for a fact that the state has no transition for
  */
-export function decide(
+export function findTransition(
   life: Life,
   fact: Fact,
   context: DecisionContext,

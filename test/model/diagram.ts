@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { type DecisionContext, type Fact, type FactName, LIFE, type Life } from '../../lib/openings/life.ts';
+import { type DecisionContext, type Fact, LIFE, type Life } from '../../lib/openings/life.ts';
 
 /** `node test/model/diagram.ts` writes the diagram of states into `lib/README.md`; a test compares it. */
 
@@ -19,7 +19,7 @@ const CONTEXT: DecisionContext = {
   next: () => 2,
 };
 
-function sampleFact(on: FactName): Fact {
+function sampleFact(on: Fact['on']): Fact {
   if (on === 'completed') return { on, recorded: true, deposit: 'made', published: true };
   if (on === 'opened' || on === 'operator_found') return { on, login: 1 };
   if (on === 'recorded') return { on, login: 1, opened_at: '' };
@@ -45,7 +45,7 @@ function diagram(): string {
 
 type Target = (life: Life, context: DecisionContext, fact: Fact) => Life;
 
-function targetOf(state: Life['at'], name: FactName, to: Target): string {
+function targetOf(state: Life['at'], name: Fact['on'], to: Target): string {
   return to(SAMPLES[state], CONTEXT, sampleFact(name)).at;
 }
 

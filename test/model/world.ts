@@ -1,7 +1,7 @@
 import {
   type DecisionContext,
-  decide,
   type Fact,
+  findTransition,
   type LIFE,
   type Life,
   type PaymentOutcome,
@@ -515,7 +515,7 @@ export class Steps {
 
   #decision(life: Life, fact: Fact, context: DecisionContext) {
     try {
-      return decide(life, fact, context, this.#mistake.table);
+      return findTransition(life, fact, context, this.#mistake.table);
     } catch (error) {
       throw new Broken('every fact has a transition', (error as Error).message);
     }

@@ -5,7 +5,7 @@ import { serializeItems } from '../../infra/crm/crm-items.ts';
 import { crmTable } from '../../infra/crm/crm-table.ts';
 import { secretStore } from '../../infra/crm/secrets.ts';
 import { startAws } from '../../infra/local/aws.ts';
-import { type Database, TABLES } from '../../infra/local/database.ts';
+import { type EmbeddedDatabase, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
 import { RESOURCES as LOCAL_RESOURCES, localSettings, taskRoot } from '../../infra/local/local-settings.ts';
 import type { Outbox } from '../../infra/local/outbox.ts';
@@ -189,7 +189,7 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
   }
 
   return {
-    database: database as Database,
+    database: database as EmbeddedDatabase,
     faults,
     clearFaults,
     servers,

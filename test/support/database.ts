@@ -2,8 +2,8 @@ import { paginateScan } from '@aws-sdk/lib-dynamodb';
 import { onTestFinished } from 'vitest';
 import {
   createTables,
-  type Database,
   type DatabaseTables,
+  type EmbeddedDatabase,
   emptyDynamo,
   startDatabase,
   TABLES,
@@ -13,7 +13,7 @@ import { databaseClient, dynamoTable, type Item, type Table } from '../../lib/aw
 import { directClient } from './direct-client.ts';
 import { clientSettings } from './servers.ts';
 
-export interface TestDatabase extends Database {
+export interface TestDatabase extends EmbeddedDatabase {
   readonly client: ReturnType<typeof databaseClient>;
   readonly tables: Record<keyof DatabaseTables, Table>;
 }

@@ -16,7 +16,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
-import type { Database } from '../../infra/local/database.ts';
+import type { EmbeddedDatabase } from '../../infra/local/database.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 
 const OPERATIONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([
@@ -75,7 +75,7 @@ function errorOf({ __type = '', message = '', CancellationReasons = [] }: Answer
  * A client of a database in this process, without HTTP, signatures, repeats, timeouts and faults: a call costs a tenth.
  * `test/lib/aws/dynamodb.test.ts` and the functions have the real one.
  */
-export function directClient(database: Pick<Database, 'execute'>): DynamoDBDocumentClient {
+export function directClient(database: Pick<EmbeddedDatabase, 'execute'>): DynamoDBDocumentClient {
   const send = async (command: { input: object }, { abortSignal }: { abortSignal?: AbortSignal } = {}) => {
     const operation = OPERATIONS.get(command.constructor);
     if (operation === undefined) throw new Error(`${command.constructor.name} has no operation here.`);

@@ -7,11 +7,11 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type Database, startDatabase } from '../../../infra/local/database.ts';
+import { type EmbeddedDatabase, startDatabase } from '../../../infra/local/database.ts';
 import { holdSlowCalls } from '../../support/held.ts';
 import { clientSettings } from '../../support/servers.ts';
 
-let database: Database;
+let database: EmbeddedDatabase;
 let client: DynamoDBDocumentClient;
 beforeAll(async () => {
   database = await startDatabase();

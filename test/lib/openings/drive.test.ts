@@ -2,15 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { type DriveEnd, driveOperation } from '../../../lib/openings/drive.ts';
-import type { ActingStep, CallerOrder, Effects, Job, Learned } from '../../../lib/openings/effects.ts';
+import type { CallerOrder, Effects, Job } from '../../../lib/openings/effects.ts';
 import {
   type HeldOperation,
   type Ledger,
-  LoginReserved,
   type OperationPlan,
   Overtaken,
+  ReservationConflict,
 } from '../../../lib/openings/ledger.ts';
-import type { DecisionContext, Life } from '../../../lib/openings/life.ts';
+import type { DecisionContext, Fact, Life } from '../../../lib/openings/life.ts';
 import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import type { EventFields, EventName } from '../../../lib/telemetry.ts';
@@ -32,10 +32,10 @@ class Scene {
   readonly calls: string[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
   /** The results of the next commands and look-ups; the last one repeats. */
-  sends: Learned[];
-  looks: Learned[] = [{ on: 'absent' }];
+  sends: Fact[];
+  looks: Fact[] = [{ on: 'absent' }];
   onComplete: (job: Job) => void = () => {};
-  completed: Learned = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
+  completed: Fact = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
   prepared: { plan?: Partial<OperationPlan>; fails?: Error; found?: boolean; openedAt?: string } = {};
   hasNext = true;
   #nexts = 0;
@@ -51,7 +51,7 @@ class Scene {
     this.sends = [{ on: 'opened', login: this.login }];
   }
 
-  run(held: HeldOperation, worker: DecisionContext['worker'] = 'request', first?: Learned): Promise<DriveEnd> {
+  run(held: HeldOperation, worker: DecisionContext['worker'] = 'request', first?: Fact): Promise<DriveEnd> {
     const logins = {
       next: async () => {
         this.#nexts += 1;
@@ -77,14 +77,14 @@ class Scene {
   }
 
   #effects(): Effects {
-    const next = (name: string, list: Learned[]): Learned => {
+    const next = (name: string, list: Fact[]): Fact => {
       this.calls.push(name);
       world.now += this.takesMs;
       return (list.length > 1 ? list.shift() : list[0]) ?? { on: 'lost' };
     };
     const loginOf = ({ held: { life } }: Job) => ('login' in life ? life.login : undefined);
-    const look = (step: ActingStep) => async (job: Job) => next(`${step} ${loginOf(job)}`, this.looks);
-    const complete = (step: ActingStep) => async (job: Job) => {
+    const look = (step: keyof Effects) => async (job: Job) => next(`${step} ${loginOf(job)}`, this.looks);
+    const complete = (step: keyof Effects) => async (job: Job) => {
       this.onComplete(job);
       return next(step, [this.completed]);
     };
@@ -134,11 +134,11 @@ async function reserve(login: number): Promise<void> {
   await world.ledger.write(other, { at: 'sent', login, commands: 'one' }, world.signal());
 }
 
-const lost: Learned = {
+const lost: Fact = {
   on: 'lost',
   failure: new PlatformFailure('account_outcome_unknown', { reason: 'answer_timeout' }),
 };
-const refusal = (on: 'not_executed' | 'rejected'): Learned => ({
+const refusal = (on: 'not_executed' | 'rejected'): Fact => ({
   on,
   failure: new PlatformFailure('platform_refused', { reason: 'retcode_8' }),
 });
@@ -156,7 +156,7 @@ describe('A first request', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
   });
 
-  it.each<[string, Learned, Learned, number]>([
+  it.each<[string, Fact, Fact, number]>([
     ['loses every answer at once', lost, { on: 'absent' }, 21],
     ['takes no repeat', refusal('not_executed'), { on: 'absent' }, 11],
     ['says that the login exists, and shows no account', { on: 'exists' }, { on: 'absent' }, 21],
@@ -219,13 +219,13 @@ describe('A first request', () => {
 describe('An opening', () => {
   const platformRefusal = new PlatformFailure('platform_refused', { reason: 'retcode_8' });
   /** The result of a command or a look-up. */
-  const learned = (on: string, login: number): Learned => {
+  const learned = (on: string, login: number): Fact => {
     if (on === 'lost') return lost;
     if (on === 'elsewhere') return { on: 'lost', other: login };
     if (on === 'opened') return { on, login };
     if (on === 'doubtful')
       return { on, failure: new PlatformFailure('platform_unavailable', { reason: 'retcode_10' }) };
-    return (on === 'not_executed' || on === 'rejected' ? { on, failure: platformRefusal } : { on }) as Learned;
+    return (on === 'not_executed' || on === 'rejected' ? { on, failure: platformRefusal } : { on }) as Fact;
   };
   /** An account is recorded, its client notified, and the rest completed. */
   const COMPLETED = ['record', 'notify', 'complete'];
@@ -353,7 +353,7 @@ describe('A database that fails', () => {
     };
   };
 
-  it.each<[string, number, Learned[], string, string[], Life['at'] | undefined]>([
+  it.each<[string, number, Fact[], string, string[], Life['at'] | undefined]>([
     ['before the command: nothing is sent, and the key is free', 1, [], 'failed', [], undefined],
     ['after the account is open: 200, and the settler completes it', 2, [], 'opened', ['send', 'record'], 'sent'],
     ['after a refusal: the caller gets it', 2, [refusal('not_executed')], 'failed', ['send'], 'sent'],
@@ -443,7 +443,7 @@ it('A login that it cannot release, because a restored table gives it to another
   const write: Ledger['write'] = async (held, to, signal) => {
     if (to.at !== 'gone') return world.ledger.write(held, to, signal);
     tries += 1;
-    throw tries > 1 ? new Error('It tries again.') : new LoginReserved();
+    throw tries > 1 ? new Error('It tries again.') : new ReservationConflict();
   };
   scene.ledger = { ...world.ledger, write };
   const held = await world.claimed();
@@ -453,7 +453,7 @@ it('A login that it cannot release, because a restored table gives it to another
 });
 
 describe('A later worker', () => {
-  it.each<[string, Learned, (now: number) => number, EventName[]]>([
+  it.each<[string, Fact, (now: number) => number, EventName[]]>([
     ['a login that is still free waits for a retry', { on: 'absent' }, () => RETRY_ONLY, []],
     [
       'a server that is away is reported, and looked at again',
@@ -471,7 +471,7 @@ describe('A later worker', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(events);
   });
 
-  it.each<[string, Learned]>([
+  it.each<[string, Fact]>([
     ['still asks for a login that is free', { on: 'absent' }],
     ['reports no server that is away', { on: 'unclear' }],
     ['leaves nothing to the operators of a server without a look-up', { on: 'silent' }],
@@ -540,7 +540,7 @@ describe('A later worker', () => {
 
 describe('A deposit', () => {
   const funded = { deposit: 10_000 };
-  const completed = (deposit: 'made' | 'refused' | 'empty' | 'unknown'): Learned => ({
+  const completed = (deposit: 'made' | 'refused' | 'empty' | 'unknown'): Fact => ({
     ...{ on: 'completed', recorded: true, published: true },
     deposit,
   });

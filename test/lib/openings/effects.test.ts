@@ -5,7 +5,7 @@ import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { deriveIdentities } from '../../../lib/openings/derivation.ts';
 import { type CallerOrder, EFFECTS, type Job } from '../../../lib/openings/effects.ts';
 import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
-import type { Life, OpenLife } from '../../../lib/openings/life.ts';
+import type { Life, LifeAt } from '../../../lib/openings/life.ts';
 import { type LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
@@ -19,7 +19,7 @@ const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor
 
 const ACCOUNT_TYPE: AccountType = { id: 'ATDEMO01', platform: 'tp5', deposit: 100 };
 
-const PAYING: OpenLife = {
+const PAYING: LifeAt<'open'> = {
   ...{ at: 'open', login: LOGIN, opened_at: '', recorded: true, published: true },
   deposit: 'sent',
 };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DERIVATION, deriveIdentities } from '../../../lib/openings/derivation.ts';
-import { type Identities, LoginReserved, Overtaken } from '../../../lib/openings/ledger.ts';
+import { type Identities, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
@@ -144,7 +144,7 @@ describe('A login', () => {
     const [one, other] = [await world.claimed(), await world.claimed(undefined, { connection_id: 'tp5-live-2' })];
     await write(one, sent(login));
     expect(await world.holder(`tp5#${login}`)).toBe(one.operationId);
-    await expect(write(other, sent(login))).rejects.toThrow(LoginReserved);
+    await expect(write(other, sent(login))).rejects.toThrow(ReservationConflict);
     expect(await world.item(other)).toMatchObject({ life: { at: 'claimed' } });
     const version4 = await world.claimed(undefined, { version: 'tp4' });
     await write(version4, sent(login));
@@ -187,7 +187,7 @@ describe('A login', () => {
     ];
     for (const held of [one, other]) await write(held, sent(undefined));
     await write(one, open(login));
-    await expect(write(other, open(login))).rejects.toThrow(LoginReserved);
+    await expect(write(other, open(login))).rejects.toThrow(ReservationConflict);
     expect(await world.holder(`mt4.example.com:443#${login}`)).toBe(one.operationId);
   });
 });
@@ -204,7 +204,7 @@ describe('A login that a restored table gives to another holder', () => {
     const { operationId: operation_id } = held;
     const reservation = { pk: `tp5#${login}`, operation_id, connection_id: 'tp5-live-1', ...changes };
     await database.tables.logins.put(reservation, world.signal());
-    await expect(write(held, gone)).rejects.toThrow(LoginReserved);
+    await expect(write(held, gone)).rejects.toThrow(ReservationConflict);
     expect(await world.holder(`tp5#${login}`)).toBe(reservation.operation_id);
     expect(await world.state(held)).toBe('sent');
   });

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Database, TABLES } from '../../../infra/local/database.ts';
+import { type EmbeddedDatabase, TABLES } from '../../../infra/local/database.ts';
 import type { DynamoAttributes, ItemChange } from '../../../infra/local/dynamo.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
-import { type DecisionContext, decide, type Fact, type FactName, LIFE, type Life } from '../../../lib/openings/life.ts';
+import { type DecisionContext, type Fact, findTransition, LIFE, type Life } from '../../../lib/openings/life.ts';
 
 /** An operation as the database has it. */
 export interface WatchedOperation extends Item {
@@ -48,7 +48,7 @@ export class LedgerWatch {
     this.#isExpired = isExpired;
   }
 
-  listenTo(database: Database): void {
+  listenTo(database: EmbeddedDatabase): void {
     database.onWritten((changes) => this.see(changes));
   }
 
@@ -201,14 +201,14 @@ function targets(from: Life, to: Life): Life[] {
 
 function targetOf(from: Life, fact: Fact, context: DecisionContext): Life | undefined {
   try {
-    return decide(from, fact, context).to;
+    return findTransition(from, fact, context).to;
   } catch {
     // The state has no transition for the fact.
     return undefined;
   }
 }
 
-function factsOf(on: FactName, login: number | undefined, other: number | undefined): Fact[] {
+function factsOf(on: Fact['on'], login: number | undefined, other: number | undefined): Fact[] {
   if (on === 'ready') return [true, false].map((isFound): Fact => ({ on, login, found: isFound }));
   if (on === 'lost' && other !== undefined) return [{ on }, { on, other }];
   if (on !== 'completed') return [{ on, login } as Fact];
