@@ -4,6 +4,7 @@ import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamo
 import { awaitAll } from '../deadline.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS, CONFIRMED_INDEX } from '../validators/deployment.ts';
+import { emailKey } from '../validators/email.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, dueAttributes, readDue } from './due.ts';
@@ -168,7 +169,17 @@ export function deliveryKey(registrationId: string): { pk: string } {
 /** Written by `put`. The members that confirming reads are checked. */
 function parseRegistration(item: Item | undefined): StoredRegistration | undefined {
   const checked = v.safeParse(ReadSchema, item);
-  return checked.success ? (item as unknown as StoredRegistration) : undefined;
+  return checked.success ? withProvenAddress(item as unknown as StoredRegistration) : undefined;
+}
+
+/**
+ * The registration with the address that gets its code in place of what was typed, if the two differ. Operators erase
+ * typed addresses, so they may write those members, but not `address`: what they write there is never proven.
+ */
+function withProvenAddress(registration: StoredRegistration): StoredRegistration {
+  const { otp_type, address, email = '' } = registration;
+  if (otp_type !== 'email') return { ...registration, phone: address };
+  return { ...registration, email: emailKey(email) === address ? email : address, email_key: address };
 }
 
 const ReadSchema = v.object({

@@ -66,6 +66,35 @@ describe('A pending registration', () => {
     expect(await registrations.get(record.registration_id, NEVER_ABORTED)).toBeUndefined();
   });
 
+  it.each<[string, Partial<PendingRegistration>, object, object]>([
+    [
+      'the email address',
+      { otp_type: 'email', email: 'Bob@Bücher.example' },
+      { email: 'eve@evil.example', email_key: 'eve@evil.example' },
+      { email: 'bob@xn--bcher-kva.example', email_key: 'bob@xn--bcher-kva.example' },
+    ],
+    [
+      'the phone number',
+      { otp_type: 'sms', phone: '+447400123456' },
+      { phone: '+447400666666' },
+      { phone: '+447400123456' },
+    ],
+  ])('that was edited keeps %s that gets its code', async (_, typed, edit, kept) => {
+    const address = typed.phone ?? 'bob@xn--bcher-kva.example';
+    const record = { ...registration(address), ...typed };
+    await registrations.put(record, sealsOf(record), now, NEVER_ABORTED);
+    const read = () => registrations.get(record.registration_id, NEVER_ABORTED);
+    expect(await read()).toMatchObject(typed);
+    const names = Object.keys(edit);
+    const update = `SET ${names.map((name) => `${name} = :${name}`).join(', ')}`;
+    const values = Object.fromEntries(Object.entries(edit).map(([name, value]) => [`:${name}`, value]));
+    const key = { pk: `registration#${record.registration_id}` };
+    await database.tables.registrations.update(key, { update, values }, NEVER_ABORTED);
+    expect(await read()).toMatchObject(kept);
+    await database.tables.registrations.update(key, { update: `REMOVE ${names.join(', ')}` }, NEVER_ABORTED);
+    expect(await read()).toMatchObject(kept);
+  });
+
   it('that is removed leaves the others as if it had never existed', async () => {
     const kept: PendingRegistration[] = [];
     for (let i = 0; i < 4; i += 1) kept.unshift(await keep('back@example.com'));
