@@ -14,7 +14,8 @@ import { PhoneSchema, readPhone } from './phone.ts';
 import {
   type BodyViolation,
   dropEmpty,
-  dropEmptyPhone,
+  isBlank,
+  isEmpty,
   isObject,
   jsonPointer,
   listViolations,
@@ -42,7 +43,7 @@ export async function checkCustomField(
   given: unknown,
 ): Promise<{ value: unknown } | { violations: BodyViolation[] }> {
   const value = readBlank(field, given);
-  if (isRequired(field) && isEmpty(value, field.type)) {
+  if (isRequired(field) && isMissing(value, field.type)) {
     return { violations: [{ pointer: jsonPointer([field.key]), rule: 'required', detail: 'is required by the form' }] };
   }
   if (value === undefined) return { value };
@@ -55,25 +56,44 @@ export async function checkCustomField(
   return violations.length === 0 ? { value: withoutBlankChoices(field, result.output) } : { violations };
 }
 
+type LeftEmpty = Readonly<Record<string, (member: unknown) => boolean>>;
+const PERSON: LeftEmpty = { id: isEmpty, name: isBlank };
+const isNull = (member: unknown) => member === null;
+/** The members of a list's elements, and when each was left empty. A document may have the id or name `""`. */
+const ELEMENTS: Partial<Record<FieldType, LeftEmpty>> = {
+  document: { id: isNull, name: isNull, doc: isEmpty },
+  participants: PERSON,
+  leads: PERSON,
+};
+
 /**
  * The value, or undefined if the field was left empty. A page may preselect the dial code of a phone, and a list of
  * choices may hold the empty input of a page.
  */
 function readBlank({ type }: FormField, given: unknown): unknown {
-  if (type === 'phone') {
-    const { number, ...others } = isObject(given) ? given : {};
-    if (number === undefined || dropEmptyPhone({ number }) !== undefined) return dropEmptyPhone(given);
-    const { country_code: _, ...rest } = others;
-    return dropEmptyPhone(rest);
+  if (type === 'phone' && isObject(given) && given.number !== undefined && isBlank(given.number)) {
+    const { country_code: _, ...rest } = given;
+    return dropEmpty(rest, isBlank);
   }
-  if (LISTS.includes(type) && Array.isArray(given) && given.length > 0 && given.every((choice) => choice === '')) {
-    return undefined;
+  if (type === 'phone' || type === 'location') return dropEmpty(given, isBlank);
+  if (type === 'email') return isBlank(given) ? undefined : given;
+  if (Array.isArray(given)) {
+    const elements = ELEMENTS[type];
+    if (elements !== undefined) return given.map((element) => withoutEmpty(element, elements));
+    return LISTS.includes(type) && given.length > 0 && given.every((choice) => choice === '') ? undefined : given;
   }
-  return type === 'location' || !isObject(given) ? dropEmpty(given) : given;
+  return isEmpty(given) ? undefined : given;
+}
+
+function withoutEmpty(element: unknown, members: LeftEmpty): unknown {
+  if (!isObject(element)) return element;
+  const left = Object.keys(members).filter((name) => Object.hasOwn(element, name) && members[name]?.(element[name]));
+  if (left.length === 0) return element;
+  return Object.fromEntries(Object.entries(element).filter(([name]) => !left.includes(name)));
 }
 
 /** True if the field was left empty: no value, no elements, or for `dynamicSelect` also blank members. */
-function isEmpty(value: unknown, type: FieldType): boolean {
+function isMissing(value: unknown, type: FieldType): boolean {
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return true;
   return type === 'dynamicSelect' && dropEmpty(value) === undefined;
 }

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isLabel, isLine, isText, isVisible, TEXT_READINGS, type TextKind, trimInvisible } from './typed-text.ts';
+import { isBlankText, isLabel, isLine, isText, isVisible, TEXT_READINGS, type TextKind } from './typed-text.ts';
 
 /** The names of the rules in an answer, with their meanings. Integrators switch on them: none is ever renamed. */
 export const VIOLATION_RULES = {
@@ -145,35 +145,33 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /** Whether a value was left empty: HTML forms send `""`, typed clients send `null`. */
-function isBlank(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   return value === '' || value === null || value === undefined;
 }
 
-/** The longest text that is searched for something else than white space. A longer one is too long for a phone. */
-const MAX_BLANK_UNITS = 160;
+/** The longest text that is searched for something else than white space. A longer one is too long for its field. */
+const MAX_BLANK_UNITS = 1_016;
 
-/** Whether a member of a phone was left empty: white space and invisible marks count as nothing. */
-function isBlankNumber(value: unknown): boolean {
-  if (typeof value !== 'string' || value.length > MAX_BLANK_UNITS) return isBlank(value);
-  return trimInvisible(value) === '';
+/** Whether a value was left empty whose reading removes white space and invisible marks: those alone are nothing. */
+export function isBlank(value: unknown): boolean {
+  if (typeof value !== 'string' || value.length > MAX_BLANK_UNITS) return isEmpty(value);
+  return isBlankText(value);
 }
 
-function withoutMembers(value: Record<string, unknown>, isEmpty: (member: unknown) => boolean): unknown {
-  const members = Object.entries(value).filter(([, member]) => !isEmpty(member));
+/**
+ * A value, or an object without the members that were left empty.
+ * @param isLeft whether a text or a member was left empty
+ * @returns undefined if nothing is left
+ */
+export function dropEmpty(value: unknown, isLeft = isEmpty): unknown {
+  if (isLeft(value)) return undefined;
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => !isLeft(member));
   return members.length === 0 ? undefined : Object.fromEntries(members);
 }
 
-/** An object without the members that were left empty; undefined if none is left, and for other blank values. */
-export function dropEmpty(value: unknown): unknown {
-  if (isBlank(value)) return undefined;
-  return isObject(value) ? withoutMembers(value, isBlank) : value;
-}
-
-/** A phone without the members that were left empty; undefined if none is left, and for other blank values. */
-export function dropEmptyPhone(value: unknown): unknown {
-  if (isBlank(value)) return undefined;
-  return isObject(value) ? withoutMembers(value, isBlankNumber) : value;
-}
+/** The fields whose reading removes white space: blanks alone count as empty. Every other text stays as it was typed. */
+const TRIMMED: ReadonlySet<string> = new Set(['email', 'name', 'code']);
 
 /**
  * The first step of every route: its body without the fields that were left empty. An optional field is then absent, and
@@ -188,8 +186,8 @@ export function readBody(names: readonly string[]) {
       const filled = { ...body };
       for (const name of names) {
         if (!Object.hasOwn(body, name)) continue;
-        const value = name === 'phone' ? dropEmptyPhone(body[name]) : body[name];
-        if (isBlank(value)) delete filled[name];
+        const value = name === 'phone' ? dropEmpty(body[name], isBlank) : body[name];
+        if ((TRIMMED.has(name) ? isBlank : isEmpty)(value)) delete filled[name];
         else filled[name] = value;
       }
       return filled;

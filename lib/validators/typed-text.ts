@@ -59,6 +59,11 @@ export function trimInvisible(typed: string): string {
   return typed.replace(/^[\s\p{Cf}\p{DI}]+/u, '').replace(/[\s\p{Cf}\p{DI}]+$/u, '');
 }
 
+/** Whether a text is white space and invisible marks alone. */
+export function isBlankText(text: string): boolean {
+  return /^[\s\p{Cf}\p{DI}]*$/u.test(text);
+}
+
 /** Whether a reader sees anything of it. The blank pattern of Braille (U+2800) counts as a symbol in Unicode. */
 export function isAnyVisible(text: string): boolean {
   return /[^\s\p{C}\p{Z}\p{DI}\u2800]|\p{Co}/u.test(text);

@@ -200,7 +200,8 @@ export const FIXED_FIELDS: Field[] = [
         ],
         bad: [
           ...each('format', 'ann', '@example.com', 'ann@', 'ann@example', 'ann@@example.com', 'a b@example.com'),
-          ...each('format', 'ann@exam ple.com', 'ann @example.com', 'ann\n@example.com', ' ', '\u200b'),
+          ...each('format', 'ann@exam ple.com', 'ann @example.com', 'ann\n@example.com', '\u2800'),
+          ...each('required', ' ', '\u200b', '\r\n'),
           ...each('format', 'jörg@example.com', '"ann"@example.com', 'ann..lee@example.com', '.ann@example.com'),
           ...each('format', 'ann.@example.com', 'ann@-example.com', 'ann@example..com', 'ann@example.com.'),
           ...each('format', 'ann@localhost', 'ann@.example.com', 'ann@example-.com', 'ann@exa_mple.com'),
@@ -294,7 +295,10 @@ export const FIXED_FIELDS: Field[] = [
       },
       'decided: a letter or a digit': {
         good: ['7', 'ß', '山', 'ق'],
-        bad: each('characters', '.', ' ', '- -', '😀', '\u2800'),
+        bad: [
+          ...each('characters', '.', '- -', '😀', '\u2800', '\u0301'),
+          ...each('required', ' ', '\u3000\n', '\u2068\u2069'),
+        ],
       },
     },
   }),

@@ -80,8 +80,8 @@ const PEOPLE: Field['values'] = {
   'decided: id is a string or a number, name a string': {
     good: [[{ id: 7, name: 'Ann' }]],
     bad: [
-      [[{ id: true, name: 'Ann' }, { id: null }], 'type@/0/id', 'type@/1/id'],
-      [[{ id: '1' }, { id: '2', name: null }], 'type@/1/name'],
+      [[{ id: true, name: 'Ann' }, { id: [] }], 'type@/0/id', 'type@/1/id'],
+      [[{ id: '1' }, { id: '2', name: 7 }], 'type@/1/name'],
     ],
   },
   'decided: id and name on one line, without a path': {
@@ -162,14 +162,15 @@ const DOCUMENT_FIELDS: Field[] = [
         good: [named('a name such as паспорт "1".pdf', [{ ...DOCUMENT, name: 'паспорт "1".pdf' }])],
         bad: [
           [named('no name', [without('name')]), 'required@/0/name'],
-          [named('the name null', [{ ...DOCUMENT, name: null }]), 'type@/0/name'],
+          [named('the name null', [{ ...DOCUMENT, name: null }]), 'required@/0/name'],
+          [named('the name 7', [{ ...DOCUMENT, name: 7 }]), 'type@/0/name'],
         ],
       },
       'doc (string, base64-encoded content)': {
         bad: [
           [named('no doc', [without('doc')]), 'required@/0/doc'],
           [named('the doc 7', [{ ...DOCUMENT, doc: 7 }]), 'type@/0/doc'],
-          [named('an empty doc', [{ ...DOCUMENT, doc: '' }]), 'length@/0/doc'],
+          [named('an empty doc', [{ ...DOCUMENT, doc: '' }]), 'required@/0/doc'],
           ...[
             ...['A', 'AAA', 'AA=', 'AA=A', '====', 'AAB=', 'AA==AA==', 'AA AA', 'ÀAAA', 'not base64', 'QQ', 'QR=='],
             ...['QUI=\n', ' QUI=', 'ab-_', 'QUI', 'Q===', 'data:text/plain;base64,QUI='],
