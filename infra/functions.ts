@@ -26,7 +26,8 @@ export type ResourceName =
   | 'mail'
   | 'messages'
   | 'notifications'
-  | 'events'
+  | 'registrationEvents'
+  | 'accountEvents'
   | 'webhookQueues'
   | 'undeliveredQueue'
   | 'registrationsQueue';
@@ -99,7 +100,8 @@ interface Declaration {
 
 const READ_PEPPER: ResourceUse = { sid: 'ReadPepper', of: 'pepper' };
 const READ_FRONT_KEY: ResourceUse = { sid: 'ReadFrontKey', of: 'frontKey', needs: ['front'] };
-const PUBLISH_EVENTS: ResourceUse = { sid: 'PublishEvents', of: 'events' };
+const PUBLISH_REGISTRATIONS: ResourceUse = { sid: 'PublishRegistrations', of: 'registrationEvents' };
+const PUBLISH_ACCOUNTS: ResourceUse = { sid: 'PublishAccounts', of: 'accountEvents' };
 const SEND_MAIL: ResourceUse = { sid: 'SendMail', of: 'mail' };
 const KEEP_OPERATIONS: ResourceUse = {
   sid: 'KeepOperations',
@@ -109,7 +111,7 @@ const KEEP_OPERATIONS: ResourceUse = {
 const OPENS_ACCOUNTS: readonly ResourceUse[] = [
   SEND_MAIL,
   { sid: 'PublishClientNotifications', of: 'notifications' },
-  PUBLISH_EVENTS,
+  PUBLISH_ACCOUNTS,
   { sid: 'ReadCrm', of: 'Crm', actions: ['BatchGetItem'] },
   { sid: 'RecordAccounts', of: 'Accounts', actions: ['GetItem', 'PutItem'] },
   { sid: 'ReadPasswordKey', of: 'passwordKey' },
@@ -204,7 +206,7 @@ export const FUNCTIONS = {
     setting: 'confirmation',
     settings: ['deployment', 'edge', 'confirming', 'documents'],
     uses: [
-      PUBLISH_EVENTS,
+      PUBLISH_REGISTRATIONS,
       { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone'] },
       { sid: 'ConfirmRegistrations', of: 'Registrations', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
       { sid: 'CountGuesses', of: 'Limits', actions: ['GetItem', 'UpdateItem'] },
@@ -222,6 +224,7 @@ export const FUNCTIONS = {
     settings: ['deployment', 'mail'],
     uses: [
       ...OPENS_ACCOUNTS,
+      PUBLISH_REGISTRATIONS,
       { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
       { sid: 'CountLogins', of: 'Logins', actions: ['Scan'] },
       { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },

@@ -6,7 +6,7 @@ import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
 import type { Settings } from '../settings.ts';
-import type { ServiceEvents } from './event-bus.ts';
+import type { BusEventType, ServiceEvents } from './event-bus.ts';
 import { fixLogicalId } from './stack-names.ts';
 
 /** Longer than the function runs: no message is worked on twice at a time. */
@@ -60,7 +60,7 @@ export class CrmWebhook extends Construct {
   }
 
   /** A queue with the events of one kind. */
-  private fedQueue(name: string, event: string, { bus }: ServiceEvents): Queue {
+  private fedQueue(name: string, event: BusEventType, { bus }: ServiceEvents): Queue {
     const queue = this.makeQueue(name, {
       visibilityTimeout: Duration.seconds(VISIBILITY_SECONDS),
       deadLetterQueue: { queue: this.undelivered, maxReceiveCount: REDELIVERY.deliveries },

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AssetHashType, DockerImage, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { SubnetType } from 'aws-cdk-lib/aws-ec2';
-import { type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Effect, type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import {
   Alias,
   Architecture,
@@ -59,7 +59,7 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   const uses = grantUses(declared.uses, context);
   const network = declared.callsTradingServers && context.egress;
   const rights = uses.flatMap(({ statements }) => statements);
-  if (network !== undefined) rights.push(policyStatement('JoinNetwork', 'ec2', INTERFACE_ACTIONS, '*'));
+  if (network !== undefined) rights.push(...joinNetwork());
   rights.push(writeLog(logGroup));
   const { formerRights } = declared;
   const role = createRole(scope, formerRights === undefined ? 'Role' : 'OwnRole', name, rights);
@@ -146,6 +146,15 @@ function createRole(scope: Construct, id: string, name: FunctionName, rights: re
 
 const writeLog = ({ logGroupArn }: LogGroup) =>
   policyStatement('WriteOwnLog', 'logs', ['CreateLogStream', 'PutLogEvents'], logGroupArn);
+
+/** Lambda itself puts a function into a network with these rights. The function's code, which does not need them, has none. */
+function joinNetwork(): PolicyStatement[] {
+  const deny = policyStatement('DenyNetworkToCode', 'ec2', INTERFACE_ACTIONS, '*');
+  deny.effect = Effect.DENY;
+  // Lambda's own calls lack this key.
+  deny.addCondition('Null', { 'lambda:SourceFunctionArn': 'false' });
+  return [policyStatement('JoinNetwork', 'ec2', INTERFACE_ACTIONS, '*'), deny];
+}
 
 /** The actions that Lambda itself needs to put a function into a network. */
 const INTERFACE_ACTIONS = [

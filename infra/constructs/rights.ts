@@ -8,12 +8,12 @@ import { DUE_INDEX, FORMER_KEY_ATTRIBUTES, RESERVATION_INDEX, variableName } fro
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { PHONE_CHANNEL_ROWS, type SendingRight } from '../channels.ts';
-import { type ResourceUse, VERSIONS_TAG } from '../functions.ts';
+import { type ResourceName, type ResourceUse, VERSIONS_TAG } from '../functions.ts';
 import { type Settings, signingSecretName, usesAws } from '../settings.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
 import { DOCUMENT_USES, documentRights } from './documents.ts';
-import type { ServiceEvents } from './event-bus.ts';
+import type { BusEventType, ServiceEvents } from './event-bus.ts';
 import type { MailSender } from './mail-sender.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 
@@ -57,6 +57,11 @@ const INDEXES = {
   dueRegistrations: { table: 'Registrations', name: DUE_INDEX.name },
   reservations: { table: 'Logins', name: RESERVATION_INDEX },
 } as const;
+
+const EVENT_TYPES = {
+  registrationEvents: 'RegistrationConfirmed',
+  accountEvents: 'AccountOpened',
+} as const satisfies Partial<Record<ResourceName, BusEventType>>;
 
 function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, context: StackResources): Granted {
   const { stack, settings, data, mail, events, webhook } = context;
@@ -116,8 +121,9 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
         variables: { notificationsTopicArn: topicArn },
       };
     }
-    case 'events':
-      return { statements: [events.right], variables: { eventBus: events.bus.eventBusName } };
+    case 'registrationEvents':
+    case 'accountEvents':
+      return publishableEvents(events, sid, EVENT_TYPES[of]);
     case 'registrationsQueue':
     case 'webhookQueues':
     case 'undeliveredQueue':
@@ -190,6 +196,13 @@ function readPlatformSecrets(sid: string, secrets: string, version: PlatformVers
   if (version !== undefined)
     read.addCondition('StringLikeIfExists', { [`secretsmanager:ResourceTag/${VERSIONS_TAG}`]: `*${version}*` });
   return read;
+}
+
+/** The bus, for events of one type: a function that opens accounts cannot say that a person was confirmed. */
+function publishableEvents({ bus }: ServiceEvents, sid: string, type: BusEventType): Granted {
+  const publish = policyStatement(sid, 'events', ['PutEvents'], bus.eventBusArn);
+  publish.addCondition('StringEquals', { 'events:detail-type': type });
+  return { statements: [publish], variables: { eventBus: bus.eventBusName } };
 }
 
 /** The right to write clients, and no other records of the CRM: those of trading servers decide where passwords go. */

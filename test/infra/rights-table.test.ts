@@ -71,12 +71,6 @@ const VERBS: Readonly<Record<string, string>> = {
   'logs:PutLogEvents': 'write',
   'xray:PutTelemetryRecords': 'write',
   'xray:PutTraceSegments': 'write',
-  'ec2:DescribeNetworkInterfaces': 'list',
-  'ec2:DescribeSubnets': 'list',
-  'ec2:CreateNetworkInterface': 'write',
-  'ec2:AssignPrivateIpAddresses': 'change',
-  'ec2:UnassignPrivateIpAddresses': 'change',
-  'ec2:DeleteNetworkInterface': 'delete',
 };
 
 /** The verbs in the order of a cell. */
@@ -122,7 +116,8 @@ const THINGS: Readonly<Record<string, readonly string[]>> = {
   'the secret of the front': ['secretsmanager:secret:front-??????'],
   'the key that signs messages to your provider': ['secretsmanager:secret:broker-api/full/provider-??????'],
   'the key that signs events': ['secretsmanager:secret:broker-api/full/crm-webhook-??????'],
-  'events on the bus': ['<EventBus.Arn>'],
+  'events of confirmed registrations': ['<EventBus.Arn> if StringEquals events:detail-type RegistrationConfirmed'],
+  'events of opened accounts': ['<EventBus.Arn> if StringEquals events:detail-type AccountOpened'],
   'events that wait for the CRM: registrations': ['<CrmQueue.Arn>'],
   'events that wait for the CRM: accounts': ['<CrmAccountsQueue.Arn>'],
   'events that the CRM did not accept': ['<CrmUndeliveredQueue.Arn>'],
@@ -140,12 +135,14 @@ const THINGS: Readonly<Record<string, readonly string[]>> = {
   popups: ['<ClientNotificationsTopic>'],
   'its own log': ['its own log'],
   'its own traces': ['* of xray'],
-  'network interfaces of the AWS account, with `vpc`': ['* of ec2'],
 };
 
 const ROW_OF = new Map(
   Object.entries(THINGS).flatMap(([name, resources]) => resources.map((resource) => [resource, name] as const)),
 );
+
+/** The condition of a denial: each call of a function's code has the key, and no call that Lambda makes itself. */
+const DENIED_TO_CODE = { Null: { 'lambda:SourceFunctionArn': 'false' } };
 
 /** A resource of a right, with the conditions, as `THINGS` names it. */
 function resourcesOf({ may, on, notOn, if: conditions = {} }: Omit<RoleRight, 'sid'>, construct: string): string[] {
@@ -161,7 +158,7 @@ function resourcesOf({ may, on, notOn, if: conditions = {} }: Omit<RoleRight, 's
   return [...named, ...(notOn ?? []).map((arn) => `not ${arn}`)].map((name) => name + suffix);
 }
 
-/** The verbs of a role by the rows of the table. @throws Error for a right without words */
+/** The verbs of the code of a role by the rows of the table: some rights are Lambda's alone. @throws Error for a right without words */
 function verbsOf(role: string, construct: string): Map<string, Set<string>> {
   const verbs = new Map<string, Set<string>>();
   for (const template of SETTINGS.map(synthesize)) {
@@ -170,12 +167,17 @@ function verbsOf(role: string, construct: string): Map<string, Set<string>> {
     expect(properties.filter((name) => !['AssumeRolePolicyDocument', 'Description', 'Tags'].includes(name))).toEqual(
       [],
     );
-    for (const { sid, ...right } of rightsOfRole(template, role)) {
-      for (const resource of resourcesOf(right, construct)) {
+    const rights = rightsOfRole(template, role);
+    const denials = rights.filter(({ Deny }) => Deny !== undefined);
+    for (const denial of denials) expect(denial).toMatchObject({ on: ['*'], if: DENIED_TO_CODE });
+    const denied = new Set(denials.flatMap(({ Deny = [] }) => Deny));
+    for (const { sid, ...right } of rights) {
+      const actions = (right.may ?? []).filter((action) => !denied.has(action));
+      for (const resource of actions.length === 0 ? [] : resourcesOf(right, construct)) {
         const row = ROW_OF.get(resource);
         if (row === undefined) throw new Error(`${construct} ${sid}: THINGS has no row for "${resource}".`);
         const known = verbs.get(row) ?? new Set();
-        for (const action of right.may ?? []) {
+        for (const action of actions) {
           if (VERBS[action] === undefined) throw new Error(`${construct} ${sid}: VERBS has no word for ${action}.`);
           verbs.set(row, known.add(VERBS[action]));
         }

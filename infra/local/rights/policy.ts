@@ -98,6 +98,7 @@ const OPERATORS: Readonly<Record<string, Evaluate>> = {
   StringNotEquals: (wanted, value) => !wanted.includes(one(value)),
   StringEqualsIfExists: (wanted, value) => value === undefined || wanted.includes(one(value)),
   StringLikeIfExists: (patterns, value) => value === undefined || isLike(patterns, one(value)),
+  Null: ([wanted], value) => (value === undefined) === (wanted === 'true'),
   // True for a call without any value, as in IAM.
   'ForAllValues:StringLike': (patterns, value) => all(value).every((each) => isLike(patterns, each)),
   'ForAllValues:StringEquals': (wanted, value) => all(value).every((each) => wanted.includes(each)),

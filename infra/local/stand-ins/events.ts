@@ -53,15 +53,23 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
       name: 'events',
       target: 'AWSEvents',
       operations: { PutEvents: putEvents },
-      resources(input) {
-        const { success, output } = v.safeParse(v.object({ Entries: v.array(EntrySchema) }), input);
-        return [...new Set(success ? output.Entries.map(({ EventBusName }) => busArn(EventBusName)) : [])];
+      resources: (input) => [...new Set(entriesOf(input).map(({ EventBusName }) => busArn(EventBusName)))],
+      // A call with several types has none that a right names.
+      context: (input) => {
+        const types = entriesOf(input).map(({ DetailType }) => DetailType);
+        return { 'events:detail-type': [...new Set(types)].join(' ') };
       },
       throttled: new ServiceError('ThrottlingException', 'Rate exceeded'),
       refused: new ServiceError('AccessDeniedException', 'Not authorized to perform: events:PutEvents'),
     }),
     options,
   );
+}
+
+/** The entries of a call, which may be malformed. */
+function entriesOf(input: unknown): Entry[] {
+  const { success, output } = v.safeParse(v.object({ Entries: v.array(EntrySchema) }), input);
+  return success ? output.Entries : [];
 }
 
 /** The error of an entry that the bus refuses. The other entries of the call are accepted. */

@@ -199,8 +199,11 @@ describe('Fixed egress', () => {
       SubnetIds: [subnet, subnet],
       SecurityGroupIds: [expect.stringContaining('EgressFunctions')],
     });
-    const join = { may: expect.arrayContaining(['ec2:CreateNetworkInterface']), on: ['*'] };
-    expect(rightsOf(full, name).JoinNetwork).toEqual(join);
+    const { JoinNetwork, DenyNetworkToCode } = rightsOf(full, name) as Record<string, { may: string[] }>;
+    expect(JoinNetwork).toEqual({ may: expect.arrayContaining(['ec2:CreateNetworkInterface']), on: ['*'] });
+    // Lambda alone needs the right.
+    const ofCode = { Null: { 'lambda:SourceFunctionArn': 'false' } };
+    expect(DenyNetworkToCode).toEqual({ Deny: JoinNetwork?.may, on: ['*'], if: ofCode });
   });
 
   it.each(['RequestRegistration', 'ConfirmRegistration', 'NotifyCrm'])('has %s outside', (name) => {

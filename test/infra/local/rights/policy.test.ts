@@ -51,6 +51,10 @@ describe('A policy', () => {
     const confirmed = { Condition: { StringNotEquals: { 's3:ExistingObjectTag/registration': 'pending' } } };
     expect(allows(confirmed, { context: { 's3:ExistingObjectTag/registration': 'pending' } })).toBe(false);
     expect(allows(confirmed, {})).toBe(true);
+    const byNone = { Condition: { Null: { 'lambda:SourceFunctionArn': 'true' } } };
+    expect(allows(byNone, {})).toBe(true);
+    expect(allows(byNone, { context: { 'lambda:SourceFunctionArn': 'arn' } })).toBe(false);
+    expect(allows({ Condition: { Null: { 'lambda:SourceFunctionArn': 'false' } } }, {})).toBe(false);
   });
 
   it('is a right for each action on each resource', () => {
