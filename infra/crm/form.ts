@@ -9,6 +9,7 @@ import {
 } from '../../lib/validators/field-values.ts';
 import {
   FIXED_FIELDS,
+  type FixedField,
   type Form,
   type FormField,
   FormSchema as FormRecordSchema,
@@ -54,10 +55,8 @@ interface Property {
   required: boolean;
 }
 
-type FixedField = (typeof FIXED_FIELDS)[number];
-
 /** How a page shows the fixed fields that need more than their name as a label. */
-const FIXED: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
+const FIXED_PROPERTIES: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
   email: { ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
   type: { ui: { 'ui:widget': 'hidden' } },
   name: { ui: { 'ui:autocomplete': 'name' } },
@@ -146,7 +145,7 @@ function fixedProperties(formId: string): Record<FixedField, Property> {
   };
   const values: Schemas = { form_id: { const: formId, default: formId }, type: { default: 'trader' } };
   const entries = FIXED_FIELDS.map((name) => {
-    const { title = fieldTitle(name), ui = {} } = FIXED[name] ?? {};
+    const { title = fieldTitle(name), ui = {} } = FIXED_PROPERTIES[name] ?? {};
     return [name, { schema: { ...properties[name], ...values[name], title }, ui, required: required.includes(name) }];
   });
   return Object.fromEntries(entries) as Record<FixedField, Property>;

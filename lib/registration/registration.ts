@@ -32,6 +32,7 @@ import type { Delivery, PendingRegistration, Registrations } from '../records/re
 import type { Pepper } from '../secrets/keys.ts';
 import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
+import { keptFields } from '../validators/form.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';
 import {
@@ -360,20 +361,14 @@ async function keep(
 
 const MAX_USER_AGENT_CHARACTERS = 256;
 
-/** The members of the record that come from the request unchanged. */
+/** The members of the record that come from the request alone. */
 function requestFields({ body, source, userAgent }: ApiRequest<RegistrationRequest>) {
   return {
-    type: body.type,
-    otp_type: body.recipient.channel,
+    ...keptFields(body),
     address: body.recipient.key,
-    email: body.email,
     email_key: body.emailKey,
-    name: body.name,
     phone: body.phoneE164,
     phone_valid: body.phoneValid,
-    form_id: body.form_id,
-    referrer_id: body.referrer_id,
-    language: body.language,
     source,
     user_agent: userAgent?.slice(0, MAX_USER_AGENT_CHARACTERS),
   };

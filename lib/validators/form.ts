@@ -2,19 +2,30 @@ import * as v from 'valibot';
 import { CUSTOM_FIELD_TYPES } from './field-values.ts';
 import { boundedText, closedObject, IdSchema, issuePath, OneLineSchema, violationMessage } from './primitives.ts';
 
-/** The fixed fields of a registration request. A form cannot use their names. */
-export const FIXED_FIELDS = [
-  'email',
-  'type',
-  'name',
-  'phone',
-  'otp_type',
-  'password',
-  'repeat_password',
-  'form_id',
-  'referrer_id',
-  'language',
-] as const;
+/** The fixed fields of a registration request, which no form can use as keys: whether the record has each as it is read. */
+const FIXED = {
+  email: true,
+  type: true,
+  name: true,
+  /** In E.164, as one text. */
+  phone: false,
+  otp_type: true,
+  /** As a hash. */
+  password: false,
+  repeat_password: false,
+  form_id: true,
+  referrer_id: true,
+  language: true,
+} as const;
+export type FixedField = keyof typeof FIXED;
+type KeptField = { [Name in FixedField]: (typeof FIXED)[Name] extends true ? Name : never }[FixedField];
+export const FIXED_FIELDS = Object.keys(FIXED) as FixedField[];
+const KEPT_FIELDS = FIXED_FIELDS.filter((name) => FIXED[name]) as KeptField[];
+
+/** The members of a request that the record has unchanged. */
+export function keptFields<Body extends { [Name in KeptField]?: unknown }>(body: Body): Pick<Body, KeptField> {
+  return Object.fromEntries(KEPT_FIELDS.map((name) => [name, body[name]])) as Pick<Body, KeptField>;
+}
 
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
 

@@ -10,7 +10,7 @@ import {
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
-import { FIXED_FIELDS, type Form } from './form.ts';
+import { FIXED_FIELDS, type FixedField, type Form, keptFields } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
 import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
@@ -78,7 +78,7 @@ export const RegistrationBodySchema = documented(
     language: v.exactOptional(
       documented(LanguageSchema, 'Language of the message, a BCP 47 tag; `pt_BR.UTF-8` is read as `pt-BR`.', 'pt-BR'),
     ),
-  } satisfies Record<(typeof FIXED_FIELDS)[number], v.GenericSchema>),
+  } satisfies Record<FixedField, v.GenericSchema>),
   'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, `null`, or an object of these) counts as absent.',
 );
 
@@ -113,25 +113,20 @@ export function registrationRequestSchema(served: ServedCountries) {
     v.rawCheckAsync(checkPassword),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
-      const { email, type, name, phone, otp_type, password, form_id, referrer_id, language } = body;
+      const { email, phone, otp_type, password } = body;
       const parsed = phone && (await readRequestPhone(phone, otp_type));
       const key = emailKey(email);
       return {
-        /** The address with its domain in Unicode. */
-        email,
+        /** The address has its domain in Unicode. */
+        ...keptFields(body),
         /** The address in its look-up form. */
         emailKey: key,
-        type,
-        name,
         /** Undefined unless both parts of a phone were given. */
         phoneE164: parsed?.e164,
         /** Whether a numbering plan knows the phone. One that gets no message must only have a possible length. */
         phoneValid: parsed?.valid,
         recipient: otp_type === 'email' ? { channel: otp_type, key, to: email } : phoneRecipient(otp_type, parsed),
         password,
-        form_id,
-        referrer_id,
-        language,
         /** All members of the body. Those of the form are not checked yet. */
         members: body as Readonly<Record<string, unknown>>,
       };

@@ -4,6 +4,7 @@ import { type ApiRequest, parseRequest } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
+import { keptFields } from '../../lib/validators/form.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
@@ -57,8 +58,9 @@ async function judgeForm({ body }: ApiRequest<RegistrationRequest>): Promise<Jud
   const wrongDocuments = await s3Documents({ documentsBucket: 'documents' }).inspect(custom.documents);
   if (!custom.ok) return { errors: [...custom.violations, ...wrongDocuments] };
   if (wrongDocuments.length > 0) return { errors: wrongDocuments };
-  const { email, type, name, form_id, referrer_id, language, phoneE164: e164 } = body;
-  return { kept: { email, type, name, form_id, referrer_id, language, ...custom.fields }, e164 };
+  // Its default is not in the request.
+  const { otp_type: _, ...kept } = keptFields(body);
+  return { kept: { ...kept, ...custom.fields }, e164: body.phoneE164 };
 }
 
 /**

@@ -173,7 +173,8 @@ export class RegistrationScene {
 
   request(asked: Asked = {}): Promise<Answer> {
     const { by = 'email', body, members = {}, captcha, step, signal = NEVER_ABORTED, ...more } = asked;
-    const sent = { ...BODY, recipient: RECIPIENTS[by], members, ...body };
+    const recipient = body?.recipient ?? RECIPIENTS[by];
+    const sent = { ...BODY, otp_type: recipient.channel, members, ...body, recipient };
     return this.#run(step, (own) =>
       requestRegistration(
         this.#dependencies(own, signal),
