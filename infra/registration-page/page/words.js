@@ -29,7 +29,8 @@ async function load(language) {
 /** The names of the files that a language may have: `zh-TW` is `zh-hant`, then `zh`. @param {string} tag */
 export function filesOf(tag) {
   try {
-    const { language, script } = new Intl.Locale(tag.replaceAll('_', '-')).maximize();
+    const { language: spoken, script } = new Intl.Locale(tag.replaceAll('_', '-')).maximize();
+    const language = spoken === 'yue' ? 'zh' : spoken;
     const isUsual = new Intl.Locale(language).maximize().script === script;
     return isUsual ? [language] : [`${language}-${script}`.toLowerCase(), language];
   } catch {

@@ -36,7 +36,9 @@ export function pickLanguage(tag: string | undefined, offered: readonly string[]
   if (tag === undefined || isOffered(tag)) return tag ?? 'en';
   try {
     const extended = /^([a-z]{2,3})(?:-[a-z]{3})+(?=-|$)/i;
-    const { language, script } = new Intl.Locale(tag.replaceAll('_', '-').replace(extended, '$1')).maximize();
+    const { language: spoken, script } = new Intl.Locale(tag.replaceAll('_', '-').replace(extended, '$1')).maximize();
+    // Speakers of Cantonese read Chinese; phones in Hong Kong name it.
+    const language = spoken === 'yue' ? 'zh' : spoken;
     return [`${language}-${script}`, language].find(isOffered) ?? 'en';
   } catch {
     return 'en';

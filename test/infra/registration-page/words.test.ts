@@ -33,7 +33,7 @@ describe.each(LANGUAGES)('the words of the registration page in %s', (tag) => {
 });
 
 describe('the language of the page', () => {
-  it.each(['zh-TW', 'zh-HK', 'zh-Hans-SG', 'pt-BR', 'de_AT', 'en-US', 'ar-EG', 'in'])(
+  it.each(['zh-TW', 'zh-HK', 'zh-Hans-SG', 'pt-BR', 'de_AT', 'en-US', 'ar-EG', 'in', 'yue-HK'])(
     'for %s is that of a message',
     async (tag) => {
       expect((await loadWords([tag])).language).toBe(pickLanguage(tag).toLowerCase());

@@ -87,6 +87,10 @@ describe('The language of a message', () => {
     ['in', 'id'],
     ['cmn-Hans', 'zh'],
     ['zsm', 'ms'],
+    ['yue-HK', 'zh-Hant'],
+    ['yue-Hans-CN', 'zh'],
+    ['i-default', 'en'],
+    ['nb-NO', 'en'],
   ])('is looked up by the language and the script of the tag: %s is %s', (tag, language) => {
     expect(pickLanguage(tag)).toBe(language);
   });
