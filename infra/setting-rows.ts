@@ -84,7 +84,8 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
   'phone.countries': {
     absent: '*needed by phone channels*',
     other: 'FR',
-    words: 'countries whose numbers get messages: codes such as `GB,DE`, or `all`',
+    words:
+      'countries whose numbers get messages: codes such as `GB,DE`, or `all`. Texts to India (`IN`) need `provider.sms`: through AWS operators there drop them',
   },
   'sms.senderId': { absent: 'AWS chooses', other: 'OTHER', words: `the sender's name of a text` },
   'sms.originationNumber': { absent: 'AWS chooses', other: '+15550100124', words: `the sender's number of a text` },

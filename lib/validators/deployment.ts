@@ -64,7 +64,10 @@ function isCountry(code: string): boolean {
   return code === ALL_COUNTRIES || hasPhoneNumbers(code);
 }
 
-/** `sms` by SNS. India's DLT registers every text: a broker that serves India uses its own provider. */
+/**
+ * `sms` by SNS. India's DLT registers the text of every language as a template, and its operators drop any other text. The
+ * template's id would have to follow our texts at each change, so a broker that serves India uses its own provider.
+ */
 const SmsSchema = closedObject({
   /** The sender's name, in countries that allow names. */
   senderId: v.optional(
