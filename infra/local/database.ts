@@ -15,6 +15,8 @@ interface DatabaseCall {
   operation: string;
   /** The table of the write. A transaction has all its tables, separated by commas. */
   table: string;
+  /** Of a read by keys: their number. */
+  keys?: number;
   /** A repeat: its client had no answer in time, or a failure. */
   repeated?: true;
 }
@@ -56,8 +58,8 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
       name(call) {
         const operation = readOperation(call);
         const isRepeated = /attempt=(?!1;)/.test(String(call.headers['amz-sdk-request']));
-        const table = tablesOf(readParts(call));
-        calls.push({ operation, table, ...(isRepeated ? { repeated: true } : {}) });
+        const described = describeCall(operation, JSON.parse(call.body) as CallInput);
+        calls.push({ ...described, ...(isRepeated ? { repeated: true } : {}) });
         return operation;
       },
       async answer(call) {
@@ -82,7 +84,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     createTable: (input: Definition) => createTable(dynamo, input),
     /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */
     execute(operation: string, input: DynamoAttributes) {
-      calls.push({ operation, table: tablesOf(partsOf(operation, input)) });
+      calls.push(describeCall(operation, input));
       return dynamo.execute(operation, input);
     },
     /** Called after each call that has written, with all its writes, before it is answered. */
@@ -175,12 +177,19 @@ interface Part extends Keyed {
 interface CallInput extends Keyed {
   TableName?: string;
   IndexName?: string;
-  RequestItems?: object;
+  RequestItems?: Record<string, { Keys?: unknown[] }>;
   TransactItems?: Record<string, Keyed & { TableName: string }>[];
 }
 
 const readParts = (call: Call) => partsOf(readOperation(call), JSON.parse(call.body) as CallInput);
-const tablesOf = (parts: readonly Part[]) => parts.map(({ table }) => table).join(',');
+
+function describeCall(operation: string, input: CallInput): DatabaseCall {
+  const table = partsOf(operation, input)
+    .map((part) => part.table)
+    .join(',');
+  const keys = Object.values(input.RequestItems ?? {}).flatMap(({ Keys = [] }) => Keys).length;
+  return { operation, table, ...(keys === 0 ? {} : { keys }) };
+}
 
 /**
  * The parts of a call, each with its action and table. Of a transaction, IAM checks the rights of the single writes.

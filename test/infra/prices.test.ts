@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { ItemChange } from '../../infra/local/dynamo.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { COUNTED, type CountedName } from '../../lib/validators/counted-events.ts';
 import { openAccount, register } from '../support/local-service.ts';
+import { firewallCosts, monthlyCosts } from '../support/monthly-costs.ts';
 import { PRICES } from '../support/price-list.ts';
 import { coldStart } from '../support/registration-world.ts';
-import { EVERYTHING, propertiesOf, resourcesOfType, synthesize } from '../support/stack.ts';
-import { writeUnits } from '../support/write-units.ts';
+import { EVERYTHING, propertiesOf, synthesize } from '../support/stack.ts';
+import { indexUnits, writeUnits } from '../support/write-units.ts';
 
 let service: LocalService;
 beforeAll(async () => {
@@ -29,9 +29,6 @@ const ROUTINE: ReadonlySet<string> = new Set<CountedName>([
   ...(['seconds_to_confirm', 'LimitReached', 'RecipientRefused', 'AccountOpened', 'oldest_due_seconds'] as const),
   ...(['logins_free', 'login_days_left', 'DependencyFailed', 'PlatformUnavailable', 'NoticeFailed'] as const),
 ]);
-/** The metrics of an HTTP API that AWS counts for each route, if they are detailed. */
-const DETAILED_METRICS = 6;
-
 /** Our own metrics that alarms and the dashboard name, as names with dimensions. */
 function namedMetrics(template: ReturnType<typeof synthesize>): Set<string> {
   const alarmed = propertiesOf(template, 'AWS::CloudWatch::Alarm').flatMap((alarm) => {
@@ -61,12 +58,6 @@ const OPERATORS_SECRETS = 2;
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
-/** An item that is due is in an index too, at another place after each change: the old entry is deleted, and a new one is put. */
-function unitsWithIndex(change: ItemChange): number {
-  const entries = [change.before, change.after].filter((item) => item !== undefined && 'due_at' in item).length;
-  return writeUnits(change) * (1 + entries);
-}
-
 /** What AWS asks for a request to a warm function: its calls are counted. */
 async function priceOf(ask: () => Promise<{ status: number }>, { seconds, memory }: typeof ACCOUNT): Promise<number> {
   const { bus, database, standIns } = service;
@@ -75,66 +66,74 @@ async function priceOf(ask: () => Promise<{ status: number }>, { seconds, memory
   let writes = 0;
   // A write of a transaction costs two.
   database.onWritten((changes) => {
-    writes += sum(changes.map(unitsWithIndex)) * (changes.length > 1 ? 2 : 1);
+    writes += sum(changes.map(writeUnits)) * (changes.length > 1 ? 2 : 1) + sum(changes.map(indexUnits));
   });
   expect((await ask()).status).toBeLessThan(300);
   database.onWritten(() => {});
-  const reads = database.calls.slice(calls).filter(({ operation }) => /^(Batch)?Get|^Query/.test(operation));
+  const reads = database.calls
+    .slice(calls)
+    .map(({ operation, keys = 1 }) => (/^(Batch)?Get/.test(operation) ? keys : operation === 'Query' ? 0.5 : 0));
   return sum([
     PRICES.gatewayRequest + PRICES.lambdaRequest + seconds * memory * PRICES.lambdaGbSecond,
-    reads.length * PRICES.databaseRead + writes * PRICES.databaseWrite,
+    sum(reads) * PRICES.databaseRead + writes * PRICES.databaseWrite,
     (standIns.ses.requests - mails) * PRICES.mail + (bus.list().length - events) * PRICES.event,
     // As if every request were traced: a small broker has less than one a second.
     PRICES.trace + (LOGGED_BYTES / 1e9) * PRICES.logGb,
   ]);
 }
 
-/** The fixed costs of a month. */
-function monthly(settings: Record<string, unknown>) {
-  const template = synthesize(settings);
-  const count = (type: string) => Object.keys(resourcesOfType(template, type)).length;
-  /** An expression over metrics is free. */
-  const metricsOf = ({ Metrics = [{ MetricStat: {} }] }: Record<string, unknown>) =>
-    (Metrics as { MetricStat?: object }[]).filter(({ MetricStat }) => MetricStat !== undefined).length;
-  const routine = [...namedMetrics(template)].filter((one) => ROUTINE.has(one.split(' ')[0] ?? ''));
-  const routes = propertiesOf(template, 'AWS::ApiGatewayV2::Stage').flatMap(({ RouteSettings = {} }) =>
-    Object.values(RouteSettings as Record<string, { DetailedMetricsEnabled?: boolean }>),
-  );
-  const detailed = routes.filter(({ DetailedMetricsEnabled }) => DetailedMetricsEnabled).length * DETAILED_METRICS;
-  const costs = {
-    metrics: (routine.length + detailed) * PRICES.metricMonth,
-    alarms:
-      sum(propertiesOf(template, 'AWS::CloudWatch::Alarm').map(metricsOf)) * PRICES.alarmMetricMonth +
-      count('AWS::CloudWatch::CompositeAlarm') * PRICES.compositeAlarmMonth,
-    dashboard: count('AWS::CloudWatch::Dashboard') * PRICES.dashboardMonth,
-    secrets: (count('AWS::SecretsManager::Secret') + OPERATORS_SECRETS) * PRICES.secretMonth,
-    address:
-      count('AWS::EC2::NatGateway') * PRICES.natGatewayMonth + count('AWS::EC2::EIP') * PRICES.publicAddressMonth,
-  };
-  return { ...costs, all: sum(Object.values(costs)) };
+const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const BROKER = { confirmation: true, crmWebhook: 'https://crm.acme.example/events' };
+
+/** The costs of a month without requests, with the secrets that operators make. */
+function idleMonth(settings: Record<string, unknown>) {
+  const costs = monthlyCosts(synthesize(settings));
+  const secrets = costs.secrets + OPERATORS_SECRETS * PRICES.secretMonth;
+  const all = { ...costs, secrets };
+  return { ...all, sum: sum(Object.values(all)) };
 }
 
 it('README.md has the costs of registrations, accounts and a month, by list prices, the calls of a request and the template', async () => {
   const registration = await priceOf(() => register(service, { email: `new@${randomUUID()}.example` }), REGISTRATION);
   const order = { connection_id: 'tp5-live-1', group: 'real\\standard' };
   const account = await priceOf(() => openAccount(service, 'tp5', order), ACCOUNT);
-  const broker = { confirmation: true, crmWebhook: 'https://crm.acme.example/events' };
-  const month = monthly(broker);
-  const vpc = monthly({ ...broker, vpc: true });
-  const rounded = (value: number, step: number) => Math.round(value / step) * step;
-  const about = (price: number) => rounded(price * 10_000, 0.05).toFixed(2);
-  const page = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  const [metrics, dashboard, all, address] = [month.metrics, month.dashboard, month.all, vpc.all - month.all].map(
-    (one) => one.toFixed(0),
-  );
-  const [alarms, secrets] = [month.alarms, month.secrets].map((one) => one.toFixed(2));
-  const [, table = ''] = page.split('| | US dollars |\n|---|---|\n');
-  expect(table.split('\n').slice(0, 4)).toEqual([
+  const month = idleMonth(BROKER);
+  const counted = [...namedMetrics(synthesize(BROKER))].filter((one) => ROUTINE.has(one.split(' ')[0] ?? ''));
+  const metrics = counted.length * PRICES.metricMonth;
+  const { sum: vpc } = idleMonth({ ...BROKER, vpc: true });
+  const about = (price: number) => (Math.round((price * 10_000) / 0.05) * 0.05).toFixed(2);
+  const [, table = ''] = README.split('| | US dollars |\n|---|---|\n');
+  const dollars = (parts: Record<string, number>) =>
+    Object.entries(parts)
+      .map(([name, value]) => `${name} ${value.toFixed(2)}`)
+      .join(', ');
+  const { alarms, dashboard, secrets, queues, runs } = month;
+  const stored = month.tables + month.documents + month.keys;
+  expect(table.split('\n').slice(0, 5)).toEqual([
     `| 10,000 registrations by email | about ${about(registration)}, of which SES takes ${(PRICES.mail * 10_000).toFixed(2)} |`,
     `| 10,000 accounts on a version 5 server | about ${about(account)} |`,
-    `| a month of a small broker, with \`confirmation\` and \`crmWebhook\` | about ${all}: counted metrics ${metrics}, alarms ${alarms}, dashboard ${dashboard}, secrets ${secrets} |`,
-    `| a fixed outbound address (setting \`vpc\`) | ${address} more a month |`,
+    `| a month without requests, with \`confirmation\` and \`crmWebhook\` | about ${month.sum.toFixed(0)}: ${dollars({ alarms, dashboard, secrets, 'asking two empty queues': queues, 'runs of the settler': runs, 'stored data': stored })} |`,
+    `| the ${counted.length} metrics that requests count | ${metrics.toFixed(2)} more a month |`,
+    `| a fixed outbound address (setting \`vpc\`) | ${(vpc - month.sum).toFixed(0)} more a month |`,
   ]);
+  const each = [PRICES.alarmMetricMonth, PRICES.compositeAlarmMonth, PRICES.secretMonth, PRICES.metricMonth].map(
+    (one) => one.toFixed(2),
+  );
+  const [metric, composite, secret, own] = each;
+  expect(README).toContain(
+    `A month costs ${metric} for each metric of an alarm, ${composite} for a composite alarm, ${PRICES.dashboardMonth} for a dashboard, ${secret} for a secret, and ${own} for a counted metric. So a small broker pays ${(month.sum + metrics).toFixed(0)} a month`,
+  );
+  // These cost nothing here.
+  expect(month.metrics + month.warm + month.address).toBe(0);
+  expect(month.sum + metrics).toBeLessThan(20);
+});
+
+it('A price is known for each type of resource, whatever the settings; bots.md has that of the firewall', () => {
+  expect(idleMonth(EVERYTHING)).toMatchObject({ metrics: 0, warm: expect.closeTo(78.05, 2) });
+  const [front, bots] = ['cloudfront.yaml', 'docs/bots.md'].map((name) =>
+    readFileSync(new URL(`../../infra/${name}`, import.meta.url), 'utf8'),
+  );
+  expect(bots).toContain(`WAF costs ${firewallCosts(front ?? '')} US dollars a month`);
 });
 
 it('Each metric of an alarm or a graph is one that a function counts, by the same dimensions; and each that is counted is shown', () => {

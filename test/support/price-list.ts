@@ -1,6 +1,6 @@
 /**
  * AWS's list prices in US dollars, us-east-1, on demand, without the free tier and without data leaving AWS. As of
- * 2026-11-22; current prices are on the pricing page of each service. Functions run on arm64.
+ * 2026-11-28; current prices are on the pricing page of each service. Functions run on arm64.
  */
 export const PRICES = {
   gatewayRequest: 1 / 1e6,
@@ -9,6 +9,9 @@ export const PRICES = {
   /** Of 1 kB, and of 4 kB strongly consistent. */
   databaseWrite: 0.625 / 1e6,
   databaseRead: 0.125 / 1e6,
+  databaseGbMonth: 0.25,
+  /** Of a table that can be restored to each second. */
+  recoveryGbMonth: 0.2,
   mail: 0.1 / 1_000,
   /** A published event, of at most 64 kB. */
   event: 1 / 1e6,
@@ -24,4 +27,16 @@ export const PRICES = {
   dashboardMonth: 3,
   natGatewayMonth: 0.045 * 730,
   publicAddressMonth: 0.005 * 730,
+  /** A call by EventBridge Scheduler. */
+  scheduledRun: 1 / 1e6,
+  queueRequest: 0.4 / 1e6,
+  /** A key of one's own. Those that AWS manages cost their calls. */
+  keyMonth: 1,
+  keyRequest: 0.03 / 10_000,
+  bucketGbMonth: 0.023,
+  /** An environment that is kept warm, on arm64. */
+  provisionedGbSecond: 0.0000033334,
+  firewallMonth: 5,
+  firewallRuleMonth: 1,
+  botControlMonth: 10,
 } as const;

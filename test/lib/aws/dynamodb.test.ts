@@ -37,7 +37,7 @@ describe('A table', () => {
     database.calls.length = 0;
     const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], NEVER_ABORTED);
     expect(items.map(({ pk }) => pk).toSorted()).toEqual(['m1', 'm3']);
-    expect(database.calls).toEqual([{ operation: 'BatchGetItem', table: 'registrations' }]);
+    expect(database.calls).toEqual([{ operation: 'BatchGetItem', table: 'registrations', keys: 3 }]);
     expect(await table.getMany([], NEVER_ABORTED)).toEqual([]);
     expect(database.calls).toHaveLength(1);
   });
