@@ -1,7 +1,7 @@
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { planTimes } from '../../lib/openings/dependencies.ts';
 import { driveOperation } from '../../lib/openings/drive.ts';
-import type { Job } from '../../lib/openings/effects.ts';
+import type { Job } from '../../lib/openings/job.ts';
 import { type HeldOperation, NOBODY, type OperationPlan } from '../../lib/openings/ledger.ts';
 import type { Fact } from '../../lib/openings/life.ts';
 import { connectionPlace, reservedLogin } from '../../lib/openings/reservation-key.ts';

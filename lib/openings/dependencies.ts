@@ -25,8 +25,11 @@ export interface AccountDependencies {
   accounts: Accounts;
   notices: AccountNotices;
   events: Events;
-  /** What the last request found of the login ranges of connections, by version and id: the next one begins with it. */
-  ranges: Map<string, KnownRanges>;
+  /**
+   * What the last request found of connections, by version and id, with which the next one begins: the login ranges (none if
+   * the server chooses the logins), and how many logins a search in them reads first.
+   */
+  ranges: Map<string, { ranges: readonly LoginRange[]; firstLogins: number }>;
   /** Whether registrations are on their way to the CRM, which may make the client. */
   expectsClients(signal: AbortSignal): Promise<boolean>;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
@@ -35,41 +38,28 @@ export interface AccountDependencies {
   now(): number;
 }
 
-/** The login ranges of a connection, and how many logins a search in them reads first. */
-interface KnownRanges {
-  ranges: readonly LoginRange[];
-  firstLogins: number;
-}
-
-/** The times at which the parts of an opening must be over, in epoch milliseconds. */
-export interface OpeningTimes {
-  /** No byte that opens an account is sent later. */
-  openingEndsAt: number;
-  /** The last call to the platform. */
-  platformEndsAt: number;
-  platformSignal: AbortSignal;
-  /** Ends what still runs on the platform. */
-  leavePlatform(): void;
-  /** Everything but the last write. */
-  workEndsAt: number;
-  signal: AbortSignal;
-}
-
 /** The ends of the parts after the start of the request, in milliseconds, so that it is answered within 25 seconds. */
 const OPENING_ENDS_MS = 17_000;
 const PLATFORM_ENDS_MS = 20_000;
 const WORK_ENDS_MS = 22_500;
 
-/** @param stopsAt when the caller stops waiting, in epoch milliseconds; all signals abort then */
-export function planTimes(startedAt: number, stopsAt: number): OpeningTimes {
+/**
+ * The times at which the parts of an opening must be over, in epoch milliseconds.
+ * @param stopsAt when the caller stops waiting, in epoch milliseconds; all signals abort then
+ */
+export function planTimes(startedAt: number, stopsAt: number) {
   const platform = new AbortController();
   const platformEndsAt = Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt);
   const workEndsAt = Math.min(startedAt + WORK_ENDS_MS, stopsAt);
   return {
+    /** No byte that opens an account is sent later. */
     openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
+    /** The last call to the platform. */
     platformEndsAt,
     platformSignal: within(platformEndsAt - startedAt, platform.signal),
+    /** Ends what still runs on the platform. */
     leavePlatform: () => platform.abort(),
+    /** Everything but the last write. */
     workEndsAt,
     signal: within(workEndsAt - startedAt),
   };

@@ -25,8 +25,10 @@ export interface DerivationKey {
   readonly fingerprints: KeyObject;
 }
 
-/** The origin that an operation follows from. It is stored with the operation, so that other workers can derive too. */
-export interface Origin {
+/** An operation, and what it follows from. All of it is stored, so that other workers can derive too. */
+export interface Identity {
+  /** A UUID. */
+  readonly operationId: string;
   /** The key of the operation's item: the hash of the idempotency key with its scope, or a random id. */
   readonly pk: string;
   /** The fingerprint of the body, under the same key of the secret. */
@@ -34,11 +36,6 @@ export interface Origin {
   /** The id of the key of the secret. */
   readonly secret: string;
   readonly derivation: number;
-}
-
-/** An operation's origin and its id, a UUID. */
-export interface Identity extends Origin {
-  readonly operationId: string;
 }
 
 /**
@@ -89,12 +86,15 @@ export function isRecognizableId(keys: readonly DerivationKey[], id: string): bo
  * The seed of an operation's passwords and logins. It is as secret as they are.
  * @returns undefined if the key of the secret is gone, or if another version of the derivation made the operation
  */
-export function findSeed(keys: readonly DerivationKey[], origin: Origin): string | undefined {
+export function deriveSeed(keys: readonly DerivationKey[], origin: Omit<Identity, 'operationId'>): string | undefined {
   const key = keys.find(({ id }) => id === origin.secret);
   return key === undefined || origin.derivation !== DERIVATION ? undefined : operationSeed(key, origin);
 }
 
-function operationSeed({ operations }: DerivationKey, { pk, fingerprint, derivation }: Origin): string {
+function operationSeed(
+  { operations }: DerivationKey,
+  { pk, fingerprint, derivation }: Omit<Identity, 'operationId'>,
+): string {
   return hmac(operations, `operation\n${derivation}\n${pk}\n${fingerprint}`);
 }
 

@@ -3,9 +3,11 @@ import { awaitAll, within } from '../deadline.ts';
 import type { AccountRecord } from '../records/accounts.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../records/due.ts';
 import { bestEffort, describeError } from '../telemetry.ts';
-import { accountRecord, EFFECTS, type Effects, type Job } from './effects.ts';
+import { EFFECTS, type Effects } from './effects.ts';
+import type { Job } from './job.ts';
 import { type HeldOperation, Overtaken, ReservationConflict } from './ledger.ts';
 import { type DecisionContext, type Fact, findTransition, type Life, type LifeAt, type Step } from './life.ts';
+import { accountRecord } from './order.ts';
 
 /** How a drive ended. `opening.ts` maps it to the public answer. */
 export type DriveEnd =
@@ -199,7 +201,7 @@ class Loop {
     }
     if (to.recorded) return write();
     try {
-      await write(accountRecord(held, to));
+      await write(accountRecord(held.plan, to));
       held.life = { ...to, recorded: true };
     } catch (error) {
       if (error instanceof ReservationConflict || error instanceof Overtaken) throw error;

@@ -1,75 +1,16 @@
 import { within } from '../deadline.ts';
 import type { OpenedAccount } from '../messages/notices.ts';
 import { type Mark, PlatformFailure, type Sighting, type TradingPlatform } from '../platform/platform.ts';
-import { Problem } from '../problem.ts';
-import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
-import type { AccountClient, AccountType, Connection } from '../records/crm-records.ts';
+import type { AccountDetails } from '../records/accounts.ts';
+import type { AccountClient } from '../records/crm-records.ts';
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import type { TradingAccountRequest } from '../validators/trading-account.ts';
-import type { AccountDependencies, OpeningTimes } from './dependencies.ts';
-import { type DerivationKey, isRecognizableId } from './derivation.ts';
-import type { HeldOperation, OperationPlan } from './ledger.ts';
-import type { DecisionContext, Fact, LifeAt, PaymentOutcome, Step } from './life.ts';
-import type { LoginChoice } from './login-search.ts';
-import {
-  buildDetails,
-  buildOrder,
-  demoDeposit,
-  generatedRole,
-  isExclusive,
-  judgeOrder,
-  type NamedRecords,
-} from './order.ts';
+import { isRecognizableId } from './derivation.ts';
+import type { CallerOrder, Job, Server } from './job.ts';
+import type { HeldOperation } from './ledger.ts';
+import type { Fact, LifeAt, PaymentOutcome, Step } from './life.ts';
+import { accountRecord, buildOrder, buildPlan, demoDeposit, judgeOrder, payableDeposit } from './order.ts';
 import { storedServer } from './reservation-key.ts';
-
-/** The trading server of an operation, and its client and account type, which are absent if the CRM no longer has them. */
-export interface Server {
-  platform: TradingPlatform;
-  connection: Connection;
-  client: AccountClient | undefined;
-  /** The account type of the operation, as the CRM has it now. */
-  accountType: AccountType | undefined;
-}
-
-/** An operation that a worker holds: a request, the settler and an operator's command each make one for `driveOperation`. */
-export interface Job {
-  worker: DecisionContext['worker'];
-  held: HeldOperation;
-  times: OpeningTimes;
-  telemetry: Telemetry;
-  /** Absent notices: the worker sends none. Absent events: it publishes none, and another worker does. */
-  dependencies: Pick<AccountDependencies, 'ledger' | 'accounts' | 'now'> &
-    Partial<Pick<AccountDependencies, 'events' | 'notices'>>;
-  /** @returns undefined if the server cannot be asked now */
-  server(): Promise<Server | undefined>;
-  /** A generated password of the account; undefined if the caller gave both. */
-  generated(): Promise<Mark['generated']>;
-  /** The keys of the secret of derived passwords, by which ids in comments are recognized. */
-  keys(): Promise<readonly DerivationKey[]>;
-  /** Present in a request: no other worker sends a command that opens an account. */
-  order?: CallerOrder;
-  /** Waits this many milliseconds; absent: by the clock of the machine. */
-  wait?: (ms: number) => Promise<void>;
-}
-
-/** The order of a caller. */
-export interface CallerOrder {
-  body: TradingAccountRequest;
-  userId: string;
-  version: AccountDetails['version'];
-  caller: string;
-  passwords: { master_password: string; investor_password: string };
-  /** The records that it names; rejects with the Problem of the first that is missing. */
-  found(): Promise<NamedRecords>;
-  /** Resolves after login on the platform. */
-  ready: Promise<void>;
-  /** The possible ids of the operation: one for each key of the secret. */
-  ids: readonly string[];
-  /** The record of the operation's account, where a new command could open a second one. */
-  recorded: Promise<AccountRecord | undefined>;
-  logins: LoginChoice;
-}
 
 /** What the steps of `life.ts` do outside of the ledger, and what happens when an account is open; tests pass fakes. */
 export type Effects = Readonly<Record<Exclude<Step, 'resume' | 'rest' | 'stop'>, (job: Job) => Promise<Fact>>> & {
@@ -113,47 +54,35 @@ function loginOf({ held: { life } }: Job): number | undefined {
 /** Judges the order, unless it was sent before, and chooses its login. */
 async function prepare(job: Job): Promise<Fact> {
   try {
-    const { plan, fact } = await judge(job, orderOf(job));
-    job.held.plan = plan;
-    return fact;
+    return await judge(job, orderOf(job));
   } catch (failure) {
     return { on: 'not_executed', failure };
   }
 }
 
-/** @throws Error if nothing was sent */
-async function judge(job: Job, order: CallerOrder): Promise<{ plan: OperationPlan; fact: Fact }> {
+/** @throws Problem, PlatformFailure: nothing was sent */
+async function judge(job: Job, order: CallerOrder): Promise<Fact> {
   const { held } = job;
-  const { body, passwords } = order;
-  const records = await order.found();
-  const server = await job.server();
-  if (server === undefined) throw new Problem('platform_unavailable', { retryAfterSeconds: 5 });
-  const { platform, connection } = server;
-  const deposit = demoDeposit(records);
-  const command = buildOrder(body, records.client, held, passwords, deposit);
+  const server = await order.server();
+  const { platform, connection, client } = server;
+  const deposit = demoDeposit(server);
+  const command = buildOrder(order.body, client, held, order.passwords, deposit);
   // A reservation and a record show that it was judged and sent before the ledger was lost.
   if (held.found === undefined) judgeOrder(command, connection, platform);
   const [record] = await Promise.all([order.recorded, order.ready]);
-  const own = platform.keyed ? body.login : undefined;
-  const login = platform.keyed ? (held.found ?? (await order.logins.next())) : undefined;
-  if (platform.keyed && login === undefined) throw order.logins.failure();
-  const found = held.found !== undefined || (own !== undefined && (await isOwnAccount(job, order, platform, own)));
-  const plan: OperationPlan = {
-    ...buildDetails(order, held.operationId),
-    send_email: body.send_email,
-    send_pop_up: body.send_pop_up,
-    language: body.language,
-    keyed: platform.keyed,
-    exclusive: isExclusive(connection, own),
-    login_given: own !== undefined,
-    deposit,
-    deposit_with_opening: platform.fundsWithOpening,
-    generated: generatedRole(body),
-    server: storedServer(connection),
-  };
-  // Where commands name logins, the account is looked up first: it may have been deleted.
-  if (record === undefined || platform.keyed) return { plan, fact: { on: 'ready', login, found } };
-  return { plan, fact: { on: 'recorded', login: record.login, opened_at: record.opened_at } };
+  const plan = buildPlan(order, held.operationId, server);
+  if (!platform.keyed) {
+    held.plan = plan;
+    return record === undefined
+      ? { on: 'ready' }
+      : { on: 'recorded', login: record.login, opened_at: record.opened_at };
+  }
+  // A command that names its login is sent after a look at it, also if the account has a record: it may have been deleted.
+  const login = held.found ?? (await order.logins.next());
+  if (login === undefined) throw order.logins.failure();
+  const found = held.found !== undefined || (plan.login_given && (await isOwnAccount(job, order, platform, login)));
+  held.plan = plan;
+  return { on: 'ready', login, found };
 }
 
 /**
@@ -182,7 +111,7 @@ async function send(job: Job): Promise<Fact> {
   if (server?.client === undefined) return { on: 'unclear' };
   // The first server may have the account.
   if (hasMoved(held, server)) return { on: 'moved' };
-  const command = buildOrder(body, server.client, held, passwords, payableDeposit(held, server), login);
+  const command = buildOrder(body, server.client, held, passwords, payableDeposit(held.plan, server), login);
   const leftMs = times.platformEndsAt - dependencies.now();
   const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
   try {
@@ -286,7 +215,7 @@ export function reportRefusal(error: unknown, telemetry: Telemetry): void {
 
 async function putRecord({ dependencies, held, times, telemetry }: Job, life: LifeAt<'open'>): Promise<boolean> {
   try {
-    await dependencies.accounts.put(accountRecord(held, life), times.signal);
+    await dependencies.accounts.put(accountRecord(held.plan, life), times.signal);
     return true;
   } catch (error) {
     telemetry.event('AccountNotRecorded', { login: life.login, ...describeError(error) });
@@ -316,7 +245,7 @@ async function payment(job: Job, life: LifeAt<'open'>, pay: 'pay' | 'repay' | un
   const server = await job.server();
   if (server === undefined || hasMoved(held, server)) return pay === undefined ? 'unknown' : 'refused';
   const { platform } = server;
-  const amount = payableDeposit(held, server);
+  const amount = payableDeposit(held.plan, server);
   if (amount === undefined && pay !== undefined) return 'refused';
   const log = (error: unknown) =>
     telemetry.event('OperationNotSettled', { step: 'deposit', login: life.login, ...describeError(error) });
@@ -347,20 +276,12 @@ async function publish({ dependencies, held, times, telemetry }: Job, life: Life
   if (events === undefined) return false;
   try {
     const signal = within(Math.min(PUBLISH_MS, times.workEndsAt - now()));
-    await events.publish('AccountOpened', accountOpened(accountRecord(held, life)), signal);
+    await events.publish('AccountOpened', accountOpened(accountRecord(held.plan, life)), signal);
     return true;
   } catch (error) {
     telemetry.event('EventFailed', { login: life.login, ...describeError(error) });
     return false;
   }
-}
-
-/** The record of an open account. */
-export function accountRecord({ plan }: HeldOperation, { login, opened_at }: LifeAt<'open'>): AccountRecord {
-  if (plan === undefined) throw new Error('An open account has a plan.');
-  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
-  const { exclusive, login_given, server, ...details } = more;
-  return { ...details, login, opened_at };
 }
 
 /** The address that the CRM recorded or a code proved. One that a person only typed may be a stranger's. */
@@ -399,14 +320,4 @@ async function notify(job: Job, login: number): Promise<void> {
     mailbox && send('email', () => notices.email({ email: mailbox }, account, language, times.signal)),
     plan.send_pop_up === true && send('popup', () => notices.popUp(client.id, account, language, times.signal)),
   ]);
-}
-
-/**
- * What may be paid for an operation now. A stored amount is not believed: nothing is paid on another connection than a
- * demo one, without an account type of the version, or beyond what the type says.
- */
-function payableDeposit({ plan }: HeldOperation, { connection, accountType }: Server): number | undefined {
-  if (plan?.deposit === undefined || accountType?.platform !== plan.version) return undefined;
-  const most = demoDeposit({ connection, accountType });
-  return most === undefined ? undefined : Math.min(plan.deposit, most);
 }

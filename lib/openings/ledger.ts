@@ -79,14 +79,12 @@ export class ReservationConflict extends Error {
   override readonly name = 'ReservationConflict';
 }
 
-export type Identities = readonly [Identity, ...Identity[]];
-
 export interface Ledger {
   /**
-   * @param identities of the request, one for each key of the secret. A new operation gets the first
+   * @param identities the possible ones of the request. A new operation gets the first
    * @param leaseMs the maximum time of this worker
    */
-  claim(identities: Identities, leaseMs: number, signal: AbortSignal): Promise<Claim>;
+  claim(identities: readonly [Identity, ...Identity[]], leaseMs: number, signal: AbortSignal): Promise<Claim>;
   /**
    * Gives an operation that has sent nothing another identity of its request: its reservation was found under it.
    * @throws Overtaken, AwsFailure
@@ -199,16 +197,16 @@ const StoredSchema = v.object({
   sent_at: v.optional(v.number()),
 });
 
-export interface LedgerTables {
-  operations: Table;
-  logins: Table;
-  /** The names of the tables, for transactions. */
-  names: Record<'operations' | 'logins' | 'accounts', string>;
-  transact: Transact;
-}
-
-/** The ledger in DynamoDB. */
-export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now): Ledger {
+/** The ledger in DynamoDB. @param tables their `names` are for transactions */
+export function dynamoLedger(
+  tables: {
+    operations: Table;
+    logins: Table;
+    names: Record<'operations' | 'logins' | 'accounts', string>;
+    transact: Transact;
+  },
+  now: () => number = Date.now,
+): Ledger {
   const { operations, logins } = tables;
   return {
     claim: (identities, leaseMs, signal) => claim(operations, identities, now(), leaseMs, signal),
@@ -287,7 +285,7 @@ function storedIdentity({ operationId: operation_id, fingerprint, secret, deriva
 /** Puts a new operation, or acquires the one that has the key. */
 async function claim(
   operations: Table,
-  identities: Identities,
+  identities: readonly [Identity, ...Identity[]],
   at: number,
   leaseMs: number,
   signal: AbortSignal,
@@ -316,7 +314,7 @@ async function claim(
 }
 
 async function write(
-  tables: LedgerTables,
+  tables: Parameters<typeof dynamoLedger>[0],
   at: number,
   held: HeldOperation,
   to: Life,
@@ -453,7 +451,7 @@ export function parseHeld(item: Item): HeldOperation {
   return { ...same, operationId, leaseUntil, sentAt, plan: same.plan, since: same.since, found: undefined };
 }
 
-function busyClaim(item: Item | undefined, identities: Identities, at: number): Claim {
+function busyClaim(item: Item | undefined, identities: readonly Identity[], at: number): Claim {
   if (item === undefined) return { kind: 'ended' };
   const { life, leaseUntil, ...identity } = parseHeld(item);
   const isDerivable = identity.derivation === DERIVATION && identities.some(({ secret }) => secret === identity.secret);

@@ -1,6 +1,7 @@
 import { within } from '../deadline.ts';
-import { type AccountDirectory, type LoginRange, loginRanges } from '../records/crm-records.ts';
+import { type LoginRange, loginRanges } from '../records/crm-records.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
+import type { AccountDependencies } from './dependencies.ts';
 import { reservedLogin } from './reservation-key.ts';
 
 /** A reservation, as the ledger stores it. */
@@ -57,13 +58,6 @@ export function rangeGauge(ranges: readonly LoginRange[], { used, lastMonth } = 
   return { used, free, lastMonth, daysLeft: lastMonth === 0 ? undefined : Math.floor((free / lastMonth) * MONTH_DAYS) };
 }
 
-/** What a count of the logins needs; tests pass fakes. */
-interface LoginCountDependencies {
-  directory: AccountDirectory;
-  reservations(signal: AbortSignal): AsyncIterable<readonly Reservation[]>;
-  now(): number;
-}
-
 /** Kept for the end of a run, in milliseconds. */
 const LAST_MS = 3_000;
 
@@ -74,7 +68,13 @@ const LAST_MS = 3_000;
  * @param endsAt when the run ends, in epoch milliseconds
  */
 export async function reportLogins(
-  { directory, reservations, now }: LoginCountDependencies,
+  {
+    directory,
+    reservations,
+    now,
+  }: Pick<AccountDependencies, 'directory' | 'now'> & {
+    reservations(signal: AbortSignal): AsyncIterable<readonly Reservation[]>;
+  },
   telemetry: Telemetry,
   time: string | undefined,
   endsAt: number,

@@ -3,20 +3,9 @@ import type { Telemetry } from '../telemetry.ts';
 import type { Identity } from './derivation.ts';
 
 /** The possible identities of an operation under one key of the secret, with the logins that it may ask for. */
-export interface LoginCandidates {
-  identities: readonly Identity[];
-  logins: Iterator<number, unknown>;
-}
-
-/** The reservations of a ledger. */
-export interface Reservations {
-  /** The operations that hold these logins, by login. */
-  holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
-  /** The logins that an operation holds. */
-  reserved(operationId: string): Promise<readonly number[]>;
-}
-
-interface Sequence extends LoginCandidates {
+interface LoginSequence {
+  readonly identities: readonly Identity[];
+  readonly logins: Iterator<number, unknown>;
   /** The logins that were free when they were read. */
   free: number[];
   /** The logins that were returned, or that others had reserved before the first free one. */
@@ -42,8 +31,8 @@ const AT_ONCE = 3;
  * operation has a possible identity for each key of the secret.
  */
 export class LoginSearch {
-  readonly #sequences: Sequence[];
-  readonly #reservations: Reservations;
+  readonly #sequences: LoginSequence[];
+  readonly #reservations;
   readonly #mayRead: () => boolean;
   readonly #firstLogins: number;
   #calls = 0;
@@ -53,16 +42,21 @@ export class LoginSearch {
   found: { identity: Identity; login: number } | undefined;
 
   /**
+   * @param sequences one for each key of the secret
+   * @param reservations of the ledger: which operations hold these logins, and which logins an operation holds
    * @param mayRead whether there is time to read more
    * @param firstLogins of each sequence in the first call, as the search before has it
    */
   constructor(
-    candidates: readonly LoginCandidates[],
-    reservations: Reservations,
+    sequences: readonly Pick<LoginSequence, 'identities' | 'logins'>[],
+    reservations: {
+      holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
+      reserved(operationId: string): Promise<readonly number[]>;
+    },
     mayRead: () => boolean,
     firstLogins = FIRST_LOGINS.crowded,
   ) {
-    this.#sequences = candidates.map((one) => ({ ...one, free: [], tries: 0, isRead: false }));
+    this.#sequences = sequences.map((one) => ({ ...one, free: [], tries: 0, isRead: false }));
     this.#reservations = reservations;
     this.#mayRead = mayRead;
     this.#firstLogins = firstLogins;
@@ -109,12 +103,12 @@ export class LoginSearch {
     return this.#sequences.every(({ isRead }) => isRead);
   }
 
-  #wanting(): Sequence[] {
+  #wanting(): LoginSequence[] {
     return this.#sequences.filter(({ free, isRead }) => free.length === 0 && !isRead);
   }
 
   /** Reads the next logins of some sequences. */
-  async #readNext(sequences: readonly Sequence[]): Promise<void> {
+  async #readNext(sequences: readonly LoginSequence[]): Promise<void> {
     const calls = this.#calls < 2 ? 1 : AT_ONCE;
     const most = this.#calls === 0 ? this.#firstLogins : Math.floor((MAX_LOGINS * calls) / sequences.length);
     this.#calls += calls;
@@ -129,7 +123,7 @@ export class LoginSearch {
     for (const { sequence, logins } of drawn) this.#sort(sequence, logins, holders);
   }
 
-  #sort(sequence: Sequence, logins: readonly number[], holders: ReadonlyMap<number, string>): void {
+  #sort(sequence: LoginSequence, logins: readonly number[], holders: ReadonlyMap<number, string>): void {
     for (const login of logins) {
       const holder = holders.get(login);
       const identity = sequence.identities.find(({ operationId }) => operationId === holder);
@@ -140,7 +134,7 @@ export class LoginSearch {
   }
 }
 
-function draw(sequence: Sequence, most: number): number[] {
+function draw(sequence: LoginSequence, most: number): number[] {
   const logins: number[] = [];
   while (logins.length < most) {
     const { value, done } = sequence.logins.next();
@@ -156,29 +150,23 @@ function draw(sequence: Sequence, most: number): number[] {
 /** The number of tries from which on an event is logged. */
 const MANY_TRIES = 3;
 
-/** The logins that an operation may ask for, one after the other. */
-export interface LoginChoice {
-  /** @returns undefined if none is left, or if the caller has chosen; rejects if the reservations cannot be read */
-  next(): Promise<number | undefined>;
-  /** Why no login is left. */
-  failure(): PlatformFailure;
-}
-
-/** The choice of logins of an operation. @param own the caller's login */
+/** The logins that an operation may ask for, one after the other. @param own the caller's login */
 export function loginChoice(
   searching: Promise<LoginSearch>,
   { operationId, own, telemetry }: { operationId: string; own: number | undefined; telemetry: Telemetry },
-): LoginChoice {
+) {
   let isSearched = true;
   return {
-    async next() {
+    /** @returns undefined if none is left, or if the caller has chosen; rejects if the reservations cannot be read */
+    async next(): Promise<number | undefined> {
       const logins = await searching;
       const { login, tries } = await logins.next(operationId);
       if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
       isSearched = logins.isComplete;
       return login;
     },
-    failure() {
+    /** Why no login is left. */
+    failure(): PlatformFailure {
       if (own !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
       // With more time a retry may find a free one.
       const retry = isSearched ? {} : { retryAfterSeconds: 5 };

@@ -8,299 +8,314 @@ import { type Connection, type LoginRange, loginRanges } from '../records/crm-re
 import { fingerprints, keyItem } from '../records/idempotency-keys.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } from '../validators/trading-account.ts';
-import { type AccountDependencies, type OpeningTimes, planTimes } from './dependencies.ts';
+import { type AccountDependencies, planTimes } from './dependencies.ts';
 import {
   type DerivationKey,
   deriveIdentities,
   derivePasswords,
-  findSeed,
+  deriveSeed,
   type Identity,
   loginSequence,
 } from './derivation.ts';
 import { type DriveEnd, driveOperation } from './drive.ts';
-import type { CallerOrder, Job, Server } from './effects.ts';
-import type { Claim, HeldOperation, Identities } from './ledger.ts';
-import { LoginSearch, loginChoice, type Reservations } from './login-search.ts';
-import { type FoundRecords, findRecords, generatedRole, type NamedRecords } from './order.ts';
+import type { CallerOrder, Job } from './job.ts';
+import type { Claim, HeldOperation } from './ledger.ts';
+import { LoginSearch, loginChoice } from './login-search.ts';
+import { checkRecords, type FoundRecords, generatedRole } from './order.ts';
 
-type OpeningRequest = ApiRequest<TradingAccountRequest, { user_id: string }>;
-type Keys = Awaited<ReturnType<AccountDependencies['keys']>>;
+/** One request to open an account. */
+interface Opening {
+  dependencies: AccountDependencies;
+  version: PlatformVersion;
+  request: ApiRequest<TradingAccountRequest, { user_id: string }>;
+  telemetry: Telemetry;
+  times: ReturnType<typeof planTimes>;
+}
 
 /** The caller of a route without an authorizer. */
 const ANONYMOUS = 'anonymous';
 
 /**
- * Opens a trading account, never a second one for the same request (specification, 4.2 and 4.3). What happens after the
- * operation is claimed is decided in `life.ts`.
+ * Opens a trading account, never a second one for the same request (specification, 4.2 and 4.3). The operation of the
+ * request is claimed while its records are read and its server is connected to. From then on `life.ts` decides what
+ * happens, until there is an end that the caller can be answered with.
  * @throws Problem for every outcome but an opened account
  */
 export async function openTradingAccount(
   dependencies: AccountDependencies,
   version: PlatformVersion,
-  request: OpeningRequest,
+  request: Opening['request'],
   telemetry: Telemetry,
 ): Promise<ApiAnswer<TradingAccountAnswer>> {
-  const opening = new Opening(dependencies, version, request, telemetry);
+  const { ledger, now } = dependencies;
+  const times = planTimes(now(), request.endsAt - STOP_BEFORE_END_MS);
+  const opening = { dependencies, version, request, telemetry, times };
+  const reads = startReads(opening);
   try {
-    return await opening.run();
-  } finally {
-    opening.leave();
-  }
-}
-
-/** One request to open an account. */
-class Opening {
-  readonly #dependencies: AccountDependencies;
-  readonly #version: PlatformVersion;
-  readonly #request: OpeningRequest;
-  readonly #telemetry: Telemetry;
-  readonly #times: OpeningTimes;
-  /** The records that the request names; read from the start. */
-  readonly #records: Promise<FoundRecords>;
-  /** Undefined if the request names none of its version. */
-  readonly #server: Promise<Server | undefined>;
-  /** Resolves after login on the platform. */
-  readonly #ready: Promise<void>;
-  #isConnecting = true;
-
-  constructor(
-    dependencies: AccountDependencies,
-    version: PlatformVersion,
-    request: OpeningRequest,
-    telemetry: Telemetry,
-  ) {
-    this.#dependencies = dependencies;
-    this.#version = version;
-    this.#request = request;
-    this.#telemetry = telemetry;
-    this.#times = planTimes(dependencies.now(), request.endsAt - STOP_BEFORE_END_MS);
-    const ids = { ...request.body, ...request.parameters };
-    this.#records = dependencies.directory.readAccountRecords(ids, telemetry, this.#times.signal);
-    this.#server = this.#connect();
-    this.#ready = this.#server.then((server) => server?.platform.ready(this.#times.platformSignal));
-    const onEnd = () => {
-      this.#isConnecting = false;
-    };
-    this.#ready.then(onEnd, onEnd);
-    leaveUnawaited(this.#records, this.#server);
-  }
-
-  /** The records are read and the server is connected to, while the operation is claimed and its logins are read. */
-  async run(): Promise<ApiAnswer<TradingAccountAnswer>> {
-    const { ledger, now } = this.#dependencies;
-    const { idempotencyKey, endsAt } = this.#request;
-    const keys = await this.#dependencies.keys(this.#times.signal);
-    const identities = this.#identities(keys);
-    const logins = this.#searchLogins(keys, identities);
-    const recorded = this.#findRecord(identities);
-    leaveUnawaited(logins, recorded);
-    const claim = await ledger.claim(identities, endsAt - now() + 1_000, this.#times.signal);
-    if (claim.kind === 'busy') return this.#answerOfAnother(claim, keys);
-    const held = await this.#adopt(this.#claimed(claim), identities, logins, recorded);
-    const passwords = this.#passwords(keys, held);
-    const ids = identities.map(({ operationId }) => operationId);
-    const job = this.#job(held, passwords, ids, logins, recorded);
+    const keys = await reads.keys;
+    const claim = await ledger.claim(await reads.identities, request.endsAt - now() + 1_000, times.signal);
+    if (claim.kind === 'busy') {
+      const login = loginOfAnother(claim);
+      return { body: { login, ...givenOrDerived(opening, keys, claim.identity) }, replayed: true };
+    }
+    const held = await adoptTrace(opening, reads, claimedOperation(claim, telemetry));
+    const passwords = givenOrDerived(opening, keys, held);
+    const job = makeJob(opening, reads, held, passwords, await reads.identities);
     const end = await driveOperation(job);
-    const operation = { operationId: held.operationId, hasKey: idempotencyKey !== undefined };
+    const operation = { operationId: held.operationId, hasKey: request.idempotencyKey !== undefined };
     const { login, replayed } = publicAnswer(end, operation, job.telemetry);
     return { body: { login, ...passwords }, replayed };
-  }
-
-  /** A session that is still being opened was not needed. An abort after each answer would cost a tenth of a call. */
-  leave(): void {
-    if (this.#isConnecting) this.#times.leavePlatform();
-  }
-
-  async #connection(): Promise<Connection | undefined> {
-    const { connection } = await this.#records;
-    return connection?.platform === this.#version ? connection : undefined;
-  }
-
-  async #connect(): Promise<Server | undefined> {
-    const connection = await this.#connection();
-    if (connection === undefined) return undefined;
-    const { client, accountType } = await this.#records;
-    const platform = await this.#dependencies.platform(connection, this.#times.platformSignal);
-    return { platform, connection, client, accountType };
-  }
-
-  /**
-   * The identities of the request, one for each key of the secret. A request without an `Idempotency-Key` has a new
-   * one each time.
-   */
-  #identities([current, ...older]: Keys): Identities {
-    const { sentBody, parameters, idempotencyKey, caller = ANONYMOUS } = this.#request;
-    const identify = (pk: string, key: DerivationKey) => {
-      const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
-      return deriveIdentities(key, pk, fingerprint);
-    };
-    if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`, current)[0]];
-    const pk = keyItem([this.#version, caller, parameters.user_id, idempotencyKey]);
-    return [...identify(pk, current), ...older.flatMap((key) => identify(pk, key))];
-  }
-
-  /** Reads the first logins: in the ranges that the connection had last, and again if they have changed. */
-  async #searchLogins(keys: Keys, identities: Identities): Promise<LoginSearch> {
-    const { ranges: last } = this.#dependencies;
-    const name = `${this.#version}#${this.#request.body.connection_id}`;
-    const known = last.get(name);
-    const early = known && this.#searchRanges(keys, identities, known.ranges, known.firstLogins);
-    if (early !== undefined) leaveUnawaited(early);
-    const connection = await this.#connection();
-    const ranges = connection === undefined ? [] : loginRanges(connection);
-    const isKnown = JSON.stringify(known?.ranges) === JSON.stringify(ranges);
-    const search = await (early !== undefined && isKnown ? early : this.#searchRanges(keys, identities, ranges));
-    if (connection !== undefined) last.set(name, { ranges, firstLogins: search.nextFirstLogins });
-    return search;
-  }
-
-  #searchRanges(
-    keys: Keys,
-    identities: Identities,
-    ranges: readonly LoginRange[],
-    firstLogins?: number,
-  ): Promise<LoginSearch> {
-    const { ledger, now } = this.#dependencies;
-    const { signal, openingEndsAt } = this.#times;
-    const { login } = this.#request.body;
-    const seedOf = ([identity]: readonly Identity[]) => (identity && findSeed(keys, identity)) ?? '';
-    const candidates = [...Map.groupBy(identities, ({ secret }) => secret).values()].map((ofKey) => ({
-      identities: ofKey,
-      logins: login === undefined ? loginSequence(seedOf(ofKey), ranges) : [login].values(),
-    }));
-    const reservations: Reservations = {
-      holders: (logins) => ledger.holders(this.#version, logins, signal),
-      reserved: (operationId) => ledger.reserved(this.#version, operationId, signal),
-    };
-    const mayRead = () => now() < openingEndsAt;
-    return new LoginSearch(ranges.length === 0 ? [] : candidates, reservations, mayRead, firstLogins).start();
-  }
-
-  /**
-   * Finds the account of an operation whose ledger was lost. It is needed where the protocol reserves no login before it
-   * opens one, and where the secret was rotated: under the new key the operation would name other logins.
-   */
-  async #findRecord(identities: Identities): Promise<AccountRecord | undefined> {
-    const { connection_id } = this.#request.body;
-    const isRotated = identities.some(({ secret }) => secret !== identities[0].secret);
-    const known = this.#dependencies.ranges.get(`${this.#version}#${connection_id}`);
-    // A connection without ranges has a plug-in that chooses the logins. It is known from the last request.
-    const isNeeded =
-      isRotated || known?.ranges.length === 0 || !('logins' in ((await this.#connection()) ?? { logins: [] }));
-    if (!isNeeded) return undefined;
-    const { user_id } = this.#request.parameters;
-    const place = { user_id, version: this.#version, connection_id };
-    const ids = identities.map(({ operationId }) => operationId);
-    return this.#dependencies.accounts.find(place, ids, this.#times.signal);
-  }
-
-  /** @throws Problem for a claim that gives no operation to drive */
-  #claimed(claim: Exclude<Claim, { kind: 'busy' }>): HeldOperation {
-    switch (claim.kind) {
-      case 'held':
-        return claim.held;
-      case 'ended':
-        throw progressProblem(1);
-      case 'reused':
-        throw new Problem('idempotency_key_reused', { detail: SAME_BODY });
-      case 'underivable':
-        this.#telemetry.event('OperationUnderivable', { operation_id: claim.operationId });
-        throw new Problem('internal_error', { cause: new Error('The secret that made the operation is gone.') });
-    }
-  }
-
-  /** Another worker completes the account: its login is known as soon as it is open. */
-  #answerOfAnother({ life, identity, retryAfterSeconds }: Claim & { kind: 'busy' }, keys: Keys) {
-    if (life.at !== 'open' && life.at !== 'done') throw progressProblem(retryAfterSeconds);
-    return { body: { login: life.login, ...this.#passwords(keys, identity) }, replayed: true };
-  }
-
-  /**
-   * An operation whose ledger was lost resumes with the login that it has reserved, or that a record has, under the key
-   * that made it.
-   */
-  async #adopt(
-    held: HeldOperation,
-    identities: Identities,
-    logins: Promise<LoginSearch>,
-    recorded: Promise<AccountRecord | undefined>,
-  ): Promise<HeldOperation> {
-    if (held.life.at !== 'claimed') return held;
-    // Without the reservations nothing is sent: `prepare` reports why they could not be read.
-    const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
-    const recordedBy = identities.find(({ operationId }) => operationId === record?.operation_id);
-    const found = search?.found ?? (record && recordedBy && { identity: recordedBy, login: record.login });
-    if (found === undefined) return held;
-    const { identity, login } = found;
-    const isAdopted = identity.operationId === held.operationId;
-    const adopted = isAdopted ? held : await this.#dependencies.ledger.adopt(held, identity, this.#times.signal);
-    adopted.found = login;
-    return adopted;
-  }
-
-  /** Given passwords, and derived ones if the caller gave none. */
-  #passwords(keys: Keys, identity: Identity): CallerOrder['passwords'] {
-    const { body } = this.#request;
-    const derived = derivePasswords(findSeed(keys, identity) ?? '', this.#version);
-    return {
-      master_password: body.master_password ?? derived.master,
-      investor_password: body.investor_password ?? derived.investor,
-    };
-  }
-
-  #job(
-    held: HeldOperation,
-    passwords: CallerOrder['passwords'],
-    ids: readonly string[],
-    logins: Promise<LoginSearch>,
-    recorded: Promise<AccountRecord | undefined>,
-  ): Job {
-    const { body, parameters, caller = ANONYMOUS } = this.#request;
-    const { user_id } = parameters;
-    const { operationId } = held;
-    const operation = { operation_id: operationId, version: this.#version, user_id, connection_id: body.connection_id };
-    const telemetry = this.#telemetry.with(operation);
-    const role = generatedRole(body);
-    return {
-      worker: 'request',
-      held,
-      times: this.#times,
-      telemetry,
-      dependencies: this.#dependencies,
-      server: () => this.#server.catch(() => undefined),
-      generated: async () => role && { role, password: passwords[`${role}_password`] },
-      keys: () => this.#dependencies.keys(this.#times.signal),
-      order: {
-        ...{ body, userId: user_id, version: this.#version, caller, passwords },
-        found: () => this.#found(),
-        ready: this.#ready,
-        ids,
-        recorded,
-        logins: loginChoice(logins, { operationId, own: body.login, telemetry }),
-      },
-    };
-  }
-
-  /** @throws Problem for the first record that is missing */
-  async #found(): Promise<NamedRecords> {
-    const { events, expectsClients } = this.#dependencies;
-    events.prepare();
-    const records = await this.#records;
-    if (records.client === undefined) {
-      // Only here the queue is asked: a caller that comes before its client must not give up. Without its answer the
-      // caller hears what is certain.
-      const isExpected = await expectsClients(this.#times.signal).catch(() => false);
-      throw new Problem('user_not_found', isExpected ? { retryAfterSeconds: CLIENT_SECONDS } : {});
-    }
-    const found = findRecords(this.#version, this.#request.body, records);
-    await this.#server;
-    return found;
+  } finally {
+    reads.leave();
   }
 }
 
-/** Promises that are awaited later, or never: a failure before is no unhandled one. */
-function leaveUnawaited(...promises: readonly Promise<unknown>[]): void {
-  for (const one of promises) one.catch(() => {});
+/**
+ * Starts what is read while the operation is claimed, all at the same time. Each part is awaited where it is needed; a part
+ * that no step needs may fail.
+ */
+function startReads(opening: Opening) {
+  const { dependencies, version, request, telemetry, times } = opening;
+  const ids = { ...request.body, ...request.parameters };
+  const records = dependencies.directory.readAccountRecords(ids, telemetry, times.signal);
+  const keys = dependencies.keys(times.signal);
+  const identities = keys.then((all) => identifyRequest(opening, all));
+  const connection = records.then((found) => (found.connection?.platform === version ? found.connection : undefined));
+  const server = connectServer(opening, records);
+  const ready = server.then(({ platform }) => platform.ready(times.platformSignal));
+  const logins = searchLogins(opening, keys, identities, connection);
+  const recorded = findRecord(opening, identities, connection);
+  let isConnecting = true;
+  const onEnd = () => {
+    isConnecting = false;
+  };
+  ready.then(onEnd, onEnd);
+  // A failure before a part is awaited is no unhandled one.
+  for (const part of [records, identities, connection, server, logins, recorded]) part.catch(() => {});
+  return {
+    /** The CRM records that the request names. */
+    records,
+    /** The keys of the secret of derived passwords. */
+    keys,
+    /** The operations that the request may have made: two for each key of the secret. */
+    identities,
+    /** The server of the connection; rejects if the connection is missing, or cannot be asked. */
+    server,
+    /** Resolves after login on the server. */
+    ready,
+    /** The first free logins of the operation, and a login that it has reserved. */
+    logins,
+    /** The account of an operation whose ledger was lost. */
+    recorded,
+    /** Ends a session that is still being opened: it was not needed. An abort after each answer would cost a tenth of a call. */
+    leave() {
+      if (isConnecting) times.leavePlatform();
+    },
+  };
+}
+
+/**
+ * The operations that the request may have made. A request without an `Idempotency-Key` makes a new one each time.
+ * @param keys of the secret; the request may have come first under an older one
+ */
+function identifyRequest(
+  { version, request }: Opening,
+  [current, ...older]: readonly [DerivationKey, ...DerivationKey[]],
+): readonly [Identity, ...Identity[]] {
+  const { sentBody, parameters, idempotencyKey, caller = ANONYMOUS } = request;
+  const identify = (pk: string, key: DerivationKey) => {
+    const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
+    return deriveIdentities(key, pk, fingerprint);
+  };
+  if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`, current)[0]];
+  const pk = keyItem([version, caller, parameters.user_id, idempotencyKey]);
+  return [...identify(pk, current), ...older.flatMap((key) => identify(pk, key))];
+}
+
+async function connectServer({ dependencies, version, times }: Opening, records: Promise<FoundRecords>) {
+  const { client, connection, accountType } = await records;
+  if (connection?.platform !== version) throw new Problem(`${version}_connection_not_found`);
+  const platform = await dependencies.platform(connection, times.platformSignal);
+  return { platform, connection, client, accountType };
+}
+
+/** Reads the first logins in the ranges that the connection had last, and again if they have changed. */
+async function searchLogins(
+  opening: Opening,
+  keys: Promise<readonly DerivationKey[]>,
+  identities: Promise<readonly Identity[]>,
+  connected: Promise<Connection | undefined>,
+): Promise<LoginSearch> {
+  const { ranges: last } = opening.dependencies;
+  const name = connectionName(opening);
+  const known = last.get(name);
+  const search = async (ranges: readonly LoginRange[], firstLogins?: number) =>
+    searchRanges(opening, await keys, await identities, ranges, firstLogins);
+  const early = known && search(known.ranges, known.firstLogins);
+  // It is awaited if the ranges are still the same.
+  early?.catch(() => {});
+  const connection = await connected;
+  const ranges = connection === undefined ? [] : loginRanges(connection);
+  const isKnown = JSON.stringify(known?.ranges) === JSON.stringify(ranges);
+  const found = await (early !== undefined && isKnown ? early : search(ranges));
+  if (connection !== undefined) last.set(name, { ranges, firstLogins: found.nextFirstLogins });
+  return found;
+}
+
+/** The name of a connection among those of both platform versions. */
+function connectionName({ version, request }: Opening): string {
+  return `${version}#${request.body.connection_id}`;
+}
+
+function searchRanges(
+  { dependencies, version, request, times }: Opening,
+  keys: readonly DerivationKey[],
+  identities: readonly Identity[],
+  ranges: readonly LoginRange[],
+  firstLogins: number | undefined,
+): Promise<LoginSearch> {
+  const { ledger, now } = dependencies;
+  const { login } = request.body;
+  const seedOf = ([identity]: readonly Identity[]) => (identity && deriveSeed(keys, identity)) ?? '';
+  const sequences = [...Map.groupBy(identities, ({ secret }) => secret).values()].map((ofKey) => ({
+    identities: ofKey,
+    logins: login === undefined ? loginSequence(seedOf(ofKey), ranges) : [login].values(),
+  }));
+  const reservations = {
+    holders: (logins: readonly number[]) => ledger.holders(version, logins, times.signal),
+    reserved: (operationId: string) => ledger.reserved(version, operationId, times.signal),
+  };
+  const mayRead = () => now() < times.openingEndsAt;
+  return new LoginSearch(ranges.length === 0 ? [] : sequences, reservations, mayRead, firstLogins).start();
+}
+
+/**
+ * Finds the account of an operation whose ledger was lost, by its record. That is needed where the protocol reserves no
+ * login before it opens one, and where the secret was rotated: under the new key the operation would name other logins.
+ */
+async function findRecord(
+  opening: Opening,
+  identified: Promise<readonly Identity[]>,
+  connected: Promise<Connection | undefined>,
+): Promise<AccountRecord | undefined> {
+  const { dependencies, version, request, times } = opening;
+  const identities = await identified;
+  const isRotated = identities.some(({ secret }) => secret !== identities[0]?.secret);
+  // A connection without ranges has a server that chooses the logins. The last request has seen whether it has ranges.
+  const isKnown = isRotated || dependencies.ranges.get(connectionName(opening))?.ranges.length === 0;
+  const connection = isKnown ? undefined : await connected;
+  if (!isKnown && (connection === undefined || 'logins' in connection)) return undefined;
+  const place = { user_id: request.parameters.user_id, version, connection_id: request.body.connection_id };
+  const ids = identities.map(({ operationId }) => operationId);
+  return dependencies.accounts.find(place, ids, times.signal);
+}
+
+/** @throws Problem for a claim that gives no operation to drive */
+function claimedOperation(claim: Exclude<Claim, { kind: 'busy' }>, telemetry: Telemetry): HeldOperation {
+  switch (claim.kind) {
+    case 'held':
+      return claim.held;
+    case 'ended':
+      throw progressProblem(1);
+    case 'reused':
+      throw new Problem('idempotency_key_reused', { detail: SAME_BODY });
+    case 'underivable':
+      telemetry.event('OperationUnderivable', { operation_id: claim.operationId });
+      throw new Problem('internal_error', { cause: new Error('The secret that made the operation is gone.') });
+  }
+}
+
+/** Another worker completes the account: its login is known as soon as it is open. @throws Problem before that */
+function loginOfAnother({ life, retryAfterSeconds }: Claim & { kind: 'busy' }): number {
+  if (life.at !== 'open' && life.at !== 'done') throw progressProblem(retryAfterSeconds);
+  return life.login;
+}
+
+/**
+ * An operation whose ledger was lost resumes with the login that it has reserved, or that a record has, under the key of
+ * the secret that made it.
+ */
+async function adoptTrace(
+  { dependencies, times }: Opening,
+  { identities, logins, recorded }: ReturnType<typeof startReads>,
+  held: HeldOperation,
+): Promise<HeldOperation> {
+  if (held.life.at !== 'claimed') return held;
+  // Without the reservations nothing is sent: the step `prepare` awaits them too, and reports why they cannot be read.
+  const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
+  const recordedBy = (await identities).find(({ operationId }) => operationId === record?.operation_id);
+  const found = search?.found ?? (record && recordedBy && { identity: recordedBy, login: record.login });
+  if (found === undefined) return held;
+  const { identity, login } = found;
+  const isAdopted = identity.operationId === held.operationId;
+  const adopted = isAdopted ? held : await dependencies.ledger.adopt(held, identity, times.signal);
+  adopted.found = login;
+  return adopted;
+}
+
+/** Given passwords, and derived ones if the caller gave none. */
+function givenOrDerived(
+  { version, request: { body } }: Opening,
+  keys: readonly DerivationKey[],
+  identity: Identity,
+): CallerOrder['passwords'] {
+  const derived = derivePasswords(deriveSeed(keys, identity) ?? '', version);
+  return {
+    master_password: body.master_password ?? derived.master,
+    investor_password: body.investor_password ?? derived.investor,
+  };
+}
+
+function makeJob(
+  opening: Opening,
+  reads: ReturnType<typeof startReads>,
+  held: HeldOperation,
+  passwords: CallerOrder['passwords'],
+  identities: readonly Identity[],
+): Job {
+  const { dependencies, version, request, times } = opening;
+  const { body, parameters, caller = ANONYMOUS } = request;
+  const { user_id } = parameters;
+  const { operationId } = held;
+  const operation = { operation_id: operationId, version, user_id, connection_id: body.connection_id };
+  const telemetry = opening.telemetry.with(operation);
+  const role = generatedRole(body);
+  return {
+    worker: 'request',
+    held,
+    times,
+    telemetry,
+    dependencies,
+    server: () => reads.server.catch(() => undefined),
+    generated: async () => role && { role, password: passwords[`${role}_password`] },
+    keys: () => reads.keys,
+    order: {
+      ...{ body, userId: user_id, version, caller, passwords },
+      server: () => orderedServer(opening, reads),
+      ready: reads.ready,
+      ids: identities.map((identity) => identity.operationId),
+      recorded: reads.recorded,
+      logins: loginChoice(reads.logins, { operationId, own: body.login, telemetry }),
+    },
+  };
+}
+
+/** @throws Problem for the first record that is missing, PlatformFailure if the server cannot be asked */
+async function orderedServer(
+  { dependencies: { events, expectsClients }, version, request, times }: Opening,
+  { records, server }: ReturnType<typeof startReads>,
+): ReturnType<CallerOrder['server']> {
+  events.prepare();
+  const found = await records;
+  const { client } = found;
+  if (client === undefined) {
+    // Only here the queue is asked: a caller that comes before its client must not give up. Without its answer the
+    // caller hears what is certain.
+    const isExpected = await expectsClients(times.signal).catch(() => false);
+    throw new Problem('user_not_found', isExpected ? { retryAfterSeconds: CLIENT_SECONDS } : {});
+  }
+  checkRecords(version, request.body, found);
+  return { ...(await server), client };
 }
 
 /** Seconds until a client that the CRM is making is probably written. */

@@ -1,38 +1,32 @@
 import type { AccountOrder, PasswordRole, TradingPlatform } from '../platform/platform.ts';
 import { Problem, validationProblem } from '../problem.ts';
-import type { AccountDetails } from '../records/accounts.ts';
+import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
 import {
   type AccountClient,
   type AccountDirectory,
-  type AccountType,
   type Connection,
   isManagerGroup,
   loginRanges,
 } from '../records/crm-records.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
+import type { CallerOrder, Server } from './job.ts';
+import type { OperationPlan } from './ledger.ts';
+import { storedServer } from './reservation-key.ts';
 
 /** The order of a request: the CRM records that it names, its judgement, and the command that it becomes. */
 
 /** The records that a request names, as far as the CRM has them. */
 export type FoundRecords = Awaited<ReturnType<AccountDirectory['readAccountRecords']>>;
 
-/** The records of the CRM that an order is made of. */
-export interface NamedRecords {
-  client: AccountClient;
-  connection: Connection;
-  accountType: AccountType | undefined;
-}
-
 /**
- * The records that the request names, in the contract's order; @throws Problem for the first that is missing or of the
- * other version
+ * Compares the records with the request that names them, in the contract's order.
+ * @throws Problem for the first that is missing or of the other version
  */
-export function findRecords(
+export function checkRecords(
   version: PlatformVersion,
   body: TradingAccountRequest,
-  records: FoundRecords,
-): NamedRecords {
-  const { client, connection, accountType, rebateUser } = records;
+  { client, connection, accountType, rebateUser }: FoundRecords,
+): void {
   if (client === undefined) throw new Problem('user_not_found');
   if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
   if (body.account_type_id === undefined) {
@@ -41,7 +35,6 @@ export function findRecords(
     throw new Problem('account_type_not_found');
   }
   if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
-  return { client, connection, accountType };
 }
 
 /**
@@ -75,7 +68,7 @@ function offers({ groups }: Connection, group: string): boolean {
  * Whether an account without proof counts as ours, if our command may have opened it: only this service opens accounts
  * in the ranges. @param own the caller's login
  */
-export function isExclusive(connection: Connection, own: number | undefined): boolean {
+function isExclusive(connection: Connection, own: number | undefined): boolean {
   if (!('logins' in connection) || connection.strict === true) return false;
   return own === undefined || loginRanges(connection).some(({ from, to }) => from <= own && own <= to);
 }
@@ -84,7 +77,7 @@ export function isExclusive(connection: Connection, own: number | undefined): bo
 export function demoDeposit({
   connection,
   accountType,
-}: Pick<NamedRecords, 'connection' | 'accountType'>): number | undefined {
+}: Pick<Server, 'connection' | 'accountType'>): number | undefined {
   const deposit = accountType?.deposit ?? 0;
   return connection.demo && deposit > 0 ? deposit : undefined;
 }
@@ -140,4 +133,45 @@ export function buildDetails(
 export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
   if (master_password === undefined) return 'master';
   return investor_password === undefined ? 'investor' : undefined;
+}
+
+/** The data to finish the operation of an order without its caller. */
+export function buildPlan(order: CallerOrder, operationId: string, server: Server): OperationPlan {
+  const { body } = order;
+  const { platform, connection } = server;
+  const own = platform.keyed ? body.login : undefined;
+  return {
+    ...buildDetails(order, operationId),
+    send_email: body.send_email,
+    send_pop_up: body.send_pop_up,
+    language: body.language,
+    keyed: platform.keyed,
+    exclusive: isExclusive(connection, own),
+    login_given: own !== undefined,
+    deposit: demoDeposit(server),
+    deposit_with_opening: platform.fundsWithOpening,
+    generated: generatedRole(body),
+    server: storedServer(connection),
+  };
+}
+
+/**
+ * What may be paid for an operation now. A stored amount is not believed: nothing is paid on another connection than a
+ * demo one, without an account type of the version, or beyond what the type says.
+ */
+export function payableDeposit(plan: OperationPlan | undefined, server: Server): number | undefined {
+  if (plan?.deposit === undefined || server.accountType?.platform !== plan.version) return undefined;
+  const most = demoDeposit(server);
+  return most === undefined ? undefined : Math.min(plan.deposit, most);
+}
+
+/** The record of an open account. @param plan every account that is open has one */
+export function accountRecord(
+  plan: OperationPlan | undefined,
+  { login, opened_at }: Pick<AccountRecord, 'login' | 'opened_at'>,
+): AccountRecord {
+  if (plan === undefined) throw new Error('An open account has a plan.');
+  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
+  const { exclusive, login_given, server, ...details } = more;
+  return { ...details, login, opened_at };
 }

@@ -4,9 +4,10 @@ import type { TradingPlatform } from '../platform/platform.ts';
 import type { Connection } from '../records/crm-records.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
-import { derivePasswords, findSeed } from './derivation.ts';
+import { derivePasswords, deriveSeed } from './derivation.ts';
 import { driveOperation } from './drive.ts';
-import { reportRefusal, type Server } from './effects.ts';
+import { reportRefusal } from './effects.ts';
+import type { Server } from './job.ts';
 import type { DueOperation, HeldOperation } from './ledger.ts';
 import type { FoundRecords } from './order.ts';
 
@@ -99,7 +100,7 @@ async function settle(run: Run, pk: string): Promise<void> {
     keys: () => keys(times.platformSignal),
     async generated() {
       if (role === undefined) return undefined;
-      const seed = findSeed(await keys(times.platformSignal), held);
+      const seed = deriveSeed(await keys(times.platformSignal), held);
       if (seed !== undefined) return { role, password: derivePasswords(seed, version)[role] };
       // The account may still show the operation's id.
       scoped.event('OperationUnderivable');

@@ -22,8 +22,8 @@ import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import {
   deriveIdentities,
   derivePasswords,
-  findSeed,
-  type Origin,
+  deriveSeed,
+  type Identity,
   parseDerivationKeys,
 } from '../../lib/openings/derivation.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
@@ -317,7 +317,7 @@ export function anotherOperationId(): string {
 function derivedPasswords(operations: Item[]): string[] {
   const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
   return operations.flatMap((item) => {
-    const seed = findSeed(keys, item as unknown as Origin) ?? '';
+    const seed = deriveSeed(keys, item as unknown as Identity) ?? '';
     return (['tp5', 'tp4'] as const).flatMap((version) => Object.values(derivePasswords(seed, version)));
   });
 }

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import type { SimulatedServer } from '../../../infra/local/platforms/simulated-server.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
-import { deriveIdentities, derivePasswords, findSeed } from '../../../lib/openings/derivation.ts';
+import { deriveIdentities, derivePasswords, deriveSeed } from '../../../lib/openings/derivation.ts';
 import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { storedServer } from '../../../lib/openings/reservation-key.ts';
@@ -116,7 +116,7 @@ async function callsOf({ on, life, plan = {}, account, isDown }: Case, count: nu
 }
 
 function accountOf(held: HeldOperation, login: number, known: Case['account']) {
-  const { master, investor } = derivePasswords(findSeed([DERIVATION_KEY], held) ?? '', held.plan?.version ?? 'tp5');
+  const { master, investor } = derivePasswords(deriveSeed([DERIVATION_KEY], held) ?? '', held.plan?.version ?? 'tp5');
   return {
     ...{ login, group: 'real\\standard', leverage: 100, name: 'Ann Lee', email: '', readonly: false, balance: 0 },
     ...{ comment: known === 'marked' ? held.operationId : 'VIP', master, investor, details: {} },

@@ -6,7 +6,7 @@ import {
   DERIVATION,
   deriveIdentities,
   derivePasswords,
-  findSeed,
+  deriveSeed,
   isRecognizableId,
   loginSequence,
   parseDerivationKeys,
@@ -28,7 +28,7 @@ describe('What follows from a request', () => {
     const pk = keyItem(expected.scope);
     const [fingerprint = ''] = fingerprints(expected.body, [KEY.fingerprints]);
     const [identity, earlier] = deriveIdentities(KEY, pk, fingerprint);
-    const seed = findSeed([KEY], identity) ?? '';
+    const seed = deriveSeed([KEY], identity) ?? '';
     const platform = expected.platform as (typeof VERSIONS)[number];
     expect({
       ...expected,
@@ -58,15 +58,15 @@ describe('What follows from a request', () => {
 
   it('is found under the key that made it, whichever is the current one, and not without it', () => {
     const identity = deriveIdentities(KEY, 'key#a', '1.a')[0];
-    const seed = findSeed([KEY], identity);
+    const seed = deriveSeed([KEY], identity);
     expect(seed).toMatch(/^[\w-]{43}$/);
-    expect(findSeed([OTHER_KEY, KEY], identity)).toBe(seed);
-    expect(findSeed([OTHER_KEY], identity)).toBeUndefined();
+    expect(deriveSeed([OTHER_KEY, KEY], identity)).toBe(seed);
+    expect(deriveSeed([OTHER_KEY], identity)).toBeUndefined();
   });
 
   it('is not derived by another version of the derivation', () => {
     const identity = { ...deriveIdentities(KEY, 'key#a', '1.a')[0], derivation: DERIVATION + 1 };
-    expect(findSeed([KEY], identity)).toBeUndefined();
+    expect(deriveSeed([KEY], identity)).toBeUndefined();
   });
 });
 

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { type DriveEnd, driveOperation } from '../../../lib/openings/drive.ts';
-import type { CallerOrder, Effects, Job } from '../../../lib/openings/effects.ts';
+import type { Effects } from '../../../lib/openings/effects.ts';
+import type { CallerOrder, Job } from '../../../lib/openings/job.ts';
 import {
   type HeldOperation,
   type Ledger,

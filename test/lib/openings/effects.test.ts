@@ -3,7 +3,8 @@ import { retryAfterRule } from '../../../infra/openapi/problems.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { deriveIdentities } from '../../../lib/openings/derivation.ts';
-import { type CallerOrder, EFFECTS, type Job } from '../../../lib/openings/effects.ts';
+import { EFFECTS } from '../../../lib/openings/effects.ts';
+import type { CallerOrder, Job } from '../../../lib/openings/job.ts';
 import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
 import type { Life, LifeAt } from '../../../lib/openings/life.ts';
 import { type LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
@@ -99,7 +100,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
   const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false } as unknown as LoginSearch;
   const order = {
     ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS, ids: [operationId] },
-    found: async () => ({ ...server, accountType: undefined }),
+    server: async () => server,
     logins: loginChoice(Promise.resolve(logins), { operationId, own: body?.login, telemetry }),
   };
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DERIVATION, deriveIdentities } from '../../../lib/openings/derivation.ts';
-import { type Identities, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
+import { type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
@@ -92,7 +92,7 @@ describe('An idempotency key', () => {
   it('leads a retry to its operation after the secret was rotated', async () => {
     const scope = newKey();
     const [[before], keys] = [derivationKeys('1'), derivationKeys('2', '1')];
-    const identities = (some: typeof keys): Identities => {
+    const identities = (some: typeof keys): Parameters<Ledger['claim']>[0] => {
       const [first, ...older] = some.map((key) => deriveIdentities(key, keyItem([scope]), `body ${key.id}`)[0]);
       return first === undefined ? expect.fail() : [first, ...older];
     };

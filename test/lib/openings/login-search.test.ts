@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deriveIdentities, findSeed, loginSequence } from '../../../lib/openings/derivation.ts';
+import { deriveIdentities, deriveSeed, loginSequence } from '../../../lib/openings/derivation.ts';
 import { LoginSearch } from '../../../lib/openings/login-search.ts';
 import { derivationKeys } from '../../support/openings.ts';
 
@@ -27,7 +27,7 @@ class Scene {
 
   #sequence(place: number, ranges: (typeof RANGE)[]): Generator<number> {
     const identity = this.identities[place];
-    return loginSequence((identity && findSeed(this.#keys, identity)) ?? '', ranges);
+    return loginSequence((identity && deriveSeed(this.#keys, identity)) ?? '', ranges);
   }
 
   id(place = 0): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { buildDetails, buildOrder, demoDeposit, findRecords, judgeOrder } from '../../../lib/openings/order.ts';
+import { buildDetails, buildOrder, checkRecords, demoDeposit, judgeOrder } from '../../../lib/openings/order.ts';
 import type { AccountClient, AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import type { Violation } from '../../../lib/validators/primitives.ts';
 import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
@@ -12,27 +12,19 @@ const ORDER = buildOrder(ACCOUNT_BODY, CLIENT_ANN, OPERATION, PASSWORDS, undefin
 const RECORDS = { client: CLIENT_ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
 const { groups: _groups, ...anyGroup } = LIVE;
 describe('The records that a request names', () => {
-  it('are the client, the connection and the account type', () => {
-    const records = { ...RECORDS, accountType: FUNDED };
-    expect(findRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, records)).toEqual({
-      client: CLIENT_ANN,
-      connection: LIVE,
-      accountType: FUNDED,
-    });
-  });
-
   it('may leave the account type out on a live connection, and may name one', () => {
-    expect(findRecords('tp5', ACCOUNT_BODY, RECORDS).accountType).toBeUndefined();
-    expect(() => findRecords('tp5', ACCOUNT_BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
+    checkRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, { ...RECORDS, accountType: FUNDED });
+    checkRecords('tp5', ACCOUNT_BODY, RECORDS);
+    expect(() => checkRecords('tp5', ACCOUNT_BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
   });
 
   it('are refused in the order of the contract, the client first', () => {
-    expect(() => findRecords('tp5', ACCOUNT_BODY, { ...RECORDS, client: undefined })).toThrow('user_not_found');
-    expect(() => findRecords('tp4', ACCOUNT_BODY, RECORDS)).toThrow('tp4_connection_not_found');
-    expect(() => findRecords('tp5', { ...ACCOUNT_BODY, rebate_user_id: 'CLIENT02' }, RECORDS)).toThrow(
+    expect(() => checkRecords('tp5', ACCOUNT_BODY, { ...RECORDS, client: undefined })).toThrow('user_not_found');
+    expect(() => checkRecords('tp4', ACCOUNT_BODY, RECORDS)).toThrow('tp4_connection_not_found');
+    expect(() => checkRecords('tp5', { ...ACCOUNT_BODY, rebate_user_id: 'CLIENT02' }, RECORDS)).toThrow(
       'rebate_user_not_found',
     );
-    expect(() => findRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, RECORDS)).toThrow(
+    expect(() => checkRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, RECORDS)).toThrow(
       'account_type_not_found',
     );
   });
