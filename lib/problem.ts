@@ -42,9 +42,9 @@ export type ProblemType = keyof typeof PROBLEMS;
 export interface ProblemOptions {
   /** A sentence about this occurrence; never a value that was sent. */
   detail?: string;
-  errors?: Violation[];
+  errors?: Violation[] | undefined;
   /** Whole seconds, sent as `Retry-After`. */
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
   /** More members of the problem document. */
   members?: { available?: readonly string[]; operation_id?: string };
   /** The status instead of the type's own. */

@@ -304,7 +304,7 @@ async function notify(job: Job, login: number): Promise<void> {
     leverage: plan.leverage,
     readonly: plan.enable_readonly,
     demo: connection.demo,
-    ...(connection.name === undefined ? {} : { serverName: connection.name }),
+    serverName: connection.name,
   };
   const language = plan.language ?? client.language;
   const send = async (notice: string, deliver: () => Promise<void>) => {

@@ -341,8 +341,8 @@ async function writeUnderVersion(held: HeldOperation, work: () => Promise<void>)
     await work();
   } catch (error) {
     if (!(error instanceof ConditionFailed)) throw error;
-    if (error.index > 0) throw new ReservationConflict('Another operation holds the login.', { cause: error });
-    throw new Overtaken('Another worker has acquired the operation.', { cause: error });
+    const Conflict = error.index > 0 ? ReservationConflict : Overtaken;
+    throw new Conflict(undefined, { cause: error });
   } finally {
     held.revision += 1;
   }
@@ -441,10 +441,9 @@ function neededConnection(item: Item): string | undefined {
   const { output, success } = v.safeParse(StoredSchema, item);
   if (!success || output.plan === undefined) return undefined;
   const { life, plan } = output;
-  const asks = life.at === 'open' ? UNSETTLED_DEPOSITS.has(life.deposit) : plan.keyed;
+  const asks = life.at === 'open' ? !['none', 'made', 'failed'].includes(life.deposit) : plan.keyed;
   return asks ? plan.connection_id : undefined;
 }
-const UNSETTLED_DEPOSITS: ReadonlySet<string> = new Set(['due', 'again', 'sent', 'found']);
 
 export function parseHeld(item: Item): HeldOperation {
   const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, ...same } = parse(item);

@@ -312,7 +312,7 @@ async function orderedServer(
     // Only here the queue is asked: a caller that comes before its client must not give up. Without its answer the
     // caller hears what is certain.
     const isExpected = await expectsClients(times.signal).catch(() => false);
-    throw new Problem('user_not_found', isExpected ? { retryAfterSeconds: CLIENT_SECONDS } : {});
+    throw new Problem('user_not_found', { retryAfterSeconds: isExpected ? CLIENT_SECONDS : undefined });
   }
   checkRecords(version, request.body, found);
   return { ...(await server), client };
@@ -371,7 +371,7 @@ export function publicAnswer(
           detail: hasKey ? (isUndecided ? OPERATOR : SAME_KEY) : NO_REPEAT,
           ...(isUndecided && !end.keyed && !end.first ? { status: 409 } : {}),
           // Many clients repeat a request automatically if the answer has it.
-          ...(isUndecided || !hasKey ? {} : { retryAfterSeconds: 1 }),
+          retryAfterSeconds: isUndecided || !hasKey ? undefined : 1,
         },
       );
     }
@@ -388,13 +388,10 @@ function progressProblem(retryAfterSeconds: number): Problem {
 }
 
 /** A failure of the platform that certainly opened nothing. */
-function platformProblem(failure: PlatformFailure, telemetry: Telemetry): Problem {
-  const { reason, errors, retryAfterSeconds } = failure.options;
-  if (failure.kind === 'platform_refused') telemetry.event('PlatformRefused', { reason });
-  if (failure.kind === 'platform_unavailable') telemetry.event('PlatformUnavailable', { reason });
-  const seconds = retryAfterSeconds ?? (failure.kind === 'platform_unavailable' ? 5 : undefined);
-  return new Problem(failure.kind, {
-    ...(errors === undefined ? {} : { errors }),
-    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds }),
-  });
+function platformProblem({ kind, options }: PlatformFailure, telemetry: Telemetry): Problem {
+  const { reason, errors, retryAfterSeconds } = options;
+  if (kind === 'platform_refused') telemetry.event('PlatformRefused', { reason });
+  if (kind !== 'platform_unavailable') return new Problem(kind, { errors, retryAfterSeconds });
+  telemetry.event('PlatformUnavailable', { reason });
+  return new Problem(kind, { errors, retryAfterSeconds: retryAfterSeconds ?? 5 });
 }

@@ -95,16 +95,16 @@ export function buildOrder(
     operationId: operation.operationId,
     group: body.group,
     leverage: body.leverage,
-    ...(login === undefined ? {} : { login }),
+    login,
     loginGiven: body.login !== undefined,
     masterPassword: passwords.master_password,
     investorPassword: passwords.investor_password,
     name: client.name,
     email: client.email ?? '',
-    ...(client.phone === undefined ? {} : { phone: client.phone }),
-    ...(client.country === undefined ? {} : { country: client.country }),
+    phone: client.phone,
+    country: client.country,
     readonly: body.enable_readonly ?? false,
-    ...(deposit === undefined ? {} : { deposit }),
+    deposit,
   };
 }
 

@@ -20,13 +20,13 @@ export interface AccountOrder {
   name: string;
   email: string;
   /** E.164, with the plus. */
-  phone?: string;
+  phone?: string | undefined;
   /** ISO 3166-1 alpha-2. */
-  country?: string;
+  country?: string | undefined;
   /** Trading is disabled on the account. */
   readonly: boolean;
   /** Units of the account's currency, on a demo account only. */
-  deposit?: number;
+  deposit?: number | undefined;
 }
 
 /** The data that the second lock compares with the account at a login. */
