@@ -321,24 +321,4 @@ describe('The password of a trading server', () => {
         expect(wordOf(await world.ask(call))).toBe('200');
       }),
   );
-
-  it.each([
-    ['tp5-live', 'tp4'],
-    ['gw-live', 'tp5'],
-  ] as const)('is not read by the function of %s, if its tag names %s alone', (on, other) =>
-    pool.use(async (world) => {
-      const { server, version } = CONNECTIONS[on];
-      const secret = `platform/tagged-${on}`;
-      const stored = { server, hosts: [`127.0.0.1:${world.servers[server].port}`] };
-      await world.putSecret(secret, { ...stored, version: other });
-      const connection = { ...world.connections[on], id: `tagged-${on}`, secret };
-      await world.writeRecords({ connections: [connection] });
-      const client = await newClient(world);
-      const body = accountBody(on, { connection_id: connection.id });
-      const call = { version, userId: client.id, body, key: randomUUID() };
-      expect(wordOf(await world.ask(call))).toBe('503 platform_unavailable');
-      await world.putSecret(secret, { ...stored, version });
-      expect(wordOf(await world.ask(call))).toBe('200');
-    }),
-  );
 });
