@@ -61,7 +61,7 @@ const EVENTS = {
   /** An item of the CRM's table breaks its rules and counts as absent. */
   CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
-  /** It did not come through the front, or the front has another secret. */
+  /** It did not come through the front, or the front has another secret: all people behind it are one source. */
   FrontRefused: 'WARN',
   /** The front proved itself and named no single address: its own counts, so all people are one source. */
   FrontUnreadable: 'ERROR',

@@ -357,7 +357,7 @@ function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
     },
     {
       needed: front !== undefined,
-      loss: 'Requests without the secret of the front are refused: the front has another secret, or programs bypass it.',
+      loss: 'Requests have no right secret of the front: it has another one, and all people behind it are one source, or programs bypass it.',
       when: { event: 'FrontRefused', count: [20, 15] },
     },
     {

@@ -255,8 +255,8 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
     sentBody,
     parameters: path.output,
     idempotencyKey: key.output,
-    source: await front.readSource({ sourceIp: requestContext.http.sourceIp, headers }, signal, () =>
-      telemetry.event('FrontUnreadable'),
+    source: await front.readSource({ sourceIp: requestContext.http.sourceIp, headers }, signal, (event) =>
+      telemetry.event(event),
     ),
     userAgent: headers['user-agent'],
     caller,

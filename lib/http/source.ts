@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
 import { Problem } from '../problem.ts';
+import type { EventName } from '../telemetry.ts';
 import type { FrontSettings } from '../validators/deployment.ts';
 
 interface SentFrom {
@@ -17,10 +18,13 @@ export interface Front {
   admit(request: SentFrom, signal: AbortSignal): Promise<void>;
   /**
    * The address of the person who sends a request, without a port.
-   * @param onUnreadable called if the front proves itself and names no single address: its own address counts
+   * @param report gets why the front's own address counts, so that all people behind it would be one source
    */
-  readSource(request: SentFrom, signal: AbortSignal, onUnreadable: () => void): Promise<string>;
+  readSource(request: SentFrom, signal: AbortSignal, report: (event: FrontEvent) => void): Promise<string>;
 }
+
+/** A secret that is not the front's; the right one, and no single address next to it. */
+type FrontEvent = Extract<EventName, 'FrontRefused' | 'FrontUnreadable'>;
 
 /**
  * Two valid values for rotation: the new one becomes `current`, then the front sends it, then `previous` is removed.
@@ -41,8 +45,8 @@ export const NO_FRONT: Front = {
 
 /**
  * The front names the person's address in a header. The header counts only together with the front's secret. If it
- * does not hold a single address, the address that the gateway saw counts, and the caller hears of it: all people would
- * be one source.
+ * does not hold a single address, or the secret is a wrong one, the address that the gateway saw counts, and the caller
+ * hears of it: all people would be one source.
  */
 export function createFront(
   settings: FrontSettings | undefined,
@@ -51,19 +55,23 @@ export function createFront(
   if (settings === undefined) return NO_FRONT;
   const { header, secret, only } = settings;
 
-  async function isThroughFront({ headers }: SentFrom, signal: AbortSignal): Promise<boolean> {
+  /** Whether a request proves that it came through the front; undefined if it says nothing of it. */
+  async function isThroughFront({ headers }: SentFrom, signal: AbortSignal): Promise<boolean | undefined> {
     const proof = headers['x-front-secret'];
-    return proof !== undefined && matchesAny(proof, parseFrontSecret(await readSecret(secret, signal)));
+    if (proof === undefined) return undefined;
+    return matchesAny(proof, parseFrontSecret(await readSecret(secret, signal)));
   }
 
   return {
     async admit(request, signal) {
       if (only && !(await isThroughFront(request, signal))) throw new Problem('front_required');
     },
-    async readSource(request, signal, onUnreadable) {
-      if (!(await isThroughFront(request, signal))) return seenByGateway(request);
+    async readSource(request, signal, report) {
+      const isProven = await isThroughFront(request, signal);
+      if (isProven === false) report('FrontRefused');
+      if (!isProven) return seenByGateway(request);
       const address = parseFrontAddress(request.headers[header] ?? '', header);
-      if (address === undefined) onUnreadable();
+      if (address === undefined) report('FrontUnreadable');
       return address ?? seenByGateway(request);
     },
   };

@@ -16,17 +16,21 @@ async function sourceOf(
   return (await readSource(headers, { front, secret })).source;
 }
 
-/** The source, and how often the front was found to name no single address. */
+/** The source, and what was reported about the front. */
 async function readSource(
   headers: Record<string, string>,
   { front = FRONT as FrontSettings | undefined, secret = JSON.stringify({ current: SECRET, previous: OLD }) } = {},
 ) {
-  let unreadable = 0;
+  const reported: string[] = [];
   const read = async (name: string) => (name === 'front' ? secret : '');
-  const source = await createFront(front, read).readSource({ sourceIp: '192.0.2.1', headers }, NEVER_ABORTED, () => {
-    unreadable += 1;
-  });
-  return { source, unreadable };
+  const source = await createFront(front, read).readSource(
+    { sourceIp: '192.0.2.1', headers },
+    NEVER_ABORTED,
+    (event) => {
+      reported.push(event);
+    },
+  );
+  return { source, reported };
 }
 
 const named = (address: string, proof: string = SECRET) =>
@@ -90,10 +94,11 @@ describe('The source of a request', () => {
     ).toBe('203.0.113.9');
   });
 
-  it.each(['', 'wrong', SECRET.slice(0, -1), `${SECRET}x`, SECRET.toUpperCase()])(
-    'is the gateway’s address with the secret %j',
+  it.each(['', 'wrong', SECRET.slice(0, -1), `${SECRET}x`, SECRET.toUpperCase(), `${SECRET},${SECRET}`])(
+    'is the gateway’s address with the secret %j, and that is noticed',
     async (proof) => {
-      expect(await named('203.0.113.9', proof)).toBe('192.0.2.1');
+      const headers = { 'x-forwarded-client-ip': '203.0.113.9', 'x-front-secret': proof };
+      expect(await readSource(headers)).toEqual({ source: '192.0.2.1', reported: ['FrontRefused'] });
     },
   );
 
@@ -120,9 +125,11 @@ describe('The source of a request', () => {
     ],
   ])('is the gateway’s address if the front names no single address, and that is noticed: %j', async (address) => {
     const header = address === undefined ? {} : { 'x-forwarded-client-ip': address };
-    expect(await readSource({ ...header, 'x-front-secret': SECRET })).toEqual({ source: '192.0.2.1', unreadable: 1 });
-    expect(await readSource({ ...header, 'x-front-secret': 'wrong' })).toEqual({ source: '192.0.2.1', unreadable: 0 });
-    expect(await readSource(header)).toEqual({ source: '192.0.2.1', unreadable: 0 });
+    expect(await readSource({ ...header, 'x-front-secret': SECRET })).toEqual({
+      source: '192.0.2.1',
+      reported: ['FrontUnreadable'],
+    });
+    expect(await readSource(header)).toEqual({ source: '192.0.2.1', reported: [] });
   });
 
   it('is an error with a malformed secret, without quoting it', async () => {
