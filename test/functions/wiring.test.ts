@@ -4,6 +4,7 @@ import { type LocalService, startService } from '../../infra/local/service.ts';
 import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { gatherSettings, SETTING_NAMES } from '../../infra/settings.ts';
 import { SETTING_GROUPS } from '../../lib/validators/deployment.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type LimitedCounter } from '../../lib/validators/limits.ts';
 import type { Channel, PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { WITH_SETTINGS } from '../specification/settings-cases.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
@@ -282,47 +283,18 @@ async function keptForNineDays(running: Running): Promise<void> {
   expect(Math.round(days)).toBe(9);
 }
 
-/** Two requests with only this in common; the second exceeds a limit of one. */
-const LIMITS: Readonly<Record<string, (index: number) => [change: object, headers?: Record<string, string>]>> = {
-  resendSeconds: () => [{ email: 'again@company.example' }],
-  recipientPerHour: () => [{ email: 'again@company.example' }],
-  recipientPerDay: () => [{ email: 'again@company.example' }],
-  sourcePer10Minutes: () => [{}, { 'x-forwarded-for': '203.0.113.1' }],
-  sourcePerHour: () => [{}, { 'x-forwarded-for': '203.0.113.1' }],
-  networkSourcesPerHour: (index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }],
-  prefixPerHour: (index) => [{ otp_type: 'sms', phone: { country_code: '44', number: `740055000${index}` } }],
-  countryPerHour: () => [{ otp_type: 'sms' }],
-  channelPerDay: () => [{ otp_type: 'sms' }],
-  mailDomainPerHour: (index) => [{ email: `person${index}@one-company.example` }],
-  wrongIdsPer10Minutes: () => [{ form_id: 'NOSUCHID' }, { 'x-forwarded-for': '203.0.113.1' }],
-};
-
 const WIDE = { resendSeconds: [1], recipientPerHour: 100, recipientPerDay: 100 };
 
-/** A deployment with limits of one, or with one long wait. The requests of each limit are its own. */
-const withLimits = (names: readonly string[], rows: readonly Row[] = []): Deployment => ({
-  settings: {
-    limits: {
-      ...WIDE,
-      ...Object.fromEntries(names.map((name) => [name, name === 'resendSeconds' ? [3_600] : 1])),
-    },
-  },
-  rows: [...names.flatMap(reachesLimit), ...rows],
-});
-
-function reachesLimit(name: string): Row[] {
-  const requestOf = LIMITS[name];
-  if (requestOf === undefined) return [];
-  const reaches: Row[2] = async (running) => {
-    expect(await register(running, ...requestOf(1))).not.toBe(429);
-    expect(await register(running, ...requestOf(2))).toBe(429);
+const registersTwice =
+  (request: (index: number) => [change: object, headers?: Record<string, string>]): Row[2] =>
+  async (running) => {
+    expect(await register(running, ...request(1))).not.toBe(429);
+    expect(await register(running, ...request(2))).toBe(429);
   };
-  return [['request-registration', `limits.${name}`, reaches]];
-}
 
 const replaysOnce: Row[2] = async (running) => {
-  const headers = { 'x-forwarded-for': '203.0.113.1', 'idempotency-key': 'wiring-1' };
-  const change = { email: 'again@company.example', phone: OWNER.phone };
+  const headers = { 'x-forwarded-for': '203.0.113.7', 'idempotency-key': 'wiring-1' };
+  const change = { email: 'keys@company.example', phone: OWNER.phone };
   const statuses: number[] = [];
   for (let times = 0; times < 3; times += 1) statuses.push(await register(running, change, headers));
   expect(statuses).toEqual([204, 204, 429]);
@@ -337,20 +309,51 @@ const confirmsOnce =
     expect(statuses).toEqual([400, 429]);
   };
 
-const CONFIRMATION_LIMITS = ['limits.confirmationsPer10Minutes', 'limits.confirmationNetworkSourcesPerHour'];
-const OF_LIMITS = [
-  withLimits(['resendSeconds', 'sourcePer10Minutes', 'networkSourcesPerHour', 'countryPerHour']),
-  withLimits(['recipientPerHour', 'sourcePerHour', 'prefixPerHour']),
-  withLimits(['recipientPerDay', 'wrongIdsPer10Minutes', 'channelPerDay']),
-  withLimits(
-    ['mailDomainPerHour', 'replaysPerHour', 'confirmationsPer10Minutes', 'confirmationNetworkSourcesPerHour'],
-    [
-      ['request-registration', 'limits.replaysPerHour', replaysOnce],
-      ['confirm-registration', CONFIRMATION_LIMITS[0] ?? '', confirmsOnce('203.0.113.1', '203.0.113.1')],
-      ['confirm-registration', CONFIRMATION_LIMITS[1] ?? '', confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1')],
-    ],
-  ),
-];
+const SOURCE = { 'x-forwarded-for': '203.0.113.1' };
+/** A mail provider, whose domain no limit counts. */
+const again = registersTwice(() => [{ email: 'again@gmail.com' }]);
+
+/** Requests that exceed a limit of one of each counter. Those that also meet limits of others have the same `kind`. */
+const EXCEEDING: Readonly<Record<LimitedCounter, readonly [of: FunctionName, kind: string, exceeds: Row[2]]>> = {
+  recipient: ['request-registration', 'recipient', again],
+  source: ['request-registration', 'source', registersTwice(() => [{}, SOURCE])],
+  wrong: ['request-registration', 'source', registersTwice(() => [{ form_id: 'NOSUCHID' }, SOURCE])],
+  network: [
+    ...(['request-registration', 'network'] as const),
+    registersTwice((index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }]),
+  ],
+  prefix: [
+    ...(['request-registration', 'sms'] as const),
+    registersTwice((index) => [{ otp_type: 'sms', phone: { country_code: '44', number: `740055000${index}` } }]),
+  ],
+  country: ['request-registration', 'sms', registersTwice(() => [{ otp_type: 'sms' }])],
+  channel: ['request-registration', 'sms', registersTwice(() => [{ otp_type: 'sms' }])],
+  domain: [
+    ...(['request-registration', 'domain'] as const),
+    registersTwice((index) => [{ email: `person${index}@one-company.example` }]),
+  ],
+  replay: ['request-registration', 'replay', replaysOnce],
+  confirmation: ['confirm-registration', 'confirmation', confirmsOnce('203.0.113.1', '203.0.113.1')],
+  confirmation_network: ['confirm-registration', 'network', confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1')],
+};
+
+/** Every limit, with the requests that exceed it. Those of one function and kind are in different deployments. */
+const LIMITS = [
+  { name: 'resendSeconds', counter: 'recipient' as const },
+  ...COUNT_LIMIT_NAMES.map((name) => ({ name, counter: COUNT_LIMITS[name].counter })),
+].map(({ name, counter }, index, all) => {
+  const [of, kind, exceeds] = EXCEEDING[counter];
+  const before = all.slice(0, index).filter((one) => EXCEEDING[one.counter].slice(0, 2).join() === `${of},${kind}`);
+  return { deployment: before.length, name, row: [of, `limits.${name}`, exceeds] as const };
+});
+const limitsOf = (of: FunctionName) => LIMITS.filter(({ row }) => row[0] === of).map(({ row }) => row[1]);
+
+/** Deployments with limits of one, or with one long wait. */
+const OF_LIMITS = [...new Set(LIMITS.map(({ deployment }) => deployment))].map((number): Deployment => {
+  const limits = LIMITS.filter(({ deployment }) => deployment === number);
+  const values = limits.map(({ name }) => [name, name === 'resendSeconds' ? [3_600] : 1]);
+  return { settings: { limits: { ...WIDE, ...Object.fromEntries(values) } }, rows: limits.map(({ row }) => row) };
+});
 
 type Loud = Awaited<ReturnType<typeof loudService>>;
 /** A call for each function that logs an event, whose line names the stage. */
@@ -367,12 +370,8 @@ const DEPLOYMENTS: readonly Deployment[] = [...[EVERY_MESSAGE, PROVIDER, FRONT, 
 
 /** Settings of a function without a visible effect, with the reason. */
 const INVISIBLE: readonly (readonly [name: FunctionName, settings: readonly string[], reason: string])[] = [
-  ['request-registration', CONFIRMATION_LIMITS, 'It confirms nothing.'],
-  [
-    'confirm-registration',
-    [...Object.keys(LIMITS), 'replaysPerHour'].map((name) => `limits.${name}`),
-    'It sends no messages and takes no keys.',
-  ],
+  ['request-registration', limitsOf('confirm-registration'), 'It confirms nothing.'],
+  ['confirm-registration', limitsOf('request-registration'), 'It sends no messages and takes no keys.'],
   [
     'settle-operations',
     IN_MAILS.map(([name]) => name),

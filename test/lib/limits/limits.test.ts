@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import type { LimitDecision } from '../../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
-import { COUNT_LIMIT_NAMES, type CountLimitName } from '../../../lib/validators/limits.ts';
+import {
+  COUNT_LIMIT_NAMES,
+  COUNT_LIMITS,
+  type CountLimitName,
+  type LimitedCounter,
+} from '../../../lib/validators/limits.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
 import {
   type Asked,
@@ -75,22 +80,20 @@ const confirms =
 
 const ofNextNetwork = () => `2001:db8:1:${numberAt('')}::1`;
 
-/** Requests that each limit counts together. */
-const COUNTED_TOGETHER: Readonly<Record<CountLimitName, Asking>> = {
-  recipientPerHour: registers(() => ({ recipient: ANN })),
-  recipientPerDay: registers(() => ({ recipient: ANN })),
-  sourcePer10Minutes: registers(() => ({ source: '192.0.2.1' })),
-  sourcePerHour: registers(() => ({ source: '192.0.2.1' })),
-  networkSourcesPerHour: registers(() => ({ source: ofNextNetwork() })),
-  prefixPerHour: registers(() => ({ recipient: toPhone(numberAt('+447400123')) })),
-  countryPerHour: registers(() => ({ recipient: toPhone(`${numberAt('+4474')}00000`) })),
-  channelPerDay: registers(() => ({ recipient: toPhone(`${numberAt('+4475')}00000`) })),
-  mailDomainPerHour: registers(() => ({ recipient: toEmail(`${numberAt('p')}@acme.co.uk`) })),
-  wrongIdsPer10Minutes: async (limits) =>
+/** Requests that the limits of each counter count together. */
+const COUNTED_TOGETHER: Readonly<Record<LimitedCounter, Asking>> = {
+  recipient: registers(() => ({ recipient: ANN })),
+  source: registers(() => ({ source: '192.0.2.1' })),
+  network: registers(() => ({ source: ofNextNetwork() })),
+  prefix: registers(() => ({ recipient: toPhone(numberAt('+447400123')) })),
+  country: registers(() => ({ recipient: toPhone(`${numberAt('+4474')}00000`) })),
+  channel: registers(() => ({ recipient: toPhone(`${numberAt('+4475')}00000`) })),
+  domain: registers(() => ({ recipient: toEmail(`${numberAt('p')}@acme.co.uk`) })),
+  wrong: async (limits) =>
     toPassage(await (await world.admit(limits, { source: '192.0.2.1' })).countWrongId(NEVER_ABORTED)),
-  replaysPerHour: async (limits) => toPassage(await limits.countReplay(['one'], world.pepper, NEVER_ABORTED)),
-  confirmationsPer10Minutes: confirms(() => '192.0.2.1'),
-  confirmationNetworkSourcesPerHour: confirms(ofNextNetwork),
+  replay: async (limits) => toPassage(await limits.countReplay(['one'], world.pepper, NEVER_ABORTED)),
+  confirmation: confirms(() => '192.0.2.1'),
+  confirmation_network: confirms(ofNextNetwork),
 };
 
 /** The names of the limits say how long their windows are. */
@@ -103,7 +106,7 @@ function windowOf(name: CountLimitName): number {
 }
 
 describe.each(COUNT_LIMIT_NAMES)('Of the limit %s', (name) => {
-  const ask = COUNTED_TOGETHER[name];
+  const ask = COUNTED_TOGETHER[COUNT_LIMITS[name].counter];
 
   it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
     const limits = world.limits({ ...OFF, [name]: 4 });
