@@ -18,7 +18,7 @@ import { EVERYTHING, synthesizeFresh } from '../support/stack.ts';
  * What a released version has stored: `npm run release` writes `test/releases/<version>.json` with the functions as they
  * are now, and `<version>.stack.json` with the resources that hold data. `upgrade.test.ts` replays the first with the
  * functions of today, `test/infra/updates.test.ts` compares the second with the stack of today. A released version is
- * never written again.
+ * never written again. The functions of 1.0.0 have also answered `1.0.0-kinds.json`, which has its rarer states.
  */
 
 const FOLDER = new URL('.', import.meta.url);
