@@ -1,22 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { planTimes } from '../../../lib/openings/dependencies.ts';
-import { type DriveEnd, driveOperation } from '../../../lib/openings/drive.ts';
-import type { Effects } from '../../../lib/openings/effects.ts';
-import type { CallerOrder, Job } from '../../../lib/openings/job.ts';
-import {
-  type HeldOperation,
-  type Ledger,
-  type OperationPlan,
-  Overtaken,
-  ReservationConflict,
-} from '../../../lib/openings/ledger.ts';
+import { type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
 import type { DecisionContext, Fact, Life } from '../../../lib/openings/life.ts';
-import { PlatformFailure, type PlatformFailureKind } from '../../../lib/platform/platform.ts';
-import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
-import type { EventFields, EventName } from '../../../lib/telemetry.ts';
+import { PlatformFailure } from '../../../lib/platform/platform.ts';
+import { RETRY_ONLY } from '../../../lib/records/due.ts';
 import { testDatabase } from '../../support/database.ts';
-import { derivationKeys, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { DriveScene } from '../../support/drive-scene.ts';
+import { LedgerWorld } from '../../support/openings.ts';
 
 let world: LedgerWorld;
 beforeAll(async () => {
@@ -25,109 +15,6 @@ beforeAll(async () => {
 
 const DAY_MS = 24 * 3_600_000;
 const HOUR_MS = 60 * 60_000;
-let logins = 800_000;
-
-/** One operation with effects that a test scripts. */
-class Scene {
-  readonly login: number;
-  readonly calls: string[] = [];
-  readonly events: { name: EventName; fields: EventFields }[] = [];
-  /** The results of the next commands and look-ups; the last one repeats. */
-  sends: Fact[];
-  looks: Fact[] = [{ on: 'absent' }];
-  onComplete: (job: Job) => void = () => {};
-  completed: Fact = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
-  prepared: { plan?: Partial<OperationPlan>; fails?: Error; found?: boolean; openedAt?: string } = {};
-  hasNext = true;
-  #nexts = 0;
-  noLogin: PlatformFailureKind = 'login_range_exhausted';
-  /** How long each command and look-up takes, in milliseconds. */
-  takesMs = 0;
-  ledger: Ledger = world.ledger;
-  recorded = true;
-
-  constructor() {
-    logins += 10;
-    this.login = logins;
-    this.sends = [{ on: 'opened', login: this.login }];
-  }
-
-  run(held: HeldOperation, worker: DecisionContext['worker'] = 'request', first?: Fact): Promise<DriveEnd> {
-    const logins = {
-      next: async () => {
-        this.#nexts += 1;
-        return this.hasNext && this.#nexts <= 5 ? this.login + this.#nexts : undefined;
-      },
-      failure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
-    };
-    const job: Job = {
-      worker,
-      held,
-      times: { ...planTimes(world.now, world.now + 20_000), signal: world.signal() },
-      telemetry: recordingTelemetry(this.events),
-      dependencies: { ledger: this.ledger, now: () => world.now } as Job['dependencies'],
-      server: async () => undefined,
-      keys: async () => derivationKeys('1'),
-      generated: async () => undefined,
-      ...(worker === 'request' && { order: { logins } as CallerOrder }),
-      wait: async (ms: number) => {
-        world.now += ms;
-      },
-    };
-    return driveOperation(job, first, this.#effects());
-  }
-
-  #effects(): Effects {
-    const next = (name: string, list: Fact[]): Fact => {
-      this.calls.push(name);
-      world.now += this.takesMs;
-      return (list.length > 1 ? list.shift() : list[0]) ?? { on: 'lost' };
-    };
-    const loginOf = ({ held: { life } }: Job) => ('login' in life ? life.login : undefined);
-    const look = (step: keyof Effects) => async (job: Job) => next(`${step} ${loginOf(job)}`, this.looks);
-    const complete = (step: keyof Effects) => async (job: Job) => {
-      this.onComplete(job);
-      return next(step, [this.completed]);
-    };
-    return {
-      prepare: async ({ held }) => {
-        const { plan, fails, found = false, openedAt } = this.prepared;
-        if (fails !== undefined) return { on: 'not_executed', failure: fails };
-        held.plan = planFor(held.operationId, plan);
-        const { login } = this;
-        if (openedAt !== undefined) return { on: 'recorded', login, opened_at: openedAt };
-        return { on: 'ready', login: plan?.keyed === false ? undefined : login, found };
-      },
-      send: async (job) => next(`send ${loginOf(job) ?? ''}`, this.sends),
-      look: look('look'),
-      pause: look('look'),
-      prove: look('prove'),
-      confirm: look('confirm'),
-      pay: complete('pay'),
-      repay: complete('repay'),
-      complete: complete('complete'),
-      record: async () => {
-        this.calls.push('record');
-        return { recorded: this.recorded, published: false };
-      },
-      notify: async () => void this.calls.push('notify'),
-    };
-  }
-}
-
-/** An operation that an earlier worker left in this state. */
-async function left(scene: Scene, life: Life, changes: Partial<OperationPlan> = {}): Promise<HeldOperation> {
-  const held = await world.claimed(undefined, changes);
-  Object.assign(held, { since: world.now, sentAt: world.now });
-  await world.ledger.write(
-    held,
-    { at: 'sent', login: 'login' in life ? life.login : undefined, commands: 'one' },
-    world.signal(),
-  );
-  if (life.at !== 'sent' || life.commands === 'many') await world.ledger.write(held, life, world.signal());
-  expect(scene.login).toBeGreaterThan(0);
-  return held;
-}
 
 /** Another operation holds the login. */
 async function reserve(login: number): Promise<void> {
@@ -146,7 +33,7 @@ const refusal = (on: 'not_executed' | 'rejected'): Fact => ({
 
 describe('A first request', () => {
   it('reserves, sends, records and publishes, and ends', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     const held = await world.claimed();
     expect(await scene.run(held)).toEqual({ kind: 'opened', login: scene.login, replayed: false });
     expect(scene.calls).toEqual([`send ${scene.login}`, 'record', 'notify', 'complete']);
@@ -162,21 +49,21 @@ describe('A first request', () => {
     ['takes no repeat', refusal('not_executed'), { on: 'absent' }, 11],
     ['says that the login exists, and shows no account', { on: 'exists' }, { on: 'absent' }, 21],
   ])('repeats its command about once a second to a server that %s', async (_, answer, sighting, commands) => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     Object.assign(scene, { sends: [lost, answer], looks: [sighting] });
     expect((await scene.run(await world.claimed())).kind).toBe('unknown');
     expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(commands);
   });
 
   it('has no login left if another operation holds the only one', async () => {
-    const scene = Object.assign(new Scene(), { hasNext: false });
+    const scene = Object.assign(new DriveScene(world), { hasNext: false });
     await reserve(scene.login);
     const failure = { kind: 'login_range_exhausted' };
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure });
   });
 
   it('chooses the next login if another operation holds the first', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     await reserve(scene.login);
     scene.sends = [{ on: 'opened', login: scene.login + 1 }];
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'opened', login: scene.login + 1 });
@@ -185,7 +72,7 @@ describe('A first request', () => {
   });
 
   it('keeps a login that exists if no time is left to look, and the next worker does not take it for its own', async () => {
-    const scene = Object.assign(new Scene(), {
+    const scene = Object.assign(new DriveScene(world), {
       sends: [{ on: 'exists' }],
       looks: [{ on: 'unproven' }],
       takesMs: 19_500,
@@ -201,7 +88,7 @@ describe('A first request', () => {
     ['that is proven to be another’s', { on: 'foreign' }],
     ['without proof', { on: 'unproven' }],
   ] as const)('reports an account in its range %s', async (_, sighting) => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     scene.sends = [{ on: 'exists' }, { on: 'opened', login: scene.login + 1 }];
     scene.looks = [sighting];
     await scene.run(await world.claimed());
@@ -211,7 +98,7 @@ describe('A first request', () => {
   it('reports nothing if the login that exists was named by the caller', async () => {
     const plan = { login_given: true };
     const taken = { sends: [{ on: 'exists' }], looks: [{ on: 'foreign' }], hasNext: false, noLogin: 'login_taken' };
-    const scene = Object.assign(new Scene(), { ...taken, prepared: { plan } });
+    const scene = Object.assign(new DriveScene(world), { ...taken, prepared: { plan } });
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'failed', failure: { kind: 'login_taken' } });
     expect(scene.events).toEqual([]);
   });
@@ -230,7 +117,7 @@ describe('An opening', () => {
   };
   /** An account is recorded, its client notified, and the rest completed. */
   const COMPLETED = ['record', 'notify', 'complete'];
-  interface Circumstances extends Partial<Pick<Scene, 'hasNext' | 'prepared'>> {
+  interface Circumstances extends Partial<Pick<DriveScene, 'hasNext' | 'prepared'>> {
     /** It acquires an operation that an earlier worker has sent. */
     later?: DecisionContext['worker'];
   }
@@ -288,7 +175,7 @@ describe('An opening', () => {
     ],
     ['of the settler, whose server is away', 'look 0 unclear', 'unknown', 'sent', { later: 'settler' }],
   ])('%s', async (_, transcript, end, at, { later, ...circumstances } = {}) => {
-    const scene = Object.assign(new Scene(), circumstances);
+    const scene = Object.assign(new DriveScene(world), circumstances);
     const steps =
       transcript === '' ? [] : transcript.split(', ').map((step) => step.split(' ') as [string, string, string]);
     const ofKind = (kind: string) =>
@@ -298,7 +185,7 @@ describe('An opening', () => {
     const held =
       later === undefined
         ? await world.claimed()
-        : await left(scene, { at: 'sent', login: scene.login, commands: 'one' });
+        : await scene.left({ at: 'sent', login: scene.login, commands: 'one' });
     const ended = await scene.run(held, later);
     const more = ended.kind === 'failed' && ended.failure instanceof PlatformFailure ? ` ${ended.failure.kind}` : '';
     // An account that its own command has opened is not a replay.
@@ -315,7 +202,7 @@ describe('An opening', () => {
 
 describe('A worker that was overtaken', () => {
   it.each(['not_executed', 'lost', 'exists'] as const)('ends without a write after %s', async (on) => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     const held = await world.claimed();
     scene.ledger = { ...world.ledger, write: overtakeAfter(1) };
     scene.sends = [{ on }];
@@ -324,7 +211,7 @@ describe('A worker that was overtaken', () => {
   });
 
   it('still answers with the account that it has opened', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     scene.ledger = { ...world.ledger, write: overtakeAfter(1) };
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'opened', login: scene.login });
     expect(scene.calls).toEqual([`send ${scene.login}`, 'record']);
@@ -361,7 +248,7 @@ describe('A database that fails', () => {
     ['after a lost answer: unknown', 2, [lost], 'unknown', ['send'], 'sent'],
     ['at the end: 200', 3, [], 'opened', ['send', 'record', 'notify', 'complete'], 'open'],
   ])('%s', async (_, at, sends, end, calls, state) => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     scene.ledger = { ...world.ledger, write: failing(at) };
     if (sends.length > 0) scene.sends = sends;
     const held = await world.claimed();
@@ -372,7 +259,7 @@ describe('A database that fails', () => {
 });
 
 it('A last write that fails keeps a retry waiting until the end of the command, not of the request', async () => {
-  const scene = Object.assign(new Scene(), { sends: [lost], looks: [{ on: 'ours' }] });
+  const scene = Object.assign(new DriveScene(world), { sends: [lost], looks: [{ on: 'ours' }] });
   let writes = 0;
   const write: Ledger['write'] = async (held, to, signal) => {
     writes += 1;
@@ -386,7 +273,7 @@ it('A last write that fails keeps a retry waiting until the end of the command, 
 });
 
 it('An operation of a plug-in whose account has a record is not sent', async () => {
-  const scene = new Scene();
+  const scene = new DriveScene(world);
   scene.prepared = { plan: { keyed: false, exclusive: false }, openedAt: '2026-11-21T10:00:00.000Z' };
   const held = await world.claimed();
   expect((await scene.run(held)).kind).toBe('opened');
@@ -400,7 +287,7 @@ it.each([
   ['in one transaction', undefined, true],
   ['without its record, if the table of the records fails', new AwsFailure('ServiceUnavailable'), false],
 ])('The account of a plug-in is reserved and recorded %s', async (_, failure, recorded) => {
-  const scene = new Scene();
+  const scene = new DriveScene(world);
   const write: Ledger['write'] = async (held, to, signal, record) => {
     if (record !== undefined && failure !== undefined) throw failure;
     await world.ledger.write(held, to, signal, record);
@@ -416,7 +303,7 @@ it.each([
 });
 
 it('The account of a plug-in whose login belongs to another operation is not recorded', async () => {
-  const scene = new Scene();
+  const scene = new DriveScene(world);
   scene.prepared = { plan: { keyed: false, exclusive: false } };
   const [other, held] = [await world.claimed(), await world.claimed()];
   await scene.run(other);
@@ -425,7 +312,7 @@ it('The account of a plug-in whose login belongs to another operation is not rec
 });
 
 it('The account of a plug-in is recorded although another worker has acquired the operation', async () => {
-  const scene = new Scene();
+  const scene = new DriveScene(world);
   scene.prepared = { plan: { keyed: false, exclusive: false } };
   scene.ledger = {
     ...world.ledger,
@@ -439,7 +326,7 @@ it('The account of a plug-in is recorded although another worker has acquired th
 });
 
 it('A login that it cannot release, because a restored table gives it to another operation, ends the drive', async () => {
-  const scene = Object.assign(new Scene(), { sends: [refusal('not_executed')], hasNext: false });
+  const scene = Object.assign(new DriveScene(world), { sends: [refusal('not_executed')], hasNext: false });
   let tries = 0;
   const write: Ledger['write'] = async (held, to, signal) => {
     if (to.at !== 'gone') return world.ledger.write(held, to, signal);
@@ -454,42 +341,9 @@ it('A login that it cannot release, because a restored table gives it to another
 });
 
 describe('A later worker', () => {
-  it.each<[string, Fact, (now: number) => number, EventName[]]>([
-    ['a login that is still free waits for a retry', { on: 'absent' }, () => RETRY_ONLY, []],
-    [
-      'a server that is away is reported, and looked at again',
-      { on: 'unclear' },
-      (now) => now + HOUR_MS,
-      ['AccountOutcomeUnknown'],
-    ],
-  ])('after a day: %s', async (_, sighting, dueAt, events) => {
-    const scene = new Scene();
-    scene.looks = [sighting];
-    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
-    world.now += DAY_MS + 1;
-    await scene.run(held, 'settler');
-    expect((await world.item(held))?.due_at).toBe(dueAt(world.now));
-    expect(scene.events.map(({ name }) => name)).toEqual(events);
-  });
-
-  it.each<[string, Fact]>([
-    ['still asks for a login that is free', { on: 'absent' }],
-    ['reports no server that is away', { on: 'unclear' }],
-    ['leaves nothing to the operators of a server without a look-up', { on: 'silent' }],
-  ])('a second before the end of the day %s', async (_, sighting) => {
-    const scene = new Scene();
-    scene.looks = [sighting];
-    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
-    world.now += DAY_MS - 1_000;
-    await scene.run(held, 'settler');
-    expect(await world.state(held)).toBe('sent');
-    expect((await world.item(held))?.due_at).toBe(world.now + HOUR_MS);
-    expect(scene.events).toEqual([]);
-  });
-
   it('is reported after a day, although the command was repeated in between', async () => {
-    const scene = Object.assign(new Scene(), { sends: [lost], looks: [{ on: 'unclear' }], takesMs: 9_000 });
-    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    const scene = Object.assign(new DriveScene(world), { sends: [lost], looks: [{ on: 'unclear' }], takesMs: 9_000 });
+    const held = await scene.left({ at: 'sent', login: scene.login, commands: 'many' });
     world.now += 23 * HOUR_MS;
     await scene.run(held);
     world.now += 2 * HOUR_MS;
@@ -498,8 +352,8 @@ describe('A later worker', () => {
   });
 
   it('makes an operation due again for a day before it repeats the command, although the settler had given up', async () => {
-    const scene = Object.assign(new Scene(), { sends: [lost], takesMs: 9_900 });
-    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
+    const scene = Object.assign(new DriveScene(world), { sends: [lost], takesMs: 9_900 });
+    const held = await scene.left({ at: 'sent', login: scene.login, commands: 'many' });
     world.now += DAY_MS + 1;
     await scene.run(held, 'settler');
     expect(await world.item(held)).toMatchObject({ due_at: RETRY_ONLY });
@@ -514,26 +368,12 @@ describe('A later worker', () => {
     expect((await world.item(held))?.due_at).toBeGreaterThan(world.now);
   });
 
-  it('checks again with backoff, at first after a minute and later after an hour', async () => {
-    const scene = new Scene();
-    const held = await left(scene, { at: 'sent', login: scene.login, commands: 'many' });
-    for (const [ageMs, backoffMs] of [
-      [0, 60_000],
-      [600_000, 600_000],
-      [6 * 3_600_000, 3_600_000],
-    ] as const) {
-      world.now = (held.sentAt ?? 0) + ageMs;
-      await scene.run(held, 'settler');
-      expect((await world.item(held))?.due_at).toBe(world.now + backoffMs);
-    }
-  });
-
   it('answers from a state that is known', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     const opened_at = '2026-11-22T00:00:00.000Z';
     const done: Life = { at: 'done', login: scene.login, opened_at, unpaid: false };
-    expect(await scene.run(await left(scene, done))).toEqual({ kind: 'opened', login: scene.login, replayed: true });
-    const undecided = await left(scene, { at: 'undecided' }, { keyed: false });
+    expect(await scene.run(await scene.left(done))).toEqual({ kind: 'opened', login: scene.login, replayed: true });
+    const undecided = await scene.left({ at: 'undecided' }, { keyed: false });
     expect(await scene.run(undecided)).toEqual({ kind: 'undecided', keyed: false, first: false });
     expect(scene.calls).toEqual([]);
   });
@@ -551,7 +391,7 @@ describe('A deposit', () => {
     ['that is refused is tried again', 'refused', { at: 'open', deposit: 'again' }],
     ['whose answer is lost is looked for', 'unknown', { at: 'open', deposit: 'sent' }],
   ])('%s', async (_, outcome, life) => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     Object.assign(scene, { prepared: { plan: funded }, completed: completed(outcome) });
     const held = await world.claimed();
     expect((await scene.run(held)).kind).toBe('opened');
@@ -562,24 +402,8 @@ describe('A deposit', () => {
     expect(scene.calls.filter((call) => call === 'pay')).toHaveLength(1);
   });
 
-  it.each(['refused', 'unknown'] as const)(
-    'that is %s for a day is reported, and an operator pays',
-    async (outcome) => {
-      const scene = new Scene();
-      Object.assign(scene, { prepared: { plan: funded }, completed: completed(outcome) });
-      const held = await world.claimed();
-      await scene.run(held);
-      world.now += DAY_MS + 1;
-      await scene.run(held, 'settler');
-      expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened', 'DepositFailed']);
-      expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: true }, due_at: OPERATOR_ONLY });
-      await scene.run(held, 'operator', { on: 'operator_paid' });
-      expect(await world.item(held)).toMatchObject({ life: { at: 'done', unpaid: false } });
-    },
-  );
-
   it('that was refused is paid only into an empty account', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     Object.assign(scene, { prepared: { plan: funded }, completed: completed('refused') });
     const held = await world.claimed();
     await scene.run(held);
@@ -588,18 +412,18 @@ describe('A deposit', () => {
   });
 
   it('is paid after a lost answer, but only into an empty account', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     Object.assign(scene, { prepared: { plan: funded }, completed: completed('made'), sends: [lost] });
     scene.looks = [{ on: 'ours' }];
     await scene.run(await world.claimed());
     expect(scene.calls.filter((call) => call.endsWith('pay'))).toEqual(['repay']);
   });
 
-  it.each<[string, Partial<Scene>]>([
+  it.each<[string, Partial<DriveScene>]>([
     ['by its reservation', { prepared: { plan: funded, found: true } }],
     ['after "exists"', { prepared: { plan: funded }, sends: [{ on: 'exists' }] }],
   ])('of an empty account that was found %s is reported at once and never paid', async (_, found) => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     Object.assign(scene, { completed: completed('empty'), looks: [{ on: 'ours' }] }, found);
     const held = await world.claimed();
     await scene.run(held);
@@ -609,7 +433,7 @@ describe('A deposit', () => {
   });
 
   it('that is part of the opening is not paid again', async () => {
-    const scene = new Scene();
+    const scene = new DriveScene(world);
     scene.prepared = { plan: { ...funded, deposit_with_opening: true } };
     await scene.run(await world.claimed());
     expect(scene.calls).not.toContain('pay');
