@@ -3,7 +3,7 @@ import { exploreScenario } from './explore.ts';
 import { combine, findLimits, listedLimits } from './limits.ts';
 import { MISTAKES, REMOVALS } from './mistakes.ts';
 import { LARGE, SMALL } from './model.ts';
-import type { Mistake } from './world.ts';
+import type { Mistake } from './scenario.ts';
 
 function scenarioOf(of: Parameters<typeof combine>[0]) {
   const scenario = combine(of);

@@ -1,5 +1,5 @@
 import { type DecisionContext, LIFE, type Life, type Step } from '../../lib/openings/life.ts';
-import type { Mistake } from './world.ts';
+import type { Mistake } from './scenario.ts';
 
 /** The table without one of its transitions. */
 function without(state: Life['at'], index: number): Mistake {
@@ -81,6 +81,26 @@ export const MISTAKES: readonly Mistake[] = [
     name: 'A claim does not look for its own reservation.',
     ignoresReservation: true,
     scenario: 'two requests for the same logins, operations set back',
+  },
+  {
+    name: 'A login with the account of another operation is forgotten.',
+    forgetsOwner: true,
+    scenario: 'a worker whose time ends, and the account of another operation without its reservation',
+  },
+  {
+    name: 'A server that accepts any password is believed.',
+    believesPasswords: true,
+    scenario: 'a strict connection without proof',
+  },
+  {
+    name: 'The record of the account is not looked at, and the account was deleted.',
+    ignoresRecord: true,
+    scenario: 'a server and a ledger that are restored',
+  },
+  {
+    name: 'The record of the account is not looked at, and the key has expired.',
+    ignoresRecord: true,
+    scenario: 'web-registration, keys that expire early',
   },
   first('Absence ends an operation that has sent.', 'sent', { on: ['absent'], to: gone, step: 'stop' }),
   first('A refusal about the state of the server frees the key.', 'sent', { on: ['doubtful'], to: gone, step: 'stop' }),

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { exploreScenario } from './explore.ts';
 import { findLimits, listedLimits, pageWithLimits } from './limits.ts';
-import type { Scenario } from './world.ts';
+import type { Scenario } from './scenario.ts';
 
 /**
  * `npm run model`: explores every history of every scenario and prints states, transitions and time, and which promises
@@ -43,6 +43,13 @@ export const SMALL: readonly Scenario[] = [
   { ...NO_PROOF, name: 'all tables lost, without proof', loses: 'all', lies: true, repeats: true },
   { ...NO_PROOF, name: 'keys that expire early, without proof', expires: true },
   { ...KEYED, name: 'a login of the caller, and all tables lost', own: true, loses: 'all', stranger: true },
+  {
+    ...KEYED,
+    name: 'a worker whose time ends, and the account of another operation without its reservation',
+    slow: true,
+    another: true,
+    loses: 'reservations',
+  },
   { ...KEYED, name: 'a deposit', funded: true },
   { ...KEYED, name: 'a deposit, and operations that are set back', funded: true, loses: 'operations' },
   { ...KEYED, name: 'a deposit, and all tables lost', funded: true, loses: 'all' },

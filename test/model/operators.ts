@@ -1,0 +1,86 @@
+import type { Fact } from '../../lib/openings/life.ts';
+import { isOwn } from './scenario.ts';
+import {
+  changeWorker,
+  isOf,
+  type Ledger,
+  LOGINS,
+  ledgerOf,
+  NOBODY,
+  NOTHING,
+  type Turn,
+  type Worker,
+  type World,
+  workerName,
+} from './world.ts';
+
+/** The operator reports what the server has; or another operation's account, by mistake; or nothing, at any time. */
+export function askOperator(turn: Turn, worker: Worker, index: number): void {
+  const { accounts, earlier, commands, deposits, payments, workers } = turn.world;
+  const { life, id } = worker;
+  // An operator gets an operation long after its functions have ended.
+  const isAlone = !workers.some((one) => one !== null && one !== worker && isOf(one.id, id));
+  const say = (fact: Fact, also: (next: World) => void = () => {}) =>
+    turn.add(`${workerName(worker, index)} says ${fact.on}${'login' in fact ? ` ${fact.login}` : ''}`, (next) => {
+      also(next);
+      changeWorker(next, index, { fact });
+    });
+  turn.add(`${workerName(worker, index)} finds no way`, (next) => {
+    next.workers[index] = null;
+  });
+  if (life.at !== 'sent' && life.at !== 'undecided' && life.at !== 'done') return;
+  if (life.at === 'sent' && !isOwn(turn.scenario)) return;
+  if (life.at === 'done') {
+    if (!life.unpaid) return;
+    if (deposits > 0) return void say({ on: 'operator_paid' });
+    if (payments === 0 && isAlone)
+      say({ on: 'operator_paid' }, (next) => {
+        next.deposits += 1;
+      });
+    return;
+  }
+  const login = 'login' in life ? (life.login ?? 0) : 0;
+  if (login === 0 && turn.scenario.keyed) return void askWithoutLogin(turn, worker, say);
+  for (const one of LOGINS) {
+    const holder = ledgerOf(turn, worker).reservations[one] ?? NOTHING;
+    if (life.at !== 'undecided') continue;
+    if (isOf(accounts[one], id) || isOf(earlier[one], id) || (holder !== NOTHING && holder !== id))
+      say({ on: 'operator_found', login: one });
+  }
+  // Where the connection has led to another server, the operator asks the first one too.
+  const isElsewhere = login === 0 ? earlier.some((one) => isOf(one, id)) : isOf(earlier[login], id);
+  const owner = accounts[login] ?? NOTHING;
+  if (life.at === 'undecided' && login !== 0 && owner !== NOTHING && !isOf(owner, id) && !isElsewhere)
+    say({ on: 'operator_foreign' });
+  // An account that another operation has reserved is that one's.
+  const { reservations } = ledgerOf(turn, worker);
+  const isHeld = (one: number) => ![NOTHING, id].includes(reservations[one] ?? NOTHING);
+  const isHere = login === 0 ? LOGINS.some((one) => isOf(accounts[one], id) && !isHeld(one)) : owner !== NOTHING;
+  const isOver = isAlone && !commands.some((one) => isOf(one.id, id));
+  // The operator knows that the account was deleted.
+  if (!isElsewhere && !isHere && isOver)
+    say({ on: 'operator_found_none' }, (next) => {
+      const { records } = next.ledgers[worker.ledger] as Ledger;
+      if (records[login] === id) records[login] = NOTHING;
+    });
+}
+
+/** A restored operation without its login: its record, its reservation and the server's comments name one. */
+function askWithoutLogin(turn: Turn, worker: Worker, say: (fact: Fact, also?: (next: World) => void) => void): void {
+  const { accounts, relabelled } = turn.world;
+  const { id } = worker;
+  const { records, reservations } = ledgerOf(turn, worker);
+  const isTraced = (login: number) => records[login] === id || reservations[login] === id;
+  for (const login of LOGINS.filter((one) => accounts[one] !== NOTHING)) {
+    const isShown = turn.scenario.shows === 'comments' && login !== relabelled;
+    const isOurs = isOf(accounts[login], id);
+    // Its plan is in the account's record alone. Without it, a retry decides again.
+    if (isOurs && (isTraced(login) || isShown))
+      say(records.includes(id) ? { on: 'operator_found', login } : { on: 'operator_resumed' });
+    if (!isOurs && isTraced(login))
+      say({ on: 'operator_foreign' }, (next) => {
+        (next.ledgers[worker.ledger] as Ledger).reservations[login] = NOBODY;
+      });
+  }
+  if (!LOGINS.some((login) => accounts[login] !== NOTHING && isTraced(login))) say({ on: 'operator_found_none' });
+}
