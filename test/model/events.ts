@@ -42,7 +42,7 @@ export function happenAlone(turn: Turn): void {
     });
   }
   if (turn.scenario.stranger === true && !accounts.includes(FOREIGN)) {
-    for (const free of freeLogins(turn, 0)) {
+    for (const free of LOGINS.filter((one) => accounts[one] === NOTHING)) {
       turn.add(`somebody else opens ${free}`, (next) => {
         next.accounts[free] = FOREIGN;
       });

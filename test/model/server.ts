@@ -63,7 +63,10 @@ export function receiveAnswer(turn: Turn, { id, life }: Worker, learn: Learn): v
 export function freeLogins(turn: Turn, login: number, on = turn.world.server): number[] {
   const { server, accounts, earlier } = turn.world;
   const there = on === server ? accounts : earlier;
-  return LOGINS.filter((one) => (login === 0 || one === login) && there[one] === NOTHING);
+  const isUnused = (one: number) => accounts[one] === NOTHING && earlier[one] === NOTHING;
+  // A login that the server chooses is reserved for that server: two servers never have the same one.
+  if (login === 0) return LOGINS.filter(isUnused);
+  return there[login] === NOTHING ? [login] : [];
 }
 
 /** What a worker can prove about the account at a login. */

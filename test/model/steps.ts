@@ -1,4 +1,4 @@
-import { type DecisionContext, findTransition, type Fact, type Life, type Step } from '../../lib/openings/life.ts';
+import { type DecisionContext, type Fact, findTransition, type Life, type Step } from '../../lib/openings/life.ts';
 import { happenAlone, loseTables } from './events.ts';
 import { askOperator } from './operators.ts';
 import { Broken, isOwn } from './scenario.ts';
