@@ -3,7 +3,7 @@ import { configDefaults, defineConfig } from 'vitest/config';
 /** Tests that start a browser, run histories of processes, explore every history, or load all rules of CloudFormation. */
 const SLOW = [
   'test/infra/cloudformation-rules.test.ts',
-  'test/infra/registration-page/copied-page.test.ts',
+  'test/infra/registration-page/page-in-chromium.test.ts',
   'test/infra/local/{accessibility,docs,outbox-page,registration-page}.test.ts',
   'test/model/{every-history,mistakes}.test.ts',
   'test/**/*never-twice.test.ts',

@@ -45,7 +45,8 @@ const extras = html`
     <label>Form of this page <select value=${id} onChange=${choose}>${options}</select></label>
   <//>
 `;
-render(extras, findElement('page'));
+const top = Object.assign(findElement('page'), { lang: 'en', dir: 'ltr' });
+render(extras, top);
 const main = document.createElement('main');
 document.body.append(main);
 if ('properties' in form) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 import { html } from './html.js';
+import { isAt } from './machine.js';
 import { titleIn } from './words.js';
 
 /** @import { Channel, FieldError, Label, Schema, Ui, Words } from './types.ts' */
@@ -22,7 +23,7 @@ import { titleIn } from './words.js';
 /** The widgets that are a type of input. */
 const TYPES = ['date', 'email', 'password'];
 /** The members of fields, whose labels the page translates. */
-const MEMBERS = ['country_code', 'number', 'country', 'state', 'city', 'name'];
+const MEMBERS = ['country_code', 'number', 'country', 'state', 'city', 'id', 'name'];
 
 /** A field of the form, from its JSON Schema and its `uiSchema`. @param {FieldProps} props */
 export function Field(props) {
@@ -197,9 +198,4 @@ function stateOf(pointer, errors) {
 /** @param {readonly FieldError[]} errors @param {string} place */
 function errorsAt(errors, place) {
   return errors.filter(({ pointer }) => isAt(pointer, place));
-}
-
-/** Whether a pointer is this place or below it. @param {string} pointer @param {string} place */
-export function isAt(pointer, place) {
-  return pointer === place || pointer.startsWith(`${place}/`);
 }

@@ -68,6 +68,8 @@ export const TABLE = {
   },
   sending: {
     ...busy('sending'),
+    // What is typed now is in the next request.
+    typed: { to: 'sending', key: 'new' },
     reload: { to: 'form', key: 'new', code: 'perhaps', says: 'maybe_sent' },
     ...CORRECT,
     accepted: { to: 'code', key: 'new', code: 'sent', waits: ['register', 'again'] },
@@ -146,14 +148,17 @@ export function start(key) {
  *
  * @param {Memory} memory @param {Event} event @param {Details} details @returns {Memory}
  */
-export function next(memory, event, { now, newKey, errors = [], seconds }) {
+export function next(memory, event, { now, newKey, errors = [], seconds, pointer }) {
   if (event === 'enter_code' && !memory.hasCode) return memory;
   if (isWaiting(memory, event, now)) return memory;
   const step = TABLE[memory.state][event];
-  // What was typed does not answer what the page said.
   if (event === 'typed') {
+    // What was typed answers the errors of its field, and nothing else that the page said.
+    const left = memory.errors.filter((error) => pointer === undefined || !isAt(error.pointer, pointer));
     return {
       ...memory,
+      errors: left,
+      says: memory.says === 'correct' && left.length === 0 ? undefined : memory.says,
       key: step.key === 'new' ? newKey() : memory.key,
       waits: step.ends === undefined ? memory.waits : { ...memory.waits, [step.ends]: 0 },
     };
@@ -174,6 +179,11 @@ export function next(memory, event, { now, newKey, errors = [], seconds }) {
     waits: { ...memory.waits, ...until },
     seconds: event === 'too_many' ? pause : memory.seconds,
   };
+}
+
+/** Whether a pointer is this place or below it. @param {string} pointer @param {string} place */
+export function isAt(pointer, place) {
+  return pointer === place || pointer.startsWith(`${place}/`);
 }
 
 /** Whether this event is a button that waits. @param {Memory} memory @param {Event} event @param {number} now */

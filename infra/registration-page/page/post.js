@@ -14,9 +14,9 @@ const PLACES = {
 };
 
 /**
- * Posts JSON. Every request ends: with an answer, or as `silent`.
+ * Posts a JSON text. Every request ends: with an answer, or as `silent`.
  *
- * @param {string} url @param {object} body @param {Record<string, string>} headers
+ * @param {string} url @param {string} body @param {Record<string, string>} headers
  * @param {(share: number) => void} onProgress the share of the body that has left, 0 to 1
  * @returns {Promise<Outcome>}
  */
@@ -43,7 +43,7 @@ export function post(url, body, headers, onProgress) {
     for (const [name, value] of Object.entries({ 'content-type': 'application/json', ...headers })) {
       request.setRequestHeader(name, value);
     }
-    request.send(JSON.stringify(body));
+    request.send(body);
   });
 }
 

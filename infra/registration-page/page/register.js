@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: 0BSD
-import { checkForm, checkTogether, isEmpty } from './check.js';
+import { checkForm, checkTogether, isEmpty, pointerOf } from './check.js';
 import { html } from './html.js';
 import { BUSY, next, start as startMachine } from './machine.js';
 import { CAPTCHA, post } from './post.js';
@@ -15,6 +15,8 @@ import { fill, loadWords } from './words.js';
 const LARGE_BYTES = 200_000;
 /** Fields that are forgotten by a reload: they are typed again. */
 const SECRETS = /password$/;
+/** @type {readonly string[]} */
+const CHANNELS = ['email', 'sms', 'call', 'whatsapp'];
 
 /**
  * Shows the registration in an element, and drives it.
@@ -38,12 +40,14 @@ class Registration {
   #resetCaptcha = () => {};
   #code = { code: '', password: '' };
   #turn = 0;
-  #progress = 0;
+  #progress = /** @type {number | undefined} */ (undefined);
   #announced = '';
   #isCounting = false;
-  #channels = /** @type {readonly string[]} */ (['email', 'sms', 'call', 'whatsapp']);
+  #channels = CHANNELS;
   /** The registration that the codes belong to, as it was sent. */
   #registered = /** @type {Values} */ ({});
+  /** The registration that waits for its answer. What is typed meanwhile belongs to the next one. */
+  #sending = /** @type {Values} */ ({});
 
   /** @param {HTMLElement} element @param {Config} config @param {string} language @param {import('./types.ts').Words} words */
   constructor(element, config, language, words) {
@@ -51,24 +55,24 @@ class Registration {
     this.config = config;
     this.language = language;
     this.words = words;
-    this.storage = `registration ${config.form.properties.form_id?.default}`;
+    // What another version has kept is not read.
+    this.storage = `registration ${VERSION} ${config.form.properties.form_id?.default}`;
+    this.#channels = config.channels ?? CHANNELS;
     /** @type {Memory} */
-    this.memory = startMachine(crypto.randomUUID());
+    this.memory = startMachine(newKey());
     /** @type {Values} */
     this.values = startValues(config);
     this.acts = {
       change: this.change.bind(this),
-      changeCode: (/** @type {'code' | 'password'} */ name, /** @type {string} */ value) => {
-        this.#code[name] = value;
-      },
+      changeCode: this.changeCode.bind(this),
       press: this.press.bind(this),
       showCaptcha: this.showCaptcha.bind(this),
     };
   }
 
   open() {
-    const kept = sessionStorage.getItem(this.storage);
-    if (kept !== null) {
+    const kept = storage()?.getItem(this.storage);
+    if (kept) {
       const { memory, values, registered } = JSON.parse(kept);
       this.memory = memory;
       this.values = { ...this.values, ...values };
@@ -81,9 +85,14 @@ class Registration {
 
   /** @param {string} name @param {unknown} value */
   change(name, value) {
-    if (BUSY.includes(this.memory.state)) return;
     this.values = { ...this.values, [name]: value };
-    this.move('typed');
+    this.move('typed', { pointer: pointerOf(name) });
+  }
+
+  /** @param {'code' | 'password'} name @param {string} value */
+  changeCode(name, value) {
+    this.#code = { ...this.#code, [name]: value };
+    this.move('typed', { pointer: pointerOf(name) });
   }
 
   /** @param {'register' | 'confirm' | 'again' | 'back' | 'enter_code'} event */
@@ -120,11 +129,14 @@ class Registration {
 
   /** @param {Values} values as the person has typed them, or as they were sent before */
   async #register(values) {
+    const { key, state } = this.memory;
+    this.#sending = values;
+    this.#keep();
     const body = await bodyOf(this.config, values, this.language).catch(() => undefined);
     // A file that was chosen cannot be read any more.
     if (body === undefined) return this.move('invalid');
     const headers = {
-      'idempotency-key': this.memory.key,
+      'idempotency-key': key,
       ...(this.#token !== undefined && { 'captcha-token': this.#token }),
     };
     const outcome = await this.#post('request', body, headers);
@@ -132,8 +144,8 @@ class Registration {
     if (['accepted', 'failed', 'silent', 'unreadable', 'in_progress'].includes(outcome.answer))
       this.#registered = values;
     if (outcome.available !== undefined) this.#channels = outcome.available;
-    const isAnother = this.memory.state === 'resending';
-    this.#code = outcome.answer === 'accepted' ? { code: '', password: '' } : this.#code;
+    const isAnother = state === 'resending';
+    if (!isAnother) this.#code = { code: '', password: '' };
     this.move(outcome.answer, outcome, isAnother && outcome.answer === 'accepted' ? this.words.texts.sent : '');
   }
 
@@ -147,19 +159,21 @@ class Registration {
   /** @param {'request' | 'confirm'} operation @param {object} body @param {Record<string, string>} headers */
   async #post(operation, body, headers) {
     const url = `${this.config.api}/public/v1/account/register/${operation}`;
-    const isLarge = JSON.stringify(body).length > LARGE_BYTES;
-    const outcome = await post(url, body, headers, (share) => {
-      this.#progress = isLarge ? share : 0;
+    const text = JSON.stringify(body);
+    const show = (/** @type {number | undefined} */ share) => {
+      this.#progress = text.length > LARGE_BYTES ? share : undefined;
       this.render();
-    });
-    this.#progress = 0;
+    };
+    show(0);
+    const outcome = await post(url, text, headers, show);
+    this.#progress = undefined;
     return outcome;
   }
 
   /** @param {Event} event @param {Partial<Details>} [details] @param {string} [announced] */
   move(event, details = {}, announced = '') {
     const before = this.memory;
-    this.memory = next(before, event, { now: Date.now(), newKey: () => crypto.randomUUID(), ...details });
+    this.memory = next(before, event, { now: Date.now(), newKey, ...details });
     this.#announced = fill(announced, { address: this.#address() });
     const { state: to, says } = this.memory;
     if (event !== 'typed' && this.memory !== before) {
@@ -174,12 +188,12 @@ class Registration {
   /** A reload keeps the step and the fields, without secrets and files. */
   #keep() {
     // What is being sent may arrive, also if the page is reloaded before the answer.
-    const registered = this.memory.state === 'sending' ? this.values : this.#registered;
-    if (this.memory.state === 'done') return sessionStorage.removeItem(this.storage);
+    const registered = this.memory.state === 'sending' ? this.#sending : this.#registered;
+    if (this.memory.state === 'done') return storage()?.removeItem(this.storage);
     const safe = (/** @type {Values} */ values) =>
       Object.fromEntries(Object.entries(values).filter(([name]) => !SECRETS.test(name) && !isFile(this.config, name)));
     const kept = { memory: this.memory, values: safe(this.values), registered: safe(registered) };
-    sessionStorage.setItem(this.storage, JSON.stringify(kept));
+    storage()?.setItem(this.storage, JSON.stringify(kept));
   }
 
   #isForgotten() {
@@ -232,6 +246,7 @@ class Registration {
       ...{ config, words, language, memory, values },
       turn: this.#turn,
       address: this.#address(),
+      code: this.#code,
       isForgotten: this.#isForgotten(),
       channels: this.#channels,
       progress: this.#progress,
@@ -243,6 +258,20 @@ class Registration {
     document.title = config.brand === undefined ? error : `${error} – ${config.brand}`;
     render(html`<${View} page=${page} acts=${this.acts} />`, this.element);
   }
+}
+
+/** What a reload finds again. A browser that refuses to store anything has none. */
+function storage() {
+  try {
+    return sessionStorage;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An `Idempotency-Key`. */
+function newKey() {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** The values of an untouched form, with those of the page's link. @param {Config} config @returns {Values} */

@@ -72,6 +72,7 @@ export type Label =
   | 'password'
   | 'repeat_password'
   | 'referrer_id'
+  | 'id'
   | 'country'
   | 'state'
   | 'city'
@@ -162,6 +163,8 @@ export interface Details {
   errors?: readonly FieldError[];
   /** Of `Retry-After`. */
   seconds?: number | undefined;
+  /** The field that was typed into. */
+  pointer?: string;
 }
 
 export interface Config {
@@ -174,6 +177,8 @@ export interface Config {
   /** A BCP 47 tag; absent: the browser's languages. */
   language?: string;
   captcha?: Captcha;
+  /** The channels that are offered; absent: all. */
+  channels?: readonly Channel[];
   /** Fields of the form, and the parameters of the page's link that fill them in. */
   fromLink?: Readonly<Record<string, string>>;
   /** The page to continue with. */

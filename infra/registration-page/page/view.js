@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
 import { pointerOf } from './check.js';
-import { Field, isAt } from './fields.js';
+import { Field } from './fields.js';
 import { html } from './html.js';
-import { BUSY } from './machine.js';
+import { BUSY, isAt } from './machine.js';
 import { CAPTCHA } from './post.js';
 import { clock, duration, fill } from './words.js';
 
@@ -19,9 +19,10 @@ import { clock, duration, fill } from './words.js';
  * @property {number} turn counts events, so that the same sentence is announced again
  * @property {Record<string, unknown>} values
  * @property {string} address that the last code went to
+ * @property {{ code: string; password: string }} code as it was typed
  * @property {boolean} isForgotten whether the password of the registration must be typed again
  * @property {readonly string[]} channels
- * @property {number} progress of the request that is on its way, 0 to 1; 0 for a small one
+ * @property {number | undefined} progress of a large request that is on its way, 0 to 1
  * @property {string} announced
  * @property {number} now
  */
@@ -54,9 +55,11 @@ export function View({ page, acts }) {
 
 /** @param {{ page: Page; acts: Acts }} props */
 function Form({ page, acts }) {
-  const { config, memory, values } = page;
+  const { config, memory, values, channels } = page;
   const { form } = config;
-  const names = form.uiSchema['ui:order'].filter((name) => form.uiSchema[name]?.['ui:widget'] !== 'hidden');
+  const isShown = (/** @type {string} */ name) =>
+    form.uiSchema[name]?.['ui:widget'] !== 'hidden' && (name !== 'otp_type' || channels.length > 1);
+  const names = form.uiSchema['ui:order'].filter(isShown);
   const fields = names.map((name) => {
     const required =
       form.required.includes(name) || name === 'otp_type' || (name === 'phone' && values.otp_type !== 'email');
@@ -90,21 +93,21 @@ function SentBefore({ page: { words, memory, address }, acts }) {
 
 /** @param {{ page: Page; acts: Acts }} props */
 function Code({ page, acts }) {
-  const { words, memory, address, isForgotten } = page;
+  const { words, memory, address, code: typed, isForgotten } = page;
   const { texts } = words;
   const shared = sharedOf(page);
-  /** @type {Pick<FieldProps, 'required' | 'fixed' | 'shared' | 'value'>} */
-  const common = { required: true, fixed: true, shared, value: '' };
+  /** @type {Pick<FieldProps, 'required' | 'fixed' | 'shared'>} */
+  const common = { required: true, fixed: true, shared };
   // Text with digits: people paste and type spaces, which the API ignores.
   const code = html`
-    <${Field} name="code" pointer="#/code" schema=${{ type: 'string' }} ...${common}
+    <${Field} name="code" pointer="#/code" schema=${{ type: 'string' }} value=${typed.code} ...${common}
       ui=${{ 'ui:autocomplete': 'one-time-code', 'ui:inputmode': 'numeric' }}
-      onChange=${(/** @type {string} */ typed) => acts.changeCode('code', typed)} />
+      onChange=${(/** @type {string} */ text) => acts.changeCode('code', text)} />
   `;
   const password = html`
-    <${Field} name="password" pointer="#/password" schema=${{ type: 'string' }} ...${common} note=${texts.password_again}
+    <${Field} name="password" pointer="#/password" schema=${{ type: 'string' }} value=${typed.password} ...${common} note=${texts.password_again}
       ui=${{ 'ui:widget': 'password', 'ui:autocomplete': 'current-password' }}
-      onChange=${(/** @type {string} */ typed) => acts.changeCode('password', typed)} />
+      onChange=${(/** @type {string} */ text) => acts.changeCode('password', text)} />
   `;
   const sentence = memory.sent > 0 ? texts.sent : texts.perhaps_sent;
   return html`
@@ -154,7 +157,8 @@ function Submit({ page: { words, memory, progress, now }, name, isSecond }) {
   const isBusy = BUSY.includes(memory.state);
   const mine = { register: 'sending', again: 'resending', confirm: 'confirming' }[name] === memory.state;
   const label = mine ? texts.sending : texts[name];
-  const bar = mine && progress > 0 && html`<progress value=${progress} aria-label=${texts.sending}></progress>`;
+  const bar =
+    mine && progress !== undefined && html`<progress value=${progress} aria-label=${texts.sending}></progress>`;
   return html`
     ${bar}
     <button type="submit" class=${isSecond ? 'second' : ''} aria-disabled=${isBusy || seconds > 0 ? 'true' : 'false'}>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: 0BSD
+import { words as english } from './words/en.js';
 
 /** @import { Words } from './types.ts' */
 
@@ -13,14 +14,15 @@ export async function loadWords(tags) {
     const words = await load(language);
     if (words !== undefined) return { language, words };
   }
-  const { words } = await import('./words/en.js');
-  return { language: 'en', words };
+  return { language: 'en', words: english };
 }
 
-/** @param {string} language @returns {Promise<Words | undefined>} */
+/** A phrase that a broker's own file lacks, such as one of a later version, is English. @param {string} language @returns {Promise<Words | undefined>} */
 async function load(language) {
   try {
-    return (await import(`./words/${language}.js`)).words;
+    const { words } = await import(`./words/${language}.js`);
+    const sections = Object.entries(english).map(([name, phrases]) => [name, { ...phrases, ...words[name] }]);
+    return { ...words, ...Object.fromEntries(sections) };
   } catch {
     return undefined;
   }

@@ -236,13 +236,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     await field('Experience').waitFor();
   });
 
-  it('fits a phone', async () => {
-    await page().setViewportSize({ width: 360, height: 740 });
-    await open('FORMFULL');
-    expect(await page().evaluate('document.documentElement.scrollWidth')).toBe(360);
-    await page().setViewportSize({ width: 1280, height: 900 });
-  });
-
   describe('and the outbox, from the registration to an account', () => {
     let outbox: Page;
     const email = 'walk@example.com';

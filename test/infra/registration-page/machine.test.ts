@@ -58,7 +58,7 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
 
   it('keeps the key of a filled-in form until something is typed, a code was sent, or the key is used up', () => {
     const renews = {
-      typed: ['form'],
+      typed: ['form', 'sending'],
       reload: STATES,
       accepted: ['sending', 'resending'],
       key_reused: ['sending', 'resending'],
@@ -72,6 +72,19 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
     else if (event === 'accepted' && (state === 'sending' || state === 'resending'))
       expect(new Set(waits)).toEqual(new Set([NOW + 60_000]));
     else expect(waits).toEqual([]);
+  });
+});
+
+describe('what is typed', () => {
+  it('answers the errors of its field alone, and "correct the marked fields" with the last of them', () => {
+    const errors = [
+      { pointer: '#/phone/number', rule: 'phone' as const },
+      { pointer: '#/phones', rule: 'required' as const },
+    ];
+    const one = follow(memoryIn('form', { says: 'correct', errors }), 'typed', { pointer: '#/phone' });
+    expect(one).toMatchObject({ says: 'correct', errors: [errors[1]] });
+    expect(follow(one, 'typed', { pointer: '#/phones' })).toMatchObject({ says: undefined, errors: [] });
+    expect(follow(memoryIn('form', { says: 'silent' }), 'typed', { pointer: '#/name' }).says).toBe('silent');
   });
 });
 

@@ -13,6 +13,7 @@ export const words = {
     password: 'كلمة المرور',
     repeat_password: 'تكرار كلمة المرور',
     referrer_id: 'رمز الإحالة',
+    id: 'المعرّف',
     country: 'البلد',
     state: 'المنطقة أو المحافظة',
     city: 'المدينة',

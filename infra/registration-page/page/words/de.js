@@ -12,6 +12,7 @@ export const words = {
     password: 'Passwort',
     repeat_password: 'Passwort wiederholen',
     referrer_id: 'Empfehlungscode',
+    id: 'ID',
     country: 'Land',
     state: 'Bundesland oder Region',
     city: 'Ort',

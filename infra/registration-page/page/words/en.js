@@ -12,6 +12,7 @@ export const words = {
     password: 'Password',
     repeat_password: 'Repeat password',
     referrer_id: 'Referral code',
+    id: 'ID',
     country: 'Country',
     state: 'State',
     city: 'City',

@@ -12,6 +12,7 @@ export const words = {
     password: 'Contraseña',
     repeat_password: 'Repita la contraseña',
     referrer_id: 'Código de recomendación',
+    id: 'ID',
     country: 'País',
     state: 'Provincia o estado',
     city: 'Ciudad',

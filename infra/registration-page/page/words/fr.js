@@ -12,6 +12,7 @@ export const words = {
     password: 'Mot de passe',
     repeat_password: 'Répétez le mot de passe',
     referrer_id: 'Code de parrainage',
+    id: 'ID',
     country: 'Pays',
     state: 'Région ou État',
     city: 'Ville',

@@ -12,6 +12,7 @@ export const words = {
     password: 'पासवर्ड',
     repeat_password: 'पासवर्ड दोबारा डालें',
     referrer_id: 'रेफ़रल कोड',
+    id: 'आईडी',
     country: 'देश',
     state: 'राज्य',
     city: 'शहर',

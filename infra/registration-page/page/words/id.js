@@ -12,6 +12,7 @@ export const words = {
     password: 'Kata sandi',
     repeat_password: 'Ulangi kata sandi',
     referrer_id: 'Kode referral',
+    id: 'ID',
     country: 'Negara',
     state: 'Provinsi atau wilayah',
     city: 'Kota',

@@ -12,6 +12,7 @@ export const words = {
     password: 'Password',
     repeat_password: 'Ripeti la password',
     referrer_id: 'Codice di invito',
+    id: 'ID',
     country: 'Paese',
     state: 'Provincia o regione',
     city: 'Città',

@@ -12,6 +12,7 @@ export const words = {
     password: 'パスワード',
     repeat_password: 'パスワード（確認）',
     referrer_id: '紹介コード',
+    id: 'ID',
     country: '国',
     state: '都道府県・州',
     city: '市区町村',

@@ -12,6 +12,7 @@ export const words = {
     password: '비밀번호',
     repeat_password: '비밀번호 확인',
     referrer_id: '추천 코드',
+    id: 'ID',
     country: '국가',
     state: '시/도',
     city: '도시',

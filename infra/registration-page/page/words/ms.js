@@ -12,6 +12,7 @@ export const words = {
     password: 'Kata laluan',
     repeat_password: 'Ulang kata laluan',
     referrer_id: 'Kod rujukan',
+    id: 'ID',
     country: 'Negara',
     state: 'Negeri atau wilayah',
     city: 'Bandar',

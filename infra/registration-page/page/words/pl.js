@@ -12,6 +12,7 @@ export const words = {
     password: 'Hasło',
     repeat_password: 'Powtórz hasło',
     referrer_id: 'Kod polecający',
+    id: 'ID',
     country: 'Kraj',
     state: 'Województwo lub region',
     city: 'Miasto',

@@ -12,6 +12,7 @@ export const words = {
     password: 'Senha',
     repeat_password: 'Repita a senha',
     referrer_id: 'Código de indicação',
+    id: 'ID',
     country: 'País',
     state: 'Estado ou região',
     city: 'Cidade',

@@ -12,6 +12,7 @@ export const words = {
     password: 'Пароль',
     repeat_password: 'Повторите пароль',
     referrer_id: 'Реферальный код',
+    id: 'ID',
     country: 'Страна',
     state: 'Регион',
     city: 'Город',

@@ -12,6 +12,7 @@ export const words = {
     password: 'รหัสผ่าน',
     repeat_password: 'ยืนยันรหัสผ่าน',
     referrer_id: 'รหัสแนะนำ',
+    id: 'รหัส',
     country: 'ประเทศ',
     state: 'รัฐหรือจังหวัด',
     city: 'เมือง',

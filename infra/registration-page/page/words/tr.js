@@ -12,6 +12,7 @@ export const words = {
     password: 'Parola',
     repeat_password: 'Parolayı tekrarlayın',
     referrer_id: 'Referans kodu',
+    id: 'ID',
     country: 'Ülke',
     state: 'Eyalet veya bölge',
     city: 'Şehir',

@@ -12,6 +12,7 @@ export const words = {
     password: 'Mật khẩu',
     repeat_password: 'Nhập lại mật khẩu',
     referrer_id: 'Mã giới thiệu',
+    id: 'ID',
     country: 'Quốc gia',
     state: 'Tỉnh hoặc vùng',
     city: 'Thành phố',

@@ -12,6 +12,7 @@ export const words = {
     password: '密碼',
     repeat_password: '確認密碼',
     referrer_id: '推薦碼',
+    id: '編號',
     country: '國家/地區',
     state: '省/州',
     city: '城市',

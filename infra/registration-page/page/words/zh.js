@@ -12,6 +12,7 @@ export const words = {
     password: '密码',
     repeat_password: '确认密码',
     referrer_id: '推荐码',
+    id: '编号',
     country: '国家/地区',
     state: '省/州',
     city: '城市',
