@@ -9,6 +9,7 @@ import {
 } from '../../lib/limits/limits.ts';
 import { parsePepper } from '../../lib/secrets/keys.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
+import { WINDOW_MS } from '../../lib/validators/limits.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
 import { testTables } from './database.ts';
@@ -108,6 +109,11 @@ export class LimitsWorld {
   async item({ pk }: Counter): Promise<Item> {
     return (await this.table.get({ pk }, NEVER_ABORTED)) ?? {};
   }
+}
+
+/** The longest window of a counter, in milliseconds. */
+export function longestWindow({ windows }: Counter): number {
+  return Math.max(...windows.map(([window]) => WINDOW_MS[window]));
 }
 
 /** An address in its look-up form. */
