@@ -56,7 +56,7 @@ function commandsOf(page: string): Command[] {
   });
 }
 
-const COMMANDS = PAGES.flatMap(commandsOf);
+const COMMANDS = [...PAGES, 'infra/commands.sh'].flatMap(commandsOf);
 
 /** The prefixes of rights, where they are not the names of the CLI. */
 const PREFIXES: Record<string, string> = {

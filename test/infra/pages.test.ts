@@ -34,10 +34,8 @@ describe('The pages of operators', () => {
         ?.trim()
         .split('\n');
     for (const { name } of pages) {
-      const parts = pageBody(name)
-        ?.slice(0, 4)
-        .map((line) => /^- \*\*(\w+)\*\*/.exec(line)?.[1]);
-      expect([name, parts]).toEqual([name, ['Lost', 'Show', 'If', 'Else']]);
+      const parts = pageBody(name)?.flatMap((line) => /^- \*\*(\w+)\*\*/.exec(line)?.[1] ?? []);
+      expect([name, parts?.slice(0, 3)]).toEqual([name, ['Show', 'If', 'Else']]);
     }
   });
 
