@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { SHARDS } from '../../lib/records/due.ts';
 import { checkEvent } from '../support/events.ts';
 import { openAccount, postJson, register, tablesOf } from '../support/local-service.ts';
 
@@ -87,5 +88,36 @@ describe('The settler publishes', () => {
     await service.tick();
     await service.tick();
     expect(published()).toEqual([expect.objectContaining({ type: 'RegistrationConfirmed', verified: 'email' })]);
+  });
+});
+
+/** An item that somebody has written into the table of operations, as if a deposit of an open account were due. */
+describe('The settler believes no stored amount: a written item with a due deposit of 1,000,000', () => {
+  const DEMO = { connection_id: 'tp5-demo-1', group: 'demoforex', account_type_id: 'ATLIVE05' };
+  it.each<[string, typeof LIVE, string | undefined, number]>([
+    ['of live accounts pays nothing', LIVE, undefined, 0],
+    ['of live accounts, with the account type of demo ones, pays nothing', LIVE, 'ATDEMO01', 0],
+    ['of demo accounts, whose type has no deposit, pays nothing', DEMO, 'ATLIVE05', 0],
+    ['of demo accounts, whose type is of the other version, pays nothing', DEMO, 'ATDEMO04', 0],
+    ['of demo accounts pays what their type says', DEMO, 'ATDEMO01', 10_000],
+  ])('%s', async (_, order, account_type_id, paid) => {
+    const { items, table } = tablesOf(service);
+    const { body } = await openAccount(service, 'tp5', order);
+    const server = service.platforms.get(order.connection_id);
+    const balance = () => server?.accounts().find(({ login }) => login === body.login)?.balance;
+    expect(balance()).toBe(0);
+    const opened = (await items('operations')).find(({ life }) => (life as { login?: unknown })?.login === body.login);
+    for (const deposit of ['due', 'again'] as const) {
+      const opened_at = new Date().toISOString();
+      const life = { at: 'open', login: body.login, opened_at, recorded: true, deposit, published: true };
+      const plan = { ...(opened?.plan as object), account_type_id, deposit: 1_000_000 };
+      const pk = `written ${body.login} ${deposit}`;
+      const due = { due_shard: SHARDS[0], due_at: 0, lease_until: 0 };
+      await table('operations').put({ ...opened, ...due, pk, life, plan }, AbortSignal.timeout(60_000));
+      await service.tick();
+      const item = await table('operations').get({ pk }, AbortSignal.timeout(60_000));
+      expect(item?.life).toMatchObject(paid === 0 ? { at: 'open', deposit: 'again' } : { at: 'done', unpaid: false });
+      expect(balance()).toBe(paid);
+    }
   });
 });
