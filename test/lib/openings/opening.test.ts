@@ -1,10 +1,12 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { TABLES } from '../../../infra/local/database.ts';
+import { deriveIdentities } from '../../../lib/openings/derivation.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 import { derivationKeys } from '../../support/openings.ts';
+import { connectionTo, platformOn, testServer } from '../../support/web-api.ts';
 
 /** Three batches of reservations. */
 const SIZE = 300;
@@ -70,5 +72,46 @@ describe('A request whose operation was lost', () => {
     scene.sighting = 'unmarked';
     expect(await scene.open('lost')).toBe(login);
     expect(scene.accounts.size).toBe(1);
+  });
+});
+
+/** A command to the slow server takes this long, in milliseconds. */
+const SLOW_MS = 700;
+
+describe('A slow server', () => {
+  it('with accounts of other operations at the first logins is asked for further ones by each retry, until one is free', async () => {
+    const server = await testServer();
+    // Only the delays move the clock.
+    let at = Date.now();
+    server.faults.pause = async (ms) => {
+      at += ms;
+    };
+    server.faults.set({ kind: 'slow', ms: SLOW_MS, times: 1_000 });
+    const asked: number[] = [];
+    server.faults.onCall = async ({ name, parameters }) => {
+      if (name === '/api/user/add') asked.push(Number(parameters?.Login));
+    };
+    const platform = platformOn(server);
+    const scene = new OpeningScene(await testDatabase(), { platform: async () => platform, now: () => at });
+    const [from, to] = [1, 40];
+    scene.connection = connectionTo(server, { groups: ['real\\standard'], logins: { from, to } });
+    // Their reservations are lost: only the server shows whose they are.
+    const [KEY] = derivationKeys('1');
+    for (let login = from; login < to; login += 1) {
+      const comment = deriveIdentities(KEY, `key#${login}`, '1.a')[0].operationId;
+      const named = { login, group: 'real\\standard', leverage: 100, name: 'Kim', email: '', comment };
+      server.add({ ...named, readonly: false, balance: 0, master: 'a', investor: 'b', details: {} });
+    }
+
+    const answers: (number | string)[] = [];
+    while (answers.length < to && typeof answers.at(-1) !== 'number') answers.push(await scene.open('request 3'));
+    expect(answers.at(-1)).toBe(to);
+    const refused = answers.slice(0, -1);
+    expect(refused.length).toBeGreaterThan(2);
+    // The time ends after a login that is another's, or before that is known.
+    for (const one of refused) expect(['login_range_exhausted', 'account_outcome_unknown']).toContain(one);
+    // No login was asked for twice.
+    expect(asked).toHaveLength(new Set(asked).size);
+    expect(asked.at(-1)).toBe(to);
   });
 });
