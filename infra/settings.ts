@@ -5,6 +5,7 @@ import {
   DEPENDENT_SETTINGS,
   deploymentEntries,
   emailDomain,
+  FrontSchema,
   hasProvider,
   missingByChannels,
 } from '../lib/validators/deployment.ts';
@@ -106,6 +107,27 @@ export const allowedHeaders = v.optional(
   [],
 );
 
+/** The headers that the gateway writes or takes out itself, those of a request, and the proof, which is no address. */
+const NO_FRONT_HEADERS: ReadonlySet<string> = new Set([
+  ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-port', 'forwarded', 'host', 'via', 'x-amzn-trace-id'],
+  ...['cookie', 'connection', 'content-length', 'content-type', 'authorization', 'user-agent', 'origin'],
+  ...['x-front-secret', 'idempotency-key', 'captcha-token'],
+]);
+
+/** A proxy that names the person's address, in a header of its own. */
+export const front = v.optional(
+  v.pipe(
+    FrontSchema,
+    v.forward(
+      v.check(
+        ({ header }) => !NO_FRONT_HEADERS.has(header),
+        'must be a header that the gateway leaves as it is: it adds an address to x-forwarded-for and forwarded, so they never hold one alone; let the proxy send a header of its own, such as x-viewer-address',
+      ),
+      ['header'],
+    ),
+  ),
+);
+
 const PUBLIC_URL =
   /^https:\/\/([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](:\d{1,5})?(\/[^\s#]{0,400})?$/;
 const PRIVATE_NAME = /\.(local|localhost|internal|intranet|lan|home|corp|private|arpa)$/;
@@ -127,6 +149,7 @@ export const KEY_SECRETS = 'broker-api-keys/';
 
 export const SettingsSchema = closedObject({
   ...deploymentEntries,
+  front,
   provider: v.optional(closedObject(v.entriesFromList(PHONE_CHANNELS, publicAddress))),
   crmWebhook: publicAddress,
   /** True: the API has a route that confirms registrations. */

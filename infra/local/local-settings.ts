@@ -9,7 +9,7 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import type { CrmFile } from '../crm/crm-file.ts';
-import { KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
+import { front, KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
 import { runningFunction } from './rights/policy.ts';
 
@@ -61,7 +61,7 @@ export const RESOURCES = {
 /** The country rules of the stack, which has them if it does not serve every country. */
 const PROTECT_CONFIGURATION = 'protect-local';
 
-const DeploymentSchema = v.object(deploymentEntries);
+const DeploymentSchema = v.object({ ...deploymentEntries, front });
 export type DeploymentSettings = v.InferOutput<typeof DeploymentSchema>;
 
 /**

@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode } from '../failure.ts';
@@ -109,7 +110,9 @@ function judge(settings: CaptchaSettings, status: number, text: string): Captcha
 
 /** A valid token counts only if its host, if it has one, is a page of the broker, and if its score is high enough. */
 function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { hostname, score }: Answer): CaptchaOutcome {
-  const host = hostname?.trim().toLowerCase().replace(/\.$/, '') ?? '';
+  const sent = hostname?.trim().toLowerCase().replace(/\.$/, '') ?? '';
+  // The settings have international domains in punycode. A host that is no domain stays, and is foreign.
+  const host = domainToASCII(sent) || sent;
   const isForeign =
     hostnames !== undefined && !NO_HOST.includes(host) && !hostnames.some((domain) => covers(domain, host));
   if (isForeign) return { kind: 'refused', reason: 'hostname' };

@@ -9,6 +9,7 @@ import {
   loginRanges,
 } from '../records/crm-records.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
+import { TEXT_READINGS } from '../validators/typed-text.ts';
 import type { CallerOrder, Server } from './job.ts';
 import type { OperationPlan } from './ledger.ts';
 import { storedServer } from './reservation-key.ts';
@@ -99,7 +100,7 @@ export function buildOrder(
     loginGiven: body.login !== undefined,
     masterPassword: passwords.master_password,
     investorPassword: passwords.investor_password,
-    name: client.name,
+    name: TEXT_READINGS.name(client.name),
     email: client.email ?? '',
     phone: client.phone,
     country: client.country,

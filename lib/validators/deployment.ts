@@ -207,25 +207,10 @@ const CaptchaSchema = v.pipe(
 );
 export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 
-/** The headers that the gateway writes itself, and the proof, which is no address. */
-const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
-  'x-forwarded-for',
-  'forwarded',
-  'x-front-secret',
-  'host',
-  'via',
-]);
-
-/** A proxy, or a backend of the broker, that names the person's address. */
-const FrontSchema = closedObject({
+/** A proxy, or a backend of the broker, that names the person's address. `infra/settings.ts` refuses some headers. */
+export const FrontSchema = closedObject({
   /** The request header with the address, in lower case. */
-  header: v.pipe(
-    patternText(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
-    v.check(
-      (header) => !WRITTEN_BY_GATEWAY.has(header),
-      'must be a header that the gateway leaves as it is: it adds an address to x-forwarded-for and forwarded, so they never hold one alone; let the proxy send a header of its own, such as x-viewer-address',
-    ),
-  ),
+  header: patternText(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
   /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
   secret: secretName,
   /** True: a request without that secret is refused, so that requests cannot bypass the proxy. */

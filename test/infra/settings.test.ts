@@ -207,10 +207,12 @@ describe('Faulty settings', () => {
       'captcha.hostnames: must be a domain',
     ],
     [{ front: { header: 'X: y', secret: 'front' } }, 'front.header: must be the name'],
-    ...['x-forwarded-for', 'forwarded', 'via', 'x-front-secret'].map((header): [Record<string, unknown>, string] => [
-      { front: { header, secret: 'front' } },
-      'front.header: must be a header that the gateway leaves as it is',
-    ]),
+    ...['x-forwarded-for', 'forwarded', 'via', 'x-forwarded-port', 'cookie', 'captcha-token', 'x-front-secret'].map(
+      (header): [Record<string, unknown>, string] => [
+        { front: { header, secret: 'front' } },
+        'front.header: must be a header that the gateway leaves as it is',
+      ],
+    ),
     [{ machineClients: 'crm', callerRoles: 'crm' }, 'callerRoles: is given, but'],
     [
       { 'provisioned.accounts': '21', 'concurrency.accounts': '20' },

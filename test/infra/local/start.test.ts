@@ -143,6 +143,10 @@ describe('npm start', () => {
       { CRM_WEBHOOK: 'http://127.0.0.1:4000/hook', CRM_WEBHOOK_SECRET: 'x' },
       'CRM_WEBHOOK_SECRET: must begin with whsec_',
     ],
+    [
+      { FRONT: '{"header":"x-forwarded-for","secret":"local/front"}' },
+      'FRONT.header: must be a header that the gateway',
+    ],
     [{ PROVIDER_SMS: 'http://sms.acme.example/' }, 'PROVIDER_SMS: must be local, an https address, or http'],
     [{ PROVIDER_SMS: 'local', PROVIDER_SECRET: 'short' }, 'PROVIDER_SECRET: must begin with whsec_'],
     [

@@ -94,12 +94,16 @@ describe('A captcha token', () => {
     ['example', 'hostname'],
     ['other.example', 'hostname'],
     ['a.trade.other.example.', 'passed'],
+    ['www.bücher.example', 'passed'],
+    ['WWW.XN--BCHER-KVA.example.', 'passed'],
+    ['bucher.example', 'hostname'],
+    ['acme.example evil.example', 'hostname'],
     [undefined, 'passed'],
     [null, 'passed'],
     ['', 'passed'],
     ['not-provided', 'passed'],
   ])('that was solved on %s is %s if the settings list the pages', async (hostname, outcome) => {
-    const hostnames = ['acme.example', 'trade.other.example'];
+    const hostnames = ['acme.example', 'trade.other.example', 'xn--bcher-kva.example'];
     expect(await successWith({ hostnames }, { hostname })).toEqual(judged(outcome));
   });
 

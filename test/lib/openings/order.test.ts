@@ -88,6 +88,15 @@ describe('The order for the platform', () => {
     });
   });
 
+  it.each([
+    ['  Ana  ', 'Ana'],
+    ['\u2068Ana Ruiz\u2069', 'Ana Ruiz'],
+    ['\ufeffJose\u0301\n', 'José'],
+    ['\u200fسارا\u200f', 'سارا'],
+  ])('has the name of the client’s record without what surrounds it: %j', (name, read) => {
+    expect(order({}, { ...CLIENT_ANN, name }).name).toBe(read);
+  });
+
   it('omits data that the client’s record lacks', () => {
     const client = { id: 'CLIENT06', email: 'kim@example.org', name: 'Kim' };
     const { phone, country } = order({}, client);
