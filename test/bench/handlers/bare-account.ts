@@ -3,8 +3,8 @@ import type { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { put, query, read, secret, transact, update } from './bare.ts';
 
 const { ACCOUNTS_TABLE, CRM_TABLE, EVENT_BUS, LOGINS_TABLE, OPERATIONS_TABLE, PASSWORD_SECRET } = process.env;
-/** The logins whose reservations are read before one is chosen. */
-const CANDIDATES = 20;
+/** The logins whose reservations are read before one is chosen: as ours, twenty in the first call of a process, then five. */
+let candidates = 20;
 
 /** The inputs of an opening on a trading server. */
 export interface BareConnection {
@@ -87,7 +87,8 @@ export function bareAccountHandler(
 /** The reservations of the first logins, and those of the operation itself. */
 function readReservations(version: string, operationId: string): Promise<unknown>[] {
   const from = randomInt(1e6);
-  const keys = Array.from({ length: CANDIDATES }, (_, index) => `${version}#${from + index}`);
+  const keys = Array.from({ length: candidates }, (_, index) => `${version}#${from + index}`);
+  candidates = 5;
   return [
     read(LOGINS_TABLE, ...keys),
     query(LOGINS_TABLE, {
