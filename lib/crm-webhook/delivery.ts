@@ -2,7 +2,7 @@ import { within } from '../deadline.ts';
 import type { CrmClients } from '../records/crm-clients.ts';
 import type { Client } from '../records/crm-records.ts';
 import type { Documents } from '../records/documents.ts';
-import type { EventDetail } from '../records/event-schemas.ts';
+import { registrationConfirmed } from '../records/events.ts';
 import type { Registrations, StoredRegistration } from '../records/registrations.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { COUNTRY_CODES } from '../validators/countries.ts';
@@ -59,7 +59,7 @@ export async function notifyCrm(
       await dependencies.post({ id: detail.id, body: accountMessage(event.detail) }, signal);
       scoped.event('CrmNotified');
     } else {
-      await notifyOfRegistration(dependencies, event.detail, scoped, signal);
+      await notifyOfRegistration(dependencies, event.detail.id, scoped, signal);
     }
     return true;
   } catch (error) {
@@ -94,13 +94,15 @@ export function secondsUntilNext(deliveries: number, retryAfterSeconds = 0): num
  */
 async function notifyOfRegistration(
   { registrations, documents, clients, post }: WebhookDependencies,
-  event: EventDetail<'RegistrationConfirmed'>,
+  registrationId: string,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<void> {
-  const registration = await registrations.get(event.id, signal);
+  const registration = await registrations.get(registrationId, signal);
   // Expired, or erased at the person's request: there is nothing left to post.
   if (registration === undefined) return;
+  // The record decides what was proven. Other principals of the AWS account may have the right to put events on the bus.
+  const event = registrationConfirmed(registration);
   const linked = await documents.link(registration.documents, signal);
   // Confirming may have left them to expire, because their scan had not ended.
   if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);

@@ -1,8 +1,10 @@
 import * as v from 'valibot';
 import type { PutEvent } from '../aws/eventbridge.ts';
+import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import type { AccountRecord } from './accounts.ts';
 import type { EventDetail, EventType } from './event-schemas.ts';
+import type { StoredRegistration } from './registrations.ts';
 
 /** Publishes an event at least once, with the members of its schema alone. @throws Error; the event may still arrive */
 type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: AbortSignal) => Promise<void>;
@@ -25,6 +27,25 @@ export function lazyEvents(open: () => Promise<PutEvent>) {
       getBus().catch(() => {});
     },
     publish,
+  };
+}
+
+/** The event of a registration, as its record has it. @throws Failure if nobody has confirmed it */
+export function registrationConfirmed({
+  confirmation,
+  ...registration
+}: StoredRegistration): EventDetail<'RegistrationConfirmed'> {
+  if (confirmation === undefined) throw new Failure('NotConfirmed');
+  return {
+    id: registration.registration_id,
+    otp_type: registration.otp_type,
+    verified: registration.otp_type === 'email' ? 'email' : 'phone',
+    email_taken: confirmation.email_taken,
+    phone_taken: confirmation.phone_taken,
+    form_id: registration.form_id,
+    referrer_user_id: registration.referrer_user_id,
+    requested_at: registration.requested_at,
+    confirmed_at: confirmation.confirmed_at,
   };
 }
 

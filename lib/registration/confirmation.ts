@@ -3,7 +3,7 @@ import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
 import type { RegistrationLimits } from '../limits/limits.ts';
 import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
-import type { Events } from '../records/events.ts';
+import { type Events, registrationConfirmed } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
 import { PUBLISHING_MS, type Registrations, type StoredRegistration } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/keys.ts';
@@ -149,21 +149,9 @@ export async function publishPending(
 /** Publishes the event and records that. May be repeated. */
 async function publish(
   { events, registrations }: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
-  { confirmation, ...registration }: StoredRegistration,
+  registration: StoredRegistration,
   signal: AbortSignal,
 ): Promise<void> {
-  if (confirmation === undefined) return;
-  const detail = {
-    id: registration.registration_id,
-    otp_type: registration.otp_type,
-    verified: registration.otp_type === 'email' ? ('email' as const) : ('phone' as const),
-    email_taken: confirmation.email_taken,
-    phone_taken: confirmation.phone_taken,
-    form_id: registration.form_id,
-    referrer_user_id: registration.referrer_user_id,
-    requested_at: registration.requested_at,
-    confirmed_at: confirmation.confirmed_at,
-  };
-  await events.publish('RegistrationConfirmed', detail, signal);
+  await events.publish('RegistrationConfirmed', registrationConfirmed(registration), signal);
   await registrations.notePublished(registration.registration_id, signal);
 }

@@ -22,6 +22,13 @@ const CLEAN = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
 
 const { tables } = await testTables('Registrations', 'Crm');
 
+const CONFIRMED = {
+  confirmed_at: new Date(NOW).toISOString(),
+  email_taken: false,
+  phone_taken: false,
+  published: false,
+};
+
 let serial = 0;
 
 /** A confirmed registration with a phone and a document, and a CRM that answers with a client's id. */
@@ -49,7 +56,7 @@ class World {
     this.phone = `+4474${String(serial * 10_007).padStart(8, '0')}`;
   }
 
-  async register(): Promise<void> {
+  async register(isConfirmed = true): Promise<void> {
     const key = `registrations/${this.id}/1`;
     const registration = registrationRecord(this.id, this.email.toLowerCase(), {
       email: this.email,
@@ -68,6 +75,7 @@ class World {
     });
     const seals = { pepper_version: '1', code: 'c', password: 'p', expires_at_ms: NOW };
     await this.registrations.put(registration, seals, NOW, NEVER_ABORTED);
+    if (isConfirmed) await this.registrations.confirm(registration, CONFIRMED, NEVER_ABORTED);
   }
 
   get registrations() {
@@ -210,6 +218,31 @@ describe('The message of a confirmed registration', () => {
     Object.assign(world.tags, CLEAN);
     expect(await world.notify({ deliveries: 2 })).toBe(true);
     expect([world.accepted.length, world.tags]).toEqual([1, CLEAN]);
+  });
+
+  it('is not sent before a person has confirmed it, whoever has put the event on the bus', async () => {
+    const world = new World();
+    await world.register(false);
+    expect(await world.notify()).toBe(false);
+    expect([world.accepted, world.postponed, await world.items()]).toEqual([[], [30], []]);
+    expect(world.events).toEqual(['CrmNotNotified']);
+  });
+
+  it('says what the record says, not what the event does', async () => {
+    const world = await registered();
+    const forged = {
+      otp_type: 'sms',
+      verified: 'phone',
+      email_taken: true,
+      form_id: 'FORM0009',
+      referrer_user_id: 'C',
+    };
+    const { detail, ...event } = JSON.parse(world.event);
+    await world.notify({ body: JSON.stringify({ ...event, detail: { ...detail, ...forged } }) });
+    await world.notify();
+    const [first, second] = world.accepted.map(({ body }) => body);
+    expect(first).toBe(second);
+    expect(await world.items()).toEqual(await itemsOf(world));
   });
 
   it('is not sent when the registration is gone', async () => {
