@@ -98,6 +98,12 @@ async function refusesConnections(url: string): Promise<boolean> {
 
 /** Registers on every channel and opens an account on every protocol. */
 async function walk(url: string, first: number): Promise<void> {
+  await registerOnEveryChannel(url, first);
+  await openOnEveryProtocol(url);
+  await meetErrors(url);
+}
+
+async function registerOnEveryChannel(url: string, first: number): Promise<void> {
   const channels = [
     ['email', 'email', { email: `smoke${first}@example.com` }],
     ['sms', 'sms', { email: `smoke${first}@example.com`, otp_type: 'sms', phone: PHONE }],
@@ -133,7 +139,9 @@ async function walk(url: string, first: number): Promise<void> {
       await sleep(100);
     }
   });
+}
 
+async function openOnEveryProtocol(url: string): Promise<void> {
   const accounts = [
     ['tp5', 'tp5-live-1', 'real\\standard', {}],
     ['tp4', 'tp4-live-1', 'standard', {}],
@@ -162,7 +170,9 @@ async function walk(url: string, first: number): Promise<void> {
       }
     });
   }
+}
 
+async function meetErrors(url: string): Promise<void> {
   await check('an unknown connection is answered with tp5_connection_not_found', async () => {
     const body = { connection_id: 'tp4-live-1', group: 'x', leverage: 1 };
     const answer = await curl(`${url}/public/v1/users/CLIENT01/tp5/accounts`, body);

@@ -29,7 +29,7 @@ import type { Target } from './target.ts';
 export async function printForm({ name, table }: Target, id: string, terminal: Terminal): Promise<void> {
   const form = await readForm(table, id);
   if (form === undefined) throw new CommandError(`There is no form with this id in ${name}.`);
-  terminal.print(`${JSON.stringify(formSchema(form), null, 2)}\n`);
+  terminal.print(`${JSON.stringify(formJsonSchema(form), null, 2)}\n`);
 }
 
 /** @throws CommandError if the record is not a form */
@@ -46,7 +46,7 @@ export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promi
 type Schema = Record<string, unknown>;
 type Schemas = Record<string, Schema>;
 
-export type FormSchema = ReturnType<typeof formSchema>;
+export type FormJsonSchema = ReturnType<typeof formJsonSchema>;
 
 /** A property, how a page shows it, and whether a request needs it. */
 interface Property {
@@ -115,7 +115,7 @@ const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
  * The whole registration with this form as JSON Schema, made from the schemas of the validators, with the hints that
  * @rjsf/core reads: `<Form schema={form} uiSchema={form.uiSchema} />`. Properties are in the order of a page.
  */
-export function formSchema(form: Form) {
+export function formJsonSchema(form: Form) {
   const fixed = fixedProperties(form.id);
   const properties: (readonly [string, Property])[] = [
     ...BEFORE.map((name) => [name, fixed[name]] as const),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
-import { formSchema } from '../crm/form.ts';
+import { formJsonSchema } from '../crm/form.ts';
 import { type Faults, type FaultTargets, listFaults } from './faults.ts';
 import { type LiveSources, outboxRoutes } from './outbox-page.ts';
 import { nameParameter, pageRoutes } from './pages.ts';
@@ -89,7 +89,7 @@ function dataRoutes(app: FastifyInstance, { bus, crm, deliveries, forms, form, c
   app.get('/forms/:name', async (request) => {
     const found = await form(nameParameter(request));
     if (found === undefined) throw new Refusal(404, 'No form has this id.');
-    return formSchema(found);
+    return formJsonSchema(found);
   });
 
   app.get('/captcha', () => ({ needed: captcha !== undefined }));

@@ -1,11 +1,11 @@
 import { PROBLEMS, type ProblemType } from '../../lib/problem.ts';
 import { ConfirmationBodySchema } from '../../lib/validators/confirmation.ts';
 import {
-  MAX_DEPTH,
   MAX_DOCUMENT_BYTES,
   MAX_DOCUMENTS,
   MAX_DOCUMENTS_BYTES,
   MAX_JSON_CHARACTERS,
+  MAX_JSON_DEPTH,
   MEGABYTE,
 } from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
@@ -99,7 +99,7 @@ const FIELD_VALUES: readonly { types: readonly FormField['type'][]; value: strin
   {
     types: ['dynamicSelect'],
     value: 'any value',
-    rule: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${MAX_DEPTH} levels deep.`,
+    rule: `At most ${MAX_JSON_CHARACTERS.toLocaleString('en')} characters of JSON, nested at most ${MAX_JSON_DEPTH} levels deep.`,
   },
   {
     types: ['multiselect', 'checkbox'],

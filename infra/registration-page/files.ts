@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import packageFile from '../../package.json' with { type: 'json' };
-import type { FormSchema } from '../crm/form.ts';
+import type { FormJsonSchema } from '../crm/form.ts';
 
 const PAGE = new URL('./page/', import.meta.url);
 
@@ -48,7 +48,7 @@ export const CAPTCHA_NAMES = Object.keys(CAPTCHAS) as CaptchaName[];
 export interface PageOptions {
   /** The base URL of the API, without a slash at its end. */
   api: string;
-  form: FormSchema;
+  form: FormJsonSchema;
   brand?: string | undefined;
   captcha?: { name: CaptchaName; sitekey: string } | undefined;
 }
@@ -59,7 +59,7 @@ export function ownFiles({ api, brand, captcha }: PageOptions): Record<string, s
 }
 
 /** The form of the records as a module, so that the page needs no request for it. */
-export function formFile(form: FormSchema): string {
+export function formFile(form: FormJsonSchema): string {
   return `export default ${JSON.stringify(form, null, 2)};\n`;
 }
 

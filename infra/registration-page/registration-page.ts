@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { CommandError, runProgram, standardOutput } from '../crm/command.ts';
-import { formSchema, readForm } from '../crm/form.ts';
+import { formJsonSchema, readForm } from '../crm/form.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
 import {
   CAPTCHA_NAMES,
@@ -72,7 +72,7 @@ async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Opti
     const form = await readForm(target.table, id);
     if (form === undefined) throw new CommandError(`There is no form ${id} in ${target.name}.`);
     const widget = captcha && sitekey ? { name: captcha, sitekey } : undefined;
-    return { api, form: formSchema(form), brand, captcha: widget };
+    return { api, form: formJsonSchema(form), brand, captcha: widget };
   } finally {
     target.table.close();
   }

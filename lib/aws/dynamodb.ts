@@ -84,6 +84,10 @@ const MAX_BATCH = 100;
  * @throws AwsFailure, and ConditionFailed if a condition was given
  */
 export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
+  return { ...tableReads(client, TableName), ...tableWrites(client, TableName) };
+}
+
+function tableReads(client: DynamoDBDocumentClient, TableName: string) {
   return {
     /** @param attributes of the item that are read. Absent: all */
     async get(Key: Key, abortSignal: AbortSignal, attributes?: readonly string[]): Promise<Item | undefined> {
@@ -152,7 +156,11 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
       const { Items = [] } = await call(() => client.send(command, { abortSignal }));
       return Items.map(({ pk }) => String(pk));
     },
+  };
+}
 
+function tableWrites(client: DynamoDBDocumentClient, TableName: string) {
+  return {
     /** @returns the item that it replaced */
     async put(Item: Item, abortSignal: AbortSignal, expression?: WriteExpression): Promise<Item | undefined> {
       const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...expressionInput(expression) });

@@ -229,7 +229,7 @@ type SeenItems = ReadonlyMap<unknown, Item>;
 export function dynamoLimits(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
   const counters = limitCounters(limits);
   const countAll = async (all: readonly Counter[], signal: AbortSignal, seen?: SeenItems) =>
-    decide(await Promise.all(all.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
+    limitDecision(await Promise.all(all.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
 
   return {
     /** Counts a registration request for its source, and reads the other counters in parallel. */
@@ -255,16 +255,18 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
 
       return {
         /** The decision for the source; also reached after too many wrong ids. */
-        source: decide([...counted, ...look(wrong)]),
+        source: limitDecision([...counted, ...look(wrong)]),
         /** Whether there was room for the message everywhere, as it was read. Nothing is counted. */
-        room: decide(look([...recipient, ...shared])),
+        room: limitDecision(look([...recipient, ...shared])),
         /** Counts the message for its recipient. Of simultaneous requests one passes. */
         countRecipient: (until: AbortSignal) => countAll(recipient, until, seen),
         /** Counts the message for its phone prefix, country and channel, or for its mail domain. */
         countShared: (until: AbortSignal) => countAll(shared, until, seen),
         /** Counts an unknown form id or referral code. */
         countWrongId: async (until: AbortSignal) =>
-          decide(await countInTurn(wrong, (one) => count({ table, now, signal: until }, one, seen?.get(one.pk)))),
+          limitDecision(
+            await countInTurn(wrong, (one) => count({ table, now, signal: until }, one, seen?.get(one.pk))),
+          ),
       };
     },
 
@@ -273,7 +275,9 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       countAll(counters.replay(pepper, key), signal),
 
     countConfirmation: async (source: string, pepper: Pepper, signal: AbortSignal) =>
-      decide(await countInTurn(counters.confirmation(pepper, source), (one) => count({ table, now, signal }, one))),
+      limitDecision(
+        await countInTurn(counters.confirmation(pepper, source), (one) => count({ table, now, signal }, one)),
+      ),
 
     /** Releases the counts of a request that certainly sent nothing. @throws AwsFailure */
     async release(counted: readonly CountedRequest[], signal: AbortSignal): Promise<void> {
@@ -296,7 +300,7 @@ async function countInTurn(
   return counts;
 }
 
-function decide(counts: readonly CountResult[]): LimitDecision {
+function limitDecision(counts: readonly CountResult[]): LimitDecision {
   const counted: CountedRequest[] = [];
   let kind: 'allowed' | 'unchecked' = 'allowed';
   let longestMs = 0;

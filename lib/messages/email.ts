@@ -6,7 +6,7 @@ import {
   framedMail,
   isolatedValue,
   mailBlock,
-  mailSender,
+  mailSenderFields,
   richPhrase,
 } from './mail.ts';
 import type { Message, OtpChannel, SendMail } from './message.ts';
@@ -15,7 +15,7 @@ import { fill, type Translation, validity } from './translations/translation.ts'
 
 /** The channel `email`: mails through SES. */
 export function emailChannel(settings: EmailSettings, brand: Brand, sendMail: SendMail): OtpChannel {
-  const sender = mailSender(settings, brand);
+  const sender = mailSenderFields(settings, brand);
   const mailIn = async (language: string | undefined, message: Message) =>
     otpMail(message, await findTranslation(language), brand);
   return {

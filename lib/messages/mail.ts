@@ -11,7 +11,10 @@ export interface EmailSettings {
 }
 
 /** The sender and reply address of every mail: the brand, and its support. */
-export function mailSender(settings: EmailSettings, brand: Brand): Pick<Mail, 'from' | 'replyTo' | 'configurationSet'> {
+export function mailSenderFields(
+  settings: EmailSettings,
+  brand: Brand,
+): Pick<Mail, 'from' | 'replyTo' | 'configurationSet'> {
   return {
     from: { name: brand.name, address: asciiEmail(settings.senderAddress) },
     replyTo: asciiEmail(brand.supportEmail),

@@ -7,7 +7,7 @@ import {
   framedMail,
   isolatedValue,
   mailBlock,
-  mailSender,
+  mailSenderFields,
   richPhrase,
 } from './mail.ts';
 import type { Publish, SendMail } from './message.ts';
@@ -49,7 +49,7 @@ export interface NoticeSettings {
 
 /** The notice by mail, through SES. */
 export function mailNotice({ brand, email }: NoticeSettings, sendMail: SendMail): AccountNotices['email'] {
-  const sender = mailSender(email, brand);
+  const sender = mailSenderFields(email, brand);
   return async (client, account, language, signal) => {
     const mail = accountMail(account, await findTranslation(language), brand);
     await sendMail({ ...sender, ...mail, to: asciiEmail(client.email), kind: 'account_opened' }, signal);

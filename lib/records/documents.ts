@@ -38,17 +38,7 @@ export function s3Documents(
     /** A violation for each document whose content has no media type that its form field accepts. */
     async inspect(documents: readonly CheckedDocument[]): Promise<Violation[]> {
       if (documents.length === 0) return [];
-      const violations = documents.map(async (document): Promise<Violation[]> => {
-        if ((await mediaType(document)) !== undefined) return [];
-        return [
-          {
-            pointer: jsonPointer([document.fieldKey, document.index, 'doc']),
-            rule: 'media_type',
-            detail: 'must be a document of a kind that the form accepts',
-          },
-        ];
-      });
-      return (await Promise.all(violations)).flat();
+      return (await Promise.all(documents.map(mediaTypeViolations))).flat();
     },
 
     /**
@@ -113,6 +103,17 @@ export function s3Documents(
       );
     },
   };
+}
+
+async function mediaTypeViolations(document: CheckedDocument): Promise<Violation[]> {
+  if ((await mediaType(document)) !== undefined) return [];
+  return [
+    {
+      pointer: jsonPointer([document.fieldKey, document.index, 'doc']),
+      rule: 'media_type',
+      detail: 'must be a document of a kind that the form accepts',
+    },
+  ];
 }
 
 function documentKey(registrationId: string, place: number): string {

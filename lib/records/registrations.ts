@@ -72,26 +72,6 @@ const DAY_SECONDS = 24 * 60 * 60;
 export function dynamoRegistrations(table: Table, now: () => number = Date.now, confirmedDays = CONFIRMED_DAYS) {
   const index = dynamoRegistrationIndex(table, now);
 
-  async function writeConfirmation(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
-    const me = randomUUID();
-    const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
-    const published = dueAttributes(id, now() + PUBLISHING_MS);
-    const written = { confirmation, confirmed_by: me, [CONFIRMED_INDEX]: id, expires_at, ...published };
-    const expression = {
-      ...updateAttributes(written),
-      // It may be our own write, which the SDK repeated after a lost answer.
-      condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR #confirmed_by = :confirmed_by)',
-    };
-    try {
-      return (await tryWrite(table.update(registrationKey(id), expression, signal))) !== undefined;
-    } catch (error) {
-      // The write may have succeeded, and only its answer was lost.
-      const item = await table.get(registrationKey(id), signal).catch(() => undefined);
-      if (item?.confirmed_by === me) return true;
-      throw error;
-    }
-  }
-
   return {
     list: index.list,
     countGuesses: index.countGuesses,
@@ -131,8 +111,12 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
 
     /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
     async confirm(registration: StoredRegistration, confirmation: Confirmation, signal: AbortSignal) {
+      const id = registration.registration_id;
+      const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
+      const published = dueAttributes(id, now() + PUBLISHING_MS);
+      const written = { confirmation, [CONFIRMED_INDEX]: id, expires_at, ...published };
       const [won] = await awaitAll([
-        writeConfirmation(registration.registration_id, confirmation, signal),
+        writeConfirmation(table, id, written, signal),
         index.markConfirmed(registration, signal),
       ]);
       return won;
@@ -155,6 +139,24 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       return found.filter(({ confirmation }) => confirmation?.published === false);
     },
   };
+}
+
+/** Writes the confirmation of a registration. @returns false when it was confirmed before */
+async function writeConfirmation(table: Table, id: string, attributes: Item, signal: AbortSignal): Promise<boolean> {
+  const me = randomUUID();
+  const expression = {
+    ...updateAttributes({ ...attributes, confirmed_by: me }),
+    // It may be our own write, which the SDK repeated after a lost answer.
+    condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR #confirmed_by = :confirmed_by)',
+  };
+  try {
+    return (await tryWrite(table.update(registrationKey(id), expression, signal))) !== undefined;
+  } catch (error) {
+    // The write may have succeeded, and only its answer was lost.
+    const item = await table.get(registrationKey(id), signal).catch(() => undefined);
+    if (item?.confirmed_by === me) return true;
+    throw error;
+  }
 }
 
 function registrationKey(registrationId: string): { pk: string } {

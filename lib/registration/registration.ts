@@ -32,12 +32,12 @@ import type { Delivery, PendingRegistration, Registrations } from '../records/re
 import type { Pepper } from '../secrets/keys.ts';
 import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
-import { keptFields } from '../validators/form.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';
 import {
   type CheckedCustomFields,
   checkCustomFields,
+  keptFields,
   oversizeViolation,
   type RegistrationRequest,
 } from '../validators/registration.ts';

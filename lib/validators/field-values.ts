@@ -22,7 +22,7 @@ const MAX_PEOPLE = 100;
 export const MAX_JSON_CHARACTERS = 20_000;
 /** The size of all custom fields except documents, as JSON. */
 export const MAX_JSON_BYTES = 200_000;
-export const MAX_DEPTH = 20;
+export const MAX_JSON_DEPTH = 20;
 
 export const MEGABYTE = 1024 * 1024;
 export const MAX_DOCUMENTS = 10;
@@ -177,7 +177,7 @@ function openValueMessage(value: unknown): string | undefined {
     if (typeof inner === 'number' && !Number.isFinite(inner))
       return violationMessage('type', 'must hold finite numbers only');
     if (typeof inner !== 'object' || inner === null) return undefined;
-    if (levels === 0) return violationMessage('nesting', `must be nested at most ${MAX_DEPTH} levels deep`);
+    if (levels === 0) return violationMessage('nesting', `must be nested at most ${MAX_JSON_DEPTH} levels deep`);
     if (Array.isArray(inner)) return firstMessage(inner, levels - 1);
     const names = Object.keys(inner);
     if (names.includes('__proto__'))
@@ -193,5 +193,7 @@ function openValueMessage(value: unknown): string | undefined {
     return undefined;
   }
 
-  return memberMessage(value, MAX_DEPTH) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined);
+  return (
+    memberMessage(value, MAX_JSON_DEPTH) ?? (JSON.stringify(value).length > MAX_JSON_CHARACTERS ? tooLong : undefined)
+  );
 }

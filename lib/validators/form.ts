@@ -3,7 +3,7 @@ import { CUSTOM_FIELD_TYPES } from './field-values.ts';
 import { boundedText, closedObject, IdSchema, issuePath, OneLineSchema, violationMessage } from './primitives.ts';
 
 /** The fixed fields of a registration request, which no form can use as keys: whether the record has each as it is read. */
-const FIXED = {
+export const FIXED = {
   email: true,
   type: true,
   name: true,
@@ -18,14 +18,7 @@ const FIXED = {
   language: true,
 } as const;
 export type FixedField = keyof typeof FIXED;
-type KeptField = { [Name in FixedField]: (typeof FIXED)[Name] extends true ? Name : never }[FixedField];
 export const FIXED_FIELDS = Object.keys(FIXED) as FixedField[];
-const KEPT_FIELDS = FIXED_FIELDS.filter((name) => FIXED[name]) as KeptField[];
-
-/** The members of a request that the record has unchanged. */
-export function keptFields<Body extends { [Name in KeptField]?: unknown }>(body: Body): Pick<Body, KeptField> {
-  return Object.fromEntries(KEPT_FIELDS.map((name) => [name, body[name]])) as Pick<Body, KeptField>;
-}
 
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
 

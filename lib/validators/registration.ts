@@ -10,7 +10,7 @@ import {
 import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
-import { FIXED_FIELDS, type FixedField, type Form, keptFields } from './form.ts';
+import { FIXED, FIXED_FIELDS, type FixedField, type Form } from './form.ts';
 import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
 import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
@@ -81,6 +81,14 @@ export const RegistrationBodySchema = documented(
   } satisfies Record<FixedField, v.GenericSchema>),
   'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, `null`, or an object of these) counts as absent.',
 );
+
+type KeptField = { [Name in FixedField]: (typeof FIXED)[Name] extends true ? Name : never }[FixedField];
+const KEPT_FIELDS = FIXED_FIELDS.filter((name) => FIXED[name]) as KeptField[];
+
+/** The members of a request that the record has unchanged. */
+export function keptFields<Body extends { [Name in KeptField]?: unknown }>(body: Body): Pick<Body, KeptField> {
+  return Object.fromEntries(KEPT_FIELDS.map((name) => [name, body[name]])) as Pick<Body, KeptField>;
+}
 
 /** The channel and address of the message, and the key under which both are looked up and counted. */
 export type Recipient =

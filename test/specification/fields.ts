@@ -1,5 +1,6 @@
 import { ACCOUNT_FIELDS } from './account-fields.ts';
-import { AGREEING_FIELDS, FIXED_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fixed-fields.ts';
+import { AGREEING_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fields-together.ts';
+import { FIXED_FIELDS } from './fixed-fields.ts';
 import { FORM_FIELDS } from './form-fields.ts';
 import { type FieldCase, fieldCases } from './table.ts';
 

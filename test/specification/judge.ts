@@ -4,10 +4,10 @@ import { type ApiRequest, parseRequest } from '../../lib/http/endpoint.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
-import { keptFields } from '../../lib/validators/form.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
+  keptFields,
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';

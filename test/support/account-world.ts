@@ -150,18 +150,9 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
   const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.observe() };
   const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT };
   const reader = databaseClient(client);
-  const crm = crmTable(TABLES.crm, client);
-  const writeRecords = async (records: object) => {
-    const items = await serializeItems(await parseCrmFile(JSON.stringify(records)));
-    await crm.write(items.map((put) => ({ put })));
-  };
+  const { crm, marks, writeRecords, writeClients } = worldCrm(client);
   const connections = connectionRecords(servers.tp5, servers.reg, servers.gw);
   await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES });
-  const marks = new Set<string>();
-  const writeClients = async (added: WorldClient[]) => {
-    for (const mark of added.flatMap(marksOf)) marks.add(mark);
-    await writeRecords({ clients: added });
-  };
   await writeClients(clients);
 
   const root = taskRoot(SETTINGS);
@@ -219,13 +210,7 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     /** Runs the operators' command. */
     operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
-    /** The records of a client's accounts. */
-    async records(userId: string): Promise<Item[]> {
-      const KeyConditionExpression = 'pk = :pk';
-      const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
-      return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
-    },
-    items: (table: keyof typeof TABLES) => scanItems(reader, TABLES[table]),
+    ...tablesOf(reader),
     /** The secret of a connection, as `crm secret put` would store it for these servers. */
     putSecret: (name: string, { version, server, hosts }: StoredSecret) =>
       secretStore(localClient(aws.environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER')).write(
@@ -233,19 +218,6 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
         JSON.stringify({ ...PLATFORM_SECRETS[server], hosts }),
         [version],
       ),
-    /** Writes items as they are. */
-    async put(table: keyof typeof TABLES, items: readonly Item[]): Promise<void> {
-      for (const Item of items) await reader.send(new PutCommand({ TableName: TABLES[table], Item }));
-    },
-    /** Deletes all items of some tables. */
-    async lose(...tables: (keyof typeof TABLES)[]): Promise<void> {
-      for (const TableName of tables.map((table) => TABLES[table])) {
-        for (const item of await scanItems(reader, TableName)) {
-          const Key = 'sk' in item ? { pk: item.pk, sk: item.sk } : { pk: item.pk };
-          await reader.send(new DeleteCommand({ TableName, Key }));
-        }
-      }
-    },
     /** The operations whose accounts were published. */
     published: () => new Set(bus.list().map(({ detail }) => (detail as { id?: unknown }).id)),
     written,
@@ -260,6 +232,47 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
       reader.destroy();
       await Promise.all([aws, ...Object.values(servers)].map((one) => one.close()));
       if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
+    },
+  };
+}
+
+/** The records of the CRM, and the marks by which data of its clients are found in a text. */
+function worldCrm(client: Parameters<typeof crmTable>[1]) {
+  const crm = crmTable(TABLES.crm, client);
+  const marks = new Set<string>();
+  const writeRecords = async (records: object) => {
+    const items = await serializeItems(await parseCrmFile(JSON.stringify(records)));
+    await crm.write(items.map((put) => ({ put })));
+  };
+  const writeClients = async (added: WorldClient[]) => {
+    for (const mark of added.flatMap(marksOf)) marks.add(mark);
+    await writeRecords({ clients: added });
+  };
+  return { crm, marks, writeRecords, writeClients };
+}
+
+/** The tables of the world, past every function and fault. */
+function tablesOf(reader: ReturnType<typeof databaseClient>) {
+  return {
+    /** The records of a client's accounts. */
+    async records(userId: string): Promise<Item[]> {
+      const KeyConditionExpression = 'pk = :pk';
+      const values = { ExpressionAttributeValues: { ':pk': userId }, KeyConditionExpression };
+      return (await reader.send(new QueryCommand({ TableName: TABLES.accounts, ...values }))).Items ?? [];
+    },
+    items: (table: keyof typeof TABLES) => scanItems(reader, TABLES[table]),
+    /** Writes items as they are. */
+    async put(table: keyof typeof TABLES, items: readonly Item[]): Promise<void> {
+      for (const Item of items) await reader.send(new PutCommand({ TableName: TABLES[table], Item }));
+    },
+    /** Deletes all items of some tables. */
+    async lose(...tables: (keyof typeof TABLES)[]): Promise<void> {
+      for (const TableName of tables.map((table) => TABLES[table])) {
+        for (const item of await scanItems(reader, TableName)) {
+          const Key = 'sk' in item ? { pk: item.pk, sk: item.sk } : { pk: item.pk };
+          await reader.send(new DeleteCommand({ TableName, Key }));
+        }
+      }
     },
   };
 }

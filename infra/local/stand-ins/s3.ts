@@ -73,16 +73,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
   }
 
   function put(name: string, { headers, bytes: body }: Call): StandInAnswer {
-    const given = headers['x-amz-checksum-sha256'];
-    if (given !== undefined && given !== createHash('sha256').update(body).digest('base64')) {
-      throw new ServiceError('BadDigest', 'The content does not match what was sent with it.');
-    }
-    objects.set(name, {
-      body,
-      contentType: headers['content-type'] ?? 'binary/octet-stream',
-      contentDisposition: headers['content-disposition'] ?? 'inline',
-      tags: checkedTags([...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))]),
-    });
+    objects.set(name, readObject(headers, body));
     if (scanned) setTimeout(() => scan(name), SCAN_MS).unref();
     return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
   }
@@ -115,6 +106,20 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     options,
   );
   return Object.assign(served, { objects, scan });
+}
+
+/** @throws ServiceError if its checksum or its tags are wrong */
+function readObject(headers: Call['headers'], body: Buffer): S3Object {
+  const given = headers['x-amz-checksum-sha256'];
+  if (given !== undefined && given !== createHash('sha256').update(body).digest('base64')) {
+    throw new ServiceError('BadDigest', 'The content does not match what was sent with it.');
+  }
+  return {
+    body,
+    contentType: headers['content-type'] ?? 'binary/octet-stream',
+    contentDisposition: headers['content-disposition'] ?? 'inline',
+    tags: checkedTags([...new URLSearchParams(String(headers['x-amz-tagging'] ?? ''))]),
+  };
 }
 
 const ACTIONS: Readonly<Record<string, string>> = { GET: 'GetObject', PUT: 'PutObject', DELETE: 'DeleteObject' };

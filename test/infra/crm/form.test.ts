@@ -1,6 +1,6 @@
 import { Ajv } from 'ajv';
 import { describe, expect, it } from 'vitest';
-import { type FormSchema, formSchema } from '../../../infra/crm/form.ts';
+import { type FormJsonSchema, formJsonSchema } from '../../../infra/crm/form.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { FIXED_FIELDS, type FormField } from '../../../lib/validators/form.ts';
 import { getText } from '../../support/local-service.ts';
@@ -16,13 +16,13 @@ const PERSON = {
 };
 
 /** The errors of a registration, by their places, as a form library finds them. */
-function errorsOf(schema: FormSchema, more: Record<string, unknown> = {}): string[] {
+function errorsOf(schema: FormJsonSchema, more: Record<string, unknown> = {}): string[] {
   const ajv = new Ajv({ strict: false, allErrors: true, logger: false, formats: { date: true } });
   ajv.validate(schema, { ...PERSON, ...more });
   return (ajv.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
 }
 
-const schemaOf = (...fields: FormField[]) => formSchema({ id: 'FORM0001', name: 'Retail', fields });
+const schemaOf = (...fields: FormField[]) => formJsonSchema({ id: 'FORM0001', name: 'Retail', fields });
 
 describe('a form as JSON Schema', () => {
   it('has the fixed fields and those of the form, with labels, in the order of a page', () => {

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { type FormSchema, formSchema } from '../../../infra/crm/form.ts';
+import { type FormJsonSchema, formJsonSchema } from '../../../infra/crm/form.ts';
 import { checkForm, checkTogether } from '../../../infra/registration-page/page/check.js';
 import type { Form } from '../../../infra/registration-page/page/types.ts';
 import { CUSTOM_FIELD_TYPES, exampleValue, MEGABYTE } from '../../../lib/validators/field-values.ts';
@@ -17,8 +17,8 @@ const PERSON = {
   form_id: 'FORM0001',
 };
 
-const pageForm = (schema: FormSchema) => schema as unknown as Form;
-const formOf = (...fields: FormField[]) => pageForm(formSchema({ id: 'FORM0001', name: 'Retail', fields }));
+const pageForm = (schema: FormJsonSchema) => schema as unknown as Form;
+const formOf = (...fields: FormField[]) => pageForm(formJsonSchema({ id: 'FORM0001', name: 'Retail', fields }));
 /** The errors of a page, as `place: sentence`. */
 const errorsOf = (form: Form, values: object = {}) =>
   checkForm(form, { ...PERSON, ...values }).map(({ pointer, rule }) => `${pointer} ${rule}`);
