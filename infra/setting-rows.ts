@@ -51,7 +51,7 @@ export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
     absent: 'never',
     other: 5,
     words:
-      'an alarm after so many hours without an accepted registration, at most 168. For brokers with registrations in every such time',
+      'an alarm after this many hours (at most 168) without an accepted registration. For brokers who always have one in that time',
   },
   senderAddress: { absent: '*needed*', other: 'post@acme.example', words: 'the sender of all emails' },
   senderIdentity: {
