@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import {
   BatchWriteCommand,
+  DynamoDBDocumentClient,
+  NumberValue,
   paginateQuery,
   paginateScan,
   type QueryCommandInput,
   type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
-import {
-  attributeQuery,
-  databaseClient,
-  dynamoTable,
-  type Item,
-  tryWrite,
-  type UpdateExpression,
-} from '../../lib/aws/dynamodb.ts';
+import { attributeQuery, dynamoTable, type Item, tryWrite, type UpdateExpression } from '../../lib/aws/dynamodb.ts';
 import type { CrmIndex } from '../../lib/validators/deployment.ts';
 import type { CrmItem } from './crm-items.ts';
 
 /** A change of one item: the new item, or the key of a deleted one. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
+
+/** A number as it can be written again: an object, if JavaScript cannot represent it. */
+export function exactNumber(text: string): number | NumberValue {
+  return Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER ? NumberValue.from(text) : Number(text);
+}
 
 export type CrmTable = ReturnType<typeof crmTable>;
 export type TableItems = ReturnType<typeof tableItems>;
@@ -92,7 +92,10 @@ type ScanFilter = Pick<
 export function tableItems(TableName: string, keys: readonly string[], config: DynamoDBClientConfig) {
   // A batch may be large, and an operator's line slow.
   const requestHandler = { connectionTimeout: 5_000, requestTimeout: CALL_MS };
-  const documents = databaseClient({ maxAttempts: 5, requestHandler, ...config });
+  const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 5, requestHandler, ...config }), {
+    marshallOptions: { removeUndefinedValues: true },
+    unmarshallOptions: { wrapNumbers: exactNumber },
+  });
   const table = dynamoTable(documents, TableName);
   /** The attributes of an item's key. */
   const itemKey = (item: Item) => Object.fromEntries(keys.map((name) => [name, String(item[name])]));

@@ -115,14 +115,11 @@ export async function findOperation(target: Target, id: string): Promise<ListedO
 
 export const UNREADABLE = 'its item cannot be read';
 
-/** Names an item that cannot be read, and the page that says what to do with it. */
+/** Names an item that cannot be read. */
 export function unreadableItem({ pk, id }: ListedOperation): string {
   const operation = id === '' ? 'An operation' : `The operation ${id}`;
-  return `${operation} cannot be read: the item ${pk} of the table of operations. ${SEE_PAGE}`;
+  return `${operation} cannot be read: the item ${pk} of the table of operations.`;
 }
-
-/** Where an operator reads what to do with an item that cannot be read. */
-export const SEE_PAGE = 'infra/docs/data.md, An item that cannot be read.';
 
 /** The members of an operation that people see. */
 export function operationFacts({ held, dueAt, ...listed }: ListedOperation): object {

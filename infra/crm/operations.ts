@@ -2,7 +2,7 @@ import { DAY_MS } from '../../lib/openings/drive.ts';
 import type { HeldOperation } from '../../lib/openings/ledger.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 import { readAccounts } from './account-records.ts';
-import { CommandError, countOf, type Terminal } from './command.ts';
+import { CommandError, type Terminal } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import {
   isRead,
@@ -10,23 +10,21 @@ import {
   openOperations,
   operationFacts,
   type ReadOperation,
-  SEE_PAGE,
   UNREADABLE,
   unreadableItem,
 } from './open-operations.ts';
 import { tablePrinter } from './records.ts';
+import { parsePage } from './table-records.ts';
 import type { Target } from './target.ts';
+import { UnreadableItems } from './unreadable.ts';
 
 /** Lists the operations that have not ended, while it reads them. The first page decides the columns' width. */
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
   const print = tablePrinter(terminal, HEADINGS);
+  const unreadable = new UnreadableItems(terminal);
   let separator = '[';
-  let unreadable = 0;
   for await (const page of openOperations(target)) {
-    for (const one of page.filter((each) => !isRead(each))) {
-      terminal.report(`${unreadableItem(one)}\n`);
-      unreadable += 1;
-    }
+    for (const one of page.filter((each) => !isRead(each))) unreadable.name(unreadableItem(one));
     if (json !== true) print(page.map(operationRow));
     for (const one of json === true ? page : []) {
       terminal.print(`${separator}\n${JSON.stringify(operationFacts(one), null, 2).replaceAll(/^/gm, '  ')}`);
@@ -34,8 +32,7 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
     }
   }
   if (json === true) terminal.print(separator === '[' ? '[]\n' : '\n]\n');
-  if (unreadable > 0)
-    throw new CommandError(`${countOf(unreadable, 'operation')} cannot be read; the others are listed.`);
+  unreadable.finish('the others are listed');
 }
 
 const HEADINGS = ['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'];
@@ -70,19 +67,21 @@ function missing({ held: { life, since = 0 }, dueAt }: ReadOperation): string {
 
 /** Shows the data about a client: the record, the accounts opened here, and the operations that have not ended. */
 export async function showClient(target: Target, id: string, terminal: Terminal): Promise<void> {
-  const { print, report } = terminal;
+  const { print } = terminal;
+  const unreadable = new UnreadableItems(terminal);
   const item = await target.table.read(itemKey('clients', id));
-  const { records, unreadable } = await readAccounts(target, id);
+  if (item !== undefined) parsePage(target, [item], unreadable.name);
+  const { records, unreadable: damaged } = await readAccounts(target, id);
   const open: ListedOperation[] = [];
-  let unread = 0;
   for await (const page of openOperations(target)) {
     open.push(...page.filter((one) => one.held?.plan?.user_id === id));
-    unread += page.filter((one) => !isRead(one)).length;
+    // Its client is not known, either.
+    for (const one of page.filter((each) => !isRead(each))) unreadable.name(unreadableItem(one));
   }
-  if (item === undefined && records.length + unreadable.length + open.length === 0)
+  if (item === undefined && records.length + damaged.length + open.length === 0)
     throw new CommandError(`There is no client ${id} in ${target.name}, and no account was opened for this id.`);
   print(`Record: ${item === undefined ? 'none' : JSON.stringify(item.record, null, 2)}\n`);
-  print(`\nAccounts opened here: ${records.length + unreadable.length}\n`);
+  print(`\nAccounts opened here: ${records.length + damaged.length}\n`);
   if (records.length > 0)
     tablePrinter(
       terminal,
@@ -92,11 +91,10 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
         ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
       ]),
     );
-  for (const key of unreadable) report(`Its account ${key} cannot be read. ${SEE_PAGE}\n`);
+  for (const key of damaged) unreadable.name(`Its account ${key} cannot be read.`);
   print(`\nOpen operations: ${open.length}\n`);
   if (open.length > 0) tablePrinter(terminal, HEADINGS)(open.map(operationRow));
-  if (unread > 0)
-    report(`${countOf(unread, 'operation')} of unknown clients cannot be read: npm run crm -- operations --open\n`);
+  unreadable.finish('the rest is shown');
 }
 
 const ACCOUNT_HEADINGS = ['OPENED', 'VERSION', 'CONNECTION', 'LOGIN', 'GROUP', 'LEVERAGE', 'OPERATION'];

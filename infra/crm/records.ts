@@ -20,6 +20,7 @@ import {
   summarizeChanges,
 } from './table-records.ts';
 import type { Target } from './target.ts';
+import { UnreadableItems } from './unreadable.ts';
 
 interface ChangeOptions {
   dryRun?: boolean;
@@ -35,15 +36,16 @@ export async function importFile(target: Target, file: string, options: ChangeOp
 
 /** Writes all records as a CRM file, while it reads them. */
 export async function exportFile(target: Target, file: string | undefined, terminal: Terminal) {
+  const unreadable = new UnreadableItems(terminal);
   if (file === undefined) {
-    for await (const { text } of exportParts(target, terminal)) terminal.print(text);
-    return;
+    for await (const { text } of exportParts(target, terminal, unreadable)) terminal.print(text);
+    return unreadable.finish('the others are written');
   }
   // It contains personal data: only the operator may read it.
   const handle = await open(file, 'w', 0o600);
   try {
     let total = 0;
-    for await (const { text, count } of exportParts(target, terminal)) {
+    for await (const { text, count } of exportParts(target, terminal, unreadable)) {
       await handle.write(text);
       total += count;
     }
@@ -51,16 +53,21 @@ export async function exportFile(target: Target, file: string | undefined, termi
   } finally {
     await handle.close();
   }
+  unreadable.finish('the others are written');
 }
 
 /** The text of a CRM file, part by part: clients as they come, then the others, which are few. */
-async function* exportParts(target: Target, terminal: Terminal): AsyncGenerator<{ text: string; count: number }> {
+async function* exportParts(
+  target: Target,
+  terminal: Terminal,
+  unreadable: UnreadableItems,
+): AsyncGenerator<{ text: string; count: number }> {
   const others = emptyRecords();
   const done = reportProgress(terminal, 'items read');
   let separator = '';
   yield { text: '{\n  "clients": [', count: 0 };
   for await (const page of target.table.pages()) {
-    const records = parsePage(target, page, terminal.report);
+    const records = parsePage(target, page, unreadable.name);
     const clients = records.filter(({ kind }) => kind === 'clients');
     for (const one of records) if (one.kind !== 'clients') addRecord(others, one);
     const lines = clients.map(({ record }) => `${separator}\n    ${JSON.stringify(record)}`);
@@ -82,10 +89,12 @@ export async function listRecords(target: Target, word: string, terminal: Termin
   const kind = parseKind(word);
   const done = reportProgress(terminal, 'records read');
   const print = tablePrinter(terminal, HEADINGS[kind]);
-  for await (const page of readRecords(target, kind, terminal.report)) {
+  const unreadable = new UnreadableItems(terminal);
+  for await (const page of readRecords(target, kind, unreadable.name)) {
     print(page.map(listRow));
     done(page.length);
   }
+  unreadable.finish('the others are listed');
 }
 
 /** Deletes records. */

@@ -6,8 +6,15 @@ import {
   type SESv2ClientConfig,
 } from '@aws-sdk/client-sesv2';
 import * as v from 'valibot';
-import { databaseClient, dynamoTable } from '../../lib/aws/dynamodb.ts';
-import { dynamoRegistrations, type Registrations, type StoredRegistration } from '../../lib/records/registrations.ts';
+import { databaseClient, dynamoTable, type Table } from '../../lib/aws/dynamodb.ts';
+import { AwsFailure } from '../../lib/aws/failure.ts';
+import {
+  dynamoRegistrations,
+  indexKey,
+  REGISTRATION_MALFORMED,
+  type StoredRegistration,
+  unreadableEntries,
+} from '../../lib/records/registrations.ts';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { DEFAULT_LIMITS, deploymentEntries, type Limits } from '../../lib/validators/deployment.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
@@ -20,6 +27,7 @@ import { countOf, orAbsent, type Terminal, wrongUsage } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson } from './person.ts';
 import { settingsOf } from './stack-settings.ts';
 import type { Target } from './target.ts';
+import { UnreadableItems } from './unreadable.ts';
 
 const CALL_MS = 10_000;
 const callSignal = () => AbortSignal.timeout(CALL_MS);
@@ -43,7 +51,8 @@ export async function showRegistrations(
   const mail = mailAccount(target.clientOf('SESV2'));
   try {
     const table = dynamoTable(database, await target.resource(logicalId('Registrations')));
-    const found = await findRegistrations(dynamoRegistrations(table), person);
+    const unreadable = new UnreadableItems(terminal);
+    const found = await findRegistrations(table, person, unreadable);
     terminal.print(`${countOf(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
     for (const [index, one] of found.entries())
       terminal.print(`\n${await describeRegistration(one, index < MAX_TRACKED ? mail : undefined)}`);
@@ -55,6 +64,7 @@ export async function showRegistrations(
       await showSuppression(mail, new Set(spellings.map(asciiEmail)), unsuppress, terminal);
     }
     await showLimits(target, person, found, terminal);
+    unreadable.finish('the rest is shown');
   } finally {
     mail.close();
     database.destroy();
@@ -69,13 +79,22 @@ interface Found {
 }
 
 /** The registrations of each channel that has such an address, the newest first. */
-async function findRegistrations(registrations: Registrations, person: Person): Promise<Found[]> {
+async function findRegistrations(table: Table, person: Person, unreadable: UnreadableItems): Promise<Found[]> {
+  const registrations = dynamoRegistrations(table);
   const found: Found[] = [];
   for (const { channel } of listRecipients(person)) {
-    const indexed = await registrations.list({ otp_type: channel, address: person.address }, callSignal());
-    for (const { registration_id, expires_at_ms, guesses } of indexed) {
-      const record = await registrations.get(registration_id, callSignal());
-      if (record !== undefined) found.push({ record, codeExpiresAt: expires_at_ms, guesses: guesses.length });
+    const recipient = { otp_type: channel, address: person.address };
+    const key = indexKey(recipient);
+    for (const name of unreadableEntries(await table.get(key, callSignal())))
+      unreadable.name(`A registration cannot be read: the attribute ${name} of the item ${key.pk}.`);
+    for (const { registration_id, expires_at_ms, guesses } of await registrations.list(recipient, callSignal())) {
+      try {
+        const record = await registrations.get(registration_id, callSignal());
+        if (record !== undefined) found.push({ record, codeExpiresAt: expires_at_ms, guesses: guesses.length });
+      } catch (error) {
+        if (!(error instanceof AwsFailure) || error.reason !== REGISTRATION_MALFORMED) throw error;
+        unreadable.name(`A registration cannot be read: the item registration#${registration_id}.`);
+      }
     }
   }
   return found.sort((a, b) => b.record.requested_at.localeCompare(a.record.requested_at));

@@ -10,6 +10,7 @@ import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
 import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
 import { addRecords, findConnection, parsePage, reportProgress, summarizeChanges } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
+import { UnreadableItems } from './unreadable.ts';
 
 /** `from`: the name of the table that AWS restored. */
 type RestoreOptions = { from: string; dryRun?: boolean };
@@ -269,10 +270,11 @@ class Report {
 async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptions, terminal: Terminal) {
   const restored = crmTable(from, target.clientOf('DYNAMODB'));
   const where = { target, dryRun, terminal };
+  const unreadable = new UnreadableItems(terminal);
   let added = 0;
   try {
     for await (const page of restored.pages()) {
-      const located = parsePage(target, page);
+      const located = parsePage(target, page, unreadable.name);
       const existing = new Set((await target.table.readMany(located.map(({ path }) => path))).map(({ pk }) => pk));
       const missing = located.filter(({ path }) => !existing.has(path));
       added += await addRecords(where, missing);
@@ -282,4 +284,5 @@ async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptio
   }
   if (added === 0) terminal.print('No record is missing.\n');
   else summarizeChanges(where, added);
+  unreadable.finish('the others were compared');
 }

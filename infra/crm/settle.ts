@@ -24,6 +24,7 @@ import {
 } from './open-operations.ts';
 import { readConnections } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
+import { SEE_PAGE } from './unreadable.ts';
 import { describeWays, type KnownOperation, type WayOption, type WayToSettle, waysToSettle } from './ways-to-settle.ts';
 
 /** An operator's command holds an operation for this long at most. */
@@ -43,7 +44,7 @@ export async function showOperation(target: Target, id: string, terminal: Termin
 async function existingOperation(target: Target, id: string): Promise<ReadOperation> {
   const found = await findOperation(target, id);
   if (found !== undefined && isRead(found)) return found;
-  if (found !== undefined) throw new CommandError(unreadableItem(found));
+  if (found !== undefined) throw new CommandError(`${unreadableItem(found)} ${SEE_PAGE}`);
   const { record, reservations } = await findTraces(target, id);
   const traces = [
     record && ` Its record says that it has opened the account ${record.login} of the client ${record.user_id}.`,

@@ -18,13 +18,13 @@ import {
 import { AT_ONCE, type CrmTable, chunksOf } from './crm-table.ts';
 import type { Target } from './target.ts';
 
-/** The records of a kind, a page at a time; clients in no order. Malformed ones are reported, and left out. */
+/** The records of a kind, a page at a time; clients in no order. Malformed ones are left out, as `parsePage` does. */
 export async function* readRecords(
   target: Target,
   kind: CrmKind,
-  report?: Terminal['report'],
+  damaged?: (text: string) => void,
 ): AsyncGenerator<LocatedRecord[]> {
-  for await (const page of itemPages(target.table, kind)) yield parsePage(target, page, report);
+  for await (const page of itemPages(target.table, kind)) yield parsePage(target, page, damaged);
 }
 
 async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmItem[]> {
@@ -38,16 +38,16 @@ async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmIte
   yield items.toSorted((a, b) => (a.pk < b.pk ? -1 : 1));
 }
 
-/** The records of these items. Malformed ones are reported, and left out. */
+/** The records of these items. Malformed ones are left out. @param damaged gets a text that names such an item */
 export function parsePage(
   { name }: Target,
   items: readonly CrmItem[],
-  report: Terminal['report'] = () => {},
+  damaged: (text: string) => void = () => {},
 ): LocatedRecord[] {
   return items.flatMap((item) => {
     const parsed = parseItem(item);
     if (!('errors' in parsed)) return [parsed];
-    for (const { path, rule } of parsed.errors) report(`Damaged in ${name}, and skipped: ${path}: ${rule}\n`);
+    damaged(parsed.errors.map(({ path, rule }) => `Damaged in ${name}, and skipped: ${path}: ${rule}`).join('\n'));
     return [];
   });
 }
@@ -64,7 +64,7 @@ export async function findConnection({ table }: Target, id: string): Promise<Con
 /** The connections of the table, found by their index. Malformed ones are reported, and left out. */
 export async function readConnections(target: Target, report?: Terminal['report']): Promise<Connection[]> {
   const connections: Connection[] = [];
-  for await (const page of readRecords(target, 'connections', report)) {
+  for await (const page of readRecords(target, 'connections', report && ((text) => report(`${text}\n`)))) {
     for (const one of page) if (one.kind === 'connections') connections.push(one.record);
   }
   return connections;

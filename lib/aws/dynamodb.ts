@@ -73,7 +73,11 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },
     ...config,
   });
-  return DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  return DynamoDBDocumentClient.from(client, {
+    marshallOptions: { removeUndefinedValues: true },
+    // A number that JavaScript cannot represent must not make the page of its item unreadable.
+    unmarshallOptions: { wrapNumbers: Number },
+  });
 }
 
 /** The maximum of one `BatchGetItem`. */

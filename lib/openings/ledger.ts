@@ -58,6 +58,9 @@ export type Claim =
   /** The secret that made the operation is gone, or another version of the derivation made it. */
   | { kind: 'underivable'; operationId: string };
 
+/** The reason of an item that cannot be read. */
+export const OPERATION_MALFORMED = 'OperationMalformed';
+
 /** An operation that the settler may acquire. */
 export interface DueOperation {
   pk: string;
@@ -67,6 +70,8 @@ export interface DueOperation {
   dueAt: number;
   /** The connection whose server must be asked; undefined if none must. */
   connectionId: string | undefined;
+  /** As it was when the list was read. Absent: it is known to be readable. */
+  item?: Item;
 }
 
 /** Another worker has acquired the operation. */
@@ -197,6 +202,11 @@ const StoredSchema = v.object({
   sent_at: v.optional(v.number()),
 });
 
+/** Whether the settler can work on an operation. */
+export function isReadable(item: Item): boolean {
+  return item.plan !== undefined && v.safeParse(StoredSchema, item).success;
+}
+
 /** The ledger in DynamoDB. @param tables their `names` are for transactions */
 export function dynamoLedger(
   tables: {
@@ -228,6 +238,7 @@ export function dynamoLedger(
         ...(typeof item.operation_id === 'string' ? { operationId: item.operation_id } : {}),
         dueAt: Number(item.due_at),
         connectionId: neededConnection(item),
+        item,
       }));
     },
 
@@ -432,7 +443,7 @@ async function single(table: Table, write: TransactionWrite, signal: AbortSignal
 
 function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   const result = v.safeParse(StoredSchema, item);
-  if (!result.success) throw new AwsFailure('OperationMalformed');
+  if (!result.success) throw new AwsFailure(OPERATION_MALFORMED);
   return result.output;
 }
 

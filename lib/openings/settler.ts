@@ -8,7 +8,7 @@ import { derivePasswords, deriveSeed } from './derivation.ts';
 import { driveOperation } from './drive.ts';
 import { reportRefusal } from './effects.ts';
 import type { Server } from './job.ts';
-import type { DueOperation, HeldOperation } from './ledger.ts';
+import { type DueOperation, type HeldOperation, isReadable, OPERATION_MALFORMED } from './ledger.ts';
 import type { FoundRecords } from './order.ts';
 
 /** The operations that are worked on at a time: of one trading server, and of those that need none. */
@@ -61,17 +61,24 @@ export async function settleOperations(
   const work = async (lane: DueOperation[]) => {
     for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
       await settle(run, next.pk).catch((error: unknown) => {
-        const { pk: item, operationId } = next;
-        const named = operationId === undefined ? { item } : { item, operation_id: operationId };
-        telemetry.event('OperationNotSettled', { step: 'settle', ...named, ...describeError(error) });
+        telemetry.event('OperationNotSettled', { step: 'settle', ...namedOperation(next), ...describeError(error) });
       });
     }
   };
-  const lanes = Map.groupBy(due, ({ connectionId }) => connectionId);
+  const { readable = [], unreadable = [] } = Object.groupBy(due, ({ item }) =>
+    item === undefined || isReadable(item) ? 'readable' : 'unreadable',
+  );
+  for (const one of unreadable)
+    telemetry.event('OperationNotSettled', { step: 'settle', ...namedOperation(one), reason: OPERATION_MALFORMED });
+  const lanes = Map.groupBy(readable, ({ connectionId }) => connectionId);
   const workers = [...lanes].flatMap(([connectionId, lane]) =>
     Array.from({ length: connectionId === undefined ? AT_ONCE.none : AT_ONCE.server }, () => work(lane)),
   );
   await Promise.all(workers);
+}
+
+function namedOperation({ pk: item, operationId }: DueOperation) {
+  return operationId === undefined ? { item } : { item, operation_id: operationId };
 }
 
 async function settle(run: Run, pk: string): Promise<void> {

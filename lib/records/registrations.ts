@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
 import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
+import { AwsFailure } from '../aws/failure.ts';
 import { awaitAll } from '../deadline.ts';
 import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
 import { CONFIRMED_DAYS, CONFIRMED_INDEX } from '../validators/deployment.ts';
@@ -60,6 +61,8 @@ export type Registrations = ReturnType<typeof dynamoRegistrations>;
 
 /** How long the request that confirms may take to publish the event, in milliseconds. */
 export const PUBLISHING_MS = 30_000;
+/** The reason of an item that cannot be read. */
+export const REGISTRATION_MALFORMED = 'RegistrationMalformed';
 /** The number of registrations that one run reads of each shard. */
 const MAX_UNPUBLISHED = 100;
 
@@ -99,14 +102,18 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       await table.put({ ...deliveryKey(registrationId), delivery, expires_at }, signal);
     },
 
-    /** Reads a registration and the note of its delivery, in one call. */
+    /**
+     * Reads a registration and the note of its delivery, in one call. @returns undefined if it has expired
+     * @throws AwsFailure also for one that cannot be read: its event must not be dropped
+     */
     async get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined> {
       const keys = [registrationKey(registrationId), deliveryKey(registrationId)];
       const items = await table.getMany(keys, signal);
       const [item, note] = keys.map((key) => items.find(({ pk }) => pk === key.pk));
-      const isKept = typeof item?.expires_at === 'number' && item.expires_at * 1_000 > now();
-      const registration = isKept ? parseRegistration(item) : undefined;
-      return registration && { ...registration, delivery: note?.delivery as Delivery | undefined };
+      if (item === undefined || Number(item.expires_at) * 1_000 <= now()) return undefined;
+      const registration = parseRegistration(item);
+      if (registration === undefined) throw new AwsFailure(REGISTRATION_MALFORMED);
+      return { ...registration, delivery: note?.delivery as Delivery | undefined };
     },
 
     /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
@@ -131,12 +138,18 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       await table.update(registrationKey(registrationId), expression, signal);
     },
 
-    /** The confirmed ones, the oldest first, whose events were not published in time. */
-    async unpublished(signal: AbortSignal) {
-      const found = (await readDue(table, now(), MAX_UNPUBLISHED, signal)).flatMap(
-        (item) => parseRegistration(item) ?? [],
-      );
-      return found.filter(({ confirmation }) => confirmation?.published === false);
+    /**
+     * The confirmed ones, the oldest first, whose events were not published in time, and the keys of items in their list
+     * that cannot be read.
+     */
+    async unpublished(signal: AbortSignal): Promise<{ registrations: StoredRegistration[]; unreadable: string[] }> {
+      const items = await readDue(table, now(), MAX_UNPUBLISHED, signal);
+      const read = items.map((item) => ({ pk: String(item.pk), registration: parseRegistration(item) }));
+      const registrations = read.flatMap(({ registration }) => registration ?? []);
+      return {
+        registrations: registrations.filter(({ confirmation }) => confirmation?.published === false),
+        unreadable: read.filter(({ registration }) => registration?.confirmation === undefined).map(({ pk }) => pk),
+      };
     },
   };
 }
@@ -304,7 +317,8 @@ function dynamoRegistrationIndex(table: Table, now: () => number) {
 
 type Key = { pk: string };
 
-function indexKey({ otp_type, address }: Address): Key {
+/** The key of the item with the registrations of an address. */
+export function indexKey({ otp_type, address }: Address): Key {
   return { pk: `${otp_type}#${address}` };
 }
 
@@ -343,6 +357,15 @@ function guessUpdate(guesses: readonly Guess[], at: number) {
     ...(guesses.length > 0 && { names }),
     values,
   };
+}
+
+/** The attributes of such an item that are no registrations. */
+const OF_THE_INDEX = ['pk', 'expires_at', 'guessed_at'];
+
+/** The attributes of the item of an address that should be registrations, and cannot be read. */
+export function unreadableEntries(item: Item = {}): string[] {
+  const entries = Object.entries(item).filter(([name]) => !OF_THE_INDEX.includes(name));
+  return entries.filter(([, entry]) => !v.is(EntrySchema, entry)).map(([name]) => name);
 }
 
 /** The confirmed ones first, then the newest. */

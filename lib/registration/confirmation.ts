@@ -5,7 +5,12 @@ import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import { type Events, registrationConfirmed } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import { PUBLISHING_MS, type Registrations, type StoredRegistration } from '../records/registrations.ts';
+import {
+  PUBLISHING_MS,
+  REGISTRATION_MALFORMED,
+  type Registrations,
+  type StoredRegistration,
+} from '../records/registrations.ts';
 import type { Pepper } from '../secrets/keys.ts';
 import { isSameSeal, passwordDigest, passwordSalt, sealGuess } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
@@ -129,20 +134,23 @@ async function confirm(
   return won ? { ...registration, confirmation } : registration;
 }
 
-/** Publishes the events of confirmed registrations that are overdue. Failed ones are published later. */
+/** Publishes the events of confirmed registrations that are overdue. Failed ones are published later, and named. */
 export async function publishPending(
   dependencies: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<void> {
-  const failed = (error: unknown) => telemetry.event('EventFailed', describeError(error));
   try {
+    const { registrations, unreadable } = await dependencies.registrations.unpublished(signal);
+    for (const item of unreadable) telemetry.event('EventFailed', { item, reason: REGISTRATION_MALFORMED });
     // One after another, each on its own: one that fails does not stop the next.
-    for (const one of await dependencies.registrations.unpublished(signal)) {
-      await publish(dependencies, one, signal).catch(failed);
+    for (const one of registrations) {
+      await publish(dependencies, one, signal).catch((error: unknown) => {
+        telemetry.event('EventFailed', { registration_id: one.registration_id, ...describeError(error) });
+      });
     }
   } catch (error) {
-    failed(error);
+    telemetry.event('EventFailed', describeError(error));
   }
 }
 

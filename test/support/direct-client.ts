@@ -16,6 +16,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
+import { exactNumber } from '../../infra/crm/crm-table.ts';
 import type { EmbeddedDatabase } from '../../infra/local/database.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 
@@ -37,7 +38,8 @@ const ANSWERED = new Set(['Item', 'Items', 'Attributes', 'LastEvaluatedKey', 'Ke
 
 type Translate = (item: Item) => unknown;
 const toProtocol: Translate = (item) => marshall(item, { removeUndefinedValues: true });
-const fromProtocol: Translate = (item) => unmarshall(item as Parameters<typeof unmarshall>[0]);
+const fromProtocol: Translate = (item) =>
+  unmarshall(item as Parameters<typeof unmarshall>[0], { wrapNumbers: exactNumber });
 
 /** A value with its items translated, wherever they are. */
 function translated(value: unknown, names: ReadonlySet<string>, translate: Translate): unknown {

@@ -163,7 +163,7 @@ describe('npm run crm -- export', () => {
   it('skips and reports a damaged record', async () => {
     await operators.table.write([{ put: { pk: 'client#CLIENT01', record: { id: 'CLIENT01' } } }]);
     const { code, reported } = await operators.local('export');
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(reported).toContain('Damaged in the local service, and skipped: client#CLIENT01.name: is required');
   });
 });

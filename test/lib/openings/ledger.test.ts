@@ -312,7 +312,7 @@ describe('The list of due operations', () => {
     world.now += 60_000;
     const found = (await world.ledger.due(world.signal())).find(({ pk }) => pk === held.pk);
     const { pk, operationId } = held;
-    expect(found).toEqual({ pk, operationId, dueAt: world.now, connectionId: 'tp5-live-1' });
+    expect(found).toMatchObject({ pk, operationId, dueAt: world.now, connectionId: 'tp5-live-1' });
     const settled = await world.ledger.acquire(held.pk, 'settler', 1_000, world.signal());
     expect(settled).toMatchObject({ life: sent(login), plan: { user_id: 'CLIENT01' } });
     if (settled === undefined) return;

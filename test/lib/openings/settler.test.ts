@@ -11,7 +11,11 @@ import { CLIENT_ANN, DEMO, DERIVATION_KEY, planFor, recordingTelemetry } from '.
 
 /** By the clock of `vi`. */
 const sleep = <T>(ms: number, value: T) => new Promise<T>((resolve) => void setTimeout(() => resolve(value), ms));
-const dueNow = (pk: string, connectionId?: string): DueOperation => ({ pk, dueAt: Date.now(), connectionId });
+const dueNow = (pk: string, connectionId?: string): DueOperation => ({
+  pk,
+  dueAt: Date.now(),
+  connectionId,
+});
 
 it('All times of an opening end when its caller stops waiting', async () => {
   const now = Date.now();

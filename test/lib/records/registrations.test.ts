@@ -215,6 +215,16 @@ describe('The registrations of one address', () => {
   });
 });
 
+it('A registration that cannot be read is no expired one: its event is not dropped', async () => {
+  const { registration_id } = await keep('pending@example.com');
+  const broken = { update: 'REMOVE password_hash' };
+  await database.tables.registrations.update({ pk: `registration#${registration_id}` }, broken, NEVER_ABORTED);
+  await expect(registrations.get(registration_id, NEVER_ABORTED)).rejects.toMatchObject({
+    reason: 'RegistrationMalformed',
+  });
+  expect(await registrations.get('unknown', NEVER_ABORTED)).toBeUndefined();
+});
+
 describe('A confirmed registration whose event is not known to be published', () => {
   const confirmation = {
     confirmed_at: new Date(NOW).toISOString(),
@@ -223,7 +233,7 @@ describe('A confirmed registration whose event is not known to be published', ()
     published: false,
   };
   const unpublished = async () =>
-    (await registrations.unpublished(NEVER_ABORTED)).map(({ registration_id }) => registration_id);
+    (await registrations.unpublished(NEVER_ABORTED)).registrations.map(({ registration_id }) => registration_id);
 
   it('is listed when the request that confirmed it has had its time, the oldest first, until that is noted', async () => {
     const [first, second] = [await keep('pending@example.com'), await keep('pending@example.com')];

@@ -1,0 +1,28 @@
+import { CommandError, countOf, type Terminal } from './command.ts';
+
+/** Where an operator reads what to do with an item that cannot be read. */
+export const SEE_PAGE = 'infra/docs/data.md, An item that cannot be read.';
+
+/** Names the items that cannot be read, while a command goes over the others. */
+export class UnreadableItems {
+  readonly #report: Terminal['report'];
+  #count = 0;
+
+  constructor({ report }: Pick<Terminal, 'report'>) {
+    this.#report = report;
+  }
+
+  /** @param sentences that name one item */
+  readonly name = (sentences: string): void => {
+    this.#count += 1;
+    this.#report(`${sentences}\n`);
+  };
+
+  /**
+   * @param rest what was done with the others
+   * @throws CommandError if there was an unreadable item: the command did less than it was asked to do
+   */
+  finish(rest: string): void {
+    if (this.#count > 0) throw new CommandError(`${countOf(this.#count, 'item')} cannot be read; ${rest}. ${SEE_PAGE}`);
+  }
+}
