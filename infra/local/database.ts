@@ -49,6 +49,7 @@ const ERRORS = {
 export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}) {
   const dynamo = emptyDynamo();
   const calls: DatabaseCall[] = [];
+  const repeats: Promise<unknown>[] = [];
   const run = ({ method, path: url, headers, bytes }: Call) => dynamo.run({ method, url, headers }, bytes);
 
   const served = await serveStandIn(
@@ -65,7 +66,7 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
       async answer(call) {
         const { fault } = call;
         // A late duplicate of the call, long after the answer.
-        if (fault?.kind === 'repeated') void faults.pause(fault.ms ?? 1_000).then(() => run(call));
+        if (fault?.kind === 'repeated') repeats.push(faults.pause(fault.ms ?? 1_000).then(() => run(call)));
         const reply = await run(call);
         if (fault?.kind === 'reply_lost') throw new Error('The connection breaks.');
         return reply;
@@ -80,6 +81,8 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     faults,
     /** Every call so far, oldest first; a test may empty it. */
     calls,
+    /** The late duplicates of calls; each ends when it is executed. */
+    repeats,
     createTables: () => createTables(dynamo),
     createTable: (input: Definition) => createTable(dynamo, input),
     /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */

@@ -43,6 +43,8 @@ export type WebApiServer = SimulatedServer & {
   readonly ca: string;
   /** How many sessions were opened so far. */
   readonly sessions: number;
+  /** How many connections are open. */
+  readonly connections: number;
   /** Forgets every session, but keeps the connections: their next command gets 403. */
   forgetSessions(): void;
 };
@@ -117,6 +119,10 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
       if (this.faults.peek()?.kind !== 'down') return;
       for (const [socket, { busy }] of this.#connections) if (!busy) socket.destroy();
     };
+  }
+
+  get connections(): number {
+    return this.#connections.size;
   }
 
   forgetSessions(): void {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DERIVATION, deriveIdentities } from '../../../lib/openings/derivation.ts';
 import { type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
@@ -247,6 +247,21 @@ it('The login that a server has answered is reserved with the operator’s decis
   expect(holders).toEqual([held.operationId, held.operationId]);
 });
 
+/** The network repeats the next calls. @returns what lets the repeats happen, until each is executed */
+function lateRepeats(times: number): () => Promise<void> {
+  const { faults, repeats } = database;
+  const { pause } = faults;
+  const late = Promise.withResolvers<void>();
+  faults.pause = () => late.promise;
+  faults.set({ kind: 'repeated', times });
+  return async () => {
+    faults.pause = pause;
+    expect(repeats).toHaveLength(times);
+    late.resolve();
+    await Promise.all(repeats.splice(0));
+  };
+}
+
 describe('A write', () => {
   it('under an older version of the same lease changes nothing', async () => {
     const login = newLogin();
@@ -261,28 +276,21 @@ describe('A write', () => {
   it('that the network repeats late changes nothing that came after it', async () => {
     const login = newLogin();
     const held = await world.claimed();
-    database.faults.set({ kind: 'repeated', times: 1, ms: 20 });
+    const repeat = lateRepeats(1);
     await write(held, sent(login));
     await write(held, gone);
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await repeat();
     expect([await world.item(held), await world.holder(`tp5#${login}`)]).toEqual([undefined, undefined]);
   });
 
   it.each([true, false])('that the network repeats late sends nothing for a freed key (keyed: %s)', async (keyed) => {
-    const { faults } = database;
-    const { pause } = faults;
-    const late = Promise.withResolvers<void>();
-    faults.pause = () => late.promise;
-    faults.set({ kind: 'repeated', times: 2, ms: 1 });
+    const repeat = lateRepeats(2);
     const held = await world.claimed(newKey(), { keyed });
     await write(held, sent(keyed ? newLogin() : undefined));
     await write(held, gone);
-    late.resolve();
+    await repeat();
     // The late duplicate of the claim ends with its lease.
-    await vi.waitFor(async () => expect(await world.state(held)).toBeDefined(), 10_000);
-    await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await world.state(held)).toBe('claimed');
-    faults.pause = pause;
   });
 
   it('whose answer is lost is recognized when the SDK repeats it', async () => {

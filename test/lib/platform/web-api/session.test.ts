@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import {
@@ -91,7 +91,7 @@ describe('the session', () => {
     const server = await testServer({ idleMs: 200 });
     const platform = platformOn(server);
     await platform.check(NEVER_ABORTED);
-    await sleep(500);
+    await expect.poll(() => server.connections).toBe(0);
     await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
     expect(server.sessions).toBe(2);
   });
@@ -184,10 +184,10 @@ describe('commands at the same time', () => {
     const server = await scriptedServer((_request, response) => {
       running += 1;
       most = Math.max(most, running);
-      setTimeout(() => {
+      setImmediate().then(() => {
         running -= 1;
         response.end(DONE);
-      }, 5);
+      });
     });
     const platform = platformOn(server);
     await Promise.all(Array.from({ length: 10 }, () => platform.check(NEVER_ABORTED)));
