@@ -37,14 +37,14 @@ export interface HeldOperation extends Identity {
   revision: number;
   life: Life;
   /** Present in the state `sent` and later. */
-  plan: OperationPlan | undefined;
+  plan?: OperationPlan | undefined;
   /** The login that a reservation or a record binds to the operation, if its state does not show it. */
-  found: number | undefined;
+  found?: number;
   /** The operation whose account is at the login of the state, if its id was seen there. */
   seenOwner?: string | undefined;
   /** When a request first and last wrote the state `sent`, which is before a command, in epoch milliseconds. */
-  since: number | undefined;
-  sentAt: number | undefined;
+  since?: number | undefined;
+  sentAt?: number | undefined;
 }
 
 export type Claim =
@@ -282,10 +282,6 @@ function newOperation(identity: Identity, leaseUntil: number): HeldOperation {
     incarnation: lease,
     revision: 0,
     life: { at: 'claimed' },
-    plan: undefined,
-    found: undefined,
-    since: undefined,
-    sentAt: undefined,
   };
 }
 
@@ -359,8 +355,8 @@ async function writeUnderVersion(held: HeldOperation, work: () => Promise<void>)
   }
 }
 
-/** The write of an operation's state. @param rest when the settler acts next; absent: the worker keeps its lease */
-function stateWrite(table: string, next: HeldOperation, at: number, ...rest: [until?: number]): TransactionWrite {
+/** The write of an operation's state. @param until when the settler acts next; absent: the worker keeps its lease */
+function stateWrite(table: string, next: HeldOperation, at: number, until?: number): TransactionWrite {
   const { pk, life, lease, revision, plan, since, sentAt: sent_at, leaseUntil, operationId } = next;
   if (life.at === 'gone') {
     // Our own delete counts, if its answer was lost and the SDK repeated it.
@@ -371,8 +367,8 @@ function stateWrite(table: string, next: HeldOperation, at: number, ...rest: [un
   const isOperators = life.at === 'undecided' || (life.at === 'done' && life.unpaid);
   // Only a retry goes on with these.
   const isIdle = isFinished || life.at === 'claimed';
-  const dueAt = isOperators ? OPERATOR_ONLY : isIdle ? undefined : rest.length > 0 ? rest[0] : leaseUntil;
-  const isReleased = isOperators || isIdle || rest.length > 0;
+  const dueAt = isOperators ? OPERATOR_ONLY : isIdle ? undefined : (until ?? leaseUntil);
+  const isReleased = isOperators || isIdle || until !== undefined;
   const set: Item = {
     life,
     plan,
@@ -380,8 +376,8 @@ function stateWrite(table: string, next: HeldOperation, at: number, ...rest: [un
     sent_at,
     revision,
     lease_until: isReleased ? 0 : leaseUntil,
-    ...(dueAt === undefined ? {} : dueAttributes(operationId, dueAt)),
-    ...(isIdle ? { expires_at: keyExpiry(at) } : {}),
+    ...(dueAt !== undefined && dueAttributes(operationId, dueAt)),
+    ...(isIdle && { expires_at: keyExpiry(at) }),
   };
   const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isIdle ? [] : ['expires_at'])];
   const { update, names, values } = updateAttributes(set, remove);
@@ -458,7 +454,7 @@ function neededConnection(item: Item): string | undefined {
 
 export function parseHeld(item: Item): HeldOperation {
   const { operation_id: operationId, lease_until: leaseUntil, sent_at: sentAt, ...same } = parse(item);
-  return { ...same, operationId, leaseUntil, sentAt, plan: same.plan, since: same.since, found: undefined };
+  return { ...same, operationId, leaseUntil, sentAt };
 }
 
 function busyClaim(item: Item | undefined, identities: readonly Identity[], at: number): Claim {

@@ -180,15 +180,15 @@ const claimed = (): Life => ({ at: 'claimed' });
 const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
   at: 'sent',
   commands: fact.on === 'ready' && fact.found === true ? 'found' : 'one',
-  ...(fact.on === 'ready' && fact.login !== undefined ? { login: fact.login } : {}),
+  login: fact.on === 'ready' ? fact.login : undefined,
 });
 const sentNext = (_: Life, { next }: DecisionContext): Life => ({ at: 'sent', login: next(), commands: 'one' });
 const many = (life: LifeAt<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
 const loginTaken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: 'taken' });
 const undecided = ({ login }: LifeAt<'sent'>, _: DecisionContext, fact: Fact): Life => ({
   at: 'undecided',
-  ...(login === undefined ? {} : { login }),
-  ...(fact.on === 'lost' && fact.other !== undefined ? { other: fact.other } : {}),
+  login,
+  other: fact.on === 'lost' ? fact.other : undefined,
 });
 /** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
 function firstDeposit(life: LifeAt<'claimed' | 'sent' | 'undecided'>, { deposit }: DecisionContext, { on }: Fact) {

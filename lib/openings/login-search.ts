@@ -169,8 +169,8 @@ export function loginChoice(
     failure(): PlatformFailure {
       if (own !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
       // With more time a retry may find a free one.
-      const retry = isSearched ? {} : { retryAfterSeconds: 5 };
-      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken', ...retry });
+      const retryAfterSeconds = isSearched ? undefined : 5;
+      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken', retryAfterSeconds });
     },
   };
 }

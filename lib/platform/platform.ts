@@ -155,7 +155,7 @@ export interface PlatformFailureOptions {
   reason: string;
   /** Default: `nothing`. */
   proof?: Proof;
-  retryAfterSeconds?: number;
+  retryAfterSeconds?: number | undefined;
   errors?: Violation[];
   cause?: unknown;
 }
