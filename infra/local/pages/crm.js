@@ -8,12 +8,15 @@ import { Ago, CopyButton, Section, shellCommand } from './parts.js';
 const FEW = 10;
 
 /**
- * The CRM's clients, the deliveries of the webhook, and what the CRM accepted.
+ * The CRM's clients, the deliveries of the webhook, and what the CRM accepted. Only the stand-in can be made to fail.
  *
  * @param {{ crm: CrmState; call: FirstCall | undefined; faults: FaultsState[string] | undefined }} props
  */
 export function Crm({ crm: { clients, deliveries, received, events }, call, faults }) {
-  const about = 'Receives signed events of the service, and creates a client for each confirmed registration.';
+  const about =
+    faults === undefined
+      ? 'Your receiver (CRM_WEBHOOK) gets the signed events. The service writes the clients that its answers name.'
+      : 'Receives signed events of the service, and creates a client for each confirmed registration.';
   return html`
     <${Section} id="crm" title="CRM" about=${about} action=${faults && html`<${Outage} isOn=${faults.waiting.length > 0} />`}>
       ${clients.length > 0 && html`<${Clients} clients=${clients} call=${call} />`}

@@ -47,7 +47,7 @@ function show() {
       ${outbox && html`<${Messages} outbox=${outbox} call=${calls.registration} />`}
       <div class="side">
         ${accounts && html`<${Servers} accounts=${accounts} call=${calls.account} />`}
-        ${crm && html`<${Crm} crm=${crm} call=${calls.account} faults=${faults?.crm} />`}
+        ${crm && faults && html`<${Crm} crm=${crm} call=${calls.account} faults=${faults.crm} />`}
         ${faults && html`<${Faults} faults=${faults} />`}
       </div>
     </main>

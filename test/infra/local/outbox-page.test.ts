@@ -60,6 +60,20 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     await clear();
   }
 
+  it('says of a receiver of your own what it gets, and not what it does', async () => {
+    const crm = { clients: [], deliveries: [], received: [], events: [], total: 0 };
+    const body = Object.entries({ crm, faults: {} }).map(
+      ([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`,
+    );
+    await page().route('**/_local/live', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: body.join('') }),
+    );
+    await page().goto(`${service.url}/_local`);
+    await page().getByRole('region', { name: 'CRM' }).getByText('Your receiver (CRM_WEBHOOK) gets').waitFor();
+    expect(await page().getByText('creates a client').count()).toBe(0);
+    await page().unrouteAll();
+  });
+
   describe('that stays open', () => {
     beforeAll(load);
     beforeEach(clear);
