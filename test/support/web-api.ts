@@ -10,7 +10,8 @@ import {
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
 import type { AccountOrder } from '../../lib/platform/platform.ts';
-import { type ClientLimits, passwordHash, randomAnswer } from '../../lib/platform/web-api/client.ts';
+import type { ClientLimits } from '../../lib/platform/web-api/client.ts';
+import { passwordHash, randomAnswer } from '../../lib/platform/web-api/login.ts';
 import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
 import { ANY_TIME, NEVER_ABORTED } from './outcomes.ts';

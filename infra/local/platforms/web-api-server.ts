@@ -30,6 +30,8 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
    * `/user_add`, or only its query: then it answers a body with code 3 or 404.
    */
   older?: 'body' | 'query_3' | 'query_404';
+  /** The connection ends after 404, as web servers may do. */
+  endsAfter404?: boolean;
   /** Absent: passwords are checked. */
   passwordCheck?: PasswordCheck;
   /** `auth/answer` sets a cookie; a command without it gets 403. */
@@ -172,7 +174,10 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     });
     const { path: asked, parameters, query } = await readParameters(request);
     const path = this.#path(asked);
-    if (path === undefined) return void response.writeHead(404, { 'content-length': 0 }).end();
+    if (path === undefined) {
+      response.shouldKeepAlive = this.#options.endsAfter404 !== true;
+      return void response.writeHead(404, { 'content-length': 0 }).end();
+    }
     const [, step] = /^\/api\/auth\/(start|answer)$/.exec(path) ?? [];
     if (step !== undefined) {
       const execute = () => (step === 'start' ? this.#start(session, query) : this.#finish(socket, session, query));

@@ -1,17 +1,13 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import * as v from 'valibot';
 import { within } from '../../deadline.ts';
 import type { WebApiSecret } from '../../records/crm-records.ts';
 import { assertMaySend, PlatformFailure, type ReadSecretAgain, unsentFailure } from '../platform.ts';
-import { type AnswerKind, provenBy, statusKind } from '../proof.ts';
+import { provenBy } from '../proof.ts';
 import {
-  codeKind,
   commandFailure,
   INVALID_PARAMETERS,
   isDone,
   parseAnswer,
-  parseMember,
   showsBodyRead,
   type WebApiAnswer,
 } from './answers.ts';
@@ -27,6 +23,7 @@ import {
   type WebApiLine,
   type WebApiRequest,
 } from './exchange.ts';
+import { answerKind, authenticate, inFamily, isDenied, isLoginRefused, otherFamily, type PathFamily } from './login.ts';
 
 /**
  * One holder at a time, in the order of the calls. The promise resolves to the function that unlocks. A caller that waits
@@ -79,27 +76,9 @@ export interface ClientSources {
 /** An authenticated connection. There is no token: the session ends with the socket. */
 type WebApiSession = ReturnType<typeof createSession> & { family: PathFamily };
 
-/** Servers of older builds have the same commands at other paths: `/user_add` instead of `/api/user/add`. */
-type PathFamily = 'api' | 'older';
-const FAMILIES: readonly PathFamily[] = ['api', 'older'];
-
-/** A request as servers of the family want it: the only difference between the two, but for the query of `user_add`. */
-function inFamily(family: PathFamily, request: WebApiRequest): WebApiRequest {
-  if (family === 'api') return request;
-  const [path = '', ...query] = request.path.split('?');
-  return { ...request, path: [`/${path.replace('/api/', '').replaceAll('/', '_')}`, ...query].join('?') };
-}
-
-/** The lowest version of the protocol that servers accept. */
-const PROTOCOL_VERSION = 484;
-const AGENT = 'BrokerApi';
-
-const random = v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{32}$/));
-const AuthStartSchema = v.object({ srv_rand: random });
-const AuthAnswerSchema = v.object({ cli_rand_answer: random });
-
 /**
  * Connects and authenticates both sides.
+ * @param isLast the other family was asked already, on a connection that ended then
  * @throws PlatformFailure `platform_unavailable` or `platform_refused`
  */
 async function openSession(
@@ -109,20 +88,30 @@ async function openSession(
   signal: AbortSignal,
   known: PathFamily,
   early?: EarlyLine,
+  isLast = false,
 ): Promise<WebApiSession> {
   const line = (await early?.take()) ?? (await connectTls(server, limits.connectMs, signal));
   const send = exchangeWithCookies(line, server);
-  let family = known;
+  let family: PathFamily | undefined;
   try {
     const limit = within(limits.authMs, signal);
-    family = await authenticate((path) => send({ path }, limits.authMs, limit), secret, known);
+    family = await authenticate((path) => send({ path }, limits.authMs, limit), secret, known, isLast);
   } catch (error) {
     line.tls.destroy();
     if (!(error instanceof LostAnswer)) throw error;
+    // An answer that is too long, or no HTTP.
+    if (provenBy('login', error.kind) === 'refused') {
+      throw new PlatformFailure('platform_refused', { reason: 'auth_page', cause: error });
+    }
     const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;
     throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause: error });
   }
-  const sendInFamily: Send = (request, ...rest) => send(inFamily(family, request), ...rest);
+  if (family === undefined) {
+    line.tls.destroy();
+    return openSession(server, secret, limits, signal, otherFamily(known), undefined, true);
+  }
+  const found = family;
+  const sendInFamily: Send = (request, ...rest) => send(inFamily(found, request), ...rest);
   return { ...createSession(line, sendInFamily, limits), family };
 }
 
@@ -144,86 +133,6 @@ function exchangeWithCookies(line: WebApiLine, server: WebApiHost): Send {
     }
     return answer;
   };
-}
-
-/** @param known the family that is asked first @returns the family whose paths the server has */
-async function authenticate(
-  ask: (path: string) => Promise<HttpAnswer>,
-  { login, password }: WebApiSecret,
-  known: PathFamily,
-): Promise<PathFamily> {
-  const hash = passwordHash(password);
-  const get = (family: PathFamily, path: string) => ask(inFamily(family, { path }).path);
-  const query = `version=${PROTOCOL_VERSION}&agent=${AGENT}&login=${login}&type=manager`;
-  const other = FAMILIES.find((one) => one !== known) ?? known;
-  const first = await get(known, `/api/auth/start?${query}`);
-  const second =
-    provenBy('login', answerKind(first)) === 'other_paths' ? await get(other, `/api/auth/start?${query}`) : undefined;
-  // If neither is a Web API, the first answer says more: its paths are the usual ones.
-  const isOther = second !== undefined && second.status === 200;
-  const family = isOther ? other : known;
-  const start = isOther ? second : first;
-  const { srv_rand } = parseMember(AuthStartSchema, authenticationStep(start));
-
-  const clientRandom = randomBytes(16).toString('hex');
-  const proof = randomAnswer(hash, srv_rand);
-  const end = await get(family, `/api/auth/answer?srv_rand_answer=${proof}&cli_rand=${clientRandom}`);
-  const { cli_rand_answer } = parseMember(AuthAnswerSchema, authenticationStep(end));
-
-  const expected = Buffer.from(randomAnswer(hash, clientRandom));
-  if (!timingSafeEqual(expected, Buffer.from(cli_rand_answer.toLowerCase()))) {
-    throw new PlatformFailure('platform_refused', { reason: 'server_not_authentic' });
-  }
-  return family;
-}
-
-/** `MD5( MD5( UTF16LE(password) ) || "WebAPI" )`, 16 raw bytes: the only form of the password that both proofs need. */
-export function passwordHash(password: string): Buffer {
-  return md5(md5(Buffer.from(password, 'utf16le')), Buffer.from('WebAPI', 'ascii'));
-}
-
-/** The answer to the other side's random number: `hex( MD5( hash || unhex(random) ) )`. */
-export function randomAnswer(hash: Buffer, randomHex: string): string {
-  return md5(hash, Buffer.from(randomHex, 'hex')).toString('hex');
-}
-
-function md5(...parts: Buffer[]): Buffer {
-  const digest = createHash('md5');
-  for (const part of parts) digest.update(part);
-  return digest.digest();
-}
-
-function answerKind({ status, text }: HttpAnswer): AnswerKind {
-  if (status !== 200) return statusKind(status);
-  const answer = parseAnswer(text);
-  return answer === undefined ? 'page' : codeKind(answer.retcode);
-}
-
-/** 401 and 403. */
-function isDenied({ status }: HttpAnswer): boolean {
-  return status !== 200 && statusKind(status) === 'status_denied';
-}
-
-/** A status and a page are answers: something is there, and it does not let us in. 403 means a wrong password. */
-function authenticationStep(answer: HttpAnswer): unknown {
-  const kind = answerKind(answer);
-  const proven = provenBy('login', kind);
-  const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
-  if (proven === 'accepted') return parsed;
-  const other =
-    answer.status === 200 ? 'auth_page' : answer.status === 403 ? 'auth_forbidden' : `auth_http_${answer.status}`;
-  const reason = parsed === undefined ? other : `retcode_${parsed.retcode}`;
-  if (proven === 'outage') throw new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10 });
-  throw new PlatformFailure('platform_refused', { reason });
-}
-
-/** The server has refused our login or its proof, unlike one that is no Web API. */
-function isLoginRefused(error: unknown): boolean {
-  return (
-    error instanceof PlatformFailure &&
-    error.kind === 'platform_refused' &&
-    /^(retcode_\d+|auth_forbidden|auth_http_401)$/.test(error.reason)
-  );
 }
 
 function createSession(line: WebApiLine, send: Send, { idleMs, now }: ClientLimits) {

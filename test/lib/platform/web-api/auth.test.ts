@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { passwordHash, randomAnswer } from '../../../../lib/platform/web-api/client.ts';
+import { passwordHash, randomAnswer } from '../../../../lib/platform/web-api/login.ts';
 
 describe('authentication of the Web API', () => {
   it('the hash of the password is that of the documentation', () => {

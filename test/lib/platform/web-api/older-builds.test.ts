@@ -63,6 +63,13 @@ it('The paths of an older build are asked for only after 404, and remembered for
   );
 });
 
+it('A server of an older build that ends the connection after 404 is asked on another one', async () => {
+  const server = await testServer({ older: 'body', endsAfter404: true });
+  const platform = platformOn(server);
+  expect(await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED)).toEqual({ login: LOGIN });
+  expect(await platform.logins(NEVER_ABORTED)).toEqual([LOGIN]);
+});
+
 it('Passwords are in no path of a server that reads bodies', async () => {
   const server = await scriptedServer((_, response) => response.end('{"retcode":"0 Done","answer":{"Login":"71"}}'));
   const order = anOrder({ login: LOGIN });

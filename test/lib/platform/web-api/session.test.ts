@@ -1,16 +1,26 @@
+import type { RequestListener } from 'node:http';
+import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
+import { listenForTest } from '../../../support/servers.ts';
 import {
   anOrder,
   connectionTo,
+  localCertificate,
   openWebApiAccount,
   platformOn,
   scriptedServer,
   testServer,
 } from '../../../support/web-api.ts';
 
+const CLOSE = { connection: 'close' };
+/** A web server that has a page for paths without `/api/`. */
+const page404: RequestListener = ({ url }, response) => {
+  if (url?.startsWith('/api/')) response.writeHead(404).end('Not here.');
+  else response.end('<html>Welcome</html>');
+};
 const DONE = '{"retcode":"0 Done","login":"1","answer":[]}';
 
 describe('authentication of both sides', () => {
@@ -53,6 +63,20 @@ describe('authentication of both sides', () => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code: status, step: 'authentication', times: 2 });
     expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`${kind} auth_http_${status}`);
+  });
+
+  it.each<[string, RequestListener, string]>([
+    ['404 to all, and ends the connection', (_, response) => response.writeHead(404, CLOSE).end(), 'auth_http_404'],
+    ['404, then a page', page404, 'auth_page'],
+    ['a page of 300 kB', (_, response) => response.end(`<html>${'x'.repeat(300_000)}`), 'auth_page'],
+    ['another protocol', ({ socket }) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), 'auth_page'],
+    ['401, and ends the connection', (_, response) => response.writeHead(401, CLOSE).end(), 'auth_http_401'],
+    ['a way elsewhere', (_, response) => response.writeHead(308, { location: '/' }).end(), 'auth_http_308'],
+  ])('a login that is answered with %s is a refusal', async (_, listener, reason) => {
+    const { key, cert } = await localCertificate();
+    const server = createServer({ key, cert, keepAliveTimeout: 0 }, listener);
+    const port = await listenForTest(server);
+    expect(await outcomeOf(platformOn({ port, ca: cert }).check(NEVER_ABORTED))).toBe(`platform_refused ${reason}`);
   });
 
   it('a server that keeps silent in the middle is unavailable within the limit', async () => {
