@@ -1,8 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { SETTING_NAMES } from '../../infra/settings.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { alarmsOf } from '../support/alarms.ts';
+import { runOperatorsCommand } from '../support/operators.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
 
 const ROOT = new URL('../..', import.meta.url);
@@ -16,6 +18,27 @@ it('The page of trading servers has a row for every member of a connection', () 
   const rows = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   const members = ConnectionSchema.options.flatMap(({ entries }) => Object.keys(entries));
   expect(rows.toSorted()).toEqual([...new Set(members)].toSorted());
+});
+
+describe('The decision about parts beyond the specification', () => {
+  const [section = ''] = /## 17\.[\s\S]+?(?=\n## )/.exec(page('lib/decisions.md')) ?? [];
+  const named = new Set([...section.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text.replace(/^npm run /, '')));
+  const unnamed = (parts: readonly string[]) => [...new Set(parts)].filter((part) => !named.has(part));
+
+  it('names every setting, by itself or by its group', () => {
+    const groups = SETTING_NAMES.filter((name) => !named.has(name)).map((name) => name.split('.', 1)[0] ?? '');
+    expect(unnamed(groups)).toEqual([]);
+  });
+
+  it('names every npm script and every command of operators', async () => {
+    const { scripts } = JSON.parse(page('package.json')) as { scripts: object };
+    expect(unnamed(Object.keys(scripts))).toEqual([]);
+    const { out } = await runOperatorsCommand(['--help']);
+    const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
+    const commands = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => `crm ${name}`);
+    expect(commands.length).toBeGreaterThan(10);
+    expect(unnamed(commands.filter((name) => name !== 'crm help'))).toEqual([]);
+  });
 });
 
 describe('The pages of operators', () => {

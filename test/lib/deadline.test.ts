@@ -1,5 +1,4 @@
 import { getEventListeners } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
@@ -12,8 +11,7 @@ describe('A deadline', () => {
   it('aborts when its time is up, with a TimeoutError', async () => {
     const signal = within(20);
     expect(signal.aborted).toBe(false);
-    await sleep(40);
-    expect(signal.aborted).toBe(true);
+    await expect.poll(() => signal.aborted).toBe(true);
     expect((signal.reason as Error).name).toBe('TimeoutError');
   });
 
@@ -35,16 +33,14 @@ describe('A deadline', () => {
   it('aborts without listeners and after a garbage collection, at any depth', async () => {
     const signals = Array.from({ length: 100 }, () => within(10_000, within(60, new AbortController().signal)));
     collectGarbage();
-    await sleep(100);
-    expect(signals.filter(({ aborted }) => aborted)).toHaveLength(100);
+    await expect.poll(() => signals.filter(({ aborted }) => aborted).length).toBe(100);
   });
 
   it('leaves no listener on the outer signal', async () => {
     const { signal } = new AbortController();
     for (let index = 0; index < 50; index += 1) within(5, signal);
     expect(getEventListeners(signal, 'abort')).toHaveLength(50);
-    await sleep(30);
-    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 });
 
