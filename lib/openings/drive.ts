@@ -277,7 +277,7 @@ class Loop {
     return this.#end();
   }
 
-  /** @param until when the settler acts next, as `Ledger.rest` has it */
+  /** @param until when the settler acts next, in epoch milliseconds, `OPERATOR_ONLY` or `RETRY_ONLY` */
   async #release(until: number): Promise<void> {
     const { dependencies, telemetry } = this.#job;
     await bestEffort(telemetry, 'rest', (signal) => dependencies.ledger.rest(this.#held, until, signal));

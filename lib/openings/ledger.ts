@@ -70,7 +70,7 @@ export interface DueOperation {
   dueAt: number;
   /** The connection whose server must be asked; undefined if none must. */
   connectionId: string | undefined;
-  /** As it was when the list was read. Absent: it is known to be readable. */
+  /** The operation's item, as it was when the list was read. Absent: the item is known to be readable. */
   item?: Item;
 }
 
@@ -168,7 +168,7 @@ const PlanSchema = v.object({
   caller: v.string(),
   send_email: v.optional(v.boolean()),
   send_pop_up: v.optional(v.boolean()),
-  /** BCP 47; absent: the client's own. */
+  /** The language of the notices, as a BCP 47 tag. Absent: the client's own. */
   language: v.optional(v.string()),
   /** The protocol names the login, and the platform refuses one that exists. */
   keyed: v.boolean(),
@@ -302,7 +302,7 @@ async function claim(
   const isSame = isSameBody(identities.map(({ fingerprint }) => fingerprint));
   const made = { incarnation, revision, life, lease, lease_until: until, expires_at: keyExpiry(at) };
   const isNew = {
-    // The same request goes on with its operation even after its key has expired.
+    // The same request continues its operation even after its key has expired.
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
       `OR (expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame.condition})`,
@@ -365,7 +365,7 @@ function stateWrite(table: string, next: HeldOperation, at: number, until?: numb
   }
   const isFinished = life.at === 'done' && !life.unpaid;
   const isOperators = life.at === 'undecided' || (life.at === 'done' && life.unpaid);
-  // Only a retry goes on with these.
+  // Only a retry continues a claimed operation, and asks for a finished one.
   const isIdle = isFinished || life.at === 'claimed';
   const dueAt = isOperators ? OPERATOR_ONLY : isIdle ? undefined : (until ?? leaseUntil);
   const isReleased = isOperators || isIdle || until !== undefined;
@@ -397,9 +397,10 @@ export function reservedAt(at: number | undefined): number | undefined {
 export const NOBODY = 'nobody';
 
 /**
- * A login is reserved with the state that names it, and released with the state that gives it up. If another operation's
- * account is at it, it is reserved for that one instead: a retry takes a later login, and the other's retry finds its own. A late
- * duplicate of an earlier life of the operation releases nothing: its incarnation is another one.
+ * The writes of reservations that belong to a write of a state. A login is reserved with the state that names it, and
+ * released with the state that gives it up. If another operation's account is at the login, it is reserved for that
+ * operation instead: a retry chooses a later login, and the other's retry finds its own. A late duplicate of an earlier life
+ * of the operation releases nothing: its incarnation is another one.
  */
 function reservationWrites(table: string, before: HeldOperation, next: HeldOperation): TransactionWrite[] {
   const { plan, operationId: operation_id, incarnation } = next;
@@ -443,7 +444,7 @@ function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   return result.output;
 }
 
-/** The connection whose server is needed to go on with an operation. A malformed item is reported when it is acquired. */
+/** The connection whose server is needed to continue an operation. A malformed item is reported when it is acquired. */
 function neededConnection(item: Item): string | undefined {
   const { output, success } = v.safeParse(StoredSchema, item);
   if (!success || output.plan === undefined) return undefined;

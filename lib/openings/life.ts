@@ -284,7 +284,8 @@ export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
 };
 
 /**
- * What follows from a fact. `to`: the new state; absent: it does not change, and nothing is written.
+ * The transition of a state that a fact causes. `to` is the new state. Without it the state does not change, and nothing is
+ * written.
  * @throws Error for a fact that the state has no transition for
  */
 export function findTransition(
