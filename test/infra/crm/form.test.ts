@@ -25,6 +25,13 @@ function errorsOf(schema: FormJsonSchema, more: Record<string, unknown> = {}): s
 const schemaOf = (...fields: FormField[]) => formJsonSchema({ id: 'FORM0001', name: 'Retail', fields });
 
 describe('a form as JSON Schema', () => {
+  it('has the English label of several as its title, else the first, and all of them for pages', () => {
+    const label = { de: 'Beruf', en: 'Occupation' };
+    const schema = schemaOf({ key: 'a', type: 'text', label }, { key: 'b', type: 'text', label: { de: 'Beruf' } });
+    expect(schema.properties).toMatchObject({ a: { title: 'Occupation' }, b: { title: 'Beruf' } });
+    expect(schema.uiSchema).toMatchObject({ a: { 'ui:titles': label } });
+  });
+
   it('has the fixed fields and those of the form, with labels, in the order of a page', () => {
     const schema = schemaOf({ key: 'k3J9xQ', type: 'text', label: 'Occupation' }, { key: '7', type: 'date' });
     const order = schema.uiSchema['ui:order'] as string[];

@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AxeResults } from 'axe-core';
 import type { Locator, Page, Route } from 'playwright-core';
@@ -17,9 +15,9 @@ import { fill, loadWords } from '../../../infra/registration-page/page/words.js'
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { runOperatorsCommand } from '../../support/operators.ts';
+import { serveFiles } from '../../support/static-files.ts';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
-const TYPES: Record<string, string> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' };
 const PASSWORD = 'one horse, four batteries';
 const WIDTH = 360;
 const LABELS = { en: 'Experience', de: 'Erfahrung', ar: 'الخبرة', ja: '取引経験' };
@@ -36,7 +34,7 @@ const FORMS = [
 
 let service: LocalService;
 let folder: string;
-let server: Server;
+let server: Awaited<ReturnType<typeof serveFiles>>;
 /** Where the page of a form is, by the place that serves it. */
 let places: Record<'the local service' | 'a copy on another origin', (form: string) => string>;
 let people = 0;
@@ -55,22 +53,14 @@ beforeAll(async () => {
     const args = [form, '--api', service.url, '--form', form, '--brand', 'Example Broker'];
     expect(await runRegistrationPage(args, { print: () => {}, report: () => {}, folder })).toBe(0);
   }
-  server = createServer(async (request, response) => {
-    const name = request.url?.replace(/\?.*$/, '').replace(/\/$/, '/index.html') ?? '';
-    const content = await readFile(join(folder, name)).catch(() => undefined);
-    response.writeHead(content === undefined ? 404 : 200, { 'content-type': TYPES[extname(name)] ?? 'text/plain' });
-    response.end(content);
-  });
-  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
-  const { port } = server.address() as AddressInfo;
+  server = await serveFiles(folder);
   places = {
     'the local service': (form) => `${service.url}/_local/register?form=${form}&`,
-    'a copy on another origin': (form) => `http://localhost:${port}/${form}/?`,
+    'a copy on another origin': (form) => `${server.url}/${form}/?`,
   };
 });
 afterAll(async () => {
   server.close();
-  server.closeAllConnections();
   await service.close();
   await rm(folder, { recursive: true });
 });
@@ -415,6 +405,17 @@ describe.skipIf(CHROMIUM === undefined).each(PLACES)(inChromium('the registratio
     await tab.submit().click();
     expect((await sent).postDataJSON()).toMatchObject({ name: 'Nia Changed' });
     expect(new Set(tab.keys).size).toBe(2);
+  });
+
+  it('works where the browser stores nothing', async () => {
+    const page = await browser.newPage();
+    const refuse =
+      'Object.defineProperty(window, "sessionStorage", { get() { throw new DOMException("No", "SecurityError"); } })';
+    await page.addInitScript(refuse);
+    await page.goto(places[place]('FORM0002'));
+    await page.getByRole('button', { name: english.texts.register }).click();
+    await page.getByRole('alert').getByText(english.sentences.correct).waitFor();
+    await page.close();
   });
 
   it('offers no choice of a channel if the broker names one', async () => {
