@@ -149,6 +149,7 @@ function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
   return [
     queueStatement([undelivered], 'Redeliver', move),
     queueStatement([queues.accounts], 'QueueEvents', ['SendMessage']),
+    queueStatement(Object.values(queues), 'CountEvents', ['GetQueueAttributes']),
   ];
 }
 

@@ -2,27 +2,43 @@ import { GetQueueAttributesCommand, SQSClient, StartMessageMoveTaskCommand } fro
 import { countOf, type Terminal } from './command.ts';
 import type { Target } from './target.ts';
 
-const ATTRIBUTES = ['QueueArn', 'ApproximateNumberOfMessages'] as const;
-
-/** Only what is not tried again was looked at. */
-const NONE =
-  'No event is set aside. Others are tried again without this command: the alarm CrmEventsWait says if they wait.\n';
+/** The messages that a queue has: those that can be received, those that are worked on or postponed, and delayed ones. */
+const COUNTS = [
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesNotVisible',
+  'ApproximateNumberOfMessagesDelayed',
+] as const;
 
 /** Delivers the events again that were set aside, because the CRM did not accept them. They keep their ids. */
 export async function redeliverEvents({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
-  const QueueUrl = await resource('CrmUndeliveredQueue');
   const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...clientOf('SQS') });
+  const look = async (QueueUrl: string) => {
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn', ...COUNTS] });
+    const attributes = (await client.send(command)).Attributes ?? {};
+    const count = COUNTS.reduce((total, name) => total + Number(attributes[name] ?? 0), 0);
+    return { arn: attributes.QueueArn, count };
+  };
   try {
-    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...ATTRIBUTES] });
-    const { QueueArn, ApproximateNumberOfMessages = '0' } = (await client.send(command)).Attributes ?? {};
-    if (ApproximateNumberOfMessages === '0') return print(NONE);
-    // An event that could not reach its queue has no queue of origin, so the target is named. New registrations do not
-    // wait behind those of the past in the queue of accounts.
-    const name = (await resource('CrmAccountsQueue')).split('/').at(-1) ?? '';
-    const DestinationArn = QueueArn?.replace(/[^:]+$/, name);
-    await client.send(new StartMessageMoveTaskCommand({ SourceArn: QueueArn, DestinationArn }));
-    print(`${countOf(Number(ApproximateNumberOfMessages), 'event')} will be delivered again.\n`);
+    const aside = await look(await resource('CrmUndeliveredQueue'));
+    const accounts = await resource('CrmAccountsQueue');
+    const delivering = await Promise.all([await resource('CrmQueue'), accounts].map(look));
+    const waiting = delivering.reduce((total, { count }) => total + count, 0);
+    if (aside.count > 0) {
+      // An event that could not reach its queue has no queue of origin, so the target is named. New registrations do not
+      // wait behind those of the past in the queue of accounts.
+      const DestinationArn = aside.arn?.replace(/[^:]+$/, accounts.split('/').at(-1) ?? '');
+      await client.send(new StartMessageMoveTaskCommand({ SourceArn: aside.arn, DestinationArn }));
+    }
+    const moved =
+      aside.count === 0 ? 'No event is set aside' : `${countOf(aside.count, 'event')} will be delivered again`;
+    print(`${moved}. ${describeWaiting(waiting)}\n`);
   } finally {
     client.destroy();
   }
+}
+
+function describeWaiting(count: number): string {
+  return count === 0
+    ? 'No other waits for the CRM.'
+    : `About ${countOf(count, 'other')} the CRM has not accepted yet: ${count === 1 ? 'it is' : 'they are'} tried again without this command.`;
 }

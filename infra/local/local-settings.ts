@@ -55,6 +55,7 @@ export const RESOURCES = {
   WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
   WEBHOOK_UNDELIVERED_QUEUE: 'crm-undelivered',
   /** The names of the template, for operators. */
+  CRM_QUEUE: 'crm',
   CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
 };

@@ -9,7 +9,7 @@ const PAGES = FOLDERS.flatMap((folder) =>
   readdirSync(new URL(folder || '.', ROOT))
     .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
     .map((name) => `${folder}${name}`),
-);
+).concat('infra/commands.sh');
 
 /** A command of the AWS CLI on a page. */
 interface Command {

@@ -120,7 +120,8 @@ async function run(command: string, person: Person = {}) {
 
 /** One item of the table is in its backup alone. */
 async function lossOf(table: string): Promise<void> {
-  const lost = { pk: 'lost', sk: 'lost', confirmation: {} };
+  const record = { id: 'LOST0001', name: 'Lost' };
+  const lost = { pk: table === 'crm' ? 'client#LOST0001' : 'lost', sk: 'lost', confirmation: {}, record };
   await writeItems(operators, table, [lost]);
   await restoredTable(operators, table, `${table}-restored`);
   await removeItems(operators, table, [lost]);

@@ -125,6 +125,7 @@ describe('The operators’ command, called as the pages say', () => {
         CONNECTION_ID: 'tp5-live-1',
         // The client of a person who walked the guide.
         CLIENT09: 'CLIENT01',
+        USER_ID: 'CLIENT01',
       };
       // A secret that the next commands need keeps its value.
       const kept = STORED[args[2] ?? ''];

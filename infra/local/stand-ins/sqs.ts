@@ -50,13 +50,12 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
     }),
     GetQueueAttributes: jsonOperation(v.object({ QueueUrl: v.string() }), ({ QueueUrl }) => {
       const QueueArn = queueArn(QueueUrl);
-      require([deadLetters, queueArn(name)].includes(QueueArn), 'QueueDoesNotExist');
+      const kind = QueueArn === queueArn(name) ? 'RegistrationConfirmed' : 'AccountOpened';
+      require([deadLetters, queueArn(name), queueArn(`${name}-accounts`)].includes(QueueArn), 'QueueDoesNotExist');
       const states = QueueArn === deadLetters ? ['undelivered'] : ['waiting', 'delivering'];
       const messages = queue
         .list()
-        .filter(
-          ({ state, type }) => states.includes(state) && (QueueArn === deadLetters || type === 'RegistrationConfirmed'),
-        );
+        .filter(({ state, type }) => states.includes(state) && (QueueArn === deadLetters || type === kind));
       return { Attributes: { QueueArn, ApproximateNumberOfMessages: String(messages.length) } };
     }),
   };
