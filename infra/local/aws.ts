@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { emailDomain } from '../../lib/validators/deployment.ts';
 import { startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { type Faults, serviceFaults } from './faults.ts';
+import { type Faults, SENDING_SERVICES, serviceFaults } from './faults.ts';
 import type { DeploymentSettings } from './local-settings.ts';
 import { Bus, Outbox } from './outbox.ts';
 import { AWS_REGION } from './rights/arn.ts';
@@ -18,7 +18,7 @@ import { startSqs } from './stand-ins/sqs.ts';
 import { startVoice } from './stand-ins/voice.ts';
 
 /** The services of AWS that run inside; each is a target of faults. */
-const SERVICES = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
+const SERVICES = [...Object.values(SENDING_SERVICES), 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
 type ServiceName = (typeof SERVICES)[number];
 
 /**

@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Channel } from '../../lib/validators/otp-types.ts';
 
 const COMMON_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
 /** `refused` is an error of the set-up; `refused_recipient` concerns the address of the message alone. */
 const SENDER_KINDS = ['refused', 'refused_recipient', 'throttled', 'down', 'slow'] as const;
+/** The service of AWS that sends the messages of each channel, by its name among the targets of faults. */
+export const SENDING_SERVICES = {
+  email: 'ses',
+  sms: 'sns',
+  call: 'voice',
+  whatsapp: 'whatsapp',
+} as const satisfies Record<Channel, string>;
+
 /** The kinds of fault of an embedded service, if it has more than the common ones (`PUT /_local/faults/{target}`). */
 const SERVICE_KINDS = {
   /**
@@ -15,10 +24,6 @@ const SERVICE_KINDS = {
   crm: [...COMMON_KINDS, 'reply_lost', 'garbage', 'gone'],
   /** `reply_lost`: the message is sent, and not answered. */
   provider: [...SENDER_KINDS, 'reply_lost'],
-  ses: SENDER_KINDS,
-  sns: SENDER_KINDS,
-  voice: SENDER_KINDS,
-  whatsapp: SENDER_KINDS,
 } as const;
 export const PLATFORM_FAULT_KINDS = [
   ...COMMON_KINDS,
@@ -37,7 +42,8 @@ export type FaultKind = (typeof PLATFORM_FAULT_KINDS | (typeof SERVICE_KINDS)[ke
 /** The faults of an embedded service, by its name among the targets. */
 export function serviceFaults(name: string): Faults {
   const own: Readonly<Record<string, readonly FaultKind[]>> = SERVICE_KINDS;
-  return new Faults(own[name] ?? COMMON_KINDS);
+  const isSender = Object.values<string>(SENDING_SERVICES).includes(name);
+  return new Faults(own[name] ?? (isSender ? SENDER_KINDS : COMMON_KINDS));
 }
 
 /** The steps before the first command of a session on a version 5 server, at which tests make faults. */

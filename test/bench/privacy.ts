@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
+import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
-import { SENDING_SERVICES } from '../support/local-service.ts';
 import { registrationOf, registrationWorld } from '../support/registration-world.ts';
 import { announce, compare, print, runs } from './figures.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { checkEvent } from '../support/events.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
-import { SENDING_SERVICES } from '../support/local-service.ts';
 import {
   CONFIRM_PATH,
   codeIn,

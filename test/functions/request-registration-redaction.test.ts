@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
+import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { SENDING_SERVICES } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
 import { checkedAnswer } from '../support/openapi.ts';
 import { codeIn, REGISTER_PATH, remainingTime } from '../support/registration-world.ts';

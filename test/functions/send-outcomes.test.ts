@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import { type Channel, OTP_TYPES, type PhoneChannel } from '../../lib/validators/otp-types.ts';
-import { SENDING_SERVICES } from '../support/local-service.ts';
 import {
   type Person,
   type RegistrationWorld,

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
+import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { gatherSettings, SETTING_NAMES } from '../../infra/settings.ts';
@@ -13,7 +14,6 @@ import {
   postJson,
   openAccount as requestAccount,
   register as requestRegistration,
-  SENDING_SERVICES,
   tablesOf,
 } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';

@@ -2,7 +2,6 @@ import { PutSuppressedDestinationCommand, SESv2Client } from '@aws-sdk/client-se
 import type { LocalService } from '../../infra/local/service.ts';
 import { dynamoTable } from '../../lib/aws/dynamodb.ts';
 import { dynamoRegistrations } from '../../lib/records/registrations.ts';
-import type { Channel } from '../../lib/validators/otp-types.ts';
 import { scanItems } from './database.ts';
 import { directClient } from './direct-client.ts';
 import { newSource } from './gateway-events.ts';
@@ -18,13 +17,6 @@ const REGISTRATION = {
 };
 
 export const PHONE = { country_code: '44', number: '7400123499' };
-/** The stand-in of the service of AWS that sends the messages of each channel. */
-export const SENDING_SERVICES = {
-  email: 'ses',
-  sms: 'sns',
-  call: 'voice',
-  whatsapp: 'whatsapp',
-} as const satisfies Record<Channel, string>;
 type At = Pick<LocalService, 'url'>;
 
 /**

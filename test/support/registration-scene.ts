@@ -70,12 +70,12 @@ export const DOCUMENTS = {
 
 const PHONE = { key: '+447400123456', to: '+447400123456', country: 'GB' };
 /** The recipient of a request of Bob, on each channel. */
-export const RECIPIENTS: Record<Channel, Recipient> = {
-  email: { channel: 'email', key: 'bob@example.com', to: 'Bob@example.com' },
-  sms: { channel: 'sms', ...PHONE },
-  call: { channel: 'call', ...PHONE },
-  whatsapp: { channel: 'whatsapp', ...PHONE },
-};
+export const RECIPIENTS = Object.fromEntries(
+  OTP_TYPES.map((channel) => [
+    channel,
+    channel === 'email' ? { channel, key: 'bob@example.com', to: 'Bob@example.com' } : { channel, ...PHONE },
+  ]),
+) as Record<Channel, Recipient>;
 
 const BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
   email: 'Bob@example.com',
