@@ -174,8 +174,8 @@ class Loop {
       this.#hasWritten = true;
       return 'written';
     } catch (error) {
-      // A login to be given up can belong to another operation only after a table was restored. The settler checks it
-      // later.
+      // A login to be given up can belong to a later life of the operation only after a table was restored. The settler
+      // checks it later.
       if (error instanceof ReservationConflict && to.at !== 'gone') {
         return 'reserved';
       }

@@ -134,67 +134,72 @@ const MAX_DUE = 2_500;
 /** An operation holds one login. After a table was restored it may hold another. */
 const MAX_RESERVED = 10;
 
+const text = v.string();
+const flag = v.boolean();
+const optionalText = v.optional(text);
+const optionalFlag = v.optional(flag);
 const login = v.pipe(v.number(), v.integer(), v.minValue(1));
+const optionalLogin = v.optional(login);
 const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
   v.object({ at: v.literal('claimed') }),
   v.object({
     at: v.literal('sent'),
-    login: v.optional(login),
+    login: optionalLogin,
     commands: v.picklist(['one', 'many', 'found', 'taken']),
   }),
   v.object({
     at: v.literal('open'),
     login,
-    opened_at: v.string(),
-    recorded: v.boolean(),
+    opened_at: text,
+    recorded: flag,
     deposit: v.picklist(['none', 'due', 'again', 'sent', 'found', 'made', 'failed']),
-    published: v.boolean(),
+    published: flag,
   }),
-  v.object({ at: v.literal('done'), login, opened_at: v.string(), unpaid: v.boolean() }),
-  v.object({ at: v.literal('undecided'), login: v.optional(login), other: v.optional(login) }),
+  v.object({ at: v.literal('done'), login, opened_at: text, unpaid: flag }),
+  v.object({ at: v.literal('undecided'), login: optionalLogin, other: optionalLogin }),
 ]);
 const PlanSchema = v.object({
   // The known part of the account's record.
-  user_id: v.string(),
+  user_id: text,
   version: v.picklist(['tp5', 'tp4']),
-  connection_id: v.string(),
-  group: v.string(),
+  connection_id: text,
+  group: text,
   leverage: v.number(),
-  account_type_id: v.optional(v.string()),
-  enable_readonly: v.boolean(),
-  enable_rebate: v.boolean(),
-  rebate_user_id: v.optional(v.string()),
-  operation_id: v.string(),
-  caller: v.string(),
-  send_email: v.optional(v.boolean()),
-  send_pop_up: v.optional(v.boolean()),
+  account_type_id: optionalText,
+  enable_readonly: flag,
+  enable_rebate: flag,
+  rebate_user_id: optionalText,
+  operation_id: text,
+  caller: text,
+  send_email: optionalFlag,
+  send_pop_up: optionalFlag,
   /** The language of the notices, as a BCP 47 tag. Absent: the client's own. */
-  language: v.optional(v.string()),
+  language: optionalText,
   /** The protocol names the login, and the platform refuses one that exists. */
-  keyed: v.boolean(),
+  keyed: flag,
   /** Only this service opens accounts at the operation's logins. */
-  exclusive: v.boolean(),
+  exclusive: flag,
   /** The caller chose the login. */
-  login_given: v.boolean(),
+  login_given: flag,
   /** The deposit, in units of the account's currency. */
   deposit: v.optional(v.number()),
   /** The command that opens the account also funds it. */
-  deposit_with_opening: v.boolean(),
+  deposit_with_opening: flag,
   /** A password that is generated, so the account can be recognized by it. */
   generated: v.optional(v.picklist(['master', 'investor'])),
   /** The address of the server that the first command went to. */
-  server: v.optional(v.string()),
+  server: optionalText,
 });
 const StoredSchema = v.object({
-  pk: v.string(),
-  operation_id: v.string(),
+  pk: text,
+  operation_id: text,
   // The origin that the passwords and the logins follow from.
-  fingerprint: v.string(),
-  secret: v.string(),
+  fingerprint: text,
+  secret: text,
   derivation: v.number(),
-  lease: v.string(),
+  lease: text,
   lease_until: v.number(),
-  incarnation: v.string(),
+  incarnation: text,
   revision: v.number(),
   life: LifeSchema,
   plan: v.optional(PlanSchema),
@@ -328,16 +333,24 @@ async function write(
   signal: AbortSignal,
   record?: AccountRecord,
 ): Promise<void> {
-  const { operations, names, transact } = tables;
+  const { operations, logins, names, transact } = tables;
   const next = { ...held, revision: held.revision + 1, life: to };
   const state = stateWrite(names.operations, next, at);
-  const reservations = reservationWrites(names.logins, held, next);
-  // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
-  const isTransaction = reservations.length > 0 || to.at === 'sent';
+  const [taken, givenUp, pk = ''] = reservationWrites(names.logins, held, next);
   const records = record === undefined ? [] : [{ table: names.accounts, put: accountItem(record) }];
-  await writeUnderVersion(held, () =>
-    isTransaction ? transact([state, ...reservations, ...records], signal) : single(operations, state, signal),
-  );
+  const transaction = (also: TransactionWrite[]) => transact([state, ...taken, ...also, ...records], signal);
+  await writeUnderVersion(held, async () => {
+    // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
+    if (taken.length + givenUp.length === 0 && to.at !== 'sent') return single(operations, state, signal);
+    try {
+      await transaction(givenUp);
+    } catch (error) {
+      if (!(error instanceof ConditionFailed) || error.index <= taken.length) throw error;
+      // After the reservations were lost, another operation may hold the login: there is nothing to give up.
+      if ((await logins.get({ pk }, signal))?.operation_id === held.operationId) throw error;
+      await transaction([]);
+    }
+  });
   held.life = to;
   held.seenOwner = undefined;
 }
@@ -402,17 +415,24 @@ export const NOBODY = 'nobody';
  * operation instead: a retry chooses a later login, and the other's retry finds its own. A late duplicate of an earlier life
  * of the operation releases nothing: its incarnation is another one.
  */
-function reservationWrites(table: string, before: HeldOperation, next: HeldOperation): TransactionWrite[] {
+function reservationWrites(
+  table: string,
+  before: HeldOperation,
+  next: HeldOperation,
+): [taken: TransactionWrite[], givenUp: TransactionWrite[], earlier?: string] {
   const { plan, operationId: operation_id, incarnation } = next;
   const [from, to] = [before.life, next.life];
-  if (plan === undefined) return [];
+  const taken: TransactionWrite[] = [];
+  if (plan === undefined) return [taken, []];
   const { connection_id } = plan;
   const reserved_at = reservedAt(next.sentAt);
-  const values = { ':operation': operation_id };
-  const isOurs = { condition: 'attribute_not_exists(pk) OR operation_id = :operation', values };
+  const isOurs = {
+    condition: 'attribute_not_exists(pk) OR operation_id = :operation',
+    values: { ':operation': operation_id },
+  };
   const isOfThisLife = {
-    condition: 'attribute_not_exists(pk) OR (operation_id = :operation AND incarnation = :incarnation)',
-    values: { ...values, ':incarnation': incarnation },
+    condition: 'attribute_not_exists(pk) OR incarnation = :incarnation',
+    values: { ':incarnation': incarnation },
   };
   const reserve = (login: number, holder: string): TransactionWrite => ({
     table,
@@ -421,16 +441,15 @@ function reservationWrites(table: string, before: HeldOperation, next: HeldOpera
   });
   const earlier = 'login' in from ? from.login : undefined;
   const later = 'login' in to ? to.login : undefined;
-  const writes: TransactionWrite[] = [];
-  if (later !== undefined && later !== earlier) writes.push(reserve(later, operation_id));
-  if (earlier === undefined) return writes;
-  if (to.at === 'claimed') writes.push(reserve(earlier, NOBODY));
+  if (later !== undefined && later !== earlier) taken.push(reserve(later, operation_id));
+  if (earlier === undefined) return [taken, []];
+  const pk = reservationKey(plan, earlier);
+  if (to.at === 'claimed') return [taken, [reserve(earlier, NOBODY)], pk];
   // An undecided operation keeps its login: a late command may still open it.
   const isGivenUp = from.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && later !== earlier));
-  if (!isGivenUp) return writes;
-  const released = { table, delete: { pk: reservationKey(plan, earlier) }, expression: isOfThisLife };
-  writes.push(before.seenOwner === undefined ? released : reserve(earlier, before.seenOwner));
-  return writes;
+  if (!isGivenUp) return [taken, []];
+  const released = { table, delete: { pk }, expression: isOfThisLife };
+  return [taken, [before.seenOwner === undefined ? released : reserve(earlier, before.seenOwner)], pk];
 }
 
 async function single(table: Table, write: TransactionWrite, signal: AbortSignal): Promise<void> {

@@ -5,8 +5,10 @@ import {
   addCommand,
   describeLife,
   FOREIGN,
+  isOf,
   type Ledger,
   LOGINS,
+  NOBODY,
   NOTHING,
   type Turn,
   takeCommand,
@@ -74,6 +76,18 @@ function interfere(turn: Turn): void {
       });
     }
   }
+  for (const [index, { reservations }] of keyed ? ledgers.entries() : []) {
+    // An account with its id in the comment is its own, to another operation.
+    for (const login of LOGINS.filter((one) => reservations[one] === ANOTHER && one !== turn.world.relabelled)) {
+      const owner = accounts[login] ?? NOTHING;
+      if (!isOf(owner, 'A')) continue;
+      // Without comments an operator says that it is somebody else's.
+      const holder = turn.scenario.shows === 'comments' ? owner : NOBODY;
+      turn.add(`another operation leaves ${login} to ${holder}`, (next) => {
+        (next.ledgers[index] as Ledger).reservations[login] = holder;
+      });
+    }
+  }
   if (moves === true && server === 0) {
     turn.add('the connection leads to another server', (next) => {
       next.server = 1;
@@ -94,7 +108,7 @@ export function loseTables(turn: Turn): void {
   const [ledger] = turn.world.ledgers;
   if (ledger === undefined) return;
   const isPaid = payments > 0 || workers.some((worker) => worker?.step === 'pay' || worker?.step === 'repay');
-  const isPaying = loses === 'all' && losesWhilePaying !== true && isPaid;
+  const isPaying = (loses === 'ledger' || loses === 'all') && losesWhilePaying !== true && isPaid;
   const first = (next: World) => next.ledgers[0] as Ledger;
   const overtake = (next: World) => {
     next.workers = next.workers.map((worker) => worker && { ...worker, stale: true });

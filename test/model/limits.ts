@@ -19,6 +19,7 @@ const CIRCUMSTANCES = {
   another: { another: true },
   'operations lost': { loses: 'operations' },
   'reservations lost': { loses: 'reservations' },
+  'ledger lost': { loses: 'ledger' },
   'all lost': { loses: 'all' },
   'two ledgers': { double: true },
   moved: { moves: true },
@@ -40,7 +41,8 @@ const NAMES = Object.keys(CIRCUMSTANCES) as Circumstance[];
 /** What one circumstance has of another: a combination with the stronger one is not smaller. */
 const STRONGER: Partial<Record<Circumstance, readonly Circumstance[]>> = {
   'no look-up': ['no proof'],
-  'all lost': ['operations lost', 'reservations lost'],
+  'ledger lost': ['operations lost', 'reservations lost'],
+  'all lost': ['operations lost', 'reservations lost', 'ledger lost'],
   edited: ['rotated'],
 };
 
@@ -106,9 +108,9 @@ const LIMITS: readonly LimitRow[] = [
   ),
   row(
     'one account',
-    'all tables lost or two separate ledgers, and another operation holds our login',
+    'operations and reservations lost before the record, or two separate ledgers, and another operation holds our login',
     SECOND,
-    ['another', 'all lost'],
+    ['another', 'ledger lost'],
     ['another', 'two ledgers'],
   ),
   row(
@@ -143,9 +145,9 @@ const LIMITS: readonly LimitRow[] = [
   ),
   row(
     'one account',
-    'operations, reservations and records lost, or two separate ledgers, and the secret replaced once',
+    'operations and reservations lost before the record, or two separate ledgers, and the secret replaced once',
     SECOND,
-    ['all lost', 'rotated'],
+    ['ledger lost', 'rotated'],
     ['two ledgers', 'rotated'],
   ),
   row('one account', RELABELED, SECOND, ['relabeled']),
@@ -153,16 +155,16 @@ const LIMITS: readonly LimitRow[] = [
   row(TAKEN, `a login of the caller, and ${RELABELED}`, '409', ...withOwnLogin(['relabeled'])),
   row(
     TAKEN,
-    'a login of the caller, operations, reservations and records lost or two separate ledgers, and no proof, or the secret replaced once',
+    'a login of the caller, operations and reservations lost before the record or two separate ledgers, and no proof, or the secret replaced once',
     '409',
-    ...withOwnLogin(['no proof', 'all lost'], ['no proof', 'two ledgers']),
-    ...withOwnLogin(['all lost', 'rotated'], ['two ledgers', 'rotated']),
+    ...withOwnLogin(['no proof', 'ledger lost'], ['no proof', 'two ledgers']),
+    ...withOwnLogin(['ledger lost', 'rotated'], ['two ledgers', 'rotated']),
   ),
   row(
     TAKEN,
-    'a login of the caller, all tables lost or two separate ledgers, and another operation holds it',
+    'a login of the caller, operations and reservations lost before the record or two separate ledgers, and another operation holds it',
     '409',
-    ...withOwnLogin(['another', 'all lost'], ['another', 'two ledgers']),
+    ...withOwnLogin(['another', 'ledger lost'], ['another', 'two ledgers']),
   ),
   row(
     TAKEN,
@@ -175,6 +177,13 @@ const LIMITS: readonly LimitRow[] = [
     'web-registration',
     'content lie',
   ]),
+  row(
+    'every operation can end',
+    'operations and reservations lost, another operation holds our login, and no proof or its id in our account’s comment',
+    'undecided, until the reservation is corrected',
+    ['no proof', 'another', 'ledger lost'],
+    ['another', 'ledger lost', 'relabeled'],
+  ),
   row('one deposit', 'two ledgers that pay at the same time', 'two deposits', ['two ledgers', 'deposit']),
   row('one deposit', 'a payment that was refused for its content and made later', 'two deposits', [
     'deposit',
@@ -185,7 +194,7 @@ const LIMITS: readonly LimitRow[] = [
   row('one account', 'a server that opens another login than the command names, and loses its answer', SECOND),
   row(
     'one deposit',
-    'all tables lost while a payment is on its way, and the answer to the repeated command lost',
+    'operations and reservations lost while a payment is on its way, and the answer to the repeated command lost',
     'two deposits',
   ),
 ];

@@ -83,6 +83,11 @@ export const MISTAKES: readonly Mistake[] = [
     scenario: 'two requests for the same logins, operations set back',
   },
   {
+    name: 'A login that another operation holds is not given up.',
+    cancelsRelease: true,
+    scenario: 'a worker whose time ends, and the account of another operation without its reservation',
+  },
+  {
     name: 'A login with the account of another operation is forgotten.',
     forgetsOwner: true,
     scenario: 'a worker whose time ends, and the account of another operation without its reservation',

@@ -76,6 +76,8 @@ export interface Mistake {
   ignoresRecord?: true;
   /** A claim does not look for reservations of its own operation. */
   ignoresReservation?: true;
+  /** A login is not given up while another operation holds it: that cancels the write. */
+  cancelsRelease?: true;
   /** A login with another operation's account is not reserved for that one. */
   forgetsOwner?: true;
 }

@@ -87,6 +87,12 @@ function decideFact(turn: Turn, worker: Worker, fact: Fact, index: number): void
       continue;
     }
     checkRelease(turn, worker, fact, to, context);
+    if (turn.mistake.cancelsRelease === true && isGivenUpByAnother(turn, worker, to)) {
+      turn.add(`${title}, cannot give its login up`, (next) => {
+        next.workers[index] = null;
+      });
+      continue;
+    }
     const login = loginToReserve(worker.life, to);
     if (login !== undefined && worker.holds !== login && isReserved(turn, worker, login)) {
       turn.add(`${title}, finds ${login} reserved`, (next) =>
@@ -167,6 +173,14 @@ function contextOf(turn: Turn, worker: Worker, old: boolean): DecisionContext {
     now: 0,
     old,
   };
+}
+
+/** Whether a write gives a login up that another operation holds. */
+function isGivenUpByAnother(turn: Turn, worker: Worker, to: Life): boolean {
+  const { life, id } = worker;
+  if (life.at !== 'sent' && life.at !== 'undecided') return false;
+  const isGivenUp = to.at === 'claimed' || (life.at === 'sent' && !('login' in to && to.login === life.login));
+  return isGivenUp && ![NOTHING, id].includes(ledgerOf(turn, worker).reservations[life.login ?? 0] ?? NOTHING);
 }
 
 /** The logins of an operation, in its order. */

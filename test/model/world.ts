@@ -251,7 +251,8 @@ export function storeLife(
   const earlier = 'login' in life ? (life.login ?? 0) : 0;
   const isGivenUp = life.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && to.login !== earlier));
   if (isGivenUp && reservations[earlier] === id) reservations[earlier] = seenOwner;
-  if (to.at === 'claimed' && earlier !== 0) reservations[earlier] = NOBODY;
+  const isHeld = ![NOTHING, id].includes(reservations[earlier] ?? NOTHING);
+  if (to.at === 'claimed' && earlier !== 0 && !isHeld) reservations[earlier] = NOBODY;
   if (login !== undefined) reservations[login] = id;
   if (to.at === 'open' || to.at === 'done') records[to.login] = id;
 }

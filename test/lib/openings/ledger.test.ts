@@ -193,20 +193,42 @@ describe('A login', () => {
 });
 
 describe('A login that a restored table gives to another holder', () => {
-  const LATER = { operation_id: 'another operation', incarnation: 'other' };
-  it.each([
-    ['another operation', LATER],
-    ['a later life of the same operation', { incarnation: 'later' }],
-  ])('is not released: %s', async (_, changes) => {
+  const sentBefore = async (changes: { operation_id?: string; incarnation: string }) => {
     const login = newLogin();
     const held = await world.claimed();
     await write(held, sent(login));
     const { operationId: operation_id } = held;
     const reservation = { pk: `tp5#${login}`, operation_id, connection_id: 'tp5-live-1', ...changes };
     await database.tables.logins.put(reservation, world.signal());
+    return { login, held };
+  };
+
+  it('is not released if that is a later life of the same operation', async () => {
+    const { login, held } = await sentBefore({ incarnation: 'later' });
     await expect(write(held, gone)).rejects.toThrow(ReservationConflict);
-    expect(await world.holder(`tp5#${login}`)).toBe(reservation.operation_id);
+    expect(await world.holder(`tp5#${login}`)).toBe(held.operationId);
     expect(await world.state(held)).toBe('sent');
+  });
+
+  it.each<[string, string, (login: number) => Life[]]>([
+    ['ends', 'undefined', () => [gone]],
+    ['goes on', 'sent', (login) => [sent(login + 1)]],
+    ['is settled as a stranger’s', 'claimed', (login) => [{ at: 'undecided', login }, { at: 'claimed' }]],
+  ])('stays that one’s, and the operation %s', async (_, state, lives) => {
+    for (const seenOwner of [undefined, 'another operation']) {
+      const { login, held } = await sentBefore({ operation_id: 'another operation', incarnation: 'other' });
+      held.seenOwner = seenOwner;
+      for (const life of lives(login)) await write(held, life);
+      expect(await world.holder(`tp5#${login}`)).toBe('another operation');
+      expect(String(await world.state(held))).toBe(state);
+    }
+  });
+
+  it('is not taken with the next login of it', async () => {
+    const { login, held } = await sentBefore({ operation_id: 'another operation', incarnation: 'other' });
+    const other = await world.claimed(newKey());
+    await write(other, sent(login + 1));
+    await expect(write(held, sent(login + 1))).rejects.toThrow(ReservationConflict);
   });
 });
 
