@@ -188,6 +188,8 @@ export function exchangeWebApi(
   signal?: AbortSignal,
 ): Promise<HttpAnswer> {
   const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  // A request on a connection that is ending would damage Node's pool of HTTP parsers: later ones of the process fail.
+  if (!tls.writable) return Promise.reject(new LostAnswer(CONNECTION_CLOSED, 'closed'));
   return new Promise((resolve, reject) => {
     let answer: HttpAnswer | undefined;
     const end = () => {

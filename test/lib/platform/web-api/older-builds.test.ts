@@ -1,5 +1,7 @@
+import { createServer } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { listenForTest } from '../../../support/servers.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const LOGIN = 71;
@@ -68,6 +70,11 @@ it('A server of an older build that ends the connection after 404 is asked on an
   const platform = platformOn(server);
   expect(await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED)).toEqual({ login: LOGIN });
   expect(await platform.logins(NEVER_ABORTED)).toEqual([LOGIN]);
+  // A request on the ended connection damages Node's pool of HTTP parsers, and the next servers fail.
+  const plain = createServer((_, response) => response.end('whole'));
+  const url = `http://127.0.0.1:${await listenForTest(plain)}`;
+  const texts = await Promise.all(Array.from({ length: 10 }, async () => (await fetch(url)).text()));
+  expect(new Set(texts)).toEqual(new Set(['whole']));
 });
 
 it('Passwords are in no path of a server that reads bodies', async () => {
