@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import type { CountLimitName } from '../lib/validators/limits.ts';
+import type { PhoneChannel } from '../lib/validators/otp-types.ts';
 import { LIMIT_WORDS } from './limit-words.ts';
 import { readSettings, type SettingsSchema } from './settings.ts';
 
@@ -25,12 +26,16 @@ interface SettingRow {
   absent?: string;
   /**
    * A second value, different from the default and from `EVERYTHING` of `test/support/stack.ts`, with which tests see
-   * that the setting has an effect. Flags and numbers need none.
+   * that the setting has an effect. Flags with a default and numbers need none, but those of a `MessageRow`.
    */
   other?: unknown;
   /** The other settings that the second value needs; then tests change it alone. */
   beside?: Readonly<Record<string, unknown>>;
 }
+
+/** Of a setting whose second value a message has, as it is written. */
+type MessageRow = SettingRow & Required<Pick<SettingRow, 'other'>>;
+type RowOf<N extends SettingName> = N extends `${PhoneChannel | 'brand'}.${string}` ? MessageRow : SettingRow;
 
 const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
 
@@ -39,7 +44,7 @@ const LIMIT_ROWS = Object.fromEntries(
 ) as Record<`limits.${CountLimitName}`, SettingRow>;
 
 /** Every setting, in the order of the page. */
-export const SETTING_ROWS: Readonly<Record<SettingName, SettingRow>> = {
+export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   stage: { other: 'another', words: 'names the stack: `broker-api-<stage>`' },
   retainData: { words: '`false`: data and secrets are deleted with the stack' },
   logRetentionDays: { other: 30, words: 'how long logs are kept' },

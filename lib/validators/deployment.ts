@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { hasPhoneNumbers } from './countries.ts';
 import { asciiEmail, EmailSchema } from './email.ts';
 import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName } from './limits.ts';
-import { type Channel, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
+import { type Channel, eitherOf, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
 import {
   dollarAmount,
@@ -38,7 +38,7 @@ const template = patternText(
 
 /** Every listed channel once, in the order of the specification. */
 const ChannelsSchema = v.pipe(
-  v.array(v.picklist(OTP_TYPES, 'must list email, sms, call or whatsapp'), 'must be a list, or a text with commas'),
+  v.array(v.picklist(OTP_TYPES, `must list ${eitherOf(OTP_TYPES)}`), 'must be a list, or a text with commas'),
   v.includes('email', 'must list email, which every deployment has'),
   v.transform((given) => OTP_TYPES.filter((channel) => given.includes(channel))),
 );

@@ -9,5 +9,10 @@ export function isPhoneChannel(channel: unknown): channel is PhoneChannel {
   return PHONE_CHANNELS.some((name) => name === channel);
 }
 
+/** Names as a sentence has them: `sms, call or whatsapp`. */
+export function eitherOf(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
 /** How long a one-time password can be used (NIST SP 800-63B, OWASP ASVS 6.5.5). */
 export const CODE_VALID_MINUTES = 10;

@@ -11,7 +11,7 @@ import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED, FIXED_FIELDS, type FixedField, type Form } from './form.ts';
-import { isPhoneChannel, OTP_TYPES, type PhoneChannel } from './otp-types.ts';
+import { eitherOf, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
 import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
 import {
@@ -56,7 +56,7 @@ export const RegistrationBodySchema = documented(
           country_code: v.exactOptional(PhoneSchema.entries.country_code),
           number: v.exactOptional(PhoneSchema.entries.number),
         }),
-        'The phone of the user. Both members are required when `otp_type` is `sms`, `call` or `whatsapp`.',
+        `The phone of the user. Both members are required when \`otp_type\` is ${eitherOf(PHONE_CHANNELS.map((name) => `\`${name}\``))}.`,
       ),
     ),
     otp_type: v.exactOptional(

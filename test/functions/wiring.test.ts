@@ -96,10 +96,11 @@ const mailsHave =
     expect(await messageOf(running, 'ses', version, ask)).toContain(words);
   };
 
+const OF_MESSAGES: readonly unknown[] = ['senderAddress', 'brand', ...PHONE_CHANNELS];
 /** The settings of messages, each with a value that is seen in a message. */
 const MESSAGE_SETTINGS = Object.entries(SETTING_ROWS)
   .map(([name, { other }]) => [name, other] as [string, string])
-  .filter(([name]) => /^(senderAddress$|(brand|sms|call|whatsapp)\.)/.test(name));
+  .filter(([name]) => OF_MESSAGES.includes(name.split('.', 1)[0]));
 const CHANGED = gatherSettings(Object.fromEntries(MESSAGE_SETTINGS));
 /** The effect of a setting on a mail. */
 const IN_MAILS = MESSAGE_SETTINGS.filter(([name]) => /^(senderAddress$|brand\.)/.test(name)).map(
@@ -186,14 +187,13 @@ const byProvider =
   (channel: PhoneChannel): Row[2] =>
   async (running) => {
     const { service } = running;
-    const asked = service.standIns[AWS_SERVICES[channel]].requests;
+    const asked = service.standIns[SENDING_SERVICES[channel]].requests;
     expect(await register(running, { otp_type: channel })).toBe(204);
     expect(service.outbox.list().at(-1)).toMatchObject({ kind: channel, text: expect.stringMatching(/\d/) });
     service.faults('provider').set({ kind: 'refused', times: 1 });
     expect(await register(running, { otp_type: channel })).toBe(502);
-    expect(service.standIns[AWS_SERVICES[channel]].requests).toBe(asked);
+    expect(service.standIns[SENDING_SERVICES[channel]].requests).toBe(asked);
   };
-const AWS_SERVICES = { sms: 'sns', call: 'voice', whatsapp: 'whatsapp' } as const;
 
 const PROVIDER: Deployment = {
   settings: { provider: Object.fromEntries(PHONE_CHANNELS.map((channel) => [channel, 'local'])), confirmedDays: 9 },

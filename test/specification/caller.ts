@@ -4,7 +4,7 @@ import type { SentMessage } from '../../infra/local/outbox.ts';
 import { newSource } from '../support/gateway-events.ts';
 import { checkAnswer, checkRequest } from '../support/openapi.ts';
 import { CLIENT, FORM, PLACES, TRADERS } from './records.ts';
-import type { Change, Operation } from './table.ts';
+import { type Change, type Operation, PHONE_CHANNELS } from './table.ts';
 import type { World } from './world.ts';
 
 export interface Answer {
@@ -60,7 +60,7 @@ export function newPhone(): { country_code: string; number: string } {
 /** A good body of an operation, with the changes of a case. */
 export function bodyOf({ operation, body = {} }: Change): Record<string, unknown> {
   if (operation !== 'registration') return { ...PLACES[operation], leverage: 100, ...body };
-  const phone = ['sms', 'call', 'whatsapp'].includes(String(body.otp_type)) ? { phone: newPhone() } : {};
+  const phone = PHONE_CHANNELS.some((channel) => channel === body.otp_type) ? { phone: newPhone() } : {};
   return {
     email: newEmail(),
     type: 'trader',

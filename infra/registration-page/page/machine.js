@@ -192,9 +192,12 @@ function isWaiting({ waits }, event, now) {
 }
 
 /**
- * The answer that each type of problem is. Those of account routes never come here. @type {Record<ProblemType, Answer>}
+ * The answer that each type of problem is. Those of account routes never come here. An `invalid` one without `errors`
+ * has a place in `post.js`.
+ *
+ * @satisfies {Record<ProblemType, Answer>}
  */
-export const PROBLEM_ANSWERS = {
+export const PROBLEM_ANSWERS = /** @type {const} */ ({
   malformed_json: 'failed',
   validation_failed: 'invalid',
   form_not_found: 'form_gone',
@@ -225,7 +228,7 @@ export const PROBLEM_ANSWERS = {
   login_range_exhausted: 'failed',
   account_limit_reached: 'failed',
   account_outcome_unknown: 'failed',
-};
+});
 
 /**
  * The answer that a response is. A type of a later version counts by its status.

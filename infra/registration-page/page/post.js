@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: 0BSD
 import { answerOf, sentenceOf } from './machine.js';
 
-/** @import { Answer, FieldError } from './types.ts' */
+/** @import { Answer, FieldError, PlacedProblem } from './types.ts' */
 /** @typedef {{ answer: Answer; errors: FieldError[]; seconds: number | undefined; available: string[] | undefined }} Outcome */
 
 /** A request ends if nothing moves for so long: the API answers within 30 seconds. */
 const SILENCE_MS = 45_000;
 
-/** The fields that a problem without `errors` is about. @type {Readonly<Record<string, FieldError>>} */
+/** The field that each `invalid` problem without `errors` is about. @type {Readonly<Record<PlacedProblem, FieldError>>} */
 const PLACES = {
   referrer_not_found: { pointer: '#/referrer_id', rule: 'no_referrer' },
   otp_type_unavailable: { pointer: '#/otp_type', rule: 'no_channel' },
@@ -66,7 +66,8 @@ export function outcomeOf(status, text, retryAfter) {
   const type = problem?.type;
   const answer = answerOf(status, type);
   const listed = Array.isArray(problem?.errors) ? problem.errors : [];
-  const place = typeof type === 'string' && Object.hasOwn(PLACES, type) ? PLACES[type] : undefined;
+  const place =
+    typeof type === 'string' && Object.hasOwn(PLACES, type) ? PLACES[/** @type {PlacedProblem} */ (type)] : undefined;
   const errors = listed.map(({ pointer, header, rule }) => ({
     pointer: header === 'captcha-token' ? CAPTCHA : String(pointer ?? ''),
     rule: sentenceOf(String(rule)),

@@ -1,5 +1,6 @@
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { Rule } from '../../../lib/validators/primitives.ts';
+import type { PROBLEM_ANSWERS } from './machine.js';
 
 export type { ProblemType, Rule };
 
@@ -34,6 +35,13 @@ export type Answer =
   | 'silent'
   | 'unreadable';
 export type Event = Act | Answer;
+
+type Answers = typeof PROBLEM_ANSWERS;
+/** The types of problems that are `invalid` and do not list the fields. */
+export type PlacedProblem = Exclude<
+  { [T in ProblemType]: Answers[T] extends 'invalid' ? T : never }[ProblemType],
+  'validation_failed'
+>;
 
 /** The sentences that tell a person what happened. */
 type Sentence = Exclude<Answer, 'accepted' | 'invalid'> | 'correct' | 'maybe_sent' | 'type_again';
