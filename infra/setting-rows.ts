@@ -231,7 +231,7 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   'concurrency.accounts': {
     absent: `the account's`,
     other: 3,
-    words: `the same. A trading server that does not answer takes no more; the doctor advises a tenth of the account's quota. No default, because a reservation fails the deployment in an account with 10 in all: there the throttle is the bound`,
+    words: `calls of each function at once, also of a trading server that does not answer. A tenth of the account's quota is a good value; leave it out in an account with a quota of 10`,
   },
   'provisioned.registration': {
     other: 3,
@@ -246,7 +246,11 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   },
   vpc: { words: 'the account functions call from one fixed address' },
   vpcCidr: { other: '10.71.0.0/20', words: 'of their network' },
-  egressAllocationId: { absent: `the stack's own`, other: 'eipalloc-0a1b2c3d', words: 'the id of that address' },
+  egressAllocationId: {
+    absent: `the stack's own`,
+    other: 'eipalloc-0a1b2c3d',
+    words: 'the id of the fixed outbound address',
+  },
 };
 
 /** The sections of the page, each by its first setting. */
@@ -278,7 +282,7 @@ const HEAD = `# Settings
 
 The command checks all settings, writes them into the \`context\` of \`cdk.json\`, and names every error by its setting. Without arguments it shows them; \`name=\` removes one, or a whole group. Lists have commas; a dot leads into a group. For one run only: \`npm run deploy -- -c name=value\`. A setting takes effect with the next deployment.
 
-They travel as a file next to the code of every function. *Needed* below: there is no default. \`npm run openapi\` writes this page from \`infra/setting-rows.ts\`.
+*Needed* below: there is no default. \`npm run openapi\` writes this page from \`infra/setting-rows.ts\`.
 
 | setting | default | meaning |
 |---|---|---|
