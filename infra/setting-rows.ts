@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { CountLimitName } from '../lib/validators/limits.ts';
-import type { PhoneChannel } from '../lib/validators/otp-types.ts';
+import { OTP_TYPES, type PhoneChannel } from '../lib/validators/otp-types.ts';
 import { LIMIT_WORDS } from './limit-words.ts';
 import { readSettings, type SettingsSchema } from './settings.ts';
 
@@ -85,7 +85,10 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
     words: 'an HTTPS image in the header of emails, 40 pixels high; mail programs load it from there',
   },
   'brand.logo.alt': { absent: '`brand.name`', other: 'Other logo', words: 'its text' },
-  channels: { other: 'email', words: 'channels of one-time passwords: `email`, `sms`, `call`, `whatsapp`' },
+  channels: {
+    other: 'email',
+    words: `channels of one-time passwords: ${OTP_TYPES.map((name) => `\`${name}\``).join(', ')}`,
+  },
   'phone.countries': {
     absent: '*needed by phone channels*',
     other: 'FR',

@@ -2,6 +2,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SETTING_NAMES } from '../../infra/settings.ts';
+import { commandProof, provenBy } from '../../lib/platform/proof.ts';
+import { codeKind } from '../../lib/platform/web-api/answers.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { runOperatorsCommand } from '../support/operators.ts';
@@ -19,6 +21,22 @@ it('The page of trading servers has a row for every member of a connection', () 
   const members = ConnectionSchema.options.flatMap(({ entries }) => Object.keys(entries));
   expect(rows.toSorted()).toEqual([...new Set(members)].toSorted());
 });
+
+it.each(['open', 'deposit'] as const)(
+  'The page of trading servers has every code that proves a refusal: %s',
+  (step) => {
+    const [, all = ''] = /Some return codes prove .*?: (.+?)\. /.exec(page('infra/docs/trading-servers.md')) ?? [];
+    const listed = step === 'deposit' ? all : all.replace(/; for payments [^)]+/, '');
+    const codes = [...listed.matchAll(/(\d+)(?: to (\d+))?/g)].flatMap(([, from, to = from]) =>
+      Array.from({ length: Number(to) - Number(from) + 1 }, (_, index) => Number(from) + index),
+    );
+    const proving = [...Array(20_000).keys()].filter((code) => {
+      const kind = codeKind(code);
+      return commandProof(step, kind) !== 'nothing' || provenBy(step, kind) === 'exists';
+    });
+    expect(codes.toSorted((a, b) => a - b)).toEqual(proving);
+  },
+);
 
 describe('The decision about parts beyond the specification', () => {
   const [section = ''] = /## 17\.[\s\S]+?(?=\n## )/.exec(page('lib/decisions.md')) ?? [];

@@ -15,8 +15,6 @@ import { fill, loadWords } from './words.js';
 const LARGE_BYTES = 200_000;
 /** Fields that are forgotten by a reload: they are typed again. */
 const SECRETS = /password$/;
-/** @type {readonly string[]} */
-const CHANNELS = ['email', 'sms', 'call', 'whatsapp'];
 
 /**
  * Shows the registration in an element, and drives it.
@@ -43,7 +41,7 @@ class Registration {
   #progress = /** @type {number | undefined} */ (undefined);
   #announced = '';
   #isCounting = false;
-  #channels = CHANNELS;
+  #channels = /** @type {readonly string[]} */ ([]);
   /** The registration that the codes belong to, as it was sent. */
   #registered = /** @type {Values} */ ({});
   /** The registration that waits for its answer. What is typed meanwhile belongs to the next one. */
@@ -57,7 +55,7 @@ class Registration {
     this.words = words;
     // What another version has kept is not read.
     this.storage = `registration ${VERSION} ${config.form.properties.form_id?.default}`;
-    this.#channels = config.channels ?? CHANNELS;
+    this.#channels = config.channels ?? Object.keys(words.channels);
     /** @type {Memory} */
     this.memory = startMachine(newKey());
     /** @type {Values} */

@@ -1,8 +1,9 @@
 import type { ProblemType } from '../../../lib/problem.ts';
+import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { Rule } from '../../../lib/validators/primitives.ts';
 import type { PROBLEM_ANSWERS } from './machine.js';
 
-export type { ProblemType, Rule };
+export type { Channel, ProblemType, Rule };
 
 export type State = 'form' | 'sending' | 'code' | 'resending' | 'confirming' | 'done';
 
@@ -85,8 +86,6 @@ export type Label =
   | 'state'
   | 'city'
   | 'code';
-
-export type Channel = 'email' | 'sms' | 'call' | 'whatsapp';
 
 type Text =
   /** The heading of the form. */
