@@ -84,7 +84,7 @@ function indexFile(api: string, brand: string | undefined, captcha: CaptchaName 
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${pagePolicy(new URL(api).origin, captcha)}">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy(api, captcha)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
@@ -101,15 +101,21 @@ function indexFile(api: string, brand: string | undefined, captcha: CaptchaName 
 `;
 }
 
+/** The origins that the page needs besides its own, by the directives of its policy. */
+export function neededSources(api: string, captcha: CaptchaName | undefined): Record<string, readonly string[]> {
+  const more: Partial<Record<string, readonly string[]>> = captcha === undefined ? {} : CAPTCHAS[captcha];
+  return { ...more, connect: [new URL(api).origin, ...(more.connect ?? [])] };
+}
+
 /** The policy of the page: its own files, the API, and a captcha's provider, whose scripts need no trusted types. */
 function pagePolicy(api: string, captcha: CaptchaName | undefined): string {
-  const more: Partial<Record<string, readonly string[]>> = captcha === undefined ? {} : CAPTCHAS[captcha];
-  const directive = (name: string, ...own: string[]) => [`${name}-src`, ...own, ...(more[name] ?? [])].join(' ');
+  const needed = neededSources(api, captcha);
+  const directive = (name: string, ...own: string[]) => [`${name}-src`, ...own, ...(needed[name] ?? [])].join(' ');
   return [
     "default-src 'none'",
     directive('script', "'self'"),
     directive('style', "'self'"),
-    directive('connect', api),
+    directive('connect'),
     'img-src data:',
     ...(captcha === undefined ? ["require-trusted-types-for 'script'", "trusted-types 'none'"] : [directive('frame')]),
     "base-uri 'none'",

@@ -14,6 +14,7 @@ import {
   type PageOptions,
   versionFile,
 } from './files.ts';
+import { contradictions } from './kept-files.ts';
 
 interface Options extends WrittenTarget {
   api: string;
@@ -36,7 +37,7 @@ export async function runRegistrationPage(
 ): Promise<number> {
   const command = new Command('npm run registration-page --')
     .description('Writes a registration page: a folder of plain files for any web server.')
-    .argument('<folder>', 'the folder; config.js and index.html in it are kept if they exist')
+    .argument('<folder>', 'the folder; config.js and index.html in it are kept, if they agree with the options')
     .requiredOption('--api <url>', 'the base URL of the API')
     .requiredOption('--form <id>', 'the form, from the records of --local (the default for a local API) or of --stack')
     .option('--stack <name>', 'the records of a deployed stack')
@@ -78,10 +79,19 @@ async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Opti
   }
 }
 
-/** @returns what was written, in words */
+/**
+ * @returns what was written, in words
+ * @throws CommandError if a kept file contradicts an option: nothing is written
+ */
 async function writePage(folder: string, page: PageOptions): Promise<string> {
   const own = ownFiles(page);
   const kept = Object.keys(own).filter((name) => existsSync(join(folder, name)));
+  const keptTexts = kept.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const);
+  const faults = contradictions(page, Object.fromEntries(await Promise.all(keptTexts)));
+  if (faults.length > 0)
+    throw new CommandError(`Nothing was written, because files that are kept differ from the options:
+${faults.join('\n')}
+Change these lines, name another folder, or delete the files to get new ones.`);
   const texts: [string, string | Buffer][] = [
     ...Object.entries(own).filter(([name]) => !kept.includes(name)),
     ['form.js', formFile(page.form)],

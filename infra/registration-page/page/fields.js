@@ -49,9 +49,11 @@ function Frame(props) {
   const { ui, required, pointer, note, shared, children, isGroup, isInline } = props;
   const { words, errors } = shared;
   const own = errorsAt(errors, pointer);
-  const text = own.map(({ rule, bounds }) => words.fields[rule] + (bounds === undefined ? '' : ` (${bounds})`));
+  const text = own.flatMap(({ rule, bounds }) =>
+    rule === undefined ? [] : [words.fields[rule] + (bounds === undefined ? '' : ` (${bounds})`)],
+  );
   const shown =
-    own.length > 0 &&
+    text.length > 0 &&
     html`<p class="error" id="${pointer}-error"><span aria-hidden="true">⚠ </span>${[...new Set(text)].join(' ')}</p>`;
   const { version } = ui['ui:options'] ?? {};
   const about = [note, version && words.texts.version.replace('{version}', version)].filter(Boolean).join(' ');
@@ -68,7 +70,7 @@ function Frame(props) {
 }
 
 /** @param {FieldProps} props */
-function Input({ schema, ui, value, required, onChange, pointer, shared }) {
+function Input({ name, schema, ui, value, required, onChange, pointer, shared }) {
   const { type } = schema;
   const convert = (/** @type {HTMLInputElement} */ { value, checked }) => {
     if (type === 'boolean') return checked;
@@ -80,6 +82,7 @@ function Input({ schema, ui, value, required, onChange, pointer, shared }) {
     'aria-required': required ? 'true' : undefined,
     autocomplete: ui['ui:autocomplete'],
     inputmode: ui['ui:inputmode'],
+    placeholder: name === 'country_code' ? '+44' : undefined,
     onInput: (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => onChange(convert(currentTarget)),
     // The browser holds the input: rendering must not replace it.
     defaultValue: Array.isArray(value) ? value.join('\n') : (value ?? ''),
@@ -191,8 +194,12 @@ function List(props) {
  * @param {string} pointer @param {readonly FieldError[]} errors
  */
 function stateOf(pointer, errors) {
-  const isInvalid = errorsAt(errors, pointer).length > 0;
-  return { id: pointer, ...(isInvalid && { 'aria-invalid': 'true', 'aria-describedby': `${pointer}-error` }) };
+  const own = errorsAt(errors, pointer);
+  return {
+    id: pointer,
+    'aria-invalid': own.length > 0 ? 'true' : undefined,
+    'aria-describedby': own.some(({ rule }) => rule !== undefined) ? `${pointer}-error` : undefined,
+  };
 }
 
 /** @param {readonly FieldError[]} errors @param {string} place */

@@ -151,7 +151,10 @@ class Registration {
     const { otp_type = 'email', email, phone, password = this.#code.password } = trimmed(this.config, this.#registered);
     const address = otp_type === 'email' ? { email } : { phone };
     const outcome = await this.#post('confirm', { otp_type, ...address, password, code: this.#code.code }, {});
-    this.move(outcome.answer, outcome);
+    // The API does not say which of the two is wrong.
+    const wrong = this.#isForgotten() ? ['#/code', '#/password'] : ['#/code'];
+    const errors = outcome.answer === 'code_refused' ? wrong.map((pointer) => ({ pointer })) : outcome.errors;
+    this.move(outcome.answer, { ...outcome, errors });
   }
 
   /** @param {'request' | 'confirm'} operation @param {object} body @param {Record<string, string>} headers */

@@ -143,7 +143,8 @@ export type Button = 'register' | 'again' | 'confirm';
 
 export interface FieldError {
   pointer: string;
-  rule: FieldSentence;
+  /** Absent: the sentence of the page says what is wrong. */
+  rule?: FieldSentence | undefined;
   /** The bounds of the field, such as `8–128`. */
   bounds?: string | undefined;
 }

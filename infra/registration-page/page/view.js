@@ -145,7 +145,7 @@ function Alert({ page, fields }) {
   return html`
     <div class="alert" role="alert" tabindex="-1" key=${turn}>
       <p>${fill(sentence, { time: duration(seconds, language) })}</p>
-      ${others.map(({ pointer, rule }) => html`<p><bdi>${pointer}</bdi> ${words.fields[rule]}</p>`)}
+      ${others.map(({ pointer, rule }) => html`<p><bdi>${pointer}</bdi> ${rule && words.fields[rule]}</p>`)}
     </div>
   `;
 }

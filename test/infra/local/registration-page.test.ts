@@ -190,6 +190,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     await group('Send my code by').getByLabel('SMS').check();
     await press('Register');
     await page().getByRole('alert').waitFor();
+    expect(await field('Country code').getAttribute('placeholder')).toBe('+44');
     const names = ['Name', 'Email', 'Country code', 'Number', 'Password', 'Repeat password'];
     expect(await shownErrors()).toEqual(names.map((name) => [name, 'Please fill this in.']));
     await page().getByText('We could not verify that you are a person.').waitFor();
@@ -263,7 +264,9 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
       await field('Code').fill(code === '123456' ? '654321' : '123456');
       await press('Confirm');
       await page().getByRole('alert').getByText('The code is wrong or no longer valid.').waitFor();
+      expect(await page().evaluate('document.activeElement.matches(\'[id="#/code"][aria-invalid]\')')).toBe(true);
       await field('Code').fill('12');
+      await expect.poll(() => field('Code').getAttribute('aria-invalid')).toBe(null);
       await press('Confirm');
       await expect.poll(shownErrors).toEqual([['Code', 'Please enter the six digits of the code.']]);
       expect(service.bus.list()).toEqual([]);

@@ -46,6 +46,83 @@ describe('npm run registration-page', () => {
     expect(output.at(-1)).toContain('Kept, because they are yours: config.js, index.html.');
   });
 
+  /** A folder of the first options, and what the command says when it is called again with others. */
+  async function again(first: string[], then: string[], edit = (text: string) => text): Promise<[number, string]> {
+    const copy = await mkdtemp(join(tmpdir(), 'registration-page-'));
+    try {
+      expect(await write(copy, '--form', 'FORM0002', '--local', service.url, ...first)).toBe(0);
+      await writeFile(join(copy, 'form.js'), 'old');
+      for (const name of ['config.js', 'index.html'])
+        await writeFile(join(copy, name), edit(await readFile(join(copy, name), 'utf8')));
+      const code = await write(copy, '--form', 'FORM0002', '--local', service.url, ...then);
+      expect((await readFile(join(copy, 'form.js'), 'utf8')) === 'old').toBe(code === 1);
+      return [code, String(output.at(-1))];
+    } finally {
+      await rm(copy, { recursive: true });
+    }
+  }
+  const HOST = 'http://localhost:3000';
+  const ACME = 'https://api.acme.example';
+  const TURNSTILE = ['--captcha', 'turnstile', '--sitekey', 'KEY'];
+
+  it.each<[first: string[], then: string[], faults: string[]]>([
+    [
+      ['--api', HOST],
+      ['--api', ACME],
+      [
+        `config.js, line 6: api is ${HOST}, not ${ACME}.`,
+        `index.html, line 5: connect-src is ${HOST}, without ${ACME}.`,
+      ],
+    ],
+    [['--api', ACME], ['--api', ACME, '--brand', 'Acme'], ['config.js: brand is absent, not Acme.']],
+    [
+      ['--api', ACME, '--brand', "Ann's"],
+      ['--api', ACME, '--brand', 'Acme'],
+      ["config.js, line 9: brand is Ann's, not Acme."],
+    ],
+    [
+      ['--api', ACME],
+      ['--api', ACME, ...TURNSTILE],
+      [
+        "config.js: captcha is absent, not turnstile('KEY').",
+        "index.html, line 5: script-src is 'self', without https://challenges.cloudflare.com.",
+        'index.html, line 5: default-src has no frame-src with https://challenges.cloudflare.com.',
+        'index.html, line 5: require-trusted-types-for must go, for turnstile.',
+      ],
+    ],
+    [
+      ['--api', ACME, ...TURNSTILE],
+      ['--api', ACME, '--captcha', 'turnstile', '--sitekey', 'OTHER'],
+      ["config.js, line 17: captcha is turnstile('KEY'), not turnstile('OTHER')."],
+    ],
+  ])('writes nothing for options that the kept files contradict: %j, then %j', async (first, then, faults) => {
+    const [code, text] = await again(first, then);
+    expect([code, text.split('\n').slice(1, -2)]).toEqual([1, faults]);
+  });
+
+  it.each<[what: string, first: string[], then: string[], edit?: (text: string) => string]>([
+    [
+      'the same options',
+      ['--api', ACME, '--brand', "Ann's", ...TURNSTILE],
+      ['--api', ACME, '--brand', "Ann's", ...TURNSTILE],
+    ],
+    ['fewer options', ['--api', ACME, '--brand', 'Acme', ...TURNSTILE], ['--api', ACME]],
+    [
+      'a computed address, and no policy',
+      ['--api', HOST],
+      ['--api', ACME],
+      (text) => text.replace(`'${HOST}'`, 'location.origin').replace(/<meta http-equiv.*>/, '<!-- $& -->'),
+    ],
+    [
+      'other quotes, and more sources',
+      ['--api', ACME],
+      ['--api', ACME],
+      (text) => text.replace(`'${ACME}'`, `"${ACME}"`).replace('connect-src', 'connect-src https://more.example'),
+    ],
+  ])('goes on with %s', async (_, first, then, edit) => {
+    expect(await again(first, then, edit)).toEqual([0, expect.stringContaining('Kept')]);
+  });
+
   it.each([
     [['--api', 'nothing', '--form', 'FORM0002'], 2, 'is no address of an API'],
     [['--api', 'https://api.acme.example', '--form', 'FORM0002'], 2, 'Say where the records are'],
