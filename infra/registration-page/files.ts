@@ -70,7 +70,7 @@ function configFile({ api, brand, captcha }: Omit<PageOptions, 'form'>): string 
     `  // For the title of the browser's tab.\n  ${brand === undefined ? "// brand: 'Acme'" : `brand: ${quoted(brand)}`},`,
     "  // Absent: the languages of the browser. A file in words/ adds a language.\n  // language: 'de',",
     "  // Fields, and the parameters of the page's link that fill them in.\n  fromLink: { email: 'email', referrer_id: 'ref' },",
-    "  // The channels of the deployment. Absent: all four.\n  // channels: ['email', 'sms'],",
+    "  // The channels of the deployment. Absent: all.\n  // channels: ['email', 'sms'],",
     captcha && `  captcha: ${captcha.name}(${quoted(captcha.sitekey)}),`,
     "  // The page to continue with after the registration.\n  // afterwards: 'https://www.acme.example/login',",
     '  // Hears each step, for analytics: { from, event, to, says }. It gets nothing that a person typed.\n  // onStep: (step) => {},',

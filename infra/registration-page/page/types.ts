@@ -1,3 +1,4 @@
+import type { Language } from '../../../lib/messages/translations/languages.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { Rule } from '../../../lib/validators/primitives.ts';
@@ -108,11 +109,18 @@ type Text =
   | 'continue'
   | 'error';
 
-/** The words of the page in one language. Braces hold the place of a value. */
-export interface Words {
+/** A language of `words/`, by the name of its file. */
+type PageLanguage = Lowercase<Language>;
+/** The name of a channel in every language, or `usual` in those that write it alike. */
+export type ChannelName = Record<PageLanguage, string> | (Partial<Record<PageLanguage, string>> & { usual: string });
+
+/** The words of the page in one language. */
+export type Words = LanguageWords & { channels: Record<Channel, string> };
+
+/** The words of one language that its file in `words/` has. Braces hold the place of a value. */
+export interface LanguageWords {
   direction?: 'rtl';
   labels: Record<Label, string>;
-  channels: Record<Channel, string>;
   texts: Record<Text, string> & {
     version: `${string}{version}${string}`;
     /** How long a code is valid, in minutes. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: 0BSD
+import { channelNames } from './channels.js';
 import { words as english } from './words/en.js';
 
-/** @import { Words } from './types.ts' */
+/** @import { LanguageWords, Words } from './types.ts' */
 
 /**
  * The words of the first language that has a file in `words/`; English if none has.
@@ -14,18 +15,32 @@ export async function loadWords(tags) {
     const words = await load(language);
     if (words !== undefined) return { language, words };
   }
-  return { language: 'en', words: english };
+  return { language: 'en', words: completed('en', english) };
 }
 
-/** A phrase that a broker's own file lacks, such as one of a later version, is English. @param {string} language @returns {Promise<Words | undefined>} */
+/** @param {string} language @returns {Promise<Words | undefined>} */
 async function load(language) {
   try {
     const { words } = await import(`./words/${language}.js`);
-    const sections = Object.entries(english).map(([name, phrases]) => [name, { ...phrases, ...words[name] }]);
-    return { ...words, ...Object.fromEntries(sections) };
+    return completed(language, words);
   } catch {
     return undefined;
   }
+}
+
+/**
+ * A phrase that a broker's own file lacks, such as one of a later version, is English. That file may name the channels.
+ *
+ * @param {string} language @param {LanguageWords & { channels?: Partial<Words['channels']> }} words @returns {Words}
+ */
+function completed(language, words) {
+  /** @type {Omit<Words, 'direction'>} */
+  const usual = { ...english, channels: channelNames(language) };
+  const { direction: _, ...phrasesOfFile } = words;
+  /** @type {Record<string, object | undefined>} */
+  const own = phrasesOfFile;
+  const sections = Object.entries(usual).map(([name, phrases]) => [name, { ...phrases, ...own[name] }]);
+  return { ...words, ...Object.fromEntries(sections) };
 }
 
 /** The names of the files that a language may have: `zh-TW` is `zh-hant`, then `zh`. @param {string} tag */

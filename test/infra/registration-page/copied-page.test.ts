@@ -135,13 +135,18 @@ describe('npm run registration-page', () => {
   });
 
   it('takes a language of the broker, in English where its file has no phrase', async () => {
-    await writeFile(join(folder, 'words/nl.js'), "export const words = { texts: { register: 'Registreren' } };\n");
+    const words = "{ texts: { register: 'Registreren' }, channels: { call: 'Bellen' } }";
+    await writeFile(join(folder, 'words/nl.js'), `export const words = ${words};\n`);
     const { loadWords } = (await import(
       join(folder, 'words.js')
     )) as typeof import('../../../infra/registration-page/page/words.js');
     expect(await loadWords(['nl-BE', 'de'])).toMatchObject({
       language: 'nl',
-      words: { texts: { register: 'Registreren', confirm: 'Confirm' }, labels: { email: 'Email' } },
+      words: {
+        texts: { register: 'Registreren', confirm: 'Confirm' },
+        labels: { email: 'Email' },
+        channels: { email: 'Email', call: 'Bellen' },
+      },
     });
   });
 

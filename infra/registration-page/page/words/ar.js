@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   direction: 'rtl',
   labels: {
@@ -18,12 +18,6 @@ export const words = {
     state: 'المنطقة أو المحافظة',
     city: 'المدينة',
     code: 'الرمز',
-  },
-  channels: {
-    email: 'البريد الإلكتروني',
-    sms: 'رسالة نصية',
-    call: 'مكالمة هاتفية',
-    whatsapp: 'واتساب',
   },
   texts: {
     open_account: 'فتح حساب',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Name',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Bundesland oder Region',
     city: 'Ort',
     code: 'Code',
-  },
-  channels: {
-    email: 'E-Mail',
-    sms: 'SMS',
-    call: 'Anruf',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Konto eröffnen',

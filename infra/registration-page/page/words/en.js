@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Name',
@@ -18,7 +18,6 @@ export const words = {
     city: 'City',
     code: 'Code',
   },
-  channels: { email: 'Email', sms: 'SMS', call: 'Phone call', whatsapp: 'WhatsApp' },
   texts: {
     open_account: 'Open an account',
     optional: 'optional',

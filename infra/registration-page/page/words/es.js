@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Nombre',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Provincia o estado',
     city: 'Ciudad',
     code: 'Código',
-  },
-  channels: {
-    email: 'Correo electrónico',
-    sms: 'SMS',
-    call: 'Llamada',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Abrir una cuenta',

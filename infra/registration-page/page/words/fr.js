@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Nom',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Région ou État',
     city: 'Ville',
     code: 'Code',
-  },
-  channels: {
-    email: 'E-mail',
-    sms: 'SMS',
-    call: 'Appel',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Ouvrir un compte',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'नाम',
@@ -17,12 +17,6 @@ export const words = {
     state: 'राज्य',
     city: 'शहर',
     code: 'कोड',
-  },
-  channels: {
-    email: 'ईमेल',
-    sms: 'SMS',
-    call: 'फ़ोन कॉल',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'खाता खोलें',

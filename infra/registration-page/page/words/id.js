@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Nama',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Provinsi atau wilayah',
     city: 'Kota',
     code: 'Kode',
-  },
-  channels: {
-    email: 'Email',
-    sms: 'SMS',
-    call: 'Panggilan telepon',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Buka akun',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Nome',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Provincia o regione',
     city: 'Città',
     code: 'Codice',
-  },
-  channels: {
-    email: 'E-mail',
-    sms: 'SMS',
-    call: 'Chiamata',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Apri un conto',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'お名前',
@@ -17,12 +17,6 @@ export const words = {
     state: '都道府県・州',
     city: '市区町村',
     code: 'コード',
-  },
-  channels: {
-    email: 'メール',
-    sms: 'SMS',
-    call: '電話',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: '口座開設',

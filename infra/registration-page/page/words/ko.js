@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: '이름',
@@ -17,12 +17,6 @@ export const words = {
     state: '시/도',
     city: '도시',
     code: '인증 코드',
-  },
-  channels: {
-    email: '이메일',
-    sms: '문자 메시지',
-    call: '전화',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: '계좌 개설',

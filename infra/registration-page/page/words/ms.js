@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Nama',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Negeri atau wilayah',
     city: 'Bandar',
     code: 'Kod',
-  },
-  channels: {
-    email: 'E-mel',
-    sms: 'SMS',
-    call: 'Panggilan telefon',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Buka akaun',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Imię i nazwisko',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Województwo lub region',
     city: 'Miasto',
     code: 'Kod',
-  },
-  channels: {
-    email: 'E-mail',
-    sms: 'SMS',
-    call: 'Połączenie telefoniczne',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Otwórz konto',

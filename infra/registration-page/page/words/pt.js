@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Nome',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Estado ou região',
     city: 'Cidade',
     code: 'Código',
-  },
-  channels: {
-    email: 'E-mail',
-    sms: 'SMS',
-    call: 'Ligação',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Abrir uma conta',

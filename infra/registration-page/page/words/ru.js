@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Имя',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Регион',
     city: 'Город',
     code: 'Код',
-  },
-  channels: {
-    email: 'Электронная почта',
-    sms: 'SMS',
-    call: 'Звонок',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Открытие счёта',

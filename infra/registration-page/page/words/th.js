@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'ชื่อ',
@@ -17,12 +17,6 @@ export const words = {
     state: 'รัฐหรือจังหวัด',
     city: 'เมือง',
     code: 'รหัส',
-  },
-  channels: {
-    email: 'อีเมล',
-    sms: 'SMS',
-    call: 'โทรเข้า',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'เปิดบัญชี',

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Ad soyad',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Eyalet veya bölge',
     city: 'Şehir',
     code: 'Kod',
-  },
-  channels: {
-    email: 'E-posta',
-    sms: 'SMS',
-    call: 'Telefon araması',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Hesap açın',

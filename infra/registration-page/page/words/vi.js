@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: 'Họ và tên',
@@ -17,12 +17,6 @@ export const words = {
     state: 'Tỉnh hoặc vùng',
     city: 'Thành phố',
     code: 'Mã',
-  },
-  channels: {
-    email: 'Email',
-    sms: 'SMS',
-    call: 'Cuộc gọi',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: 'Mở tài khoản',

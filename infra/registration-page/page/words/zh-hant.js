@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: '姓名',
@@ -17,12 +17,6 @@ export const words = {
     state: '省/州',
     city: '城市',
     code: '驗證碼',
-  },
-  channels: {
-    email: '電子郵件',
-    sms: '簡訊',
-    call: '電話',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: '開戶',

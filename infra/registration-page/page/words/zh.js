@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').Words} */
+/** @type {import('../types.ts').LanguageWords} */
 export const words = {
   labels: {
     name: '姓名',
@@ -17,12 +17,6 @@ export const words = {
     state: '省/州',
     city: '城市',
     code: '验证码',
-  },
-  channels: {
-    email: '电子邮件',
-    sms: '短信',
-    call: '电话',
-    whatsapp: 'WhatsApp',
   },
   texts: {
     open_account: '开户',
