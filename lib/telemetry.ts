@@ -107,7 +107,7 @@ const FIELDS = {
   stack: 'places',
 } as const;
 type Value = { word: string; number: number; places: string[] };
-export type EventFields = { [Name in keyof typeof FIELDS]?: Value[(typeof FIELDS)[Name]] };
+export type EventFields = { [Name in keyof typeof FIELDS]?: Value[(typeof FIELDS)[Name]] | undefined };
 
 const KINDS: ReadonlyMap<string, keyof Value> = new Map(Object.entries(FIELDS));
 /** The valid texts of a field: no address, no sentence of a person. */
@@ -187,16 +187,19 @@ export function allowedFields(fields: EventFields): AllowedFields {
   return kept;
 }
 
-/** The fields of an error that may be logged: its reason or name, and its stack; never its message. */
-export function describeError(error: unknown): Pick<EventFields, 'reason' | 'stack'> {
+/**
+ * The fields of an error that may be logged: its reason or name, the key of an item that cannot be read, and its stack;
+ * never its message.
+ */
+export function describeError(error: unknown): Pick<EventFields, 'reason' | 'item' | 'stack'> {
   if (!(error instanceof Error)) return { reason: typeof error };
-  const reason = 'reason' in error && typeof error.reason === 'string' ? error.reason : error.name;
+  const { reason = error.name, item } = error as Error & Pick<EventFields, 'reason' | 'item'>;
   // The stack begins with the message, whose lines may look like places.
   const stack = (error.stack ?? '')
     .replace(error.message, () => '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
-  return { reason, stack: stack.slice(0, 12).map((line) => inSource(line.trim())) };
+  return { reason, item, stack: stack.slice(0, 12).map((line) => inSource(line.trim())) };
 }
 
 const sourceMaps = new Map<string, SourceMap | undefined>();

@@ -3,6 +3,13 @@ import { errorCode, Failure } from '../failure.ts';
 /** A call to an AWS service failed, or its data is malformed. If it was a write, it may be done. */
 export class AwsFailure extends Failure {
   override readonly name = 'AwsFailure';
+  /** The key of a stored item that cannot be read, which is logged: nobody has typed it. */
+  item?: unknown;
+
+  /** @param key of an item that cannot be read */
+  static ofItem(reason: string, key: unknown): AwsFailure {
+    return Object.assign(new AwsFailure(reason), { item: key });
+  }
 
   /** The result of a call to the SDK, or its failure. */
   static async translate<T>(call: Promise<T>): Promise<T> {

@@ -111,7 +111,7 @@ async function notifyOfRegistration(
   if (unusable !== undefined) telemetry.event('ClientNotWritten', { reason: unusable });
   if (client_id !== undefined) {
     const added = await clients.add(await buildClient(client_id, registration), event.verified, signal);
-    if (added === 'refused') telemetry.event('ClientNotWritten', { reason: 'another_client' });
+    if (added === 'refused') telemetry.event('ClientNotWritten', { reason: 'another_client', user_id: client_id });
   }
   telemetry.event('CrmNotified');
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { type Item, type Table, tryWrite, type UpdateExpression } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
+import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import { keyedHash, type Pepper } from '../secrets/keys.ts';
 import type { Limits } from '../validators/deployment.ts';
@@ -42,6 +43,8 @@ export interface CountResult {
    * and the counter could not be read or has room.
    */
   waitMs: number | undefined;
+  /** Why it could not be counted or read. */
+  failure?: unknown;
   /** The counter of the request, its id there, and the item after the write. */
   counted?: { readonly counter: Counter; readonly id: string; readonly item: Item };
 }
@@ -70,6 +73,7 @@ async function count(
   const id = randomUUID();
   const read = () => table.get({ pk }, signal);
   let item = seen;
+  let failure: unknown = new Failure('CounterContended');
   try {
     for (const readAgain of [early ?? read, read, read, undefined]) {
       const at = now();
@@ -80,13 +84,14 @@ async function count(
       if (written !== undefined) return { waitMs: 0, counted: { counter, id, item: written } };
       item = await readAgain?.();
     }
-  } catch {
+  } catch (error) {
+    failure = error;
     // Counted or not: one too many is on the safe side.
     item = await (early ?? read)().catch(() => undefined);
     if (item?.counted_by === id) return { waitMs: 0, counted: { counter, id, item } };
   }
   const wait = waitMs(counter, item, now());
-  return { waitMs: wait > 0 ? wait : undefined };
+  return wait > 0 ? { waitMs: wait } : { waitMs: undefined, failure };
 }
 
 /** How long a request must wait for this item, in milliseconds; 0: it may pass. */
@@ -214,7 +219,8 @@ async function releaseMember(
 
 /** The decision of the limits. `unchecked`: the database did not answer. A refused request may be counted in part. */
 export type LimitDecision = { counted: readonly CountedRequest[] } & (
-  | { kind: 'allowed' | 'unchecked' }
+  | { kind: 'allowed' }
+  | { kind: 'unchecked'; failure: unknown }
   | { kind: 'reached'; retryAfterSeconds: number }
 );
 export type RegistrationLimits = ReturnType<typeof dynamoLimits>;
@@ -241,17 +247,20 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
         const keys = [...source, ...wrong, ...recipient, ...shared].map(({ pk }) => ({ pk }));
         return new Map((await table.getMany(keys, signal)).map((item) => [item.pk, item]));
       };
-      const reading = read().catch(() => undefined);
-      const early = async ({ pk }: Counter) => (await reading)?.get(pk);
+      const reading: Promise<{ seen?: SeenItems; failure?: unknown }> = read().then(
+        (seen) => ({ seen }),
+        (failure: unknown) => ({ failure }),
+      );
+      const early = async ({ pk }: Counter) => (await reading).seen?.get(pk);
       const counting = countInTurn(source, async (one, isFirst) =>
         // The first one is written while the read is under way. By then the read of the next one is there.
         isFirst
           ? count({ table, now, signal }, one, undefined, () => early(one))
           : count({ table, now, signal }, one, await early(one)),
       );
-      const [{ recipient, shared }, seen, counted] = await Promise.all([messages, reading, counting]);
+      const [{ recipient, shared }, { seen, failure }, counted] = await Promise.all([messages, reading, counting]);
       const look = (all: readonly Counter[]): CountResult[] =>
-        all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()) }));
+        all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()), failure }));
 
       return {
         /** The decision for the source; also reached after too many wrong ids. */
@@ -301,17 +310,13 @@ async function countInTurn(
 }
 
 function limitDecision(counts: readonly CountResult[]): LimitDecision {
-  const counted: CountedRequest[] = [];
-  let kind: 'allowed' | 'unchecked' = 'allowed';
-  let longestMs = 0;
-  for (const one of counts) {
-    if (one.counted !== undefined) counted.push(one.counted);
-    if (one.waitMs === undefined) kind = 'unchecked';
-    else longestMs = Math.max(longestMs, one.waitMs);
-  }
-  return longestMs > 0
-    ? { kind: 'reached', retryAfterSeconds: Math.ceil(longestMs / 1_000), counted }
-    : { kind, counted };
+  const counted = counts.flatMap((one) => one.counted ?? []);
+  const longestMs = Math.max(0, ...counts.map(({ waitMs = 0 }) => waitMs));
+  if (longestMs > 0) return { kind: 'reached', retryAfterSeconds: Math.ceil(longestMs / 1_000), counted };
+  const unchecked = counts.find(({ waitMs }) => waitMs === undefined);
+  return unchecked === undefined
+    ? { kind: 'allowed', counted }
+    : { kind: 'unchecked', failure: unchecked.failure, counted };
 }
 
 /** The counters of a deployment's limits. A disabled limit has none. */

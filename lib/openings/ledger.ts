@@ -459,7 +459,7 @@ async function single(table: Table, write: TransactionWrite, signal: AbortSignal
 
 function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   const result = v.safeParse(StoredSchema, item);
-  if (!result.success) throw new AwsFailure(OPERATION_MALFORMED);
+  if (!result.success) throw AwsFailure.ofItem(OPERATION_MALFORMED, item.pk);
   return result.output;
 }
 

@@ -61,7 +61,7 @@ export async function settleOperations(
   const work = async (lane: DueOperation[]) => {
     for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
       await settle(run, next.pk).catch((error: unknown) => {
-        telemetry.event('OperationNotSettled', { step: 'settle', ...namedOperation(next), ...describeError(error) });
+        telemetry.event('OperationNotSettled', { step: 'settle', ...describeError(error), ...namedOperation(next) });
       });
     }
   };

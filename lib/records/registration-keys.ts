@@ -227,6 +227,6 @@ async function isWritten(write: Promise<unknown>): Promise<boolean> {
 
 function parse(item: Item): StoredKey {
   const result = v.safeParse(StoredKey, item);
-  if (!result.success) throw new AwsFailure('KeyMalformed');
+  if (!result.success) throw AwsFailure.ofItem('KeyMalformed', item.pk);
   return result.output;
 }

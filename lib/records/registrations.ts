@@ -112,7 +112,7 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       const [item, note] = keys.map((key) => items.find(({ pk }) => pk === key.pk));
       if (item === undefined || Number(item.expires_at) * 1_000 <= now()) return undefined;
       const registration = parseRegistration(item);
-      if (registration === undefined) throw new AwsFailure(REGISTRATION_MALFORMED);
+      if (registration === undefined) throw AwsFailure.ofItem(REGISTRATION_MALFORMED, item.pk);
       return { ...registration, delivery: note?.delivery as Delivery | undefined };
     },
 

@@ -51,7 +51,9 @@ export async function confirmRegistration(
     dependencies.registrations.list(place, signal),
   ]);
   refuseReached(limit, body.channel, telemetry);
-  if (limit.kind === 'unchecked') telemetry.event('LimitUncheckable', { channel: body.channel });
+  if (limit.kind === 'unchecked') {
+    telemetry.event('LimitUncheckable', { channel: body.channel, ...describeError(limit.failure) });
+  }
 
   const registration = await findRegistration(dependencies, body, listed, pepper, signal);
   if (registration === undefined) throw new Problem('code_not_accepted');

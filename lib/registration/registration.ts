@@ -470,7 +470,7 @@ function passLimit({ request, telemetry }: Work, decision: LimitDecision): void 
   const { channel } = request.body.recipient;
   refuseReached(decision, channel, telemetry);
   if (decision.kind !== 'unchecked') return;
-  telemetry.event('LimitUncheckable', { channel });
+  telemetry.event('LimitUncheckable', { channel, ...describeError(decision.failure) });
   // Texts and calls cost money: none is sent without its limits. A mail is.
   if (channel !== 'email') throw new Error('The limits could not be checked.');
 }

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
+import { AwsFailure } from '../../lib/aws/failure.ts';
 import { allowedFields, describeError, type EventFields } from '../../lib/telemetry.ts';
 
 describe('What is logged', () => {
@@ -42,6 +43,11 @@ describe('What is logged', () => {
     const { stack } = describeError(new Error('refused:\n    at ann@example.com\n    at $&'));
     expect(JSON.stringify(stack)).not.toContain('ann@example.com');
     expect(stack?.[0]).toContain('telemetry.test.ts');
+  });
+
+  it('has the key of an item that cannot be read', () => {
+    const error = AwsFailure.ofItem('OperationMalformed', 'operation#1');
+    expect(describeError(error)).toMatchObject({ reason: 'OperationMalformed', item: 'operation#1' });
   });
 
   it('has only the type of a thrown value that is not an error', () => {

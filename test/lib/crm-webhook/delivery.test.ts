@@ -8,7 +8,7 @@ import { clientItem, dynamoCrmClients } from '../../../lib/records/crm-clients.t
 import { ClientSchema } from '../../../lib/records/crm-records.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
-import type { EventName, Telemetry } from '../../../lib/telemetry.ts';
+import type { EventFields, EventName, Telemetry } from '../../../lib/telemetry.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { testTables } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
@@ -44,6 +44,7 @@ class World {
   /** The events that went to the queue of undelivered ones. */
   aside: string[] = [];
   events: EventName[] = [];
+  fields: EventFields = {};
   /** The outgoing calls. */
   readonly steps: string[] = [];
   tags: Record<string, string> = { ...PENDING, ...CLEAN };
@@ -114,7 +115,11 @@ class World {
   }
 
   get #telemetry(): Telemetry {
-    return { event: (name) => this.events.push(name), with: () => this.#telemetry };
+    const event: Telemetry['event'] = (name, fields) => {
+      this.events.push(name);
+      Object.assign(this.fields, fields);
+    };
+    return { event, with: () => this.#telemetry };
   }
 
   #keep(tags: Readonly<Record<string, string>>): void {
@@ -286,6 +291,7 @@ describe('The client that the CRM answers with', () => {
     second.answer = () => ({ client_id: first.clientId });
     expect(await second.notify()).toBe(true);
     expect(second.events).toEqual(['ClientNotWritten', 'CrmNotified']);
+    expect(second.fields).toEqual({ reason: 'another_client', user_id: first.clientId });
     expect(await first.items()).toEqual(await itemsOf(first));
     expect(await second.items()).toEqual([]);
   });

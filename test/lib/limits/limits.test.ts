@@ -350,14 +350,14 @@ describe('The table', () => {
   });
 
   it('that does not answer leaves the limits unchecked, and nothing is thrown', async () => {
-    const down = () => Promise.reject(new Error('down'));
+    const down = new Error('down');
     const { table } = world;
     const broken: [keyof Table, string[]][] = [
       ['update', ['unchecked', 'unchecked', 'unchecked']],
       ['getMany', ['unchecked', 'allowed', 'allowed']],
     ];
     for (const [call, kinds] of broken) {
-      const limits = world.limits({}, { ...table, [call]: down });
+      const limits = world.limits({}, { ...table, [call]: () => Promise.reject(down) });
       const admission = await world.admit(limits, { recipient: MOBILE });
       const decisions = [
         admission.source,
@@ -365,6 +365,8 @@ describe('The table', () => {
         await admission.countShared(NEVER_ABORTED),
       ];
       expect(decisions.map(({ kind }) => kind)).toEqual(kinds);
+      const failures = decisions.flatMap((one) => (one.kind === 'unchecked' ? [one.failure] : []));
+      expect(failures).toEqual(failures.map(() => down));
     }
   });
 });

@@ -221,6 +221,7 @@ it('A registration that cannot be read is no expired one: its event is not dropp
   await database.tables.registrations.update({ pk: `registration#${registration_id}` }, broken, NEVER_ABORTED);
   await expect(registrations.get(registration_id, NEVER_ABORTED)).rejects.toMatchObject({
     reason: 'RegistrationMalformed',
+    item: `registration#${registration_id}`,
   });
   expect(await registrations.get('unknown', NEVER_ABORTED)).toBeUndefined();
 });

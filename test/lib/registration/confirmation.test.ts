@@ -192,7 +192,10 @@ describe('A refusal', () => {
     scene.limits = DEFAULT_LIMITS;
     await register();
     expect(await confirm({ step: failingSteps({ 'update confirmation': DOWN }) })).toBe(204);
-    expect(scene.events).toContainEqual({ name: 'LimitUncheckable', fields: { channel: 'email' } });
+    expect(scene.events).toContainEqual({
+      name: 'LimitUncheckable',
+      fields: expect.objectContaining({ channel: 'email', reason: DOWN.reason }),
+    });
   });
 });
 
