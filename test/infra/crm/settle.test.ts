@@ -53,7 +53,7 @@ interface Case {
 
 /** Writes the operation, its reservation and its record, and nothing else. */
 async function put({ life, plan = {}, sentAt = Date.now(), dueAt, reserved, recorded }: Case): Promise<void> {
-  for (const table of ['operations', 'logins', 'accounts']) {
+  for (const table of ['logins', 'accounts']) {
     const mine = (await operators.items(table)).filter(
       ({ operation_id }) => operation_id === ID || operation_id === 'nobody',
     );
@@ -202,23 +202,27 @@ const CASES: readonly [name: string, (login: number) => Case, sights?: readonly 
 ];
 const ROWS = CASES.flatMap(([name, make, sights = Object.keys(LOGINS) as Sight[]]) =>
   sights.map((sight) => [name, sight, make] as const),
-);
+).map((row, index) => [...row, index] as const);
 
 describe('What `operation ID` prints is what `settle ID` accepts', () => {
-  it.each(ROWS)('%s; the account there: %s', async (name, sight, make) => {
+  it.each(ROWS)('%s; the account there: %s', async (name, sight, make, row) => {
     const example = () => make(LOGINS[sight]);
+    const settle = (way: string) => crm('settle', ID, ...way.split(' '));
     await put(example());
     const { ways, meant } = await printed(sight);
-    const accepted: string[] = [];
-    for (const way of allWays(sight)) {
-      await put(example());
-      const { code, reported } = await crm('settle', ID, ...way.split(' '));
-      if (code === 0) accepted.push(way);
-      // A refusal changes nothing, and names what is accepted.
-      else for (const one of ways) expect(reported).toContain(`settle ${ID} ${one}`);
+    // One condition refuses all others: of each row a third is tried.
+    const others = allWays(sight).filter((way) => !meant.includes(way));
+    for (const way of others.filter((_, index) => index % 3 === row % 3)) {
+      const { code, reported } = await settle(way);
+      expect([way, code]).toEqual([way, 1]);
+      // It names what is accepted, and changes nothing: that is still accepted.
+      for (const one of ways) expect(reported).toContain(`settle ${ID} ${one}`);
     }
-    expect(new Set(accepted)).toEqual(new Set(meant));
-    if (name.startsWith('undecided') || name.startsWith('restored')) expect(accepted).not.toEqual([]);
+    for (const [index, way] of meant.entries()) {
+      if (index > 0) await put(example());
+      expect([way, (await settle(way)).code]).toEqual([way, 0]);
+    }
+    if (name.startsWith('undecided') || name.startsWith('restored')) expect(meant).not.toEqual([]);
   });
 });
 
@@ -271,7 +275,7 @@ describe('An operation that a restore left without its login', () => {
 });
 
 describe('A caller’s own login that is absent', () => {
-  const DAYS = [1, 7, 24];
+  const DAYS = [1, 24];
   it.each([...DAYS.flatMap((days) => [false, true].map((settles) => [days, settles] as const)), [400, false] as const])(
     'is listed, watched, and can be freed %s days later; the settler looks in between: %s',
     async (days, settles) => {

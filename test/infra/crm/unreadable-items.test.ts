@@ -1,5 +1,5 @@
 import { NumberValue } from '@aws-sdk/lib-dynamodb';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { settlementConfig } from '../../../lib/config.ts';
 import { settlementDependencies } from '../../../lib/openings/dependencies.ts';
@@ -50,12 +50,14 @@ const CLIENTS = ['client#BROKEN01', 'client#BROKEN02'];
 
 let opened: Item = {};
 let undecided = '';
-beforeEach(async () => {
+beforeAll(async () => {
   const order = { connection_id: 'tp5-live-1', group: 'real\\standard' };
   const { status, body } = await openAccount(operators.service, 'tp5', order);
   expect(status).toBe(200);
   opened = (await operators.items('operations')).find(({ life }) => Object(life).login === body.login) ?? {};
   undecided = (await unknownOperation(operators)).id;
+});
+beforeEach(async () => {
   for (const [table, items] of Object.entries(UNREADABLE)) await writeItems(operators, table, items);
 });
 
@@ -66,7 +68,7 @@ const ROWS: readonly [command: string, code: number, shows: string | RegExp, nam
   ['operation UNDECIDED', 0, '"user_id": "CLIENT01"', []],
   ['operation HUGE', 1, '', ['item operation#huge', 'infra/docs/data.md']],
   ['operation operation#broken', 1, '', ['item operation#broken', 'infra/docs/data.md']],
-  ['settle UNDECIDED --none', 0, 'is settled', []],
+  ['settle ANOTHER --none', 0, 'is settled', []],
   ['settle HUGE --none', 1, '', ['item operation#huge']],
   ['client CLIENT01', 1, 'real\\standard', ['CLIENT01 tp5#broken', 'CLIENT01 tp5#huge', ...OPERATIONS]],
   ['client BROKEN01', 1, 'Record: "broken"', ['client#BROKEN01', ...OPERATIONS]],
@@ -112,6 +114,7 @@ describe('Beside items that cannot be read in every table', () => {
       await writeItems(operators, 'registrations', [{ ...entries, broken: { guesses: HUGE } }]);
     }
     const words: Record<string, string> = { UNDECIDED: undecided, FILE: await importFile() };
+    if (command.includes('ANOTHER')) words.ANOTHER = (await unknownOperation(operators)).id;
     const args = command.split(' ').map((word) => words[word] ?? word);
     const input = '{"login":1000,"password":"x"}';
     const {
