@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { RequestListener } from 'node:http';
 import { createServer, type Socket } from 'node:net';
 import { inspect } from 'node:util';
@@ -56,6 +57,15 @@ const mailing = (server: { url: string }, signal = NEVER_ABORTED) =>
 /** A service that gives this answer. */
 const saying = (body: string, status = 200) => answeringServer((_, response) => response.writeHead(status).end(body));
 
+/** Calls back when the client has the head of the next answer. */
+function onAnswer(done: () => void): void {
+  const listener = () => {
+    unsubscribe('http.client.response.finish', listener);
+    done();
+  };
+  subscribe('http.client.response.finish', listener);
+}
+
 let caller: AbortController;
 beforeEach(() => {
   caller = new AbortController();
@@ -112,8 +122,8 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
     [
       'the answer stops in the middle',
       (_, response) => {
+        onAnswer(() => caller.abort());
         response.writeHead(200, { 'content-length': '500' }).write('<Send');
-        setTimeout(() => caller.abort(), 50);
       },
     ],
     ...[

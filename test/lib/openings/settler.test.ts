@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type AccountDependencies, planTimes } from '../../../lib/openings/dependencies.ts';
@@ -21,7 +22,7 @@ it('All times of an opening end when its caller stops waiting', async () => {
   const now = Date.now();
   const { openingEndsAt, platformEndsAt, platformSignal, signal } = planTimes(now, now + 30);
   expect([openingEndsAt, platformEndsAt]).toEqual([now + 30, now + 30]);
-  await expect.poll(() => [platformSignal.aborted, signal.aborted]).toEqual([true, true]);
+  await Promise.all([platformSignal, signal].map((one) => one.aborted || once(one, 'abort')));
 });
 
 it('The settler reports an operation that it cannot acquire, and continues with the next', async () => {

@@ -19,8 +19,10 @@ function earlyAnswerLine(sent: (report: () => void) => void, written: Buffer[] =
       const answer = () =>
         this.push(`HTTP/1.1 200 OK\r\ncontent-length: 1\r\nconnection: keep-alive\r\n\r\n${requests}`);
       if (requests === 1) answer();
-      else setTimeout(answer, 20);
-      sent(callback);
+      sent(() => {
+        callback();
+        if (requests > 1) answer();
+      });
     },
   });
   return { tls, tcp: { awaitingAnswer: false } } as unknown as WebApiLine;
