@@ -127,13 +127,12 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
   },
   platform_unavailable: {
     operations: ACCOUNTS,
-    when: 'The platform cannot be reached or is busy. No account was opened; safe to repeat after `Retry-After`.',
+    when: 'The platform cannot be reached, is busy, or took too long to find a free login. No account was opened; safe to repeat after `Retry-After`.',
     retryAfter: 'always',
   },
   login_range_exhausted: {
     operations: ACCOUNTS,
-    when: 'The platform, or the login range of the connection, has no free login left. With `Retry-After`: the time was up before all logins were searched. No account was opened.',
-    retryAfter: 'sometimes',
+    when: 'The platform, or the login range of the connection, has no free login left. No account was opened.',
   },
   account_limit_reached: {
     operations: TP5,
@@ -180,8 +179,7 @@ const REMEDIES: Readonly<Record<ProblemType, string>> = {
   otp_delivery_failed: 'Offer another channel, or repeat.',
   platform_refused: 'Name `request_id` to the broker: an operator must act. Then repeat with the same key.',
   platform_unavailable: 'Wait for `Retry-After` seconds, and repeat with the same key.',
-  login_range_exhausted:
-    'With `Retry-After`: wait, and repeat with the same key. Without: name it to the broker, who adds a range. Then repeat with the same key.',
+  login_range_exhausted: 'Name it to the broker, who adds a range. Then repeat with the same key.',
   account_limit_reached: 'Name it to the broker, who extends the license. Then repeat with the same key.',
   account_outcome_unknown: 'Repeat with the same key and body; after 409 name `operation_id` to the broker.',
 };

@@ -87,20 +87,18 @@ export class LoginSearch {
     await Promise.all(this.#sequences.flatMap(({ identities }) => identities.map(find)));
   }
 
-  /** The next free login of an operation, if there is one, and the number of logins that were tried. */
-  async next(operationId: string): Promise<{ login: number | undefined; tries: number }> {
+  /**
+   * The next free login of an operation, if there is one, and the number of logins that were tried. `isComplete`: all
+   * logins of its ranges were read.
+   */
+  async next(operationId: string): Promise<{ login: number | undefined; tries: number; isComplete: boolean }> {
     const isMeant = (identity: Identity) => identity.operationId === operationId;
     const sequence = this.#sequences.find(({ identities }) => identities.some(isMeant));
-    if (sequence === undefined) return { login: undefined, tries: 0 };
+    if (sequence === undefined) return { login: undefined, tries: 0, isComplete: true };
     while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#readNext([sequence]);
     const login = sequence.free.shift();
     if (login !== undefined) sequence.tries += 1;
-    return { login, tries: sequence.tries };
-  }
-
-  /** Whether all logins of all ranges were read: only an operator can help. */
-  get isComplete(): boolean {
-    return this.#sequences.every(({ isRead }) => isRead);
+    return { login, tries: sequence.tries, isComplete: sequence.isRead };
   }
 
   #wanting(): LoginSequence[] {
@@ -155,22 +153,21 @@ export function loginChoice(
   searching: Promise<LoginSearch>,
   { operationId, own, telemetry }: { operationId: string; own: number | undefined; telemetry: Telemetry },
 ) {
-  let isSearched = true;
+  // Another's account at the caller's login leaves no other one.
+  let isNoneLeft = own !== undefined;
   return {
-    /** @returns undefined if none is left, or if the caller has chosen; rejects if the reservations cannot be read */
+    /** @returns undefined if none is left, or if the time is up; rejects if the reservations cannot be read */
     async next(): Promise<number | undefined> {
-      const logins = await searching;
-      const { login, tries } = await logins.next(operationId);
+      const { login, tries, isComplete } = await (await searching).next(operationId);
       if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
-      isSearched = logins.isComplete;
+      if (login === undefined) isNoneLeft = isComplete;
       return login;
     },
-    /** Why no login is left. */
+    /** Why the operation gets no other login. With more time a retry may find a free one. */
     failure(): PlatformFailure {
+      if (!isNoneLeft) return new PlatformFailure('platform_unavailable', { reason: 'no_time_for_next_login' });
       if (own !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
-      // With more time a retry may find a free one.
-      const retryAfterSeconds = isSearched ? undefined : 5;
-      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken', retryAfterSeconds });
+      return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken' });
     },
   };
 }

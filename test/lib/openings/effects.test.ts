@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfterRule } from '../../../infra/openapi/problems.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { deriveIdentities } from '../../../lib/openings/derivation.ts';
@@ -9,7 +8,6 @@ import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.
 import type { Life, LifeAt } from '../../../lib/openings/life.ts';
 import { type LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
 import { PlatformFailure, type Proof, type Sighting, type TradingPlatform } from '../../../lib/platform/platform.ts';
-import type { ProblemType } from '../../../lib/problem.ts';
 import type { AccountRecord } from '../../../lib/records/accounts.ts';
 import type { AccountClient, AccountType } from '../../../lib/records/crm-records.ts';
 import { LIVE } from '../../support/crm-example.ts';
@@ -97,7 +95,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     ...{ operationId, life, found },
   } as HeldOperation;
   const telemetry = recordingTelemetry(events);
-  const logins = { next: async () => ({ login: LOGIN, tries: 1 }), isComplete: false } as unknown as LoginSearch;
+  const logins = { next: async () => ({ login: LOGIN, tries: 1 }) } as unknown as LoginSearch;
   const order = {
     ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS, ids: [operationId] },
     server: async () => server,
@@ -138,14 +136,6 @@ describe('A retry whose connection leads to another server since', () => {
     expect(await EFFECTS.pay(retry({}, { life: PAYING }))).toMatchObject({ deposit: 'made' });
     expect(await EFFECTS.pay(retry({ port: 8443 }, { life: PAYING }))).toMatchObject({ deposit: 'refused' });
   });
-});
-
-it('A request whose time was up before all logins were searched gets Retry-After, as the reference says', async () => {
-  const { order } = retry({});
-  await order?.logins.next();
-  const { kind, options } = order?.logins.failure() ?? {};
-  expect(options?.retryAfterSeconds).toBe(5);
-  expect(retryAfterRule(kind as ProblemType, 503)).toBe('sometimes');
 });
 
 describe('The record of a new account', () => {

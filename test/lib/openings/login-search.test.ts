@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveIdentities, deriveSeed, loginSequence } from '../../../lib/openings/derivation.ts';
-import { LoginSearch } from '../../../lib/openings/login-search.ts';
-import { derivationKeys } from '../../support/openings.ts';
+import { LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
+import { derivationKeys, recordingTelemetry } from '../../support/openings.ts';
 
 const RANGE = { from: 1, to: 1_000 };
 
@@ -66,10 +66,9 @@ describe('The search for a login', () => {
     const [first = 0, second, third = 0, fourth] = scene.sequence();
     scene.reserve(first, third);
     const search = await scene.search();
-    expect(await search.next(scene.id())).toEqual({ login: second, tries: 2 });
+    expect(await search.next(scene.id())).toEqual({ login: second, tries: 2, isComplete: false });
     expect(await search.next(scene.id())).toMatchObject({ login: fourth });
     expect(scene.calls).toBe(1);
-    expect(search.isComplete).toBe(false);
   });
 
   it('finds the last free login of all ranges, and none when they are full', async () => {
@@ -79,9 +78,8 @@ describe('The search for a login', () => {
     const last = sequence.at(-1) ?? 0;
     scene.reserve(...sequence.slice(0, -1));
     const search = await scene.search(ranges);
-    expect(await search.next(scene.id())).toEqual({ login: last, tries: 2_000 });
-    expect(await search.next(scene.id())).toMatchObject({ login: undefined });
-    expect(search.isComplete).toBe(true);
+    expect(await search.next(scene.id())).toEqual({ login: last, tries: 2_000, isComplete: true });
+    expect(await search.next(scene.id())).toMatchObject({ login: undefined, isComplete: true });
   });
 
   it.each([
@@ -153,20 +151,69 @@ describe('The search for a login', () => {
   it('goes on with the sequence of the key that made the operation', async () => {
     const scene = new Scene('2', '1');
     const search = await scene.search();
-    expect(await search.next(scene.id(1))).toEqual({ login: scene.sequence(1)[0], tries: 1 });
+    expect(await search.next(scene.id(1))).toMatchObject({ login: scene.sequence(1)[0], tries: 1 });
   });
 
-  it('ends without a result when there is no time, and says that it is not complete', async () => {
+  it('ends without a result when there is no time', async () => {
     const scene = new Scene();
     scene.reserve(...scene.sequence());
     scene.mayRead = () => scene.calls < 2;
     const search = await scene.search();
-    expect(await search.next(scene.id())).toMatchObject({ login: undefined });
-    expect([search.isComplete, search.found, scene.calls]).toEqual([false, undefined, 2]);
+    expect(await search.next(scene.id())).toMatchObject({ login: undefined, isComplete: false });
+    expect([search.found, scene.calls]).toEqual([undefined, 2]);
   });
 
   it('has nothing for an operation without ranges', async () => {
     const scene = new Scene();
     expect(await (await scene.search([])).next(scene.id())).toMatchObject({ login: undefined });
+  });
+});
+
+describe('The choice of a login', () => {
+  /** The logins that an operation asks for, and the failure after them. @param own the caller's login */
+  async function choose(scene: Scene, asks: number, own?: number) {
+    const range = own === undefined ? RANGE : { from: own, to: own };
+    const { next, failure } = loginChoice(scene.search([range]), {
+      ...{ operationId: scene.id(), own },
+      telemetry: recordingTelemetry([]),
+    });
+    const logins: (number | undefined)[] = [];
+    while (logins.length < asks) logins.push(await next());
+    return { logins, kind: failure().kind };
+  }
+  const UNAVAILABLE = { kind: 'platform_unavailable' };
+
+  it('says that the range is exhausted if all its logins were read, and none is left', async () => {
+    const scene = new Scene();
+    const { length, [length - 1]: last } = scene.sequence();
+    scene.reserve(...scene.sequence().slice(0, -1));
+    const chosen = await choose(scene, 2);
+    expect(chosen).toEqual({ logins: [last, undefined], kind: 'login_range_exhausted' });
+  });
+
+  it.each([0, 1, 900])('asks for a repeat if the time ends after %i logins, although others are free', async (asks) => {
+    const chosen = await choose(new Scene(), asks);
+    expect(chosen).toMatchObject(UNAVAILABLE);
+    expect(chosen.logins).not.toContain(undefined);
+  });
+
+  it('asks for a repeat if the time ends before it has read all logins', async () => {
+    const scene = new Scene();
+    scene.reserve(...scene.sequence());
+    scene.mayRead = () => scene.calls < 2;
+    expect(await choose(scene, 1)).toMatchObject({ ...UNAVAILABLE, logins: [undefined] });
+  });
+
+  it("calls a caller's login taken if another operation has it, or if the login that it gave is another's", async () => {
+    const scene = new Scene();
+    expect(await choose(scene, 1, 7)).toMatchObject({ logins: [7], kind: 'login_taken' });
+    scene.reserve(7);
+    expect(await choose(scene, 1, 7)).toMatchObject({ logins: [undefined], kind: 'login_taken' });
+  });
+
+  it("asks for a repeat if there was no time to read whose a caller's login is", async () => {
+    const scene = new Scene();
+    scene.mayRead = () => false;
+    expect(await choose(scene, 1, 7)).toMatchObject({ ...UNAVAILABLE, logins: [undefined] });
   });
 });
