@@ -155,29 +155,9 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
   await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES });
   await writeClients(clients);
 
-  const root = taskRoot(SETTINGS);
-  const variables = (name: string) => ({
-    ...RESOURCES,
-    ...root.variables,
-    ...aws.environment,
-    // The operators' command has the rights of an administrator here.
-    ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
-  });
-  const environments = new Environments(bundles, variables, { clock, ...(skewMs === undefined ? {} : { skewMs }) });
+  const { environments, root } = environmentsOf(aws, bundles, { clock, ...(skewMs === undefined ? {} : { skewMs }) });
   const { send, ask, passwords, refusals } = callsOf(environments);
-  const written = () => writtenIn(reader, { environments, outbox, refusals });
-
-  /** The places that hold passwords, secrets or client data and must not. */
-  async function leaks(): Promise<string[]> {
-    const texts = await written();
-    const derived = derivedPasswords(await scanItems(reader, TABLES.operations));
-    const secrets = [...passwords, ...derived, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
-    const { log, refusals: refused } = texts;
-    return [
-      ...placesOf(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
-      ...placesOfMarks(marks, { log, refused }).map((place) => `a client’s data in ${place}`),
-    ];
-  }
+  const { written, leaks } = searchOf(reader, { environments, outbox, refusals, passwords, marks });
 
   return {
     database: database as EmbeddedDatabase,
@@ -234,6 +214,23 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
       if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
     },
   };
+}
+
+/** The processes of the functions, and the folder of their environment. */
+function environmentsOf(
+  aws: Awaited<ReturnType<typeof startServices>>['aws'],
+  bundles: string,
+  options: EnvironmentsOptions,
+) {
+  const root = taskRoot(SETTINGS);
+  const variables = (name: string) => ({
+    ...RESOURCES,
+    ...root.variables,
+    ...aws.environment,
+    // The operators' command has the rights of an administrator here.
+    ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
+  });
+  return { root, environments: new Environments(bundles, variables, options) };
 }
 
 /** The records of the CRM, and the marks by which data of its clients are found in a text. */
@@ -307,17 +304,40 @@ function callsOf(environments: Environments) {
   return { send, ask, passwords, refusals };
 }
 
-async function writtenIn(
+interface Searched {
+  environments: Environments;
+  outbox: Outbox;
+  refusals: readonly string[];
+  passwords: ReadonlySet<string>;
+  marks: ReadonlySet<string>;
+}
+
+/** Searches what was written for what must not be there. */
+function searchOf(
   reader: ReturnType<typeof databaseClient>,
-  { environments, outbox, refusals }: { environments: Environments; outbox: Outbox; refusals: string[] },
-): Promise<Written> {
+  { environments, outbox, refusals, passwords, marks }: Searched,
+) {
   const names = ['crm', 'operations', 'accounts', 'logins'] as const;
-  return {
+  const written = async (): Promise<Written> => ({
     tables: JSON.stringify(await Promise.all(names.map((name) => scanItems(reader, TABLES[name])))),
     log: environments.log.join(''),
     messages: JSON.stringify(outbox.list()),
     refusals: refusals.join(''),
-  };
+  });
+
+  /** The places that hold passwords, secrets or client data and must not. */
+  async function leaks(): Promise<string[]> {
+    const texts = await written();
+    const derived = derivedPasswords(await scanItems(reader, TABLES.operations));
+    const secrets = [...passwords, ...derived, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
+    const { log, refusals: refused } = texts;
+    return [
+      ...placesOf(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
+      ...placesOfMarks(marks, { log, refused }).map((place) => `a client’s data in ${place}`),
+    ];
+  }
+
+  return { written, leaks };
 }
 
 /** An id that our operations recognize as that of another one. */
