@@ -52,7 +52,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/limits\//,
     `lib/limits/ lib/once.ts node:crypto node:net tldts-icann lib/validators/ lib/secrets/keys.ts
-      lib/deadline.ts lib/aws/dynamodb.ts`,
+      lib/deadline.ts lib/failure.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
   // Pure: what follows from a request.
