@@ -108,15 +108,29 @@ const builtinsByCall: Plugin = {
   },
 };
 
+/** Reads them once: each command asks twice. */
+const CREDENTIALS_OF_LAMBDA = `
+  import { fromEnv } from '@aws-sdk/credential-provider-env';
+  export const defaultProvider = (options) => {
+    let read;
+    return () => (read ??= fromEnv(options)());
+  };
+`;
+
 /** Leaves out code of the SDK that is not needed on Lambda. */
 const sdkOnLambda: Plugin = {
   name: 'sdk-on-lambda',
   load: {
     filter: { id: /\/@(aws-sdk|smithy)\// },
     handler(id) {
-      // On Lambda, credentials are only in the environment.
-      if (/\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/.test(id))
-        return "export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';";
+      // On Lambda, credentials are only in the environment, and never change.
+      if (/\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/.test(id)) return CREDENTIALS_OF_LAMBDA;
+      // No command of DynamoDB asks for its endpoint, but its client makes a cache for the answers.
+      if (/\/@aws-sdk\/middleware-endpoint-discovery\/dist-es\/resolveEndpointDiscoveryConfig\.js$/.test(id))
+        return 'export const resolveEndpointDiscoveryConfig = (config) => config;';
+      // Copies the input and output of every command, for a log that no client has.
+      if (/\/middleware-logger\/loggerMiddleware\.js$/.test(id))
+        return 'export let loggerMiddleware, loggerMiddlewareOptions; export const getLoggerPlugin = () => ({ applyToStack() {} });';
       // Hashes in JavaScript, for a Node without its own.
       if (/\/@smithy\/core\/dist-es\/submodules\/checksum\/\w+\/(Md5|Sha256|Crc32)Js\.js$/.test(id))
         return `export const ${basename(id, '.js')} = undefined;`;
