@@ -1,5 +1,6 @@
-import type { CrmIndex, SettingGroup } from '../lib/validators/deployment.ts';
+import type { CrmIndex } from '../lib/validators/deployment.ts';
 import type { PlatformVersion } from '../lib/validators/trading-account.ts';
+import type { SettingGroup } from './setting-groups.ts';
 import type { Settings } from './settings.ts';
 import type { TableName } from './tables.ts';
 

@@ -6,8 +6,9 @@ import { readSettings, type SettingsSchema } from './settings.ts';
 
 /**
  * What each setting means, and what tests need to know about it. Its schema, and with its group the functions that read
- * it, are in `lib/validators/deployment.ts`; the schema of a setting of the stack alone is in `infra/settings.ts`.
- * `npm run openapi` writes `infra/docs/settings.md` from these rows and the defaults of the schemas.
+ * it, are in `deployment.ts` and `registration-settings.ts` of `lib/validators/`; the schema of a setting of the stack
+ * alone is in `infra/settings.ts`. `npm run openapi` writes `infra/docs/settings.md` from these rows and the defaults of the
+ * schemas.
  */
 
 /** The full names of the members of a group, as `leafNames` finds them: `sms.maxPrice`. */

@@ -1,17 +1,11 @@
 import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import {
-  DEPENDENT_SETTINGS,
-  deploymentEntries,
-  emailDomain,
-  FrontSchema,
-  hasProvider,
-  missingByChannels,
-} from '../lib/validators/deployment.ts';
+import { DEPENDENT_SETTINGS, emailDomain } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
+import { FrontSchema, hasProvider, missingByChannels } from '../lib/validators/registration-settings.ts';
 import {
   flag,
   HOST_NAME,
@@ -22,12 +16,14 @@ import {
   wholeNumber,
 } from '../lib/validators/setting-types.ts';
 import { checkSettings, leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
+import { deploymentEntries } from './setting-groups.ts';
 
 /**
  * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
  * groups: `-c stage=test -c channels=email,sms -c sms.senderId=ACME`. Texts are parsed, so both places accept the same
  * values; an empty text removes a setting. `readSettings` lists every error at once, by the setting's name. The
- * settings of functions are declared in `lib/validators/deployment.ts`; this file has those of the stack alone.
+ * settings of functions are declared in `deployment.ts` and `registration-settings.ts` of `lib/validators/`; this file
+ * has those of the stack alone.
  */
 
 const ORIGIN = /^(https:\/\/[a-z0-9.-]+|http:\/\/(localhost|127\.0\.0\.1))(:\d{1,5})?$/;

@@ -3,14 +3,16 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import {
   completeBrand,
-  type deploymentEntries,
-  missingByChannels,
-  SETTING_GROUPS,
+  confirmingSettings,
+  crmSettings,
+  documentSettings,
+  mailSettings,
   SETTINGS_FILE,
-  type SettingGroup,
+  stageSettings,
   variableName,
 } from './validators/deployment.ts';
 import { isObject } from './validators/primitives.ts';
+import { edgeSettings, missingByChannels, sendingSettings } from './validators/registration-settings.ts';
 import { checkSettings } from './validators/texts.ts';
 
 /**
@@ -28,7 +30,7 @@ export type AccountConfig = ReturnType<typeof accountConfig>;
 
 export function registrationConfig(environment: NodeJS.ProcessEnv = process.env) {
   const config = read(environment, {
-    settings: ['deployment', 'mail', 'edge', 'sending'],
+    settings: { ...stageSettings, ...mailSettings, ...edgeSettings, ...sendingSettings },
     resources: [
       ...(['crmTable', 'operationsTable', 'registrationsTable', 'limitsTable'] as const),
       ...(['documentsBucket', 'pepperSecret', 'sesConfigurationSet'] as const),
@@ -42,7 +44,7 @@ export function registrationConfig(environment: NodeJS.ProcessEnv = process.env)
 
 export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(environment, {
-    settings: ['deployment', 'edge', 'confirming', 'documents'],
+    settings: { ...stageSettings, ...edgeSettings, ...confirmingSettings, ...documentSettings },
     resources: ['crmTable', 'registrationsTable', 'limitsTable', 'documentsBucket', 'pepperSecret', 'eventBus'],
   });
 }
@@ -55,17 +57,19 @@ const ACCOUNT_RESOURCES = [
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   // Without the setting `crmWebhook` there is no queue.
   const optional = ['webhookQueue'] as const;
-  return withSender(read(environment, { settings: ['deployment', 'mail'], resources: ACCOUNT_RESOURCES, optional }));
+  return withSender(
+    read(environment, { settings: { ...stageSettings, ...mailSettings }, resources: ACCOUNT_RESOURCES, optional }),
+  );
 }
 
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
   const resources = [...ACCOUNT_RESOURCES, 'registrationsTable'] as const;
-  return withSender(read(environment, { settings: ['deployment', 'mail'], resources }));
+  return withSender(read(environment, { settings: { ...stageSettings, ...mailSettings }, resources }));
 }
 
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
   const { crmWebhook = '', ...config } = read(environment, {
-    settings: ['deployment', 'documents', 'crm'],
+    settings: { ...stageSettings, ...documentSettings, ...crmSettings },
     resources: [
       ...(['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret'] as const),
       ...(['webhookQueue', 'webhookAccountsQueue', 'webhookUndeliveredQueue'] as const),
@@ -93,9 +97,10 @@ export function traceId(environment: NodeJS.ProcessEnv = process.env): string | 
   return /Root=([^;]+)/.exec(environment._X_AMZN_TRACE_ID ?? '')?.[1];
 }
 
-type Settings = { [N in keyof typeof deploymentEntries]: v.InferOutput<(typeof deploymentEntries)[N]> };
+/** The values of some settings. */
+type Values<E extends v.ObjectEntries> = { [N in keyof E]: v.InferOutput<E[N]> };
 
-function withSender<T extends Pick<Settings, 'brand' | 'senderAddress'> & { sesConfigurationSet: string }>(config: T) {
+function withSender<T extends Values<typeof mailSettings> & { sesConfigurationSet: string }>(config: T) {
   const { brand, senderAddress, sesConfigurationSet, ...rest } = config;
   return {
     ...rest,
@@ -104,32 +109,29 @@ function withSender<T extends Pick<Settings, 'brand' | 'senderAddress'> & { sesC
   };
 }
 
-/** The names of the settings in some groups. */
-type NamesIn<G extends SettingGroup> = Extract<{ [K in G]: keyof (typeof SETTING_GROUPS)[K] }[G], keyof Settings>;
-type Config<G extends SettingGroup, R extends string, O extends string> = Pick<Settings, NamesIn<G>> &
+type Config<E extends v.ObjectEntries, R extends string, O extends string> = Values<E> &
   Record<R, string> &
   Partial<Record<O, string>>;
 
-interface Wanted<G extends SettingGroup, R extends string, O extends string> {
-  settings: readonly G[];
+interface Wanted<E extends v.ObjectEntries, R extends string, O extends string> {
+  settings: E;
   resources: readonly R[];
   /** Resources that not every deployment has. */
   optional?: readonly O[];
   /** Finds errors between settings. */
-  contradictions?: (settings: Pick<Settings, NamesIn<G>>) => string[];
+  contradictions?: (settings: Values<E>) => string[];
 }
 
-/** The settings of these groups, and these resources, each from its variable. An empty variable is an absent one. */
-function read<G extends SettingGroup, R extends string, O extends string = never>(
+/** These settings, and these resources, each from its variable. An empty variable is an absent one. */
+function read<const E extends v.ObjectEntries, R extends string, O extends string = never>(
   environment: NodeJS.ProcessEnv,
-  { settings: groups, resources, optional = [], contradictions = () => [] }: Wanted<G, R, O>,
-): Config<G, R, O> {
-  const entries: v.ObjectEntries = Object.assign({}, ...groups.map((group) => SETTING_GROUPS[group]));
+  { settings: entries, resources, optional = [], contradictions = () => [] }: Wanted<E, R, O>,
+): Config<E, R, O> {
   const file = readSettingsFile(environment);
   const { values, errors } = checkSettings(v.object(entries), file ?? {});
   // Without it, optional settings would have their defaults.
   if (file === undefined) errors.push(`${SETTINGS_FILE}: cannot be read`);
-  const settings = values as Config<G, R, O> | undefined;
+  const settings = values as Config<E, R, O> | undefined;
   if (settings !== undefined) errors.push(...contradictions(settings));
   const named = [...resources, ...optional].map((name) => [name, environment[variableName(name)]]);
   const found = Object.fromEntries(named.filter(([, value]) => value));

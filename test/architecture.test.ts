@@ -163,6 +163,8 @@ function violations(files: ReadonlyMap<string, string>): string[] {
       if (path !== 'lib/config.ts' && /process\.env/.test(source)) found.push(`${path} reads the environment`);
       if (/\bconsole\./.test(source)) found.push(`${path} writes to the console`);
     }
+    if (/^lib\//.test(path) && /^(import ['"]|await |(for|if|while) ?\(|[\w.]+\()/m.test(source))
+      found.push(`${path} runs something when it is imported`);
     if (/^test\//.test(path) && /\bvi\.(mock|doMock|hoisted|spyOn)\(/.test(source))
       found.push(`${path} patches a module`);
     if (/^functions\//.test(path) && source.split('\n').length > 31) found.push(`${path} does more than wire`);
@@ -246,6 +248,7 @@ describe('Who may import whom', () => {
       'lib/messages/planted.ts',
       'export const stage = process.env.STAGE;',
     ],
+    ['a lib file that runs when it is imported', 'lib/validators/planted.ts', "process.on('exit', () => {});"],
     ['a patched module', 'test/planted.test.ts', `${'vi'}.mock('../lib/config.ts');`],
   ])('finds %s', (_, path, source) => {
     expect(violations(new Map([[path, source]]))).toHaveLength(1);

@@ -1,7 +1,7 @@
 import type { Stack } from 'aws-cdk-lib';
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
-import { ALL_COUNTRIES } from '../../lib/validators/deployment.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
 import { type Settings, usesAws } from '../settings.ts';
 import { addOutput } from './stack-names.ts';
 

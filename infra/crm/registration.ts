@@ -16,11 +16,12 @@ import {
   unreadableEntries,
 } from '../../lib/records/registrations.ts';
 import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
-import { DEFAULT_LIMITS, deploymentEntries, type Limits } from '../../lib/validators/deployment.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
 import { COUNT_LIMIT_NAMES, COUNT_LIMITS, WINDOW_MS } from '../../lib/validators/limits.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
+import { deploymentEntries } from '../setting-groups.ts';
 import { SettingsError } from '../settings.ts';
 import { logicalId } from '../tables.ts';
 import { countOf, orAbsent, type Terminal, wrongUsage } from './command.ts';

@@ -1,9 +1,9 @@
 import { BODY_LIMITS } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
 import { COUNT_LIMITS, type LimitedCounter } from '../../lib/validators/limits.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
 import { LIMIT_WORDS } from '../limit-words.ts';
 import { markdownList, markdownTable } from './json.ts';
 import { problemTable } from './problems.ts';

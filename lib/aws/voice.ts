@@ -6,8 +6,9 @@ import {
 import { spokenMessage } from '../messages/call.ts';
 import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
-import type { Brand, CallSettings } from '../validators/deployment.ts';
+import type { Brand } from '../validators/deployment.ts';
 import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
+import type { CallSettings } from '../validators/registration-settings.ts';
 import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
 
 /** A later notice only confuses. */

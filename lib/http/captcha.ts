@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode } from '../failure.ts';
-import type { CaptchaSettings } from '../validators/deployment.ts';
+import type { CaptchaSettings } from '../validators/registration-settings.ts';
 
 /** The verification address of each provider. All three take the same form and answer in nearly the same format. */
 const SITEVERIFY = {

@@ -3,7 +3,7 @@ import { isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
 import { Problem } from '../problem.ts';
 import type { EventName } from '../telemetry.ts';
-import type { FrontSettings } from '../validators/deployment.ts';
+import type { FrontSettings } from '../validators/registration-settings.ts';
 
 interface SentFrom {
   /** The address that called the gateway. */

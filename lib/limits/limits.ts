@@ -5,7 +5,6 @@ import { awaitAll } from '../deadline.ts';
 import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import { keyedHash, type Pepper } from '../secrets/keys.ts';
-import type { Limits } from '../validators/deployment.ts';
 import { foldedEmail } from '../validators/email.ts';
 import {
   COUNT_LIMIT_NAMES,
@@ -15,6 +14,7 @@ import {
   WINDOW_MS,
 } from '../validators/limits.ts';
 import type { Recipient } from '../validators/registration.ts';
+import type { Limits } from '../validators/registration-settings.ts';
 
 /**
  * One item of the table. For each window it holds the start (`from_hour`) and the requests that were counted since then

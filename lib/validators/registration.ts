@@ -7,7 +7,6 @@ import {
   IMPOSSIBLE_PHONE,
   INVALID_PHONE,
 } from './custom-fields.ts';
-import { ALL_COUNTRIES } from './deployment.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED, FIXED_FIELDS, type FixedField, type Form } from './form.ts';
@@ -30,6 +29,7 @@ import {
   readBody,
   violationMessage,
 } from './primitives.ts';
+import { ALL_COUNTRIES } from './registration-settings.ts';
 import { readPassword } from './typed-text.ts';
 
 /** The length of a person's name, in code points. */

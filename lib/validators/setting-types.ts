@@ -38,3 +38,6 @@ export function listOf<const S extends v.GenericSchema>(item: S) {
 export function noneOr<const S extends v.GenericSchema>(value: S, must: string) {
   return v.union([v.literal('none'), value], must);
 }
+
+/** The address of a system of the broker. `infra/settings.ts` has stricter rules: the local service has receivers of its own. */
+export const receiverAddress = patternText(/^\S+$/, 'must be an address');

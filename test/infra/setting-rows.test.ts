@@ -1,8 +1,8 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import { deploymentEntries } from '../../infra/setting-groups.ts';
 import { SETTING_ROWS, type SettingName, settingsPage } from '../../infra/setting-rows.ts';
 import { readSettings, SETTING_NAMES } from '../../infra/settings.ts';
-import { deploymentEntries } from '../../lib/validators/deployment.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import { EVERYTHING, SENDER, synthesize, synthesizeFresh } from '../support/stack.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { accountConfig, logFilter, registrationConfig, traceId, webhookConfig } from '../../lib/config.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
 import { functionEnvironment } from '../support/function-environment.ts';
 
 const SENDER = { senderAddress: 'no-reply@example.com' };

@@ -8,10 +8,10 @@ import {
   type LimitDecision,
 } from '../../lib/limits/limits.ts';
 import { parsePepper } from '../../lib/secrets/keys.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import { WINDOW_MS } from '../../lib/validators/limits.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
 import { testTables } from './database.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 import { interceptTable } from './step-faults.ts';

@@ -26,7 +26,6 @@ import {
 import { type RegistrationDependencies, requestRegistration } from '../../lib/registration/registration.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
-import { ALL_COUNTRIES, DEFAULT_LIMITS, type Limits } from '../../lib/validators/deployment.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import {
@@ -34,6 +33,7 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
+import { ALL_COUNTRIES, DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
 import { scanItems, testTables } from './database.ts';
 import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';

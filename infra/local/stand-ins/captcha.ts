@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
+import type { CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
 import {
   type Call,
   jsonAnswer,

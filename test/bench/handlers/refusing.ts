@@ -9,8 +9,8 @@ import { dynamoRegistrationKeys } from '../../../lib/records/registration-keys.t
 import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../../lib/registration/registration.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
-import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 
 /**
  * The registration as `functions/request-registration.ts` wires it, with tables and a secret that answer at once as far

@@ -1,7 +1,7 @@
 import { endpoint } from '../../../lib/http/endpoint.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
-import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 import {
   MAX_ACCOUNT_BYTES,
   TradingAccountAnswerSchema,

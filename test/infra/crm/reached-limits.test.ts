@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reachedLimits } from '../../../infra/crm/registration.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 
 const NOW = 1_800_000_000_000;
 const MINUTE = 60_000;

@@ -12,7 +12,7 @@ import {
 import { outcomeOf } from '../../../infra/registration-page/page/post.js';
 import type { Event, Memory, State } from '../../../infra/registration-page/page/types.ts';
 import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 
 const NOW = 1_000_000;
 const STATES = Object.keys(TABLE) as State[];

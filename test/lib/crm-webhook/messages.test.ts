@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { registrationMessage } from '../../../lib/crm-webhook/messages.ts';
-import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { registrationRequestSchema } from '../../../lib/validators/registration.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 import { RegistrationScene } from '../../support/registration-scene.ts';
 
 /** A request with every fixed field. */

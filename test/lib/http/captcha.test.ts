@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { captchaVerifier } from '../../../lib/http/captcha.ts';
-import type { CaptchaSettings } from '../../../lib/validators/deployment.ts';
+import type { CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { closedPort, listenForTest } from '../../support/servers.ts';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { dynamoLimits } from '../../../lib/limits/limits.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { interleave } from '../../support/interleave.ts';
 import {
   type Asked,

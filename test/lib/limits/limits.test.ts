@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import type { LimitDecision } from '../../../lib/limits/limits.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import {
   COUNT_LIMIT_NAMES,
   COUNT_LIMITS,
@@ -9,6 +8,7 @@ import {
   type LimitedCounter,
 } from '../../../lib/validators/limits.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/registration-settings.ts';
 import {
   type Asked,
   DAY,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
-import { deploymentEntries } from '../../../lib/validators/deployment.ts';
+import { mailSettings } from '../../../lib/validators/deployment.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
@@ -34,7 +34,7 @@ describe('The channel email', () => {
   it('has in each mail only its own code, with any brand', async () => {
     // With the strangest characters that a setting may have.
     const brandName = '{code} & $& \u2028 \u2029';
-    expect(v.parse(deploymentEntries.brand, { name: brandName }).name).toBe(brandName);
+    expect(v.parse(mailSettings.brand, { name: brandName }).name).toBe(brandName);
     const { channel, outbox } = await email({ brand: { ...BRAND, name: brandName } });
     await channel.send('ann@example.org', CODE, 'en', NEVER_ABORTED);
     await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', NEVER_ABORTED);

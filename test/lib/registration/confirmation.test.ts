@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { interleave } from '../../support/interleave.ts';
 import { OFF } from '../../support/limits.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConditionFailed } from '../../../lib/aws/dynamodb.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import {
   type Answer,
   type Asked,

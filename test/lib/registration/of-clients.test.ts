@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
 import { type Asked, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
 import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';

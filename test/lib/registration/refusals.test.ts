@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/deployment.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/registration-settings.ts';
 import { FILES } from '../../support/document-files.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';

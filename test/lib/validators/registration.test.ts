@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { ALL_COUNTRIES } from '../../../lib/validators/deployment.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { listViolations, VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import {
@@ -10,6 +9,7 @@ import {
   registrationRequestSchema,
   type ServedCountries,
 } from '../../../lib/validators/registration.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 
 const RegistrationRequestSchema = registrationRequestSchema([ALL_COUNTRIES]);
 
