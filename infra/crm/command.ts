@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { type Command, CommanderError } from 'commander';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { KEY_SECRETS } from '../settings.ts';
@@ -8,8 +9,10 @@ export interface Terminal {
   input: AsyncIterable<Uint8Array | string>;
   /** Asks for hidden input; absent without a terminal. */
   ask?: (question: string) => Promise<string>;
-  /** Results. */
+  /** Results. If their reader has gone, they go nowhere, and the command goes on. */
   print(text: string): void;
+  /** Results of any length: waits until the reader has taken them. @throws ReaderGone */
+  printPage(text: string): Promise<void>;
   /** Progress, warnings and errors. */
   report(text: string): void;
   /** The file that holds the settings. */
@@ -32,12 +35,32 @@ export function printableLine(text: string): string {
   return escapeUnsafe(text).replaceAll('\n', '\\n');
 }
 
-/** Writes results to the standard output, whose reader may stop before the end, as `head` does. */
-export function standardOutput(): (text: string) => void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
+/** Nobody reads the results any more, as after `| head -1`: a command that only shows them ends. */
+class ReaderGone extends Error {
+  override readonly name = 'ReaderGone';
+}
+
+/** Writes results to an output, whose reader may stop before the end, as `head` does. */
+export function resultWriter(output: Writable): Pick<Terminal, 'print' | 'printPage'> {
+  output.on('error', (error) => {
+    if (!isReaderGone(error)) throw error;
   });
-  return (text) => process.stdout.write(text);
+  return {
+    print: (text) => void output.write(text),
+    async printPage(text) {
+      if (!output.writable) throw new ReaderGone();
+      await new Promise<void>((resolve, reject) => {
+        output.write(text, (error) => {
+          if (error) reject(isReaderGone(error) ? new ReaderGone() : error);
+          else resolve();
+        });
+      });
+    },
+  };
+}
+
+function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 
 /** Runs a command with these arguments, and reports its failure. @returns the exit code */
@@ -50,6 +73,7 @@ export async function runProgram(
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
+    if (error instanceof ReaderGone) return 0;
     // The library has reported the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     const { message, exitCode } = explainFailure(error);
@@ -117,7 +141,7 @@ export function explainFailure(
 
 function sentence(error: Error & { code?: unknown; path?: unknown }, profile: string | undefined): string {
   if (error instanceof CrmFileError)
-    return `${countOf(error.errors.length, 'error')}; nothing was written:\n${indentedErrors(error)}`;
+    return `${countOf(error.count, 'error')}; nothing was written:\n${indentedErrors(error)}`;
   const { code, path } = error;
   if (code === 'ENOENT' && path !== undefined) return `There is no file ${path}.`;
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT')

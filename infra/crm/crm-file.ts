@@ -1,24 +1,22 @@
-import { X509Certificate } from 'node:crypto';
-import { isIP } from 'node:net';
-import iconv from 'iconv-lite';
 import * as v from 'valibot';
-import { type Connection, isManagerGroup, loginsOverlap, platformSecretSchema } from '../../lib/records/crm-records.ts';
-import { parsePhone } from '../../lib/validators/phone.ts';
-import { isObject, LanguageSchema } from '../../lib/validators/primitives.ts';
+import { platformSecretSchema } from '../../lib/records/crm-records.ts';
 import {
   addRecord,
   CrmFileError,
   type CrmKind,
   type CrmRecords,
   describeRule,
+  ErrorList,
   emptyRecords,
   issuePath,
   type LocatedRecord,
-  type LocatedRecordMap,
   memberPath,
   RECORD_KINDS,
   type RecordError,
 } from './crm-items.ts';
+import { type ByteSource, readEntries } from './crm-json.ts';
+import { LOCAL_HOST, type LocatedConnection, overlapErrors, recordErrors } from './record-rules.ts';
+import { SeenKeys } from './seen-keys.ts';
 
 export interface CrmFile extends CrmRecords {
   /** Values of secrets by name, which only the local service reads. */
@@ -26,68 +24,101 @@ export interface CrmFile extends CrmRecords {
 }
 
 /**
- * Reads the text of a CRM file.
- * @throws CrmFileError with every error
+ * Reads the text of a CRM file, and holds all of it, as the local service does.
+ * @throws CrmFileError with its errors
  */
 export async function parseCrmFile(text: string): Promise<CrmFile> {
-  return checkCrmFile(parseJson(text));
+  const file: CrmFile = { ...emptyRecords(), local_secrets: {} };
+  const bytes = Buffer.from(text);
+  await checkCrmFile(() => [bytes], {
+    record: (one) => addRecord(file, one),
+    secret: (name, value) => {
+      file.local_secrets[name] = value;
+    },
+    connections: async (connections) => overlapErrors(connections),
+  });
+  return file;
 }
 
-/** @throws CrmFileError with every error */
-async function checkCrmFile(content: unknown): Promise<CrmFile> {
-  if (!isObject(content)) throw new CrmFileError([{ path: '', rule: 'must be a JSON object' }]);
-  const errors: RecordError[] = [];
-  const file: CrmFile = { ...emptyRecords(), local_secrets: {} };
-  const placed: LocatedRecord[] = [];
+/** What a reader of a CRM file does with its parts. */
+interface FileVisitor {
+  record?(one: LocatedRecord): void;
+  secret?(name: string, value: unknown): void;
+  /** @returns the errors between the connections of the file, which are few */
+  connections(all: readonly LocatedConnection[]): Promise<RecordError[]>;
+}
 
-  for (const [name, value] of Object.entries(content)) {
-    if (name === 'local_secrets') {
-      if (isObject(value)) file.local_secrets = value;
-      else errors.push({ path: name, rule: 'must be an object' });
-    } else if (!isKind(name)) {
-      errors.push({ path: memberPath('', name), rule: 'is not known' });
-    } else if (!Array.isArray(value)) {
-      errors.push({ path: name, rule: 'must be an array' });
-    } else {
-      for (const [index, entry] of value.entries()) {
-        const path = `${name}[${index}]`;
-        const result = v.safeParse(RECORD_KINDS[name].schema, entry);
-        // The other rules are checked too if a record can be read, so that all errors are listed.
-        if (result.typed) placed.push({ path, kind: name, record: result.output } as LocatedRecord);
-        for (const issue of result.issues ?? []) {
-          const at = issuePath(path, issue);
-          errors.push({
-            path: at,
-            rule: at.endsWith('.logins') ? `${describeRule(issue)}: ${CHOOSE_RANGE}` : describeRule(issue),
-          });
-        }
+/**
+ * Reads a CRM file once, and checks all rules. Apart from its connections it holds the records of one part of the source.
+ * @throws CrmFileError with its errors
+ */
+export async function checkCrmFile(source: ByteSource, visitor: FileVisitor): Promise<void> {
+  const errors = new ErrorList();
+  const connections: LocatedConnection[] = [];
+  const seen = new SeenKeys();
+  try {
+    for await (const records of locateRecords(source, errors, visitor.secret)) {
+      for (const one of records) {
+        errors.add(...(await recordErrors(one)), ...duplicateErrors(one, seen));
+        if (one.kind === 'connections') connections.push(one);
+        visitor.record?.(one);
       }
     }
+  } finally {
+    seen.close();
   }
+  errors.add(...(await visitor.connections(connections)));
+  if (errors.count > 0) throw new CrmFileError(errors.listed, errors.count);
+}
 
-  errors.push(
-    ...(await Promise.all(placed.map(recordErrors))).flat(),
-    ...duplicateErrors(placed),
-    ...overlapErrors(placed),
-  );
-  if (errors.length > 0) throw new CrmFileError(errors);
-  for (const one of placed) addRecord(file, one);
-  return file;
+/**
+ * Reads the records of a CRM file, those of one part of the source at a time.
+ * @param errors gets what is wrong with the JSON, and what the schemas of the records refuse
+ */
+export async function* locateRecords(
+  source: ByteSource,
+  errors: ErrorList,
+  secret?: FileVisitor['secret'],
+): AsyncGenerator<LocatedRecord[]> {
+  for await (const entries of readEntries(source, errors)) {
+    const records: LocatedRecord[] = [];
+    for (const entry of entries) {
+      if (entry.member === 'local_secrets') secret?.(entry.key, entry.value);
+      else records.push(...locateRecord(entry.member, entry, errors));
+    }
+    yield records;
+  }
+}
+
+/** @returns no record if it cannot be read; one that breaks a rule only, so that all errors are listed */
+function locateRecord(
+  kind: CrmKind,
+  { key, value }: { key: number; value: unknown },
+  errors: ErrorList,
+): LocatedRecord[] {
+  const path = `${kind}[${key}]`;
+  const result = v.safeParse(RECORD_KINDS[kind].schema, value);
+  for (const issue of result.issues ?? []) {
+    const at = issuePath(path, issue);
+    const rule = describeRule(issue);
+    errors.add({ path: at, rule: at.endsWith('.logins') ? `${rule}: ${CHOOSE_RANGE}` : rule });
+  }
+  return result.typed ? [{ path, kind, record: result.output } as LocatedRecord] : [];
 }
 
 /** How to choose the login range that every connection needs whose protocol names logins. */
 const CHOOSE_RANGE =
   'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server';
 
-/** @throws CrmFileError that quotes nothing of the text */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (error) {
-    // The parser's message quotes the file, so only the place is taken from it.
-    const place = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
-    throw new CrmFileError([{ path: '', rule: ['is not JSON', place].filter(Boolean).join(' ') }]);
-  }
+/** Duplicate ids and referral codes. Two clients may have one address. */
+function duplicateErrors({ path, kind, record }: LocatedRecord, seen: SeenKeys): RecordError[] {
+  const keys = [{ key: RECORD_KINDS[kind].key(record.id), path: `${path}.id` }];
+  if (kind === 'clients' && record.referral_code !== undefined)
+    keys.push({ key: `referral_code ${record.referral_code}`, path: `${path}.referral_code` });
+  return keys.flatMap((one) => {
+    const first = seen.add(one.key, one.path);
+    return first === undefined ? [] : [{ path: one.path, rule: `is the same as ${first}` }];
+  });
 }
 
 /** The additional rules of the local service: connections to real servers need secrets. */
@@ -101,118 +132,4 @@ export function localSecretErrors(file: CrmFile): RecordError[] {
     const result = v.safeParse(platformSecretSchema(connection), file.local_secrets[connection.secret]);
     return (result.issues ?? []).map((issue) => ({ path: issuePath(path, issue), rule: describeRule(issue) }));
   });
-}
-
-function isKind(name: string): name is CrmKind {
-  return Object.hasOwn(RECORD_KINDS, name);
-}
-
-/** The host of a connection to a simulated server of the local service. */
-export const LOCAL_HOST = 'local';
-
-/** The database allows 400 KB for an item; the rest is for the other attributes. */
-const MAX_RECORD_BYTES = 390_000;
-
-/** Simulated servers, which only the local service has, are not allowed in a deployment. */
-export function localHostErrors(placed: readonly LocatedRecord[]): RecordError[] {
-  return placed.flatMap(({ path, kind, record }) =>
-    kind === 'connections' && record.host === LOCAL_HOST
-      ? [{ path: `${path}.host`, rule: 'names a simulated server, which only `npm start` with CRM_FILE runs' }]
-      : [],
-  );
-}
-
-/** Duplicate ids and referral codes. Two clients may have one address. */
-export function duplicateErrors(placed: readonly LocatedRecord[]): RecordError[] {
-  const seen = new Map<string, string>();
-  const errors: RecordError[] = [];
-  function once(key: string, path: string): void {
-    const first = seen.get(key);
-    if (first === undefined) seen.set(key, path);
-    else errors.push({ path, rule: `is the same as ${first}` });
-  }
-  for (const { path, kind, record } of placed) {
-    once(RECORD_KINDS[kind].key(record.id), `${path}.id`);
-    if (kind === 'clients' && record.referral_code !== undefined)
-      once(`referral_code ${record.referral_code}`, `${path}.referral_code`);
-  }
-  return errors;
-}
-
-/** The rules of one record that its schema does not know. */
-export async function recordErrors({ path, kind, record }: LocatedRecord): Promise<RecordError[]> {
-  const errors: RecordError[] = [];
-  const recordError = (at: string, rule: string) => {
-    errors.push({ path: `${path}${at}`, rule });
-  };
-  if (Buffer.byteLength(JSON.stringify(record)) > MAX_RECORD_BYTES)
-    recordError('', `must be at most ${MAX_RECORD_BYTES} bytes`);
-  if (kind === 'clients') {
-    const isData = record.unproven?.includes('phone');
-    if (
-      record.phone !== undefined &&
-      !isData &&
-      (await parsePhone(record.phone.country_code, record.phone.number)) === undefined
-    )
-      recordError('.phone', 'must be a valid phone number');
-    if (record.language !== undefined && !v.is(LanguageSchema, record.language))
-      recordError('.language', 'must be a BCP 47 tag');
-  }
-  if (kind === 'connections') connectionErrors(record, recordError);
-  return errors;
-}
-
-function connectionErrors(connection: Connection, report: (at: string, rule: string) => void): void {
-  if (!isHost(connection.host)) report('.host', 'must be a host name or an address, without scheme and port');
-  if ('code_page' in connection && !iconv.encodingExists(connection.code_page))
-    report('.code_page', 'is not a known encoding');
-  if ('ca' in connection && connection.ca !== undefined && !isCertificate(connection.ca))
-    report('.ca', 'must be a PEM certificate');
-  const { groups = [] } = connection;
-  const names = Array.isArray(groups) ? groups.entries() : Object.keys(groups).map((name) => [name, name] as const);
-  for (const [key, name] of names) {
-    if (isManagerGroup(name)) report(memberPath('.groups', key), 'must not be a group of managers');
-  }
-}
-
-/**
- * Ranges of logins that overlap on one host, for servers of one platform version.
- * @param kept connections that are in the table already
- */
-export function overlapErrors(
-  placed: readonly LocatedRecord[],
-  kept: readonly Omit<LocatedRecordMap<'connections'>, 'kind'>[] = [],
-): RecordError[] {
-  const before = [...kept];
-  const errors: RecordError[] = [];
-  for (const one of placed.filter(isConnection)) {
-    const other = before.find(({ record }) => loginsOverlap(record, one.record));
-    if (other !== undefined && one.record.host !== LOCAL_HOST)
-      errors.push({
-        path: `${one.path}.logins`,
-        rule: `has logins of ${other.path}.logins, which is on the same host`,
-      });
-    before.push(one);
-  }
-  return errors;
-}
-
-function isConnection(one: LocatedRecord): one is LocatedRecordMap<'connections'> {
-  return one.kind === 'connections';
-}
-
-function isHost(host: string): boolean {
-  return (
-    isIP(host) !== 0 ||
-    /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?$/i.test(host)
-  );
-}
-
-function isCertificate(pem: string): boolean {
-  try {
-    new X509Certificate(pem);
-    return true;
-  } catch {
-    return false;
-  }
 }

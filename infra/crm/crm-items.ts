@@ -47,7 +47,7 @@ export function emptyRecords(): CrmRecords {
 }
 
 /** The records one by one; `path` names each in the words of the caller. */
-export function locatedRecords(
+function locatedRecords(
   records: CrmRecords,
   path: (kind: CrmKind, index: number, id: string) => string,
 ): LocatedRecord[] {
@@ -113,13 +113,29 @@ export interface RecordError {
   rule: string;
 }
 
+/** How many errors are listed. */
+const MAX_LISTED = 1_000;
+
+/** The first thousand errors, and how many there are. */
+export class ErrorList<E extends RecordError = RecordError> {
+  readonly listed: E[] = [];
+  count = 0;
+
+  add(...errors: readonly E[]): void {
+    this.listed.push(...errors.slice(0, Math.max(0, MAX_LISTED - this.listed.length)));
+    this.count += errors.length;
+  }
+}
+
 export class CrmFileError extends Error {
   override readonly name = 'CrmFileError';
-  readonly errors: readonly RecordError[];
+  /** How many errors there are; the message lists the first thousand. */
+  readonly count: number;
 
-  constructor(errors: readonly RecordError[]) {
-    super(errors.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)).join('\n'));
-    this.errors = errors;
+  constructor(listed: readonly RecordError[], count: number = listed.length) {
+    const more = count > listed.length ? [`and ${count - listed.length} more`] : [];
+    super([...listed.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)), ...more].join('\n'));
+    this.count = count;
   }
 }
 

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
-import { escapeUnsafe, HELP_HINT, runProgram, standardOutput, type Terminal } from './command.ts';
+import { escapeUnsafe, HELP_HINT, resultWriter, runProgram, type Terminal } from './command.ts';
 import { resolveHost } from './connections.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
@@ -27,6 +27,7 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
   const terminal: Terminal = {
     ...given,
     print: (text) => given.print(escapeUnsafe(text)),
+    printPage: (text) => given.printPage(escapeUnsafe(text)),
     report: (text) => given.report(escapeUnsafe(text)),
   };
   return runProgram(program(terminal), args, terminal);
@@ -183,7 +184,7 @@ if (import.meta.main) {
   process.exitCode = await runCrm(process.argv.slice(2), {
     input: process.stdin,
     ...(process.stdin.isTTY ? { ask: askHidden } : {}),
-    print: standardOutput(),
+    ...resultWriter(process.stdout),
     report: (text) => process.stderr.write(text),
     cdkJson: CDK_JSON,
     resolveHost,

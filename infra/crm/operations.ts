@@ -25,9 +25,9 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
   let separator = '[';
   for await (const page of openOperations(target)) {
     for (const one of page.filter((each) => !isRead(each))) unreadable.name(unreadableItem(one));
-    if (json !== true) print(page.map(operationRow));
+    if (json !== true) await print(page.map(operationRow));
     for (const one of json === true ? page : []) {
-      terminal.print(`${separator}\n${JSON.stringify(operationFacts(one), null, 2).replaceAll(/^/gm, '  ')}`);
+      await terminal.printPage(`${separator}\n${JSON.stringify(operationFacts(one), null, 2).replaceAll(/^/gm, '  ')}`);
       separator = ',';
     }
   }
@@ -83,7 +83,7 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
   print(`Record: ${item === undefined ? 'none' : JSON.stringify(item.record, null, 2)}\n`);
   print(`\nAccounts opened here: ${records.length + damaged.length}\n`);
   if (records.length > 0)
-    tablePrinter(
+    await tablePrinter(
       terminal,
       ACCOUNT_HEADINGS,
     )(
@@ -93,7 +93,7 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
     );
   for (const key of damaged) unreadable.name(`Its account ${key} cannot be read.`);
   print(`\nOpen operations: ${open.length}\n`);
-  if (open.length > 0) tablePrinter(terminal, HEADINGS)(open.map(operationRow));
+  if (open.length > 0) await tablePrinter(terminal, HEADINGS)(open.map(operationRow));
   unreadable.finish('the rest is shown');
 }
 

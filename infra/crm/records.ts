@@ -1,23 +1,30 @@
-import { open, readFile } from 'node:fs/promises';
-import { text as readAll } from 'node:stream/consumers';
+import { createReadStream } from 'node:fs';
+import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { CommandError, countOf, indentedErrors, printableLine, type Terminal, wrongUsage } from './command.ts';
-import { parseCrmFile } from './crm-file.ts';
+import { checkCrmFile, locateRecords } from './crm-file.ts';
 import {
   addRecord,
   CRM_KINDS,
   CrmFileError,
   type CrmKind,
+  ErrorList,
   emptyRecords,
   type LocatedRecord,
-  locatedRecords,
 } from './crm-items.ts';
+import type { ByteSource } from './crm-json.ts';
+import type { LocatedConnection } from './record-rules.ts';
 import {
-  addRecords,
+  connectionErrors,
   parsePage,
   readRecords,
   removeRecords,
   reportProgress,
   summarizeChanges,
+  warnOfConnections,
+  writeRecords,
 } from './table-records.ts';
 import type { Target } from './target.ts';
 import { UnreadableItems } from './unreadable.ts';
@@ -26,19 +33,40 @@ interface ChangeOptions {
   dryRun?: boolean;
 }
 
-/** Adds and changes the records of a CRM file. */
-export async function importFile(target: Target, file: string, options: ChangeOptions, terminal: Terminal) {
-  const records = await naming(file, async () => parseCrmFile(await read(file, terminal)));
-  const where = { target, dryRun: options.dryRun === true, terminal };
-  const located = locatedRecords(records, (kind, index) => `${kind}[${index}]`);
-  summarizeChanges(where, await addRecords(where, located));
+/**
+ * Adds and changes the records of a CRM file, which is read twice: first all of it is checked, then it is written part by
+ * part.
+ */
+export async function importFile(target: Target, file: string, { dryRun = false }: ChangeOptions, terminal: Terminal) {
+  const where = { target, dryRun, terminal };
+  await withSource(file, terminal.input, async (source) => {
+    let connections: readonly LocatedConnection[] = [];
+    const check = checkCrmFile(source, {
+      connections: async (all) => {
+        connections = all;
+        return connectionErrors(where, all);
+      },
+    });
+    await naming(file, check);
+    await warnOfConnections(where, connections);
+    summarizeChanges(where, await writeRecords(where, checkedRecords(source, file)));
+  });
+}
+
+/** The records of a file that was checked before. */
+async function* checkedRecords(source: ByteSource, file: string): AsyncGenerator<LocatedRecord[]> {
+  const errors = new ErrorList();
+  for await (const records of locateRecords(source, errors)) {
+    yield records;
+    if (errors.count > 0) throw new CommandError(`${file} was changed during the import. Import it again.`);
+  }
 }
 
 /** Writes all records as a CRM file, while it reads them. */
 export async function exportFile(target: Target, file: string | undefined, terminal: Terminal) {
   const unreadable = new UnreadableItems(terminal);
   if (file === undefined) {
-    for await (const { text } of exportParts(target, terminal, unreadable)) terminal.print(text);
+    for await (const { text } of exportParts(target, terminal, unreadable)) await terminal.printPage(text);
     return unreadable.finish('the others are written');
   }
   // It contains personal data: only the operator may read it.
@@ -91,7 +119,7 @@ export async function listRecords(target: Target, word: string, terminal: Termin
   const print = tablePrinter(terminal, HEADINGS[kind]);
   const unreadable = new UnreadableItems(terminal);
   for await (const page of readRecords(target, kind, unreadable.name)) {
-    print(page.map(listRow));
+    await print(page.map(listRow));
     done(page.length);
   }
   unreadable.finish('the others are listed');
@@ -107,18 +135,28 @@ export async function deleteRecords(
   await removeRecords({ target, dryRun, terminal }, parseKind(word), ids);
 }
 
-async function read(file: string, { input }: Terminal): Promise<string> {
-  return file === '-' ? await readAll(input) : await readFile(file, 'utf8');
+/** Opens a file that can be read twice. The standard input and a pipe are kept in a temporary file, which is deleted. */
+async function withSource(file: string, input: Terminal['input'], work: (source: ByteSource) => Promise<void>) {
+  if (file !== '-' && (await stat(file)).isFile()) return work(() => createReadStream(file));
+  const folder = await mkdtemp(join(tmpdir(), 'crm-import-'));
+  try {
+    const copy = join(folder, 'copy.json');
+    // It contains personal data: only the operator may read it.
+    await writeFile(copy, file === '-' ? Readable.from(input) : createReadStream(file), { mode: 0o600 });
+    await work(() => createReadStream(copy));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
-async function naming<T>(file: string, work: () => Promise<T>): Promise<T> {
+async function naming(file: string, work: Promise<void>): Promise<void> {
   try {
-    return await work();
+    await work;
   } catch (error) {
     if (!(error instanceof CrmFileError)) throw error;
     const name = file === '-' ? 'The standard input' : file;
     throw new CommandError(
-      `${name} has ${countOf(error.errors.length, 'error')}; nothing was written:\n${indentedErrors(error)}`,
+      `${name} has ${countOf(error.count, 'error')}; nothing was written:\n${indentedErrors(error)}`,
     );
   }
 }
@@ -152,15 +190,15 @@ function listRow({ kind, record }: LocatedRecord): string[] {
 }
 
 /** Prints rows in columns, a page at a time. The headings and the first page decide the columns' width. */
-export function tablePrinter({ print }: Pick<Terminal, 'print'>, headings: readonly string[]) {
+export function tablePrinter({ printPage }: Pick<Terminal, 'printPage'>, headings: readonly string[]) {
   let widths: number[] | undefined;
-  return (page: readonly (readonly string[])[]) => {
+  return async (page: readonly (readonly string[])[]): Promise<void> => {
     const rows = page.map(cells);
     if (widths === undefined) {
       rows.unshift([...headings]);
       widths = columnWidths(rows);
     }
-    print(formatRows(rows, widths));
+    await printPage(formatRows(rows, widths));
   };
 }
 

@@ -7,8 +7,17 @@ import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
 import { readAccountRecords } from './account-records.ts';
 import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
+import { CrmFileError } from './crm-items.ts';
 import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
-import { addRecords, findConnection, parsePage, reportProgress, summarizeChanges } from './table-records.ts';
+import {
+  connectionErrors,
+  findConnection,
+  parsePage,
+  reportProgress,
+  summarizeChanges,
+  warnOfConnections,
+  writeRecords,
+} from './table-records.ts';
 import { openTable, type Target } from './target.ts';
 import { UnreadableItems } from './unreadable.ts';
 
@@ -277,7 +286,11 @@ async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptio
       const located = parsePage(target, page, unreadable.name);
       const existing = new Set((await target.table.readMany(located.map(({ path }) => path))).map(({ pk }) => pk));
       const missing = located.filter(({ path }) => !existing.has(path));
-      added += await addRecords(where, missing);
+      const connections = missing.filter((one) => one.kind === 'connections');
+      const errors = await connectionErrors(where, connections);
+      if (errors.length > 0) throw new CrmFileError(errors);
+      await warnOfConnections(where, connections);
+      added += await writeRecords(where, [missing]);
     }
   } finally {
     restored.close();

@@ -1,21 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
-import pLimit from 'p-limit';
 import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, countOf, type Terminal } from './command.ts';
 import { connectionWarnings, readableSecrets } from './connections.ts';
-import { duplicateErrors, localHostErrors, overlapErrors } from './crm-file.ts';
 import {
-  CrmFileError,
   type CrmItem,
   type CrmKind,
   itemKey,
   type LocatedRecord,
   parseItem,
   RECORD_KINDS,
+  type RecordError,
   serializeRecord,
 } from './crm-items.ts';
 import { AT_ONCE, type CrmTable, chunksOf } from './crm-table.ts';
+import { type LocatedConnection, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
 /** The records of a kind, a page at a time; clients in no order. Malformed ones are left out, as `parsePage` does. */
@@ -88,47 +87,76 @@ interface ItemLocation {
   terminal: Terminal;
 }
 
+/**
+ * The errors of connections that are added or changed: simulated servers, and logins that two have.
+ * @param changed each is named by its path in an error
+ */
+export async function connectionErrors(
+  { target, terminal }: Pick<ItemLocation, 'target' | 'terminal'>,
+  changed: readonly LocatedConnection[],
+): Promise<RecordError[]> {
+  if (changed.length === 0) return [];
+  const ids = new Set(changed.map(({ record }) => record.id));
+  // The connections of the table that do not change: their logins stay reserved.
+  const kept = (await readConnections(target, terminal.report))
+    .filter(({ id }) => !ids.has(id))
+    .map((record) => ({ path: `the table's connections[${JSON.stringify(record.id)}]`, record }));
+  return [...localHostErrors(changed), ...overlapErrors(changed, kept)];
+}
+
+/** Reports which valid connections will not work, or not safely. */
+export async function warnOfConnections(
+  { target, terminal }: Pick<ItemLocation, 'target' | 'terminal'>,
+  changed: readonly LocatedConnection[],
+): Promise<void> {
+  const readable = changed.length === 0 ? undefined : await readableSecrets(target, terminal);
+  for (const { path, record } of changed) {
+    const warnings = await connectionWarnings(record, readable, terminal.resolveHost);
+    for (const { detail, fix } of warnings) terminal.report(`Warning: ${path}: ${detail}\n  → ${fix}\n`);
+  }
+}
+
 /** The number of records that are compared in one call. */
 const MAX_COMPARED = 100;
 
 /**
- * Adds and changes records, in parallel batches: a call reads 100 items, and one writes 25 of those that differ.
- * @param add each is named by its path in an error
- * @returns how many differ @throws CrmFileError with every error: then nothing was written
+ * Adds and changes valid records, in parallel batches: a call reads 100 items, and one writes 25 of those that differ. It
+ * holds a few batches, and takes the next records when those are written.
+ * @param records part by part; their errors are known @returns how many differ
  */
-export async function addRecords(where: ItemLocation, add: readonly LocatedRecord[]): Promise<number> {
-  const { target, dryRun, terminal } = where;
-  const errors = [
-    ...localHostErrors(add),
-    ...duplicateErrors(add),
-    ...overlapErrors(add, await otherConnections(where, add)),
-  ];
-  if (errors.length > 0) throw new CrmFileError(errors);
-  const connections = add.filter((one) => one.kind === 'connections');
-  const readable = connections.length === 0 ? undefined : await readableSecrets(target, terminal);
-  for (const { path, record } of connections) {
-    const warnings = await connectionWarnings(record, readable, terminal.resolveHost);
-    for (const { detail, fix } of warnings) terminal.report(`Warning: ${path}: ${detail}\n  → ${fix}\n`);
-  }
-
+export async function writeRecords(
+  { target, dryRun, terminal }: ItemLocation,
+  records: AsyncIterable<readonly LocatedRecord[]> | Iterable<readonly LocatedRecord[]>,
+): Promise<number> {
   const done = reportProgress(terminal, dryRun ? 'records compared' : 'records written or compared');
-  const results = await pLimit(AT_ONCE).map(chunksOf(add, MAX_COMPARED), async (part) => {
-    const changed = await findChanges(target, part);
-    if (!dryRun) await target.table.write(changed.map(({ item }) => ({ put: item })));
-    done(part.length);
-    return { count: changed.length, shown: dryRun ? changed.flatMap(recordDifference).map((line) => `${line}\n`) : [] };
-  });
-  terminal.print(results.flatMap(({ shown }) => shown).join(''));
-  return results.reduce((total, { count }) => total + count, 0);
+  let total = 0;
+  for await (const batches of inParts(records, MAX_COMPARED * AT_ONCE)) {
+    const changes = await Promise.all(chunksOf(batches, MAX_COMPARED).map((batch) => findChanges(target, batch)));
+    const changed = changes.flat();
+    if (dryRun)
+      await terminal.printPage(
+        changed
+          .flatMap(recordDifference)
+          .map((line) => `${line}\n`)
+          .join(''),
+      );
+    else await target.table.write(changed.map(({ item }) => ({ put: item })));
+    total += changed.length;
+    done(batches.length);
+  }
+  return total;
 }
 
-/** The connections of the table that do not change: their logins stay reserved. */
-async function otherConnections({ target, terminal }: ItemLocation, add: readonly LocatedRecord[]) {
-  const changed = new Set(add.filter(({ kind }) => kind === 'connections').map(({ record }) => record.id));
-  if (changed.size === 0) return [];
-  return (await readConnections(target, terminal.report))
-    .filter(({ id }) => !changed.has(id))
-    .map((record) => ({ path: `the table's connections[${JSON.stringify(record.id)}]`, record }));
+/** Joins and splits parts into parts of this size; the last may be smaller. */
+async function* inParts<T>(parts: AsyncIterable<readonly T[]> | Iterable<readonly T[]>, size: number) {
+  let rest: T[] = [];
+  for await (const part of parts) {
+    rest.push(...part);
+    const chunks = chunksOf(rest, size);
+    rest = (chunks.at(-1)?.length === size ? undefined : chunks.pop()) ?? [];
+    yield* chunks;
+  }
+  if (rest.length > 0) yield rest;
 }
 
 interface ItemChange {

@@ -1,9 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import type { Terminal } from '../crm/command.ts';
-import { overlapErrors, recordErrors } from '../crm/crm-file.ts';
-import { type CrmItem, type LocatedRecord, parseItem, type RecordError, serializeRecord } from '../crm/crm-items.ts';
+import {
+  type CrmItem,
+  ErrorList,
+  type LocatedRecord,
+  parseItem,
+  type RecordError,
+  serializeRecord,
+} from '../crm/crm-items.ts';
 import type { CrmTable } from '../crm/crm-table.ts';
+import { type LocatedConnection, overlapErrors, recordErrors } from '../crm/record-rules.ts';
 import { reportProgress } from '../crm/table-records.ts';
 import type { Target } from '../crm/target.ts';
 
@@ -22,7 +29,6 @@ export interface RecordReport {
   connections: Connection[];
 }
 
-const MAX_LISTED = 1_000;
 const WRONG_ATTRIBUTES = 'has attributes that do not follow from its record';
 
 /**
@@ -35,33 +41,30 @@ export async function inspectRecords(
   { fix, report }: { fix: boolean } & Pick<Terminal, 'report'>,
 ): Promise<RecordReport> {
   const done = reportProgress({ report }, 'items read');
-  const found: RecordReport = { items: 0, fixed: 0, errors: [], more: 0, shared: [], forms: 0, connections: [] };
-  const list = (errors: RecordReport['errors']) => {
-    const room = Math.max(0, MAX_LISTED - found.errors.length);
-    found.errors.push(...errors.slice(0, room));
-    found.more += Math.max(0, errors.length - room);
-  };
-  const connections: LocatedRecord[] = [];
+  const found = { items: 0, fixed: 0, forms: 0, connections: [] as Connection[] };
+  const errors = new ErrorList<RecordReport['errors'][number]>();
+  const connections: LocatedConnection[] = [];
   for await (const page of table.pages()) {
-    const { errors, differing, located } = await judgePage(page);
-    list(errors);
+    const { broken, differing, located } = await judgePage(page);
+    errors.add(...broken);
     if (fix) await table.write(differing.map((item) => ({ put: item })));
-    else list(differing.map(({ pk }) => ({ path: pk, rule: WRONG_ATTRIBUTES, derived: true })));
+    else errors.add(...differing.map(({ pk }) => ({ path: pk, rule: WRONG_ATTRIBUTES, derived: true as const })));
     found.fixed += fix ? differing.length : 0;
     found.items += page.length;
     found.forms += located.filter(({ kind }) => kind === 'forms').length;
-    connections.push(...located.filter(({ kind }) => kind === 'connections'));
+    connections.push(...located.filter((one) => one.kind === 'connections'));
     done(page.length);
   }
   connections.sort((a, b) => (a.path < b.path ? -1 : 1));
-  found.connections = connections.flatMap((one) => (one.kind === 'connections' ? [one.record] : []));
-  list(overlapErrors(connections));
-  for await (const path of sharingClients(table, 'referral_code')) list([{ path, rule: 'have one referral code' }]);
+  found.connections = connections.map(({ record }) => record);
+  errors.add(...overlapErrors(connections));
+  for await (const path of sharingClients(table, 'referral_code')) errors.add({ path, rule: 'have one referral code' });
+  const shared = new ErrorList();
   for (const [index, what] of SHARED) {
-    for await (const path of sharingClients(table, index))
-      if (found.shared.length < MAX_LISTED) found.shared.push({ path, rule: `have one ${what}` });
+    for await (const path of sharingClients(table, index)) shared.add({ path, rule: `have one ${what}` });
   }
-  return found;
+  const { listed, count } = errors;
+  return { ...found, errors: listed, more: count - listed.length, shared: shared.listed };
 }
 
 /** Two clients may have one proven address: its owner gets the owner's notice either way. */
@@ -71,22 +74,22 @@ const SHARED = [
 ] as const;
 
 async function judgePage(page: readonly CrmItem[]) {
-  const errors: RecordError[] = [];
+  const broken: RecordError[] = [];
   const differing: CrmItem[] = [];
   const located: LocatedRecord[] = [];
   for (const item of page) {
     const parsed = parseItem(item);
     if ('errors' in parsed) {
-      errors.push(...parsed.errors);
+      broken.push(...parsed.errors);
       continue;
     }
     located.push(parsed);
-    errors.push(...(await recordErrors(parsed)));
+    broken.push(...(await recordErrors(parsed)));
     const wanted = await serializeRecord(parsed);
     // Reading a record changes the spelling of an address, which is no error.
     if (!isDeepStrictEqual({ ...item, record: wanted.record }, wanted)) differing.push(wanted);
   }
-  return { errors, differing, located };
+  return { broken, differing, located };
 }
 
 /** The number of clients that are named of one group. */

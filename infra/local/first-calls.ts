@@ -1,4 +1,5 @@
-import { type CrmFile, LOCAL_HOST } from '../crm/crm-file.ts';
+import type { CrmFile } from '../crm/crm-file.ts';
+import { LOCAL_HOST } from '../crm/record-rules.ts';
 
 export interface FirstCall {
   path: string;

@@ -1,8 +1,9 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { type CrmFile, LOCAL_HOST } from '../crm/crm-file.ts';
+import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
 import { crmTable } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
+import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { ALL_FUNCTIONS, type FunctionName, ROUTES, VERSIONS_TAG } from '../functions.ts';
 import { localClient } from '../local-client.ts';
 import { startAws } from './aws.ts';

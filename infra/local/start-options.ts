@@ -5,8 +5,9 @@ import { signingKeyError } from '../../lib/secrets/webhook-signature.ts';
 import { variableName } from '../../lib/validators/deployment.ts';
 import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
-import { type CrmFile, LOCAL_HOST, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
+import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/crm-items.ts';
+import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { deploymentEntries } from '../setting-groups.ts';
 import { allowedHeaders, allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
@@ -156,7 +157,7 @@ async function readCrmFile(path: string): Promise<CrmFile> {
     return file;
   } catch (error) {
     if (!(error instanceof CrmFileError)) throw error;
-    const count = error.errors.length === 1 ? '1 error' : `${error.errors.length} errors`;
+    const count = error.count === 1 ? '1 error' : `${error.count} errors`;
     throw new UsageError(`CRM_FILE ${path} has ${count}:\n${error.message.replace(/^/gm, '  ')}`);
   }
 }

@@ -19,6 +19,7 @@ const target: Target = {
 };
 const terminal: Terminal = {
   print: () => {},
+  printPage: async () => {},
   report: () => {},
   input: (async function* () {})(),
   cdkJson: '',

@@ -40,13 +40,15 @@ export async function runOperatorsCommand(
   { input = '', answers, waits, cdkJson = CDK_JSON }: Person = {},
 ): Promise<Outcome> {
   const outcome = { code: 0, out: '', reported: '' };
+  const print = (text: string) => {
+    outcome.out += text;
+  };
   outcome.code = await runCrm(args, {
     input: (async function* () {
       yield input;
     })(),
-    print: (text) => {
-      outcome.out += text;
-    },
+    print,
+    printPage: async (text) => print(text),
     report: (text) => {
       outcome.reported += text;
     },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { localSecretErrors, parseCrmFile } from '../../../infra/crm/crm-file.ts';
-import type { CrmKind } from '../../../infra/crm/crm-items.ts';
-import { CrmFileError } from '../../../infra/crm/crm-items.ts';
+import { localSecretErrors, locateRecords, parseCrmFile } from '../../../infra/crm/crm-file.ts';
+import { CrmFileError, type CrmKind, ErrorList, type LocatedRecord } from '../../../infra/crm/crm-items.ts';
+import { chunksOf } from '../../../infra/crm/crm-table.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { EXAMPLE_FILE } from '../../support/crm-example.ts';
 
@@ -43,6 +43,12 @@ describe('a CRM file', () => {
   it.each([
     ['{"forms": [\n  {]', 'is not JSON (line 2 column 4)'],
     ['', 'is not JSON'],
+    ['{"forms": [', 'is not JSON'],
+    ['{"clients": [{"name": "J\\u00f6rg ö", "id": nul}]}', 'is not JSON (line 1 column 47)'],
+    ['{"forms": []} x', 'is not JSON (line 1 column 15)'],
+    ['7', 'must be a JSON object'],
+    ['{"clients": [], "forms": [], "clients": []}', 'clients: must be there once'],
+    ['{"data": {"clients": [{"id": 7}]}}', 'data: is not known'],
     ['[]', 'must be a JSON object'],
     ['null', 'must be a JSON object'],
     ['{"client": []}', 'client: is not known'],
@@ -122,6 +128,28 @@ describe('a CRM file', () => {
     expect(await errorsOf(changed('clients', 1, { id: 'CLIENT02', email: 'b@example.com', name: 'B', phone }))).toEqual(
       [],
     );
+  });
+
+  it('is read whatever the order of its members, and wherever its parts end', async () => {
+    const { clients, forms, account_types, connections } = EXAMPLE_FILE;
+    const text = JSON.stringify({ connections, local_secrets: SECRETS, account_types, clients, forms }, null, 2);
+    const bytes = Buffer.from(`\uFEFF${text.replaceAll('Ann', 'Änn')}`);
+    const errors = new ErrorList();
+    const records: LocatedRecord[] = [];
+    for await (const part of locateRecords(() => chunksOf([...bytes], 7).map((one) => Uint8Array.from(one)), errors))
+      records.push(...part);
+    expect(errors.listed).toEqual([]);
+    expect(records.map(({ path }) => path)).toEqual([
+      ...connections.map((_, index) => `connections[${index}]`),
+      ...['account_types[0]', 'clients[0]', 'forms[0]'],
+    ]);
+    expect(records.find(({ kind }) => kind === 'clients')?.record.name).toBe('Änn Lee');
+  });
+
+  it('has its first thousand errors listed, and the number of the others', async () => {
+    const errors = await errorsOf({ clients: Array.from({ length: 1_003 }, () => 7) });
+    expect(errors).toHaveLength(1_001);
+    expect(errors.slice(-2)).toEqual(['clients[999]: must be an object', 'and 3 more']);
   });
 
   it('has all its errors listed at once, those between records too', async () => {

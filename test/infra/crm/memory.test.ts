@@ -1,9 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Terminal } from '../../../infra/crm/command.ts';
-import type { CrmItem } from '../../../infra/crm/crm-items.ts';
-import { exportFile, listRecords } from '../../../infra/crm/records.ts';
+import type { CrmItem, LocatedRecord } from '../../../infra/crm/crm-items.ts';
+import { exportFile, importFile, listRecords } from '../../../infra/crm/records.ts';
+import { writeRecords } from '../../../infra/crm/table-records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { inspectRecords } from '../../../infra/doctor/record-report.ts';
 
@@ -17,11 +21,22 @@ const LOOKS = [99, PAGES - 1];
 /** The growth of the memory in bytes while 90,000 clients are read. Their records take 20 MB. */
 const MAX_GROWTH = 4_000_000;
 
-function page(number: number): CrmItem[] {
+function clientsOf(page: number) {
   return Array.from({ length: CLIENTS_OF_PAGE }, (_, index) => {
-    const id = String(number * CLIENTS_OF_PAGE + index).padStart(8, '0');
-    return { pk: `client#${id}`, record: { id, name: `Client ${id}` } };
+    const id = String(page * CLIENTS_OF_PAGE + index).padStart(8, '0');
+    return { id, email: `${id}@example.com`, name: `Client ${id}` };
   });
+}
+
+function page(number: number): CrmItem[] {
+  return clientsOf(number).map(({ id, name }) => ({ pk: `client#${id}`, record: { id, name } }));
+}
+
+async function usedBytes(): Promise<number> {
+  // References of this turn of the event loop end with it.
+  await new Promise(setImmediate);
+  collectGarbage();
+  return getHeapStatistics().used_heap_size;
 }
 
 /** A table of made-up clients, which looks at the memory that is in use while it is read. */
@@ -32,10 +47,7 @@ function madeUpTable() {
       seen.pages += 1;
       yield page(number);
       if (!LOOKS.includes(number)) continue;
-      // References of this turn of the event loop end with it.
-      await new Promise(setImmediate);
-      collectGarbage();
-      seen.bytes.push(getHeapStatistics().used_heap_size);
+      seen.bytes.push(await usedBytes());
     }
   }
   async function* indexPages() {}
@@ -47,8 +59,11 @@ function madeUpTable() {
 function countingTerminal(seen: { pages: number }) {
   const counts = { printed: 0, behind: 0 };
   const terminal: Terminal = {
-    print(text) {
+    print() {},
+    async printPage(text) {
       counts.printed += text.match(/Client \d+/g)?.length ?? 0;
+      // Until the reader has taken it.
+      await new Promise(setImmediate);
       counts.behind = Math.max(counts.behind, seen.pages * CLIENTS_OF_PAGE - counts.printed);
     },
     report() {},
@@ -80,5 +95,57 @@ describe('With 100,000 clients', () => {
     const report = await inspectRecords(target, { fix: false, report: () => {} });
     expect(report).toMatchObject({ items: PAGES * CLIENTS_OF_PAGE, errors: [], more: 0 });
     expect(growth(seen)).toBeLessThan(MAX_GROWTH);
+  });
+
+  it('npm run crm -- import writes each few batches before it reads on, and keeps no record', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'import-'));
+    const file = join(folder, 'clients.json');
+    const bytes: number[] = [];
+    const counts = { written: 0, most: 0 };
+    const table = {
+      readMany: async () => [],
+      async write(writes: readonly unknown[]) {
+        counts.written += writes.length;
+        counts.most = Math.max(counts.most, writes.length);
+        if (counts.written === PAGES * CLIENTS_OF_PAGE) bytes.push(await usedBytes());
+      },
+    } as unknown as Target['table'];
+    const target = { name: 'the table made-up', table } as Target;
+    const { terminal } = countingTerminal({ pages: 0 });
+    try {
+      await writeFile(file, JSON.stringify({ clients: clientsOf(0) }));
+      await importFile(target, file, {}, terminal);
+      bytes.push(await usedBytes());
+      const pages = Array.from({ length: PAGES }, (_, number) => JSON.stringify(clientsOf(number)).slice(1, -1));
+      await writeFile(file, `{"clients": [${pages.join(',')}], "forms": []}`);
+      pages.length = 0;
+      counts.written = 0;
+      await importFile(target, file, {}, terminal);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    expect(counts).toEqual({ written: PAGES * CLIENTS_OF_PAGE, most: 400 });
+    expect(growth({ bytes })).toBeLessThan(MAX_GROWTH);
+  });
+
+  it('an import takes no further part of its file while it writes', async () => {
+    const counts = { read: 0, written: 0, ahead: 0 };
+    async function* parts() {
+      for (let number = 0; number < 100; number += 1) {
+        counts.ahead = Math.max(counts.ahead, counts.read - counts.written);
+        counts.read += CLIENTS_OF_PAGE;
+        yield clientsOf(number).map((record): LocatedRecord => ({ kind: 'clients', path: record.id, record }));
+      }
+    }
+    const table = {
+      readMany: async () => [],
+      async write(writes: readonly unknown[]) {
+        await new Promise(setImmediate);
+        counts.written += writes.length;
+      },
+    } as unknown as Target['table'];
+    const { terminal } = countingTerminal({ pages: 0 });
+    await writeRecords({ target: { name: 'it', table } as Target, dryRun: false, terminal }, parts());
+    expect(counts).toEqual({ read: 10_000, written: 10_000, ahead: 300 });
   });
 });

@@ -3,7 +3,7 @@ import type { Terminal } from '../../../infra/crm/command.ts';
 import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { crmTable } from '../../../infra/crm/crm-table.ts';
 import { CDK_JSON } from '../../../infra/crm/service-secrets.ts';
-import { addRecords, removeRecords } from '../../../infra/crm/table-records.ts';
+import { connectionErrors, removeRecords, writeRecords } from '../../../infra/crm/table-records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -39,11 +39,13 @@ async function callsWith(others: number) {
   if (ann === undefined || connection === undefined) throw new Error('The demo records have both.');
 
   callsSince(database);
-  await addRecords(where, [{ kind: 'clients', path: 'it', record: { ...ann, email: 'new@example.com' } }]);
+  await writeRecords(where, [[{ kind: 'clients', path: 'it', record: { ...ann, email: 'new@example.com' } }]]);
   const put = callsSince(database);
   const add = async (id: string, from: number) => {
     const added = { ...connection, id, host: 'mt5.example.com', logins: { from, to: from + 999 } };
-    await addRecords(where, [{ kind: 'connections', path: 'it', record: added }]);
+    const located = { kind: 'connections', path: 'it', record: added } as const;
+    expect(await connectionErrors(where, [located])).toEqual([]);
+    await writeRecords(where, [[located]]);
   };
   await add('tp5-new-1', 1_000);
   callsSince(database);
@@ -71,10 +73,7 @@ describe('A change of one record', () => {
     const table = crmTable('crm', { ...clientSettings(database.url), ...PATIENT });
     const where = { target: { name: 'the table', table } as Target, dryRun: false, terminal };
     const clients = newClients(200);
-    await addRecords(
-      where,
-      clients.map((record) => ({ kind: 'clients', path: record.id, record })),
-    );
+    await writeRecords(where, [clients.map((record) => ({ kind: 'clients', path: record.id, record }) as const)]);
     const calls = Map.groupBy(callsSince(database), (operation) => operation);
     table.close();
     expect([...calls].map(([operation, { length }]) => [operation, length]).sort()).toEqual([
