@@ -144,11 +144,11 @@ export type PlatformFailureKind =
 
 /**
  * What a failure proves about a command that opens an account or pays. `unsent`: the command did not leave, or the server
- * did not take it. `rights`: the server refused us. `content`: it refused what the command says. `nothing`: the command
- * may have been executed, or still be. Codes about a server's state prove nothing: servers answer executed commands with
- * them.
+ * did not take it. `not_served`: the server refused us, or was too busy to let us log in. `content`: it refused what the
+ * command says. `nothing`: the command may have been executed, or still be. Codes about a server's state prove nothing:
+ * servers answer executed commands with them.
  */
-export type Proof = 'unsent' | 'rights' | 'content' | 'nothing';
+export type Proof = 'unsent' | 'not_served' | 'content' | 'nothing';
 
 export interface PlatformFailureOptions {
   /** A code for the log, such as `retcode_8` or `connect_timeout`; never text of the platform or of a person. */
@@ -183,7 +183,7 @@ export class PlatformFailure extends Error {
 /** The error of a step before the command, such as a login to the server, as a failure of the command. */
 export function unsentFailure(error: unknown): unknown {
   if (!(error instanceof PlatformFailure)) return error;
-  const proof = error.kind === 'platform_refused' ? 'rights' : 'unsent';
+  const proof = error.kind === 'platform_refused' ? 'not_served' : 'unsent';
   return new PlatformFailure(error.kind, { ...error.options, proof });
 }
 

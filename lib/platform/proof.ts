@@ -26,12 +26,12 @@ export type AnswerKind =
   | 'no_right'
   /** The server refuses us: codes 1001 to 1034 but 1018, `invalid MASTER`, `illegal IP`, a certificate that is not trusted. */
   | 'not_us'
-  /** The server is too busy for our login: code 1018. */
-  | 'busy'
+  /** The server is too busy to let us log in: code 1018. */
+  | 'busy_at_login'
   /** Codes about the server's state, which servers also answer to executed commands: 4, 5, 6, 10, 11, 12, 15, 1000. */
-  | 'state'
+  | 'server_state'
   /** The server itself does not know the outcome: 2, 7, 9, 14, 16, 17. */
-  | 'lost'
+  | 'server_unsure'
   /** A code that no list has. */
   | 'unknown_code'
   /** An error of the text protocols that says that the server has no such command. */
@@ -57,16 +57,17 @@ interface Proven {
   /** `other_paths`: the server may have the paths of the older family. */
   login: 'accepted' | 'refused' | 'outage' | 'other_paths';
   /**
-   * `content`, `rights`: not executed, because of what the command says, or because of our rights. `other_type`: the body is
-   * sent once more, with the other content type; that proves nothing. `doubtful`, `lost`: the command may have been
-   * executed; `doubtful` ones speak of the server's state.
+   * `content`, `not_served`: not executed, because of what the command says, or because the server does not serve us: it
+   * refuses us, or is too busy to let us log in. `other_type`: the body is sent once more, with the other content type;
+   * that proves nothing. `doubtful_refusal`: a refusal that servers also answer to executed commands. `outcome_unknown`:
+   * no answer says what happened.
    */
-  open: 'executed' | 'exists' | 'content' | 'rights' | 'other_type' | 'doubtful' | 'lost';
+  open: 'executed' | 'exists' | 'content' | 'not_served' | 'other_type' | 'doubtful_refusal' | 'outcome_unknown';
   /** `lacks`: the server has no such command. `refused`: it refuses us. `unanswered`: it must be asked again later. */
   look: 'exists' | 'absent' | 'lacks' | 'refused' | 'unanswered';
   /** `accepted` proves something only next to another password that was `refused` in the same look-up. */
   password: 'accepted' | 'refused' | 'lacks' | 'unanswered';
-  deposit: 'executed' | 'content' | 'rights' | 'doubtful' | 'lost';
+  deposit: 'executed' | 'content' | 'not_served' | 'doubtful_refusal' | 'outcome_unknown';
   balance: 'read' | 'refused' | 'unanswered';
 }
 
@@ -76,38 +77,38 @@ const OUTAGE = { connect: 'outage', login: 'outage' } as const;
 const REFUSED = { connect: 'refused', login: 'refused' } as const;
 /** The questions must be asked again later. */
 const UNANSWERED = { look: 'unanswered', password: 'unanswered', balance: 'unanswered' } as const;
-/** No answer of the protocol: the command may have been executed. */
-const UNKNOWN = { open: 'lost', deposit: 'lost', ...UNANSWERED } as const;
-const ABOUT_CONTENT = { open: 'content', deposit: 'content', balance: 'refused' } as const;
-const ABOUT_RIGHTS = { open: 'rights', deposit: 'rights', balance: 'refused' } as const;
-const DOUBTFUL = { open: 'doubtful', deposit: 'doubtful' } as const;
+/** No answer says whether the command was executed, and questions must be asked again. */
+const OUTCOME_UNKNOWN = { open: 'outcome_unknown', deposit: 'outcome_unknown', ...UNANSWERED } as const;
+const CONTENT_REFUSED = { open: 'content', deposit: 'content', balance: 'refused' } as const;
+const NOT_SERVED = { open: 'not_served', deposit: 'not_served', balance: 'refused' } as const;
+const DOUBTFUL_REFUSAL = { open: 'doubtful_refusal', deposit: 'doubtful_refusal' } as const;
 
 const PROOF: Readonly<Record<AnswerKind, Row>> = {
   done: {
     ...{ connect: 'accepted', login: 'accepted', open: 'executed' },
     ...{ look: 'exists', password: 'accepted', deposit: 'executed', balance: 'read' },
   },
-  exists: { ...REFUSED, ...ABOUT_CONTENT, open: 'exists', look: 'refused', password: 'unanswered' },
-  content: { ...REFUSED, ...ABOUT_CONTENT, look: 'refused', password: 'lacks' },
-  absent: { ...REFUSED, ...ABOUT_CONTENT, look: 'absent', password: 'lacks' },
-  wrong_password: { ...REFUSED, ...ABOUT_CONTENT, look: 'refused', password: 'refused' },
-  payment: { ...REFUSED, ...ABOUT_CONTENT, open: 'doubtful', look: 'refused', password: 'unanswered' },
-  no_right: { ...REFUSED, ...ABOUT_RIGHTS, look: 'refused', password: 'lacks' },
-  not_us: { ...REFUSED, ...ABOUT_RIGHTS, look: 'refused', password: 'unanswered' },
-  busy: { ...OUTAGE, ...ABOUT_RIGHTS, ...UNANSWERED },
-  state: { ...OUTAGE, ...DOUBTFUL, ...UNANSWERED },
-  lost: { ...OUTAGE, ...UNKNOWN },
-  unknown_code: { ...REFUSED, ...DOUBTFUL, look: 'refused', password: 'unanswered', balance: 'refused' },
-  no_command: { ...REFUSED, ...ABOUT_CONTENT, look: 'lacks', password: 'lacks' },
-  status_denied: { ...REFUSED, ...ABOUT_RIGHTS, look: 'refused', password: 'lacks' },
-  status_missing: { ...REFUSED, ...UNKNOWN, login: 'other_paths', password: 'lacks' },
-  status_method: { ...REFUSED, ...UNKNOWN, password: 'lacks' },
-  status_type: { ...REFUSED, ...UNKNOWN, open: 'other_type' },
-  status_outage: { ...OUTAGE, ...UNKNOWN },
-  status_other: { ...REFUSED, ...UNKNOWN },
-  page: { ...REFUSED, ...UNKNOWN },
-  silence: { ...OUTAGE, ...UNKNOWN },
-  closed: { ...OUTAGE, ...UNKNOWN },
+  exists: { ...REFUSED, ...CONTENT_REFUSED, open: 'exists', look: 'refused', password: 'unanswered' },
+  content: { ...REFUSED, ...CONTENT_REFUSED, look: 'refused', password: 'lacks' },
+  absent: { ...REFUSED, ...CONTENT_REFUSED, look: 'absent', password: 'lacks' },
+  wrong_password: { ...REFUSED, ...CONTENT_REFUSED, look: 'refused', password: 'refused' },
+  payment: { ...REFUSED, ...CONTENT_REFUSED, open: 'doubtful_refusal', look: 'refused', password: 'unanswered' },
+  no_right: { ...REFUSED, ...NOT_SERVED, look: 'refused', password: 'lacks' },
+  not_us: { ...REFUSED, ...NOT_SERVED, look: 'refused', password: 'unanswered' },
+  busy_at_login: { ...OUTAGE, ...NOT_SERVED, ...UNANSWERED },
+  server_state: { ...OUTAGE, ...DOUBTFUL_REFUSAL, ...UNANSWERED },
+  server_unsure: { ...OUTAGE, ...OUTCOME_UNKNOWN },
+  unknown_code: { ...REFUSED, ...DOUBTFUL_REFUSAL, look: 'refused', password: 'unanswered', balance: 'refused' },
+  no_command: { ...REFUSED, ...CONTENT_REFUSED, look: 'lacks', password: 'lacks' },
+  status_denied: { ...REFUSED, ...NOT_SERVED, look: 'refused', password: 'lacks' },
+  status_missing: { ...REFUSED, ...OUTCOME_UNKNOWN, login: 'other_paths', password: 'lacks' },
+  status_method: { ...REFUSED, ...OUTCOME_UNKNOWN, password: 'lacks' },
+  status_type: { ...REFUSED, ...OUTCOME_UNKNOWN, open: 'other_type' },
+  status_outage: { ...OUTAGE, ...OUTCOME_UNKNOWN },
+  status_other: { ...REFUSED, ...OUTCOME_UNKNOWN },
+  page: { ...REFUSED, ...OUTCOME_UNKNOWN },
+  silence: { ...OUTAGE, ...OUTCOME_UNKNOWN },
+  closed: { ...OUTAGE, ...OUTCOME_UNKNOWN },
 };
 
 export const ANSWER_KINDS = Object.keys(PROOF) as AnswerKind[];
@@ -120,7 +121,7 @@ export function provenBy<S extends ServerStep>(step: S, kind: AnswerKind): Prove
 /** What an answer to a command that opens an account or pays proves, as a failure has it. */
 export function commandProof(step: 'open' | 'deposit', kind: AnswerKind): Proof {
   const proven = provenBy(step, kind);
-  return proven === 'content' || proven === 'rights' ? proven : 'nothing';
+  return proven === 'content' || proven === 'not_served' ? proven : 'nothing';
 }
 
 /** The kind of an HTTP status other than 200. */

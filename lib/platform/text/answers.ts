@@ -85,13 +85,14 @@ const LEVERAGE: Violation = {
 /** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
 function refusal(text: string): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
-  if (wait !== null) return unavailableFailure(BLOCKED, commandProof('open', 'state'), Math.max(1, Number(wait[1])));
+  if (wait !== null)
+    return unavailableFailure(BLOCKED, commandProof('open', 'server_state'), Math.max(1, Number(wait[1])));
   const refused = (kind: PlatformFailureKind, reason: string, errors?: Violation[]) => {
     const proof = commandProof('open', ABOUT_US.includes(reason) ? 'not_us' : 'content');
     return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });
   };
   const known = plain(text);
-  if (DISCONNECTED.test(known)) return unavailableFailure(LOST_SERVER, commandProof('open', 'state'));
+  if (DISCONNECTED.test(known)) return unavailableFailure(LOST_SERVER, commandProof('open', 'server_state'));
   switch (known) {
     case 'simple password':
     case 'invalid password':

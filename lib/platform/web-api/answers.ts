@@ -61,13 +61,13 @@ const CODE_KINDS: readonly (readonly [kind: AnswerKind, codes: readonly number[]
   ['absent', [NOT_FOUND]],
   ['content', [INVALID_PARAMETERS, 3_001, 3_002, 3_003, 3_005, 3_007]],
   ['no_right', [NO_PERMISSION]],
-  ['busy', [1_018]],
+  ['busy_at_login', [1_018]],
   ['not_us', codesBetween(1_001, 1_034)],
   ['payment', [...codesBetween(4_001, 4_009), 10_006, 10_018, 10_019]],
   // About the server's state. Servers answer executed commands with them.
-  ['state', [4, 5, 6, 10, 11, TOO_FREQUENT, 15, 1_000]],
+  ['server_state', [4, 5, 6, 10, 11, TOO_FREQUENT, 15, 1_000]],
   // The server itself does not know the outcome: network, timeout, common error, partial, canceled, duplicate.
-  ['lost', [2, 7, 9, 14, 16, 17]],
+  ['server_unsure', [2, 7, 9, 14, 16, 17]],
 ];
 
 function codesBetween(from: number, to: number): number[] {
@@ -109,7 +109,7 @@ function actingFailure(step: 'open' | 'deposit', retcode: number): PlatformFailu
   const proof = commandProof(step, kind);
   const { kind: failure, options } = commandFailure(retcode);
   if (proof !== 'nothing') return new PlatformFailure(failure, { ...options, proof });
-  if (provenBy(step, kind) === 'lost') return new PlatformFailure('account_outcome_unknown', options);
+  if (provenBy(step, kind) === 'outcome_unknown') return new PlatformFailure('account_outcome_unknown', options);
   return new PlatformFailure('platform_unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options });
 }
 

@@ -392,7 +392,7 @@ export class WebApiClient {
     const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
     if (parsed !== undefined) return parsed;
     const kind = answerKind(answer);
-    if (isDenied(answer)) throw new PlatformFailure('platform_refused', { reason: FORBIDDEN, proof: 'rights' });
+    if (isDenied(answer)) throw new PlatformFailure('platform_refused', { reason: FORBIDDEN, proof: 'not_served' });
     this.#drop();
     throw new LostAnswer(answer.status === 200 ? 'malformed_answer' : `http_${answer.status}`, kind);
   }

@@ -250,7 +250,7 @@ it('An error of a command that nobody expects proves nothing', async () => {
 
 it.each<[Proof, string]>([
   ['unsent', 'not_executed'],
-  ['rights', 'not_executed'],
+  ['not_served', 'not_executed'],
   ['content', 'rejected'],
   ['nothing', 'doubtful'],
 ])('A refusal that proves %s is %s', async (proof, on) => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { ANSWER_KINDS, type AnswerKind, commandProof, provenBy, statusKind } from '../../../lib/platform/proof.ts';
 
-/** Answers in which the server itself speaks of the command's content, or of our rights. */
+/** Answers in which the server itself says that it refuses the command's content, or does not serve us. */
 const REFUSALS: readonly AnswerKind[] = [
-  ...(['exists', 'content', 'absent', 'wrong_password', 'no_right', 'not_us', 'busy'] as const),
+  ...(['exists', 'content', 'absent', 'wrong_password', 'no_right', 'not_us', 'busy_at_login'] as const),
   ...(['no_command', 'status_denied'] as const),
 ];
 
 describe.each(ANSWER_KINDS)('The answer %s', (kind) => {
-  it('shows that a command was not executed only if the server speaks of its content or of our rights', () => {
+  it('shows that a command was not executed only if the server refuses its content, or does not serve us', () => {
     const proves = (step: 'open' | 'deposit') =>
       commandProof(step, kind) !== 'nothing' || provenBy(step, kind) === 'exists';
     expect(proves('open')).toBe(REFUSALS.includes(kind));
@@ -23,7 +23,7 @@ describe.each(ANSWER_KINDS)('The answer %s', (kind) => {
   });
 });
 
-it.each(['silence', 'closed', 'page', 'status_outage', 'state', 'lost'] as const)(
+it.each(['silence', 'closed', 'page', 'status_outage', 'server_state', 'server_unsure'] as const)(
   'After %s every question must be asked again',
   (kind) => {
     for (const step of ['look', 'password', 'balance'] as const) expect(provenBy(step, kind)).toBe('unanswered');

@@ -35,7 +35,7 @@ describe.each(STYLES)('A gateway that answers with: %s', (answers) => {
     server.faults.set({ kind: 'retcode', code: 3006, times: 1 });
     expect(await failureOf(open({ login: 778 }))).toMatchObject({ kind: 'password_rejected', proof: 'content' });
     server.faults.set({ kind: 'retcode', code: 1012, times: 1 });
-    expect(await failureOf(open({ login: 778 }))).toMatchObject({ reason: 'illegal_ip', proof: 'rights' });
+    expect(await failureOf(open({ login: 778 }))).toMatchObject({ reason: 'illegal_ip', proof: 'not_served' });
   });
 });
 
@@ -54,7 +54,7 @@ describe.each(DIALECTS)('An answer of %s in other clothes', (protocol) => {
     ['ERROR invalid data\r\n', 'platform_refused invalid_data', 'content'],
     ['ERROR: simple password.\r\nend', 'password_rejected simple_password', 'content'],
     ['error\r\nInvalid Data.\r\nend', 'platform_refused invalid_data', 'content'],
-    ['welcome\r\nERROR\r\ninvalid MASTER\r\nend', 'platform_refused invalid_master', 'rights'],
+    ['welcome\r\nERROR\r\ninvalid MASTER\r\nend', 'platform_refused invalid_master', 'not_served'],
     ['ERROR\r\nMT is disconnected\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
     ['ERROR No connection\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
     ['ERROR\r\ncommon error.\r\nend', 'platform_unavailable platform_disconnected', 'nothing'],
@@ -97,7 +97,7 @@ describe('What a failed opening proves', () => {
     ['no connection', {}, undefined, 'platform_unavailable', 'unsent'],
     ['too late', { now: () => 1 }, 0, 'platform_unavailable', 'unsent'],
     ['a group that is not offered', { groups: { standard: 1 } }, undefined, 'group_not_found', 'unsent'],
-    ['a master password that cannot be sent', { master: 'a|b' }, undefined, 'platform_refused', 'rights'],
+    ['a master password that cannot be sent', { master: 'a|b' }, undefined, 'platform_refused', 'not_served'],
   ] as const)('that it was not sent: %s', async (what, changes, deadline, kind, proof) => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port, changes);

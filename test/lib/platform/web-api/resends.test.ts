@@ -56,6 +56,6 @@ describe.each([401, 403])('HTTP %i after a command', (status) => {
 
   it('is a refusal of rights in the new session too', async () => {
     const server = await answeringServer({ status }, { status });
-    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ reason: 'forbidden', proof: 'rights' });
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ reason: 'forbidden', proof: 'not_served' });
   });
 });

@@ -11,7 +11,7 @@ const OUTCOMES = [
   [5, 'platform_unavailable', 'nothing'],
   [6, 'platform_unavailable', 'nothing'],
   [7, 'account_outcome_unknown', 'nothing'],
-  [8, 'platform_refused', 'rights'],
+  [8, 'platform_refused', 'not_served'],
   [9, 'account_outcome_unknown', 'nothing'],
   [10, 'platform_unavailable', 'nothing'],
   [11, 'platform_unavailable', 'nothing'],
@@ -24,12 +24,12 @@ const OUTCOMES = [
   [18, 'platform_unavailable', 'nothing'],
   [999, 'platform_unavailable', 'nothing'],
   [1000, 'platform_unavailable', 'nothing'],
-  [1001, 'platform_refused', 'rights'],
-  [1002, 'platform_refused', 'rights'],
-  [1012, 'platform_refused', 'rights'],
-  [1018, 'platform_unavailable', 'rights'],
-  [1022, 'platform_refused', 'rights'],
-  [1034, 'platform_refused', 'rights'],
+  [1001, 'platform_refused', 'not_served'],
+  [1002, 'platform_refused', 'not_served'],
+  [1012, 'platform_refused', 'not_served'],
+  [1018, 'platform_unavailable', 'not_served'],
+  [1022, 'platform_refused', 'not_served'],
+  [1034, 'platform_refused', 'not_served'],
   [1035, 'platform_unavailable', 'nothing'],
   [3000, 'platform_unavailable', 'nothing'],
   [3001, 'platform_refused', 'content'],
@@ -80,7 +80,7 @@ describe('return codes of an opening', () => {
   it('a group that the manager may not use is a refusal', async () => {
     const server = await testServer();
     expect(await failureOf(openWebApiAccount(server, { group: 'real\\closed' }))).toMatchObject({
-      ...{ kind: 'platform_refused', reason: 'retcode_8', proof: 'rights' },
+      ...{ kind: 'platform_refused', reason: 'retcode_8', proof: 'not_served' },
     });
   });
 

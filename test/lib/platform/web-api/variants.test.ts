@@ -92,7 +92,7 @@ describe('An HTTP status', () => {
 
   it('401 says that the server refuses us', async () => {
     const server = await scriptedServer((_, response) => response.writeHead(401).end('<html>'));
-    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ kind: 'platform_refused', proof: 'rights' });
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ kind: 'platform_refused', proof: 'not_served' });
   });
 
   it.each([400, 404, 413, 502])(
@@ -110,18 +110,18 @@ describe('An HTTP status', () => {
 
   it('403 twice says that the server refuses us', async () => {
     const server = await testServer({ forbiddenPaths: ['/api/user/add'] });
-    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ reason: 'forbidden', proof: 'rights' });
+    expect(await failureOf(openWebApiAccount(server))).toMatchObject({ reason: 'forbidden', proof: 'not_served' });
   });
 });
 
 describe('Before the command leaves', () => {
   it.each([
-    ['a refused login', { fault: { kind: 'refused', step: 'authentication' } }, 'platform_refused', 'rights'],
-    ['code 1012', { fault: { kind: 'retcode', code: 1012, step: 'authentication' } }, 'platform_refused', 'rights'],
+    ['a refused login', { fault: { kind: 'refused', step: 'authentication' } }, 'platform_refused', 'not_served'],
+    ['code 1012', { fault: { kind: 'retcode', code: 1012, step: 'authentication' } }, 'platform_refused', 'not_served'],
     ['code 1018', { fault: { kind: 'retcode', code: 1018, step: 'authentication' } }, 'platform_unavailable', 'unsent'],
     ['a silent login', { fault: { kind: 'silence', step: 'authentication' } }, 'platform_unavailable', 'unsent'],
     ['no TLS', { fault: { kind: 'session_dropped', step: 'tls' } }, 'platform_unavailable', 'unsent'],
-    ['a certificate that is not trusted', { ca: '' }, 'platform_refused', 'rights'],
+    ['a certificate that is not trusted', { ca: '' }, 'platform_refused', 'not_served'],
     ['an aborted request', { signal: AbortSignal.abort() }, 'platform_unavailable', 'unsent'],
   ] as const)('%s proves that it did not', async (_, { fault, ca, signal = NEVER_ABORTED }: Setup, kind, proof) => {
     const server = await testServer();
