@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-socialmessaging';
 import type { Message, OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
-import type { WhatsAppSettings } from '../validators/registration-settings.ts';
+import type { WhatsAppSettings } from '../validators/otp-types.ts';
 import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
 
 /** The newest version of Meta's API that AWS has in every region. */

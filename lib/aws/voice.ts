@@ -7,8 +7,7 @@ import { spokenMessage } from '../messages/call.ts';
 import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
 import type { Brand } from '../validators/deployment.ts';
-import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
-import type { CallSettings } from '../validators/registration-settings.ts';
+import { type CallSettings, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
 
 /** A later notice only confuses. */

@@ -1,6 +1,6 @@
 import type { Brand } from '../validators/deployment.ts';
+import type { SmsSettings } from '../validators/otp-types.ts';
 import { cutText } from '../validators/primitives.ts';
-import type { SmsSettings } from '../validators/registration-settings.ts';
 import type { Message, OtpChannel, Publish } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation, validity } from './translations/translation.ts';

@@ -1,11 +1,17 @@
 import * as v from 'valibot';
 import { hasPhoneNumbers } from './countries.ts';
 import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName } from './limits.ts';
-import { type Channel, eitherOf, OTP_TYPES, PHONE_CHANNELS } from './otp-types.ts';
+import {
+  CHANNEL_SETTINGS,
+  type Channel,
+  eitherOf,
+  isPhoneChannel,
+  OTP_TYPES,
+  PHONE_CHANNELS,
+  type PhoneChannel,
+} from './otp-types.ts';
 import { closedObject, isObject } from './primitives.ts';
 import {
-  dollarAmount,
-  E164_NUMBER,
   flag,
   HOST_NAME,
   HOST_NAME_MUST,
@@ -30,10 +36,6 @@ const MAX_WAITS = 9;
 const WAITS_MUST = `must list 1 to ${MAX_WAITS} waits of 1 to 86400 seconds, or be the word none`;
 
 const secretName = patternText(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
-const template = patternText(
-  /^[a-z0-9_]{1,512}$/,
-  'must be the name of a template: small letters, digits, underscores',
-);
 
 /** Every listed channel once, in the order of the specification. */
 const ChannelsSchema = v.pipe(
@@ -62,52 +64,6 @@ export const ALL_COUNTRIES = 'all';
 function isCountry(code: string): boolean {
   return code === ALL_COUNTRIES || hasPhoneNumbers(code);
 }
-
-/**
- * `sms` by SNS. India's DLT registers the text of every language as a template, and its operators drop any other text. The
- * template's id would have to follow our texts at each change, so a broker that serves India uses its own provider.
- */
-const SmsSchema = closedObject({
-  /** The sender's name, in countries that allow names. */
-  senderId: v.optional(
-    patternText(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter'),
-  ),
-  /** The sender's number, of this account. */
-  originationNumber: v.optional(patternText(E164_NUMBER, 'must be a phone number such as +15550100123')),
-  /** The maximum price of one text in US dollars. A more expensive one is not sent. */
-  maxPrice: v.optional(dollarAmount, '0.50'),
-  /** The registration page's domain, on which browsers fill in the code (WebOTP). */
-  webOtpDomain: v.optional(patternText(HOST_NAME, HOST_NAME_MUST)),
-});
-export type SmsSettings = v.InferOutput<typeof SmsSchema>;
-
-/** Calls by AWS End User Messaging. */
-const CallSchema = closedObject({
-  /** The calling number or pool of numbers. By id or ARN, so that the right to call can be limited to it. */
-  originationIdentity: patternText(
-    /^(arn:aws[\w-]*:sms-voice:[\w-]+:\d{12}:(phone-number|pool)\/(phone|pool)-\w+|(phone|pool)-\w+)$/,
-    'must be the id or ARN of a number (phone-…) or of a pool (pool-…)',
-  ),
-});
-export type CallSettings = v.InferOutput<typeof CallSchema>;
-
-const LANGUAGES_MUST = 'must list languages such as de and zh-Hant, en among them';
-/** WhatsApp by AWS End User Messaging Social. */
-const WhatsAppSchema = closedObject({
-  phoneNumberId: patternText(/^phone-number-id-\w+$/, 'must be the id of a linked number (phone-number-id-…)'),
-  /** An approved authentication template. */
-  codeTemplate: template,
-  /** An approved utility template without parameters: the notice to an owner of the address. */
-  noticeTemplate: template,
-  /**
-   * The languages, as tags such as `de` and `zh-Hant`, in which both templates are approved. Messages in all others are
-   * sent in English. Absent: all.
-   */
-  languages: v.optional(
-    v.pipe(listOf(patternText(/^[a-z]{2}(-[A-Z][a-z]{3})?$/, LANGUAGES_MUST)), v.includes('en', LANGUAGES_MUST)),
-  ),
-});
-export type WhatsAppSettings = v.InferOutput<typeof WhatsAppSchema>;
 
 type CountLimitSchemas = Readonly<Record<CountLimitName, ReturnType<typeof limit>>>;
 
@@ -181,35 +137,24 @@ export const sendingSettings = {
   /** The channels of one-time passwords. */
   channels: v.optional(ChannelsSchema, ['email']),
   phone: v.optional(PhoneSchema),
-  sms: v.optional(SmsSchema, {}),
-  call: v.optional(CallSchema),
-  whatsapp: v.optional(WhatsAppSchema),
+  ...CHANNEL_SETTINGS,
   /** The broker's own provider, to which messages of a phone channel are posted instead of AWS. */
   provider: v.optional(closedObject(v.entriesFromList(PHONE_CHANNELS, v.optional(receiverAddress)))),
   captcha: v.optional(CaptchaSchema),
 };
 
-/** The settings that each channel needs. */
-const NEEDED: Readonly<Record<Channel, readonly ('phone' | 'call' | 'whatsapp')[]>> = {
-  email: [],
-  sms: ['phone'],
-  call: ['phone', 'call'],
-  whatsapp: ['phone', 'whatsapp'],
-};
-
-/** The errors of listed channels without their settings. */
-export function missingByChannels(settings: {
-  channels: readonly Channel[];
-  phone?: unknown;
-  call?: unknown;
-  whatsapp?: unknown;
-  provider?: unknown;
-}): string[] {
-  return settings.channels.flatMap((channel) =>
-    NEEDED[channel]
-      .filter((name) => settings[name] === undefined && !(name === channel && hasProvider(settings, channel)))
-      .map((name) => `${name === 'phone' ? 'phone.countries' : name}: is required by the channel ${channel}`),
-  );
+/** The errors of listed channels without their settings. The broker's own provider needs none of those of AWS. */
+export function missingByChannels(
+  settings: { channels: readonly Channel[]; phone?: unknown; provider?: unknown } & { [C in PhoneChannel]?: unknown },
+): string[] {
+  const { channels, phone } = settings;
+  return channels.filter(isPhoneChannel).flatMap((channel) => {
+    const isNeeded = CHANNEL_SETTINGS[channel].default === undefined && !hasProvider(settings, channel);
+    const lacksOwn = isNeeded && settings[channel] === undefined;
+    return [...(phone === undefined ? ['phone.countries'] : []), ...(lacksOwn ? [channel] : [])].map(
+      (name) => `${name}: is required by the channel ${channel}`,
+    );
+  });
 }
 
 /** Whether the messages of a channel go to the broker's own provider, not to AWS. */

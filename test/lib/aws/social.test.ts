@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppChannel } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import type { WhatsAppSettings } from '../../../lib/validators/registration-settings.ts';
+import type { WhatsAppSettings } from '../../../lib/validators/otp-types.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { startedStandIn } from '../../support/senders.ts';

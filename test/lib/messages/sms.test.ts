@@ -6,7 +6,7 @@ import type { Message } from '../../../lib/messages/message.ts';
 import { fitsOnePart, gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsText } from '../../../lib/messages/sms.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Brand } from '../../../lib/validators/deployment.ts';
-import type { SmsSettings } from '../../../lib/validators/registration-settings.ts';
+import type { SmsSettings } from '../../../lib/validators/otp-types.ts';
 import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { DEPLOYED } from '../../support/function-environment.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
