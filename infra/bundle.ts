@@ -3,6 +3,7 @@ import { builtinModules } from 'node:module';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
+import { outliveReader } from './closed-output.ts';
 import { FUNCTION_NAMES, type FunctionName } from './functions.ts';
 
 /**
@@ -200,4 +201,7 @@ async function main([wanted, folder]: string[]): Promise<void> {
   }
 }
 
-if (import.meta.main) await main(process.argv.slice(2));
+if (import.meta.main) {
+  outliveReader();
+  await main(process.argv.slice(2));
+}

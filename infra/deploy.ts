@@ -10,6 +10,7 @@ import {
   GetTemplateCommand,
   UpdateTerminationProtectionCommand,
 } from '@aws-sdk/client-cloudformation';
+import { outliveReader } from './closed-output.ts';
 import { CDK_JSON, readContext } from './crm/service-secrets.ts';
 import { readSettings, SettingsError } from './settings.ts';
 import { indexSteps, replacedResources, storedResources, type Template, updateErrors } from './stored-resources.ts';
@@ -167,6 +168,7 @@ function awsSteps(): DeploySteps {
 }
 
 if (import.meta.main) {
+  outliveReader();
   try {
     process.exitCode = await deploy(process.argv.slice(2), CDK_JSON, awsSteps());
   } catch (error) {

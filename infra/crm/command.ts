@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { type Command, CommanderError } from 'commander';
 import { AwsFailure } from '../../lib/aws/failure.ts';
+import { isReaderGone } from '../closed-output.ts';
 import { KEY_SECRETS } from '../settings.ts';
 import { CrmFileError } from './crm-items.ts';
 
@@ -40,11 +41,8 @@ class ReaderGone extends Error {
   override readonly name = 'ReaderGone';
 }
 
-/** Writes results to an output, whose reader may stop before the end, as `head` does. */
+/** Writes results to an output, whose errors the process handles (infra/closed-output.ts). */
 export function resultWriter(output: Writable): Pick<Terminal, 'print' | 'printPage'> {
-  output.on('error', (error) => {
-    if (!isReaderGone(error)) throw error;
-  });
   return {
     print: (text) => void output.write(text),
     async printPage(text) {
@@ -57,10 +55,6 @@ export function resultWriter(output: Writable): Pick<Terminal, 'print' | 'printP
       });
     },
   };
-}
-
-function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
-  return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 
 /** Runs a command with these arguments, and reports its failure. @returns the exit code */

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseText } from '../../lib/validators/texts.ts';
+import { outliveReader } from '../closed-output.ts';
 import {
   gatherSettings,
   readSettings,
@@ -76,6 +77,7 @@ function formatJson(value: unknown): string {
 }
 
 if (import.meta.main) {
+  outliveReader();
   const { code, text } = changeSettings(process.argv.slice(2), CDK_JSON);
   (code === 0 ? process.stdout : process.stderr).write(text);
   process.exitCode = code;

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
-import { resultWriter } from '../crm/command.ts';
+import { outliveReader } from '../closed-output.ts';
 import { CDK_JSON, serviceSecrets } from '../crm/service-secrets.ts';
 import { readDeployed, USED_INSTEAD, writtenSettings } from '../crm/stack-settings.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
@@ -179,4 +179,7 @@ export function formatReport(results: readonly CheckResult[]): string {
   return `${[...sections, end].join('\n\n')}\n`;
 }
 
-if (import.meta.main) process.exitCode = await runDoctor(process.argv.slice(2), resultWriter(process.stdout).print);
+if (import.meta.main) {
+  outliveReader();
+  process.exitCode = await runDoctor(process.argv.slice(2), (text) => process.stdout.write(text));
+}

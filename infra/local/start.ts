@@ -1,4 +1,5 @@
 import { enableCompileCache } from 'node:module';
+import { endWithReader } from '../closed-output.ts';
 import { exitWithParent, explainFailedStart, startOptions } from './start-options.ts';
 
 /**
@@ -8,8 +9,7 @@ import { exitWithParent, explainFailedStart, startOptions } from './start-option
  */
 
 exitWithParent(process);
-// The reader of the output has gone, as with `| head -1`. A handler of uncaught errors that writes to it would run without end.
-for (const output of [process.stdout, process.stderr]) output.on('error', () => process.exit(0));
+endWithReader();
 try {
   const options = await startOptions(process.env);
   // Loaded afterwards, so that an error in the file or the port is printed at once. Compiled once for all starts.

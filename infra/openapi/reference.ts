@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { outliveReader } from '../closed-output.ts';
 
 const CLI = fileURLToPath(import.meta.resolve('@redocly/cli/bin/cli.js'));
 const TEMPLATE = fileURLToPath(new URL('./reference.hbs', import.meta.url));
@@ -32,6 +33,7 @@ export async function renderReference(document: string): Promise<string> {
 }
 
 if (import.meta.main) {
+  outliveReader();
   const file = new URL('../../.local/reference.html', import.meta.url);
   await mkdir(new URL('.', file), { recursive: true });
   await writeFile(file, await renderReference(await readFile(new URL('../openapi.json', import.meta.url), 'utf8')));

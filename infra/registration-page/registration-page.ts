@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { CommandError, resultWriter, runProgram } from '../crm/command.ts';
+import { outliveReader } from '../closed-output.ts';
+import { CommandError, runProgram } from '../crm/command.ts';
 import { formJsonSchema, readForm } from '../crm/form.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
 import {
@@ -107,8 +108,9 @@ Change these lines, name another folder, or delete the files to get new ones.`);
 }
 
 if (import.meta.main) {
+  outliveReader();
   process.exitCode = await runRegistrationPage(process.argv.slice(2), {
-    print: resultWriter(process.stdout).print,
+    print: (text) => process.stdout.write(text),
     report: (text) => process.stderr.write(text),
     // npm changes to the project's directory.
     folder: process.env.INIT_CWD ?? '.',

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { endWithReader, READER_GONE } from '../../infra/closed-output.ts';
 
 /** `npm run bench`: the cost of the service, as ratios to something else that is measured in the same run. */
 
@@ -22,11 +23,13 @@ if (values.help || unknown.length > 0) {
   process.stdout.write(`${unknown.map((name) => `There is no benchmark ${name}.\n`).join('')}${USAGE}`);
   process.exit(unknown.length);
 }
+endWithReader();
 process.stdout.write('Medians of ours and of the base, and their ratio with its quartiles.\n');
 // Each in a process of its own: only one local service runs in a process.
 for (const name of values.only) {
   const options = values.runs === undefined ? [] : ['--runs', values.runs];
   const file = new URL(`${name}.ts`, import.meta.url).pathname;
   const { status } = spawnSync(process.execPath, [file, ...options], { stdio: 'inherit' });
+  if (status === READER_GONE) break;
   process.exitCode ||= status ?? 1;
 }

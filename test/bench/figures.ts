@@ -1,5 +1,6 @@
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { endWithReader, READER_GONE } from '../../infra/closed-output.ts';
 
 const { values } = parseArgs({ options: { runs: { type: 'string' } } });
 
@@ -10,6 +11,7 @@ export function runs(usual: number): number {
 
 /** Prints what a benchmark measures and on which machine. */
 export function announce(title: string, about: string): void {
+  endWithReader(READER_GONE);
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim()}, load ${loadavg()[0]?.toFixed(1)}`;
   print(`\n${title}\n${about.replace(/(.{1,110})(?:\s+|$)/g, '  $1\n')}  Node ${process.version}, ${machine}\n`);
 }

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { endWithReader } from '../../infra/closed-output.ts';
 import { exploreScenario } from './explore.ts';
 import { pageWithLimits, type SearchDepth, searchLimits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
@@ -84,6 +85,7 @@ function printStory(promise: string, story: readonly string[]): void {
 }
 
 if (import.meta.main) {
+  endWithReader();
   const depth: SearchDepth = process.argv[2] === 'all' ? 'all' : 'triples';
   for (const scenario of SCENARIOS) {
     const began = performance.now();

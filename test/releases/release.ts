@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { outliveReader } from '../../infra/closed-output.ts';
 import { TABLES } from '../../infra/local/database.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { StoredAccount } from '../../infra/local/platforms/simulated-server.ts';
@@ -198,6 +199,7 @@ async function writeRelease(version: string): Promise<void> {
 }
 
 if (import.meta.main) {
+  outliveReader();
   const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
   const stack = new URL(`${version}.stack.json`, FOLDER);
   if (existsSync(stack)) {

@@ -1,7 +1,5 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { explainFailure } from '../../../infra/crm/command.ts';
@@ -106,14 +104,10 @@ describe('The command', () => {
   });
 
   const ROOT = new URL('../../..', import.meta.url);
-  it('ends as a process with its exit code, also if its reader stops, as with `head`', async () => {
+  it('ends as a process with its exit code', async () => {
     const run = (...args: string[]) =>
       promisify(execFile)(process.execPath, ['infra/crm/crm.ts', ...args], { cwd: ROOT });
     expect((await run('list', 'forms', `--local=${operators.service.url}`)).stdout).toContain('FORM0001');
     await expect(run('fly')).rejects.toMatchObject({ code: 2 });
-    const child = spawn(process.execPath, ['infra/crm/crm.ts', '--help'], { cwd: ROOT });
-    child.stdout.destroy();
-    const [reported, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
-    expect([code, reported]).toEqual([0, '']);
   });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
+import { endWithReader } from '../../../infra/closed-output.ts';
 import { type AccountWorld, WorldPool } from '../account-world.ts';
 import { bundleInto } from '../bundles.ts';
 import { addCount, type Counts, History } from './history.ts';
@@ -126,4 +127,7 @@ async function main(): Promise<void> {
   await rm(bundles, { recursive: true });
 }
 
-if (import.meta.main) await main();
+if (import.meta.main) {
+  endWithReader();
+  await main();
+}

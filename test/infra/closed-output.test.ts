@@ -1,0 +1,165 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { PassThrough, Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { describe, expect, it } from 'vitest';
+import { resultWriter, type Terminal } from '../../infra/crm/command.ts';
+import { listRecords } from '../../infra/crm/records.ts';
+import type { Target } from '../../infra/crm/target.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const ROOT = new URL('../..', import.meta.url);
+
+/** What each command does when the reader of its output has gone. `silent`: it prints nothing. */
+type Handling = 'endWithReader' | 'outliveReader' | 'silent';
+/** Arguments with which it prints at once and changes nothing; absent: there are none. */
+interface Row {
+  handling: Handling;
+  args?: string[];
+}
+
+/** Each script of package.json that is a program of ours. */
+const ROWS: Record<string, Row> = {
+  crm: { handling: 'outliveReader', args: ['--help'] },
+  'registration-page': { handling: 'outliveReader', args: ['--help'] },
+  doctor: { handling: 'outliveReader', args: ['--help'] },
+  start: { handling: 'endWithReader', args: [] },
+  bench: { handling: 'endWithReader', args: ['--help'] },
+  'never-twice': { handling: 'endWithReader', args: ['--help'] },
+  model: { handling: 'endWithReader' },
+  release: { handling: 'outliveReader' },
+  setting: { handling: 'outliveReader', args: [] },
+  deploy: { handling: 'outliveReader' },
+  bundle: { handling: 'outliveReader' },
+  openapi: { handling: 'silent' },
+  'openapi:html': { handling: 'outliveReader' },
+};
+/** Those that run another project's command, which handles its output. */
+const OTHERS = 'check fix openapi:client openapi:lint prepare specification synth test test:slow'.split(' ');
+
+const scripts: Record<string, string> = packageJson.scripts;
+const filesOf = (name: string) => [...(scripts[name] ?? '').matchAll(/\bnode (\S+\.ts)/g)].map(([, file = '']) => file);
+const PRINTS = /process\.std(out|err)|console\./;
+
+describe('The scripts of package.json', () => {
+  it('are all in the table of those whose reader may go away', () => {
+    expect(Object.keys(scripts).sort()).toEqual([...Object.keys(ROWS), ...OTHERS].sort());
+    expect(OTHERS.flatMap(filesOf)).toEqual([]);
+  });
+
+  it.each(Object.entries(ROWS))('npm run %s handles that its reader goes away: $handling', (name, { handling }) => {
+    for (const file of filesOf(name)) {
+      const source = readFileSync(new URL(file, ROOT), 'utf8');
+      if (handling === 'silent') expect(source).not.toMatch(PRINTS);
+      else expect(source).toContain(`${handling}();`);
+    }
+  });
+});
+
+/** Which outputs have no reader: its pipe is closed at once, or the shell has closed the output. */
+const CLOSINGS = {
+  '| head': { stdout: true, stderr: false, shell: '' },
+  '2>&1 | head': { stdout: true, stderr: true, shell: '' },
+  '2>&-': { stdout: false, stderr: false, shell: '2>&-' },
+  '>&-': { stdout: false, stderr: false, shell: '>&-' },
+} as const;
+type Closing = keyof typeof CLOSINGS;
+
+/** Runs a program until it ends. @returns its exit code, and what it has printed where somebody reads */
+async function run(words: readonly string[], closing: Closing, environment: Record<string, string> = {}) {
+  const { stdout, stderr, shell } = CLOSINGS[closing];
+  const child = spawn('sh', ['-c', `exec "$@" ${shell}`, 'sh', process.execPath, ...words], {
+    cwd: ROOT,
+    env: { ...process.env, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  if (stdout) child.stdout.destroy();
+  if (stderr) child.stderr.destroy();
+  const [out, reported, [code]] = await Promise.all([
+    stdout ? '' : text(child.stdout),
+    stderr ? '' : text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { code, out, reported };
+}
+
+describe('A command whose reader has gone ends by itself, without an error', () => {
+  const quick = Object.entries(ROWS).flatMap(([name, { args }]) => (args === undefined ? [] : [{ name, args }]));
+  it.each(quick)('npm run $name | head', async ({ name, args }) => {
+    const [file = ''] = filesOf(name);
+    expect(await run([file, ...args], '| head', { PORT: '0' })).toEqual({ code: 0, out: '', reported: '' });
+  });
+});
+
+/** A program that prints, goes on printing for a while, and then says so by its exit code. */
+const program = (handling: Handling) => `
+  import { ${handling} } from './infra/closed-output.ts';
+  ${handling}();
+  process.on('uncaughtException', (error) => process.stderr.write(String(error)));
+  for (let turn = 0; turn < 20; turn += 1) {
+    process.stdout.write('result\\n');
+    process.stderr.write('progress\\n');
+    await new Promise(setImmediate);
+  }
+  process.exitCode = 7;
+`;
+const DONE = 7;
+
+describe('The handling of outputs that nobody reads', () => {
+  it.each<[Exclude<Handling, 'silent'>, Closing, code: number]>([
+    ['endWithReader', '| head', 0],
+    ['endWithReader', '2>&1 | head', 0],
+    ['endWithReader', '2>&-', DONE],
+    ['endWithReader', '>&-', DONE],
+    ['outliveReader', '| head', DONE],
+    ['outliveReader', '2>&1 | head', DONE],
+    ['outliveReader', '2>&-', DONE],
+    ['outliveReader', '>&-', DONE],
+  ])('%s after %s ends with %i', async (handling, closing, code) => {
+    const found = await run(['--input-type=module', '--eval', program(handling)], closing);
+    expect(found.code).toBe(code);
+    expect(found.out + found.reported).not.toContain('EPIPE');
+  });
+
+  it('lets a list end after its reader has gone, and reads no further page', async () => {
+    const output = new PassThrough();
+    output.on('error', () => {});
+    let pages = 0;
+    const table = {
+      async *pages() {
+        for (; pages < 100; ) {
+          pages += 1;
+          if (pages === 3) output.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }));
+          yield [{ pk: `client#${pages}`, record: { id: `C${String(pages).padStart(7, '0')}`, name: 'Ann' } }];
+        }
+      },
+    } as unknown as Target['table'];
+    const terminal = { ...resultWriter(output), report: () => {} } as unknown as Terminal;
+    await expect(listRecords({ name: 'it', table } as Target, 'clients', terminal)).rejects.toThrow(
+      expect.objectContaining({ name: 'ReaderGone' }),
+    );
+    expect(pages).toBe(3);
+  });
+
+  it('lets a list wait until its reader has taken a page', async () => {
+    const taken: string[] = [];
+    let take = () => {};
+    const output = new Writable({
+      write(chunk, _encoding, done) {
+        taken.push(String(chunk));
+        take = done;
+      },
+    });
+    let waits = true;
+    const page = resultWriter(output)
+      .printPage('a page')
+      .finally(() => {
+        waits = false;
+      });
+    await new Promise(setImmediate);
+    expect([taken, waits]).toEqual([['a page'], true]);
+    take();
+    await page;
+  });
+});
