@@ -19,7 +19,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...(TESTS === 'quick' ? SLOW : [])],
     globalSetup: ['test/support/bundles-folder.ts', 'test/support/rights/run.ts'],
     setupFiles: 'test/support/rights/record.ts',
-    testTimeout: 180_000,
+    // With more runs of the properties of simultaneous requests, they take minutes.
+    testTimeout: process.env.TEST_RUNS === undefined ? 180_000 : 600_000,
     hookTimeout: 120_000,
     // One more than CI has processors: some tests wait, and each worker loads every module.
     maxWorkers: 3,

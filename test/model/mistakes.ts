@@ -80,7 +80,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     name: 'A claim does not look for its own reservation.',
     ignoresReservation: true,
-    scenario: 'two requests for the same logins, operations set back',
+    scenario: 'a deposit, and operations that are set back',
   },
   {
     name: 'A login that another operation holds is not given up.',

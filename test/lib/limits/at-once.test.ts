@@ -294,7 +294,7 @@ it('With any loss of writes and answers, the limits hold in every window', async
         }
       }
     }),
-    propertyRuns(8),
+    propertyRuns(5),
   );
 });
 
