@@ -1,5 +1,5 @@
-import type { Channel, PhoneChannel } from '../lib/validators/otp-types.ts';
-import type { Settings } from './settings.ts';
+import type { Channel, ChannelSettings, PhoneChannel } from '../lib/validators/otp-types.ts';
+import type { MessageRow } from './setting-row.ts';
 
 interface ChannelDeclaration {
   /** The channel's name for people. */
@@ -20,40 +20,55 @@ export interface SendingRight {
 }
 
 interface PhoneChannelDeclaration extends ChannelDeclaration {
+  /** What it sends, in the plural. */
+  messages: string;
   /** The settings of `npm start`, if the channel needs any. */
   local?: object;
   /**
    * The right to send by AWS, or nothing if the channel is not set up.
    * @param protectConfiguration the id of the country rules, if the stack has them
    */
-  right(settings: Settings, protectConfiguration: string | undefined): SendingRight | undefined;
-  /** From when on the cost raises an alarm: a metric of AWS, or the messages of a day. */
-  spend(settings: Settings['spend']): {
-    loss: string;
-    atLeast: number;
+  right(settings: Partial<ChannelSettings>, protectConfiguration: string | undefined): SendingRight | undefined;
+  /** The cost from which on an alarm is raised. */
+  spend: {
+    /** The default of the setting: US dollars a month with a metric of AWS, else messages a day. */
+    usual: number;
     metric?: readonly [namespace: string, name: string];
+    /** The monthly limit of AWS, and its name in the command that changes it. */
+    limit?: { name: string; kind: string };
   };
-  /** The monthly limit of AWS for the cost, and its name in the command that changes it. */
-  spendLimit?: { name: string; kind: string };
+  /** The rows of its settings. */
+  settings: Readonly<Record<string, MessageRow>>;
 }
+type SettingsOf<C extends PhoneChannel> = keyof NonNullable<ChannelSettings[C]>;
 
-/** The facts about each channel that the stack, the local service, pages and operators' commands share. */
-export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDeclaration>> = {
+/** The facts about each channel that settings, the stack, the local service, pages and operators' commands share. */
+const ROWS = {
   sms: {
     title: 'SMS',
+    messages: 'texts',
     service: 'Amazon SNS',
     messagesPerSecond: 20,
     // A text goes to a number, which is not a resource: no topic.
     right: () => ({ sid: 'SendTexts', action: 'sns:Publish' }),
-    spend: ({ smsUsdPerMonth: atLeast }) => ({
-      loss: `Your bill: texts have cost $${atLeast} this month. At the account's own limit no text is sent.`,
-      atLeast,
+    spend: {
+      usual: 50,
       metric: ['AWS/SNS', 'SMSMonthToDateSpentUSD'],
-    }),
-    spendLimit: { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'text' },
+      limit: { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'text' },
+    },
+    settings: {
+      senderId: { absent: 'AWS chooses', other: 'OTHER', words: `the sender's name of a text` },
+      originationNumber: { absent: 'AWS chooses', other: '+15550100124', words: `the sender's number of a text` },
+      maxPrice: {
+        other: '0.26',
+        words: 'USD; a text that costs more is not sent. Stops toll fraud, and allows texts to nearly every country',
+      },
+      webOtpDomain: { other: 'otp.other.example', words: 'browsers on this domain fill in the code' },
+    },
   },
   call: {
     title: 'Call',
+    messages: 'calls',
     service: 'AWS End User Messaging',
     messagesPerSecond: 20,
     local: { originationIdentity: 'phone-00000000000000000000000000000001' },
@@ -66,15 +81,18 @@ export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDecla
       const resources = [identity.startsWith('arn:') ? identity : ([from, identity] as const), ...rules];
       return { sid: 'SendCalls', action: 'sms-voice:SendVoiceMessage', resources };
     },
-    spend: ({ callUsdPerMonth: atLeast }) => ({
-      loss: `Your bill: calls have cost $${atLeast} this month. At the account's own limit no call is made.`,
-      atLeast,
+    spend: {
+      usual: 50,
       metric: ['AWS/SMSVoice', 'VoiceMessageMonthlySpend'],
-    }),
-    spendLimit: { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'voice' },
+      limit: { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'voice' },
+    },
+    settings: {
+      originationIdentity: { absent: '*needed by calls*', other: 'pool-2', words: 'id or ARN of a number or pool' },
+    },
   },
   whatsapp: {
     title: 'WhatsApp',
+    messages: 'WhatsApp messages',
     service: 'AWS End User Messaging Social',
     messagesPerSecond: 80,
     local: {
@@ -91,12 +109,43 @@ export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDecla
         resources: [['phone-number-id', number]],
       };
     },
-    spend: ({ whatsappMessagesPerDay: atLeast }) => ({
-      loss: `Your bill: ${atLeast} WhatsApp messages were sent within a day.`,
-      atLeast,
-    }),
+    // AWS has no figure for the cost.
+    spend: { usual: 500 },
+    settings: {
+      phoneNumberId: { absent: '*needed by WhatsApp*', other: 'phone-number-id-2', words: 'the linked number' },
+      codeTemplate: {
+        absent: '*needed by WhatsApp*',
+        other: 'other_code',
+        words: 'the approved authentication template',
+      },
+      noticeTemplate: {
+        absent: '*needed by WhatsApp*',
+        other: 'other_notice',
+        words: 'the approved utility template without parameters',
+      },
+      languages: {
+        absent: 'all',
+        other: 'en,de',
+        words:
+          'languages in which both templates are approved, such as `en,de,zh-Hant`; messages in all others are in English. `npm run doctor` proposes the value',
+      },
+    },
   },
+} as const satisfies {
+  [C in PhoneChannel]: PhoneChannelDeclaration & { settings: Record<SettingsOf<C>, MessageRow> };
 };
+export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDeclaration>> = ROWS;
+
+type SpendSettingOf<C extends PhoneChannel> = (typeof ROWS)[C]['spend'] extends { metric: unknown }
+  ? `${C}UsdPerMonth`
+  : `${C}MessagesPerDay`;
+/** The name of the setting of a channel's cost, in the group `spend`. */
+export type SpendSetting = { [C in PhoneChannel]: SpendSettingOf<C> }[PhoneChannel];
+
+export function spendSetting(channel: PhoneChannel): SpendSetting {
+  const unit = PHONE_CHANNEL_ROWS[channel].spend.metric === undefined ? 'MessagesPerDay' : 'UsdPerMonth';
+  return `${channel}${unit}` as SpendSetting;
+}
 
 /** Every channel, with what all of them have. */
 export const CHANNELS: Readonly<Record<Channel, ChannelDeclaration>> = {

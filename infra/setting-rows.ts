@@ -1,7 +1,9 @@
 import type * as v from 'valibot';
 import type { CountLimitName } from '../lib/validators/limits.ts';
-import { OTP_TYPES, type PhoneChannel } from '../lib/validators/otp-types.ts';
+import { OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from '../lib/validators/otp-types.ts';
+import { PHONE_CHANNEL_ROWS, type SpendSetting, spendSetting } from './channels.ts';
 import { LIMIT_WORDS } from './limit-words.ts';
+import type { MessageRow, SettingRow } from './setting-row.ts';
 import { readSettings, type SettingsSchema } from './settings.ts';
 
 /**
@@ -20,22 +22,6 @@ type LeafName<T, P extends string = ''> = {
 type IsGroup<T> = [T] extends [readonly unknown[]] ? false : [T] extends [object] ? true : false;
 export type SettingName = LeafName<v.InferOutput<typeof SettingsSchema>>;
 
-interface SettingRow {
-  /** The page's phrase, in Markdown. */
-  words: string;
-  /** The page's words for a setting that is not given, if the schema has no default. Absent: `none`. */
-  absent?: string;
-  /**
-   * A second value, different from the default and from `EVERYTHING` of `test/support/stack.ts`, with which tests see
-   * that the setting has an effect. Flags with a default and numbers need none, but those of a `MessageRow`.
-   */
-  other?: unknown;
-  /** The other settings that the second value needs; then tests change it alone. */
-  beside?: Readonly<Record<string, unknown>>;
-}
-
-/** Of a setting whose second value a message has, as it is written. */
-type MessageRow = SettingRow & Required<Pick<SettingRow, 'other'>>;
 type RowOf<N extends SettingName> = N extends `${PhoneChannel | 'brand'}.${string}` ? MessageRow : SettingRow;
 
 const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
@@ -44,15 +30,33 @@ const LIMIT_ROWS = Object.fromEntries(
   LIMIT_WORDS.map(([name, words]): [string, SettingRow] => [`limits.${name}`, { words }]),
 ) as Record<`limits.${CountLimitName}`, SettingRow>;
 
+/** The rows of the channels to phones, by their settings' full names. */
+function rowsOf<N extends string, R>(rows: (channel: PhoneChannel) => readonly (readonly [string, R])[]) {
+  return Object.fromEntries(PHONE_CHANNELS.flatMap(rows)) as Record<N, R>;
+}
+const SPEND_ROWS = rowsOf<`spend.${SpendSetting}`, SettingRow>((channel) => {
+  const { messages, spend } = PHONE_CHANNEL_ROWS[channel];
+  const cost =
+    spend.metric === undefined
+      ? `this many ${messages} are sent in a day`
+      : `${messages} cost this much in a month, in USD`;
+  return [[`spend.${spendSetting(channel)}`, { other: spend.usual + 1, words: `an alarm if ${cost}` }]];
+});
+const CHANNEL_ROWS = rowsOf<Extract<SettingName, `${PhoneChannel}.${string}`>, MessageRow>((channel) =>
+  Object.entries(PHONE_CHANNEL_ROWS[channel].settings).map(([name, row]) => [`${channel}.${name}`, row] as const),
+);
+const PROVIDER_ROWS = rowsOf<`provider.${PhoneChannel}`, SettingRow>((channel) => {
+  const words = `${PHONE_CHANNEL_ROWS[channel].messages} go to the broker's own provider at this HTTPS address, not to AWS ([how](message-provider.md))`;
+  return [[`provider.${channel}`, { other: `https://provider.other.example/${channel}`, words }]];
+});
+
 /** Every setting, in the order of the page. */
 export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   stage: { other: 'another', words: 'names the stack: `broker-api-<stage>`' },
   retainData: { words: '`false`: data and secrets are deleted with the stack' },
   logRetentionDays: { other: 30, words: 'how long logs are kept' },
   alarmEmail: { other: 'night@acme.example', words: 'gets pages and notices by email' },
-  'spend.smsUsdPerMonth': { other: 5001, words: 'from this spend on an alarm' },
-  'spend.callUsdPerMonth': { other: 5002, words: 'the same for calls' },
-  'spend.whatsappMessagesPerDay': { other: 5003, words: 'the same for WhatsApp' },
+  ...SPEND_ROWS,
   silenceHours: {
     absent: 'never',
     other: 5,
@@ -96,38 +100,9 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
     words:
       'countries whose numbers get messages: codes such as `GB,DE`, or `all`. Texts to India (`IN`) need `provider.sms`: through AWS operators there drop them',
   },
-  'sms.senderId': { absent: 'AWS chooses', other: 'OTHER', words: `the sender's name of a text` },
-  'sms.originationNumber': { absent: 'AWS chooses', other: '+15550100124', words: `the sender's number of a text` },
-  'sms.maxPrice': {
-    other: '0.26',
-    words: 'USD; a text that costs more is not sent. Stops toll fraud, and allows texts to nearly every country',
-  },
-  'sms.webOtpDomain': { other: 'otp.other.example', words: 'browsers on this domain fill in the code' },
-  'provider.sms': {
-    other: 'https://provider.other.example/sms',
-    words: `texts go to the broker's own provider at this HTTPS address, not to AWS ([how](message-provider.md)). Needed for India, where each text has a registered template`,
-  },
-  'provider.call': { other: 'https://provider.other.example/call', words: 'the same for calls' },
-  'provider.whatsapp': { other: 'https://provider.other.example/whatsapp', words: 'the same for WhatsApp' },
-  'call.originationIdentity': { absent: '*needed by calls*', other: 'pool-2', words: 'id or ARN of a number or pool' },
+  ...CHANNEL_ROWS,
+  ...PROVIDER_ROWS,
   voiceMetricsRole: { other: false, words: '`false` if the account has the role `AWSServiceRoleForSMSVoice` already' },
-  'whatsapp.phoneNumberId': { absent: '*needed by WhatsApp*', other: 'phone-number-id-2', words: 'the linked number' },
-  'whatsapp.codeTemplate': {
-    absent: '*needed by WhatsApp*',
-    other: 'other_code',
-    words: 'the approved authentication template',
-  },
-  'whatsapp.noticeTemplate': {
-    absent: '*needed by WhatsApp*',
-    other: 'other_notice',
-    words: 'the approved utility template without parameters',
-  },
-  'whatsapp.languages': {
-    absent: 'all',
-    other: 'en,de',
-    words:
-      'languages in which both templates are approved, such as `en,de,zh-Hant`; messages in all others are in English. `npm run doctor` proposes the value',
-  },
   confirmation: {
     absent: '`false`',
     other: false,

@@ -3,7 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { DEPENDENT_SETTINGS, emailDomain } from '../lib/validators/deployment.ts';
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
-import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
+import {
+  type Channel,
+  isPhoneChannel,
+  OTP_TYPES,
+  PHONE_CHANNELS,
+  type PhoneChannel,
+} from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { FrontSchema, hasProvider, missingByChannels } from '../lib/validators/registration-settings.ts';
 import {
@@ -16,6 +22,7 @@ import {
   wholeNumber,
 } from '../lib/validators/setting-types.ts';
 import { checkSettings, leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
+import { PHONE_CHANNEL_ROWS, type SpendSetting, spendSetting } from './channels.ts';
 import { deploymentEntries } from './setting-groups.ts';
 
 /**
@@ -73,12 +80,18 @@ const CustomDomainSchema = closedObject({
 });
 
 /** The spend of messages from which an alarm is raised. Of the whole account and region, as AWS counts it. */
-const SpendSchema = closedObject({
-  smsUsdPerMonth: v.optional(numberBetween(0.01, 1e6), 50),
-  callUsdPerMonth: v.optional(numberBetween(0.01, 1e6), 50),
-  /** AWS has no figure for the cost of WhatsApp messages. */
-  whatsappMessagesPerDay: v.optional(wholeNumber(1, 1e6), 500),
-});
+const SpendSchema = closedObject(
+  Object.fromEntries(PHONE_CHANNELS.map((channel) => [spendSetting(channel), spendOf(channel)])) as Record<
+    SpendSetting,
+    ReturnType<typeof spendOf>
+  >,
+);
+
+function spendOf(channel: PhoneChannel) {
+  const { metric, usual } = PHONE_CHANNEL_ROWS[channel].spend;
+  const amount: v.GenericSchema<number> = metric === undefined ? wholeNumber(1, 1e6) : numberBetween(0.01, 1e6);
+  return v.optional(amount, usual);
+}
 
 /** The days that CloudWatch knows. */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653] as const;

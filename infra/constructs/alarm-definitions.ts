@@ -6,7 +6,7 @@ import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { COUNTED, type CountedName } from '../../lib/validators/counted-events.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
-import { PHONE_CHANNEL_ROWS } from '../channels.ts';
+import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import type { DeployedFunction } from './functions.ts';
@@ -434,11 +434,16 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
 
 /** A notice about the cost of a channel. A metric of AWS counts for the whole account and region, in US dollars a month. */
 function spendNotice(channel: PhoneChannel, settings: Settings['spend']): AlarmRow {
-  const { loss, atLeast, metric } = PHONE_CHANNEL_ROWS[channel].spend(settings);
-  const when: Condition =
-    metric === undefined
-      ? { event: 'OtpSent', service: SENDING_FUNCTION, channel, count: [atLeast, DAY_MINUTES] }
-      : { metric: new Metric({ namespace: metric[0], metricName: metric[1], ...most(15) }), count: [atLeast, 15] };
+  const { messages, spend } = PHONE_CHANNEL_ROWS[channel];
+  const { metric } = spend;
+  const atLeast = settings[spendSetting(channel)];
+  if (metric === undefined) {
+    const when: Condition = { event: 'OtpSent', service: SENDING_FUNCTION, channel, count: [atLeast, DAY_MINUTES] };
+    return { id: 'Spend', of: channel, loss: `Your bill: ${atLeast} ${messages} were sent within a day.`, when };
+  }
+  const loss = `Your bill: ${messages} have cost $${atLeast} this month. At the account's own limit AWS sends no more.`;
+  const [namespace, metricName] = metric;
+  const when = { metric: new Metric({ namespace, metricName, ...most(15) }), count: [atLeast, 15] } as const;
   return { id: 'Spend', of: channel, loss, when };
 }
 

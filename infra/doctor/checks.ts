@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts-icann';
 import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
-import { PHONE_CHANNEL_ROWS } from '../channels.ts';
+import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
 import { explainFailure, missingRight, rightFix } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
 import { type Settings, usesAws } from '../settings.ts';
@@ -233,8 +233,8 @@ async function clientMaker(
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly TemplateLanguage[]): DoctorCheck[] {
   const limited = PHONE_CHANNELS.filter((channel) => usesAws(settings, channel)).flatMap((channel) => {
-    const { spend, spendLimit } = PHONE_CHANNEL_ROWS[channel];
-    return spendLimit === undefined ? [] : [spendCheck(channel, spend(settings.spend).atLeast, spendLimit)];
+    const { limit } = PHONE_CHANNEL_ROWS[channel].spend;
+    return limit === undefined ? [] : [spendCheck(channel, settings.spend[spendSetting(channel)], limit)];
   });
   return [
     ...(limited.length > 0 ? [sandbox, ...limited] : []),

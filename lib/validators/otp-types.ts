@@ -82,7 +82,7 @@ function channelSettings() {
  * the bundles of functions that send no code lack them.
  */
 export const CHANNEL_SETTINGS = /* @__PURE__ */ channelSettings();
-type ChannelSettings = { [C in PhoneChannel]: v.InferOutput<(typeof CHANNEL_SETTINGS)[C]> };
+export type ChannelSettings = { [C in PhoneChannel]: v.InferOutput<(typeof CHANNEL_SETTINGS)[C]> };
 export type SmsSettings = ChannelSettings['sms'];
 export type CallSettings = NonNullable<ChannelSettings['call']>;
 export type WhatsAppSettings = NonNullable<ChannelSettings['whatsapp']>;
