@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { isIPv6 } from 'node:net';
 import { type Item, type Table, tryWrite, type UpdateExpression } from '../aws/dynamodb.ts';
 import { awaitAll } from '../deadline.ts';
 import { Failure } from '../failure.ts';
-import { once } from '../once.ts';
 import { keyedHash, type Pepper } from '../secrets/keys.ts';
-import { foldedEmail } from '../validators/email.ts';
-import {
-  COUNT_LIMIT_NAMES,
-  COUNT_LIMITS,
-  type LimitedCounter,
-  type LimitWindow,
-  WINDOW_MS,
-} from '../validators/limits.ts';
-import type { Recipient } from '../validators/registration.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type LimitWindow, WINDOW_MS } from '../validators/limits.ts';
 import type { Limits } from '../validators/registration-settings.ts';
+import {
+  COUNTERS,
+  type Counted,
+  type CountedStep,
+  type CounterAt,
+  type CounterKind,
+  type LimitedRequest,
+} from './counters.ts';
 
 /**
  * One item of the table. For each window it holds the start (`from_hour`) and the requests that were counted since then
@@ -22,6 +20,8 @@ import type { Limits } from '../validators/registration-settings.ts';
  */
 export interface Counter {
   readonly kind: CounterKind;
+  /** When it counts. */
+  readonly step: CountedStep;
   readonly pk: string;
   /** How many requests may pass in one window. */
   readonly windows: readonly (readonly [window: LimitWindow, max: number])[];
@@ -33,9 +33,6 @@ export interface Counter {
    */
   readonly member?: string | undefined;
 }
-
-/** What a counter counts for. `wrong_network`: different sources of one /48 that guess ids. */
-export type CounterKind = LimitedCounter | 'wrong_network';
 
 export interface CountResult {
   /**
@@ -233,18 +230,20 @@ type SeenItems = ReadonlyMap<unknown, Item>;
  * @param once makes the same table with a client that repeats no write
  */
 export function dynamoLimits(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
-  const counters = limitCounters(limits);
+  const countersAt = limitCounters(limits);
   const countAll = async (all: readonly Counter[], signal: AbortSignal, seen?: SeenItems) =>
     limitDecision(await Promise.all(all.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
 
   return {
-    /** Counts a registration request for its source, and reads the other counters in parallel. */
-    async admit(asked: { source: string; recipient: Recipient }, pepper: Pepper, signal: AbortSignal) {
-      const { source, wrong } = counters.source(pepper, asked.source);
-      const messages = counters.message(pepper, asked.recipient);
+    /** Counts a registration request as it arrives, and reads all other counters in parallel. */
+    async admit(asked: LimitedRequest, pepper: Pepper, signal: AbortSignal) {
+      const [arrived, wrong] = await Promise.all([
+        countersAt('request', asked, pepper),
+        countersAt('wrong_id', asked, pepper),
+      ]);
+      const messages = Promise.all([countersAt('recipient', asked, pepper), countersAt('message', asked, pepper)]);
       const read = async (): Promise<SeenItems> => {
-        const { recipient, shared } = await messages;
-        const keys = [...source, ...wrong, ...recipient, ...shared].map(({ pk }) => ({ pk }));
+        const keys = [...arrived, ...wrong, ...(await messages).flat()].map(({ pk }) => ({ pk }));
         return new Map((await table.getMany(keys, signal)).map((item) => [item.pk, item]));
       };
       const reading: Promise<{ seen?: SeenItems; failure?: unknown }> = read().then(
@@ -252,25 +251,25 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
         (failure: unknown) => ({ failure }),
       );
       const early = async ({ pk }: Counter) => (await reading).seen?.get(pk);
-      const counting = countInTurn(source, async (one, isFirst) =>
+      const counting = countInTurn(arrived, async (one, isFirst) =>
         // The first one is written while the read is under way. By then the read of the next one is there.
         isFirst
           ? count({ table, now, signal }, one, undefined, () => early(one))
           : count({ table, now, signal }, one, await early(one)),
       );
-      const [{ recipient, shared }, { seen, failure }, counted] = await Promise.all([messages, reading, counting]);
+      const [[recipient, message], { seen, failure }, counted] = await Promise.all([messages, reading, counting]);
       const look = (all: readonly Counter[]): CountResult[] =>
         all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()), failure }));
 
       return {
         /** The decision for the source; also reached after too many wrong ids. */
         source: limitDecision([...counted, ...look(wrong)]),
-        /** Whether there was room for the message everywhere, as it was read. Nothing is counted. */
-        room: limitDecision(look([...recipient, ...shared])),
+        /** Whether the counters of the message had room for it when they were read. Nothing is counted. */
+        roomForMessage: limitDecision(look([...recipient, ...message])),
         /** Counts the message for its recipient. Of simultaneous requests one passes. */
         countRecipient: (until: AbortSignal) => countAll(recipient, until, seen),
-        /** Counts the message for its phone prefix, country and channel, or for its mail domain. */
-        countShared: (until: AbortSignal) => countAll(shared, until, seen),
+        /** Counts the message for all that recipients share: phone prefix, country and channel, or mail domain. */
+        countMessage: (until: AbortSignal) => countAll(message, until, seen),
         /** Counts an unknown form id or referral code. */
         countWrongId: async (until: AbortSignal) =>
           limitDecision(
@@ -280,13 +279,13 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
     },
 
     /** Counts a request that repeats a key. */
-    countReplay: (key: readonly string[], pepper: Pepper, signal: AbortSignal) =>
-      countAll(counters.replay(pepper, key), signal),
+    countReplay: async (key: readonly string[], pepper: Pepper, signal: AbortSignal) =>
+      countAll(await countersAt('replay', { key }, pepper), signal),
 
-    countConfirmation: async (source: string, pepper: Pepper, signal: AbortSignal) =>
-      limitDecision(
-        await countInTurn(counters.confirmation(pepper, source), (one) => count({ table, now, signal }, one)),
-      ),
+    countConfirmation: async (source: string, pepper: Pepper, signal: AbortSignal) => {
+      const counters = await countersAt('confirmation', { source }, pepper);
+      return limitDecision(await countInTurn(counters, (one) => count({ table, now, signal }, one)));
+    },
 
     /** Releases the counts of a request that certainly sent nothing. @throws AwsFailure */
     async release(counted: readonly CountedRequest[], signal: AbortSignal): Promise<void> {
@@ -295,7 +294,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
   };
 }
 
-/** Counts for the source, then for its network: a source that has used up its limit changes no other counter. */
+/** Counts in the order of the counters, as for a source and then for its network: after a reached limit none changes. */
 async function countInTurn(
   counters: readonly Counter[],
   countOne: (one: Counter, isFirst: boolean) => Promise<CountResult>,
@@ -319,146 +318,34 @@ function limitDecision(counts: readonly CountResult[]): LimitDecision {
     : { kind: 'unchecked', failure: unchecked.failure, counted };
 }
 
-/** The counters of a deployment's limits. A disabled limit has none. */
+/** Lists the counters of a deployment's limits at a step. A disabled limit has none. */
 function limitCounters(limits: Limits) {
   const pauses = limits.resendSeconds === 'none' ? undefined : limits.resendSeconds;
   const isCountedToday = pauses !== undefined && limits.recipientPerDay === 'none';
-  const own = COUNT_LIMIT_NAMES.map((name) => ({ ...COUNT_LIMITS[name], max: limits[name] }));
+  const windows = COUNT_LIMIT_NAMES.map((name) => ({ ...COUNT_LIMITS[name], max: limits[name] }));
   // The pauses depend on the count of the day.
-  if (isCountedToday) own.push({ ...COUNT_LIMITS.recipientPerDay, max: 1e9 });
+  if (isCountedToday) windows.push({ ...COUNT_LIMITS.recipientPerDay, max: 1e9 });
   // A guess releases its /64, so that a few of them do not lock a /48 for an hour; it is counted here instead.
   const guesses = { counter: 'wrong_network', window: 'ten_minutes', max: limits.networkSourcesPerHour } as const;
   const enabledWindows = (kind: CounterKind): Counter['windows'] =>
-    [...own, guesses].flatMap(({ counter, window, max }) =>
+    [...windows, guesses].flatMap(({ counter, window, max }) =>
       counter === kind && max !== 'none' ? [[window, max] as const] : [],
     );
-  /** Named by a keyed hash: the table holds no address. When the pepper is rotated, all counts start again. */
-  function counter(pepper: Pepper, kind: CounterKind, value: string, more: Partial<Counter> = {}): Counter[] {
-    const windows = enabledWindows(kind);
-    if (windows.length === 0) return [];
-    const name = keyedHash(pepper.current.hashKey, `${kind}\n${value}`);
-    return [{ kind, pk: `${kind}#${name}`, windows, ...more }];
-  }
+  const enabled = (Object.keys(COUNTERS) as CounterKind[])
+    .map((kind) => ({ kind, windows: enabledWindows(kind) }))
+    .filter(({ windows }) => windows.length > 0);
 
-  /** The counters of an address and of its network. */
-  function sourceCounters(
-    pepper: Pepper,
-    { name, network }: CountedSource,
-    own: CounterKind,
-    shared: CounterKind,
-  ): Counter[] {
-    return [
-      ...counter(pepper, own, name),
-      ...(network ? counter(pepper, shared, network.name, { member: network.member }) : []),
-    ];
-  }
-
-  return {
-    /** The counters of a person who registers, and of that person's wrong ids. */
-    source(pepper: Pepper, address: string): Record<'source' | 'wrong', Counter[]> {
-      const counted = countedSource(address);
-      return {
-        source: sourceCounters(pepper, counted, 'source', 'network'),
-        wrong: sourceCounters(pepper, counted, 'wrong', 'wrong_network'),
-      };
-    },
-    confirmation: (pepper: Pepper, address: string) =>
-      sourceCounters(pepper, countedSource(address), 'confirmation', 'confirmation_network'),
-    replay: (pepper: Pepper, key: readonly string[]) => counter(pepper, 'replay', JSON.stringify(key)),
-    /** The counters of a message's recipient, and those that recipients share. */
-    async message(pepper: Pepper, to: Recipient): Promise<Record<'recipient' | 'shared', Counter[]>> {
-      const address = to.channel === 'email' ? foldedEmail(to.key) : to.key;
-      const recipient = counter(pepper, 'recipient', `${to.channel}\n${address}`, { pauses });
-      if (to.channel === 'email') {
-        const domain = await countedDomain(address.slice(address.lastIndexOf('@') + 1));
-        return { recipient, shared: domain === undefined ? [] : counter(pepper, 'domain', domain) };
-      }
-      const country = counter(pepper, 'country', `${to.channel}\n${to.country}`);
-      const prefix = counter(pepper, 'prefix', to.key.slice(0, -4));
-      return { recipient, shared: [...prefix, ...country, ...counter(pepper, 'channel', to.channel)] };
-    },
+  return async <S extends CountedStep>(step: S, counted: Counted<S>, pepper: Pepper): Promise<Counter[]> => {
+    const found = enabled.map(async ({ kind, windows }): Promise<Counter[]> => {
+      const { [kind]: row } = COUNTERS as Record<CounterKind, CounterAt<S>>;
+      const value = row.step === step ? await row.value(counted) : undefined;
+      if (value === undefined) return [];
+      // A keyed hash: the table holds no address. When the pepper is rotated, all counts start again.
+      const pk = `${kind}#${keyedHash(pepper.current.hashKey, `${kind}\n${value}`)}`;
+      return [
+        { kind, step, pk, windows, member: row.member?.(counted), pauses: kind === 'recipient' ? pauses : undefined },
+      ];
+    });
+    return (await Promise.all(found)).flat();
   };
-}
-
-/** A source as the limits count it, and its network, if it has one. */
-interface CountedSource {
-  name: string;
-  network?: { name: string; member: string };
-}
-
-/**
- * The IPv6 networks whose addresses hold an IPv4 address, by their first hexadecimal digits, and where it is: IPv4-mapped
- * (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), and Teredo (RFC 4380), which inverts the client's.
- */
-const IPV4_HOLDERS: readonly { prefix: string; at: number; inverted?: true }[] = [
-  { prefix: '00000000000000000000ffff', at: 24 },
-  { prefix: '0064ff9b0000000000000000', at: 24 },
-  { prefix: '2002', at: 4 },
-  { prefix: '20010000', at: 24, inverted: true },
-];
-
-/**
- * The source that the limits count: an IPv4 address, also one that an IPv6 address holds, or the /64 of an IPv6 address.
- * That is the smallest network of a provider's customer. A customer may have the whole /48 (`network`), with 65,536 of them.
- * @param address without a port
- */
-export function countedSource(address: string): CountedSource {
-  const plain = address.trim().replace(/%.*$/, '');
-  if (!isIPv6(plain)) return { name: plain };
-  // A URL writes all of it in hexadecimal; every group then gets its four digits.
-  const digits = (half: string) => half.replace(/\w+/g, (group) => group.padStart(4, '0')).replaceAll(':', '');
-  const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::').map(digits);
-  const hex = head + tail.padStart(32 - head.length, '0');
-  const holder = IPV4_HOLDERS.find(({ prefix }) => hex.startsWith(prefix));
-  if (holder !== undefined) {
-    const held = Buffer.from(hex.slice(holder.at, holder.at + 8), 'hex');
-    return { name: held.map((byte) => (holder.inverted ? 255 - byte : byte)).join('.') };
-  }
-  const network = { name: `${hex.slice(0, 12)}/48`, member: hex.slice(12, 16) };
-  return { name: `${hex.slice(0, 16)}/64`, network };
-}
-
-/**
- * The mail providers with millions of people, by their public figures, who have nothing in common but the provider. A
- * domain that is missing is counted like that of a company; a throw-away domain here would never be counted. So only
- * domains that the provider itself gives to everybody, or to all customers of a network, are listed.
- */
-const PROVIDERS: ReadonlySet<string> = new Set(
-  `gmail.com googlemail.com
-  outlook.com outlook.fr outlook.de outlook.es outlook.it outlook.jp outlook.com.br hotmail.com hotmail.co.uk hotmail.fr
-  hotmail.de hotmail.es hotmail.it hotmail.co.jp live.com live.co.uk live.fr live.nl live.de live.it live.com.mx msn.com
-  yahoo.com yahoo.co.uk yahoo.fr yahoo.de yahoo.es yahoo.it yahoo.ca yahoo.in yahoo.co.in yahoo.co.id yahoo.co.jp
-  yahoo.com.ar yahoo.com.au yahoo.com.br yahoo.com.hk yahoo.com.mx yahoo.com.ph yahoo.com.sg yahoo.com.tr yahoo.com.tw
-  yahoo.com.vn ymail.com rocketmail.com aol.com aim.com icloud.com me.com mac.com
-  proton.me protonmail.com pm.me tutanota.com tuta.com fastmail.com zoho.com zohomail.com mail.com
-  gmx.com gmx.net gmx.de gmx.at gmx.ch web.de t-online.de freenet.de arcor.de 1und1.de bluewin.ch
-  orange.fr wanadoo.fr free.fr sfr.fr neuf.fr laposte.net bbox.fr
-  libero.it virgilio.it alice.it tin.it tiscali.it tim.it
-  btinternet.com sky.com virginmedia.com talktalk.net ntlworld.com
-  ziggo.nl kpnmail.nl planet.nl hetnet.nl home.nl telenet.be skynet.be proximus.be
-  telefonica.net terra.es sapo.pt otenet.gr
-  wp.pl o2.pl onet.pl op.pl interia.pl seznam.cz email.cz centrum.cz azet.sk freemail.hu citromail.hu abv.bg mail.bg
-  ukr.net i.ua mail.ru bk.ru inbox.ru list.ru internet.ru yandex.ru yandex.com ya.ru rambler.ru inbox.lv
-  uol.com.br bol.com.br terra.com.br ig.com.br globo.com globomail.com prodigy.net.mx
-  comcast.net verizon.net att.net sbcglobal.net bellsouth.net cox.net charter.net earthlink.net optonline.net
-  rogers.com shaw.ca sympatico.ca bell.net telus.net bigpond.com optusnet.com.au xtra.co.nz
-  qq.com foxmail.com 163.com 126.com yeah.net sina.com sina.cn sohu.com 139.com 189.cn aliyun.com
-  naver.com daum.net hanmail.net kakao.com nate.com docomo.ne.jp ezweb.ne.jp au.com softbank.ne.jp nifty.com
-  rediffmail.com mynet.com`.split(/\s+/),
-);
-
-/** The list of public suffixes. Loaded on first use: most addresses are at public providers. */
-const suffixes = once(() => import('tldts-icann'));
-
-/**
- * The domain that the mails of an address count for: the registrable one, so `a.acme.co.uk` and `b.acme.co.uk` are one.
- * Undefined at a large mail provider.
- * @param domain in lower case and punycode
- */
-export async function countedDomain(domain: string): Promise<string | undefined> {
-  if (PROVIDERS.has(domain)) return undefined;
-  // A domain with one dot is registrable, or is a suffix such as co.uk. Both count for themselves.
-  if (/^[^.]+\.[^.]+$/.test(domain)) return domain;
-  const { getDomain } = await suffixes();
-  return getDomain(domain) ?? domain;
 }

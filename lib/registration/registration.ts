@@ -2,14 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { RegistrationConfig } from '../config.ts';
 import { awaitAll } from '../deadline.ts';
 import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
-import {
-  type Admission,
-  type CountedRequest,
-  type CounterKind,
-  countedSource,
-  type LimitDecision,
-  type RegistrationLimits,
-} from '../limits/limits.ts';
+import { countedSource } from '../limits/counters.ts';
+import type { Admission, CountedRequest, LimitDecision, RegistrationLimits } from '../limits/limits.ts';
 import {
   DeliveryFailure,
   type DeliveryFailureKind,
@@ -63,12 +57,6 @@ export interface RegistrationDependencies {
   pause(maxMs: number, signal: AbortSignal): Promise<void>;
   now(): number;
 }
-
-/**
- * The counts that a request keeps once it has asked anything outside of the service, whatever the answer was. All other
- * counts of a request that sent no message are released.
- */
-const KEPT_COUNTS: readonly CounterKind[] = ['source', 'network'];
 
 /** One request, while it is worked on. */
 interface Work {
@@ -180,8 +168,7 @@ async function admit(work: Work): Promise<AdmittedWork> {
 }
 
 async function countSource({ dependencies, request, signal, done }: Work, pepper: Pepper): Promise<Admission> {
-  const { source, body } = request;
-  const admission = await dependencies.limits.admit({ source, recipient: body.recipient }, pepper, signal);
+  const admission = await dependencies.limits.admit(request, pepper, signal);
   done.counted.push(...admission.source.counted);
   return admission;
 }
@@ -266,7 +253,7 @@ async function checkFields(work: AdmittedWork): Promise<CheckedCustomFields> {
     throw new Problem('otp_type_unavailable', { members: { available } });
   }
   // Before the referral code: a recipient who must wait does not show whether a code exists.
-  refuseReached(work.admission.room, body.recipient.channel, work.telemetry);
+  refuseReached(work.admission.roomForMessage, body.recipient.channel, work.telemetry);
   if (body.referrer_id !== undefined && referrerId === undefined) {
     return await refuseWrongId(work, 'referrer_not_found');
   }
@@ -348,7 +335,7 @@ async function keep(
   const [known] = await awaitAll([
     dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),
     done.key && dependencies.keys.markSent(done.key, registrationId, signal),
-    admission.countShared(signal).then((decision) => passCounted(work, decision)),
+    admission.countMessage(signal).then((decision) => passCounted(work, decision)),
     dependencies.registrations.put(registration, seals, requestedAt, signal),
   ]);
   signal.throwIfAborted();
@@ -447,7 +434,8 @@ async function finish({ dependencies, telemetry }: Work, key: HeldKey): Promise<
 async function undo({ dependencies, registrationId, done, telemetry }: Work, error?: unknown): Promise<void> {
   const { limits, keys, registrations } = dependencies;
   const { counted, key, documents = 0, registration } = done;
-  const released = counted.filter(({ counter }) => !(done.asked && KEPT_COUNTS.includes(counter.kind)));
+  // Once it has asked anything outside, a request stays counted as one, whatever the answer was.
+  const released = counted.filter(({ counter }) => !(done.asked && counter.step === 'request'));
   await Promise.all([
     released.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(released, signal)),
     registration && bestEffort(telemetry, 'registration', (signal) => registrations.remove(registration, signal)),

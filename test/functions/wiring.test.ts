@@ -310,42 +310,66 @@ const confirmsOnce =
   };
 
 const SOURCE = { 'x-forwarded-for': '203.0.113.1' };
-/** A mail provider, whose domain no limit counts. */
-const again = registersTwice(() => [{ email: 'again@gmail.com' }]);
 
-/** Requests that exceed a limit of one of each counter. Those that also meet limits of others have the same `kind`. */
-const EXCEEDING: Readonly<Record<LimitedCounter, readonly [of: FunctionName, kind: string, exceeds: Row[2]]>> = {
-  recipient: ['request-registration', 'recipient', again],
-  source: ['request-registration', 'source', registersTwice(() => [{}, SOURCE])],
-  wrong: ['request-registration', 'source', registersTwice(() => [{ form_id: 'NOSUCHID' }, SOURCE])],
-  network: [
-    ...(['request-registration', 'network'] as const),
-    registersTwice((index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }]),
-  ],
-  prefix: [
-    ...(['request-registration', 'sms'] as const),
-    registersTwice((index) => [{ otp_type: 'sms', phone: { country_code: '44', number: `740055000${index}` } }]),
-  ],
-  country: ['request-registration', 'sms', registersTwice(() => [{ otp_type: 'sms' }])],
-  channel: ['request-registration', 'sms', registersTwice(() => [{ otp_type: 'sms' }])],
-  domain: [
-    ...(['request-registration', 'domain'] as const),
-    registersTwice((index) => [{ email: `person${index}@one-company.example` }]),
-  ],
-  replay: ['request-registration', 'replay', replaysOnce],
-  confirmation: ['confirm-registration', 'confirmation', confirmsOnce('203.0.113.1', '203.0.113.1')],
-  confirmation_network: ['confirm-registration', 'network', confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1')],
+/** Two requests of which a limit of one refuses the second. */
+interface ExceedingRequests {
+  of: FunctionName;
+  /** Limits with the same word are in different deployments, because these requests also meet the others. */
+  apart: string;
+  exceed: Row[2];
+}
+
+const exceedingSms = (exceed: Row[2]): ExceedingRequests => ({ of: 'request-registration', apart: 'sms', exceed });
+/** The same request twice. A mail provider's domain is counted by no limit. */
+const SAME_REQUEST: ExceedingRequests = {
+  of: 'request-registration',
+  apart: 'same request',
+  exceed: registersTwice(() => [{ email: 'same@gmail.com' }, SOURCE]),
 };
 
-/** Every limit, with the requests that exceed it. Those of one function and kind are in different deployments. */
+/** What exceeds a limit of one of a counter; absent: the same request twice. */
+const EXCEEDING_REQUESTS: Readonly<Partial<Record<LimitedCounter, ExceedingRequests>>> = {
+  recipient: {
+    ...{ of: 'request-registration', apart: 'recipient' },
+    exceed: registersTwice(() => [{ email: 'again@gmail.com' }]),
+  },
+  wrong: { ...SAME_REQUEST, exceed: registersTwice(() => [{ form_id: 'NOSUCHID' }, SOURCE]) },
+  network: {
+    ...{ of: 'request-registration', apart: 'network' },
+    exceed: registersTwice((index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }]),
+  },
+  prefix: exceedingSms(
+    registersTwice((index) => [{ otp_type: 'sms', phone: { country_code: '44', number: `740055000${index}` } }]),
+  ),
+  country: exceedingSms(registersTwice(() => [{ otp_type: 'sms' }])),
+  channel: exceedingSms(registersTwice(() => [{ otp_type: 'sms' }])),
+  domain: {
+    ...{ of: 'request-registration', apart: 'domain' },
+    exceed: registersTwice((index) => [{ email: `person${index}@one-company.example` }]),
+  },
+  replay: { of: 'request-registration', apart: 'replay', exceed: replaysOnce },
+  confirmation: {
+    of: 'confirm-registration',
+    apart: 'confirmation',
+    exceed: confirmsOnce('203.0.113.1', '203.0.113.1'),
+  },
+  confirmation_network: {
+    ...{ of: 'confirm-registration', apart: 'network' },
+    exceed: confirmsOnce('2001:db8:1:1::1', '2001:db8:1:2::1'),
+  },
+};
+
+/** Every limit, with the requests that exceed it, and the number of its deployment. */
 const LIMITS = [
   { name: 'resendSeconds', counter: 'recipient' as const },
   ...COUNT_LIMIT_NAMES.map((name) => ({ name, counter: COUNT_LIMITS[name].counter })),
-].map(({ name, counter }, index, all) => {
-  const [of, kind, exceeds] = EXCEEDING[counter];
-  const before = all.slice(0, index).filter((one) => EXCEEDING[one.counter].slice(0, 2).join() === `${of},${kind}`);
-  return { deployment: before.length, name, row: [of, `limits.${name}`, exceeds] as const };
-});
+]
+  .map(({ name, counter }) => ({ name, ...(EXCEEDING_REQUESTS[counter] ?? SAME_REQUEST) }))
+  .map(({ name, of, apart, exceed }, index, all) => ({
+    deployment: all.slice(0, index).filter((one) => one.of === of && one.apart === apart).length,
+    name,
+    row: [of, `limits.${name}`, exceed] as const,
+  }));
 const limitsOf = (of: FunctionName) => LIMITS.filter(({ row }) => row[0] === of).map(({ row }) => row[1]);
 
 /** Deployments with limits of one, or with one long wait. */

@@ -14,6 +14,7 @@ import type { Recipient } from '../../lib/validators/registration.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
 import { testTables } from './database.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
+import { REQUEST_BODY } from './registration-scene.ts';
 import { interceptTable } from './step-faults.ts';
 
 export const SECOND = 1_000;
@@ -24,6 +25,7 @@ export const DAY = 24 * HOUR;
 export interface Asked {
   recipient?: Recipient;
   source?: string;
+  userAgent?: string;
 }
 
 /** The result of a request through the limits, and its release if nothing is sent. */
@@ -77,24 +79,25 @@ export class LimitsWorld {
     );
   }
 
-  /** A request that shares only the given values with others. */
+  /** A value of everything that limits may count; it shares only the given ones with other requests. */
   asked(given: Asked = {}): Required<Asked> {
     this.#serial += 1;
     const serial = this.#serial;
     const source = `10.${serial >> 16}.${(serial >> 8) & 255}.${serial & 255}`;
-    return { recipient: toEmail(`ann@p${serial}.example`), source, ...given };
+    return { recipient: toEmail(`ann@p${serial}.example`), source, userAgent: `agent ${serial}`, ...given };
   }
 
   admit(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Admission> {
-    return limits.admit(this.asked(given), this.pepper, NEVER_ABORTED);
+    const { recipient, ...request } = this.asked(given);
+    return limits.admit({ ...request, body: { ...REQUEST_BODY, recipient } }, this.pepper, NEVER_ABORTED);
   }
 
   /** A request through all limits. If it is refused, its counts are released. */
   async pass(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Passage> {
     const admission = await this.admit(limits, given);
     const passage: Passage = { kind: 'allowed', waits: 0, counted: [] };
-    const read = [async () => admission.source, async () => admission.room];
-    const steps = [...read, admission.countRecipient, admission.countShared];
+    const read = [async () => admission.source, async () => admission.roomForMessage];
+    const steps = [...read, admission.countRecipient, admission.countMessage];
     for (const step of steps) {
       const decision = await step(NEVER_ABORTED);
       passage.counted = [...passage.counted, ...decision.counted];

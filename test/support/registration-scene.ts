@@ -77,7 +77,8 @@ export const RECIPIENTS = Object.fromEntries(
   ]),
 ) as Record<Channel, Recipient>;
 
-const BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
+/** A valid request to register, as the route reads it. */
+export const REQUEST_BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
   email: 'Bob@example.com',
   type: 'trader',
   name: 'Bob',
@@ -174,7 +175,7 @@ export class RegistrationScene {
   request(asked: Asked = {}): Promise<Answer> {
     const { by = 'email', body, members = {}, captcha, step, signal = NEVER_ABORTED, ...more } = asked;
     const recipient = body?.recipient ?? RECIPIENTS[by];
-    const sent = { ...BODY, otp_type: recipient.channel, members, ...body, recipient };
+    const sent = { ...REQUEST_BODY, otp_type: recipient.channel, members, ...body, recipient };
     return this.#run(step, (own) =>
       requestRegistration(
         this.#dependencies(own, signal),

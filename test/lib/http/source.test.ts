@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createFront } from '../../../lib/http/source.ts';
-import { countedSource } from '../../../lib/limits/limits.ts';
+import { countedSource } from '../../../lib/limits/counters.ts';
 import type { FrontSettings } from '../../../lib/validators/registration-settings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 

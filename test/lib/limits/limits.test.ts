@@ -81,10 +81,11 @@ const confirms =
 
 const ofNextNetwork = () => `2001:db8:1:${numberAt('')}::1`;
 
-/** Requests that the limits of each counter count together. */
-const COUNTED_TOGETHER: Readonly<Record<LimitedCounter, Asking>> = {
-  recipient: registers(() => ({ recipient: ANN })),
-  source: registers(() => ({ source: '192.0.2.1' })),
+/** The same request again, which every counter of requests counts together. */
+const sameRequest = registers(() => ({ recipient: ANN, source: '192.0.2.1', userAgent: 'one' }));
+
+/** Other requests that the limits of a counter count together. */
+const COUNTED_TOGETHER: Readonly<Partial<Record<LimitedCounter, Asking>>> = {
   network: registers(() => ({ source: ofNextNetwork() })),
   prefix: registers(() => ({ recipient: toPhone(numberAt('+447400123')) })),
   country: registers(() => ({ recipient: toPhone(`${numberAt('+4474')}00000`) })),
@@ -107,7 +108,7 @@ function windowOf(name: CountLimitName): number {
 }
 
 describe.each(COUNT_LIMIT_NAMES)('Of the limit %s', (name) => {
-  const ask = COUNTED_TOGETHER[COUNT_LIMITS[name].counter];
+  const ask = COUNTED_TOGETHER[COUNT_LIMITS[name].counter] ?? sameRequest;
 
   it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
     const limits = world.limits({ ...OFF, [name]: 4 });
@@ -362,7 +363,7 @@ describe('The table', () => {
       const decisions = [
         admission.source,
         await admission.countRecipient(NEVER_ABORTED),
-        await admission.countShared(NEVER_ABORTED),
+        await admission.countMessage(NEVER_ABORTED),
       ];
       expect(decisions.map(({ kind }) => kind)).toEqual(kinds);
       const failures = decisions.flatMap((one) => (one.kind === 'unchecked' ? [one.failure] : []));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countedDomain } from '../../../lib/limits/limits.ts';
+import { countedDomain } from '../../../lib/limits/counters.ts';
 
 describe('The mails to a domain', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countedSource } from '../../../lib/limits/limits.ts';
+import { countedSource } from '../../../lib/limits/counters.ts';
 
 describe('A source', () => {
   it.each([

@@ -185,7 +185,7 @@ describe('A refusal', () => {
     await register();
     await confirm(wrong);
     expect(await confirm()).toBe('too_many_requests');
-    expect(scene.steps).toEqual(['secret', 'update confirmation', 'read address', 'read confirmation']);
+    expect(scene.steps).toEqual(['secret', 'read address', 'update confirmation', 'read confirmation']);
   });
 
   it('does not come because the source could not be counted', async () => {

@@ -65,7 +65,7 @@ it('a write that releases a count is sent once: a repeat of it could release the
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   process.env = { ...before, ...clientVariables(url) };
   const { limits } = registrationDependencies(DEPLOYED, async () => '');
-  const counter = { kind: 'source', pk: 'source#1', windows: [['hour', 20]] } as const;
+  const counter = { kind: 'source', step: 'request', pk: 'source#1', windows: [['hour', 20]] } as const;
   const counted = { counter, id: 'request-1', item: { n_hour: 1, from_hour: Date.now(), counted_by: 'request-1' } };
   await expect(limits.release([counted], AbortSignal.timeout(20_000))).rejects.toThrow();
   expect(writes).toBe(1);

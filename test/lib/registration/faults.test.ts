@@ -86,7 +86,7 @@ describe('A request for a registration', () => {
 
 /** Every call of a confirmation, in this order. */
 const CONFIRMATION = [
-  ...['secret', 'update confirmation', 'read address', 'hash', 'update address', 'read registration'],
+  ...['secret', 'read address', 'update confirmation', 'hash', 'update address', 'read registration'],
   ...['find proven_email', 'find proven_phone', 'keep document', 'keep document 2'],
   ...['update registration', 'update address 2', 'publish', 'update registration 2'],
 ];
