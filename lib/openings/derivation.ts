@@ -52,34 +52,36 @@ function derivationKey({ text }: KeyVersion): DerivationKey {
   return { id: hmac(operations, 'key id').slice(0, 16), operations, fingerprints: fingerprintKey(operations) };
 }
 
-/**
- * The operation of a request under one key of the secret, with the id that a new operation gets, and with the one that
- * version 1.0.0 gave. Passwords and logins are those of either.
- * @param fingerprint of its body, under the same key
- */
-export function deriveIdentities(key: DerivationKey, pk: string, fingerprint: string): [Identity, Identity] {
+/** The operation of a request under one key of the secret. @param fingerprint of its body, under the same key */
+export function deriveIdentity(key: DerivationKey, pk: string, fingerprint: string): Identity {
   const origin = { pk, fingerprint, secret: key.id, derivation: DERIVATION };
-  const seed = operationSeed(key, origin);
-  const head = uuid(keyedHash(seed, 'recognizable operation id')).slice(0, ID_HEAD);
-  const operationId = `${head}${idTail(key, head)}`;
-  return [
-    { ...origin, operationId },
-    { ...origin, operationId: uuid(keyedHash(seed, 'operation id')) },
-  ];
+  return { ...origin, operationId: uuid(keyedHash(operationSeed(key, origin), 'operation id')) };
 }
 
-/** The characters of an id, up to its third dash, that its operation decides. The others follow from them. */
-const ID_HEAD = 19;
-
-/** The second half of an id: 62 keyed bits, by which we recognize our ids without a table. */
-function idTail({ operations }: DerivationKey, head: string): string {
-  return uuid(hmac(operations, `operation id\n${head}`)).slice(ID_HEAD);
+/**
+ * The comment of an operation's account: the id, a dash, and 16 hexadecimal digits that only our secret can make. So the
+ * comment is recognized without a table. Version 1.0.0 wrote the id alone, and reads it in this comment.
+ * @param keys of the secret; with none that made the operation the comment is the id alone
+ */
+export function operationComment(
+  keys: readonly DerivationKey[],
+  { operationId, secret }: Pick<Identity, 'operationId' | 'secret'>,
+): string {
+  const key = keys.find(({ id }) => id === secret);
+  return key === undefined ? operationId : markedId(key, operationId);
 }
 
-/** Whether one of these keys made the id of an operation. Not for ids of version 1.0.0. */
-export function isRecognizableId(keys: readonly DerivationKey[], id: string): boolean {
-  const head = id.slice(0, ID_HEAD);
-  return keys.some((key) => id.slice(ID_HEAD) === idTail(key, head));
+/** Whether a text is the comment of an operation, under one of these keys. Not for comments of version 1.0.0. */
+export function isOperationComment(keys: readonly DerivationKey[], text: string): boolean {
+  return keys.some((key) => text === markedId(key, text.slice(0, ID_LENGTH)));
+}
+
+/** The characters of an operation's id. */
+export const ID_LENGTH = 36;
+
+function markedId({ operations }: DerivationKey, operationId: string): string {
+  const digest = createHmac('sha256', operations).update(`comment\n${operationId}`).digest('hex');
+  return `${operationId}-${digest.slice(0, 16)}`;
 }
 
 /**

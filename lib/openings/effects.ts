@@ -5,7 +5,7 @@ import type { AccountDetails } from '../records/accounts.ts';
 import type { AccountClient } from '../records/crm-records.ts';
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { isRecognizableId } from './derivation.ts';
+import { ID_LENGTH, isOperationComment } from './derivation.ts';
 import type { CallerOrder, Job, Server } from './job.ts';
 import type { HeldOperation } from './ledger.ts';
 import type { Fact, LifeAt, PaymentOutcome, Step } from './life.ts';
@@ -66,7 +66,13 @@ async function judge(job: Job, order: CallerOrder): Promise<Fact> {
   const server = await order.server();
   const { platform, connection, client } = server;
   const deposit = demoDeposit(server);
-  const command = buildOrder(order.body, client, held, order.passwords, deposit);
+  const command = buildOrder(
+    order.body,
+    client,
+    { operationId: held.operationId, comment: order.comment },
+    order.passwords,
+    deposit,
+  );
   // A reservation and a record show that it was judged and sent before the ledger was lost.
   if (held.found === undefined) judgeOrder(command, connection, platform);
   const [record] = await Promise.all([order.recorded, order.ready]);
@@ -105,13 +111,21 @@ async function isOwnAccount(
 /** Sends the command, once. */
 async function send(job: Job): Promise<Fact> {
   const { held, times, telemetry, dependencies } = job;
-  const { body, passwords } = orderOf(job);
+  const order = orderOf(job);
   const login = loginOf(job);
   const server = await job.server();
   if (server?.client === undefined) return { on: 'unclear' };
   // The first server may have the account.
   if (hasMoved(held, server)) return { on: 'moved' };
-  const command = buildOrder(body, server.client, held, passwords, payableDeposit(held.plan, server), login);
+  const deposit = payableDeposit(held.plan, server);
+  const command = buildOrder(
+    order.body,
+    server.client,
+    { operationId: held.operationId, comment: order.comment },
+    order.passwords,
+    deposit,
+    login,
+  );
   const leftMs = times.platformEndsAt - dependencies.now();
   const answerMs = held.plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
   try {
@@ -141,8 +155,9 @@ async function sight(job: Job, platform: TradingPlatform, login: number): Promis
   const { held } = job;
   const { operationId, plan } = held;
   const version = plan?.version ?? job.order?.version;
-  const isOperation = async (id: string) => {
-    const isOne = await isOperationId(job, version, id);
+  const isOperation = async (comment: string) => {
+    const id = comment.slice(0, ID_LENGTH);
+    const isOne = isOperationComment(await job.keys(), comment) || (await holdsLogin(job, version, id));
     if (isOne) held.seenOwner = id;
     return isOne;
   };
@@ -168,17 +183,16 @@ async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
   }
 }
 
-/** UUIDs of version 8, which operations of version 1.0.0 have. */
-const EARLIER_ID = /^[\da-f]{8}-[\da-f]{4}-8/;
+/** A UUID of version 8, which operations have. */
+const ID_SHAPE = /^[\da-f]{8}-[\da-f]{4}-8/;
 
-/** Whether an id is that of an operation of ours. Ids of version 1.0.0 are recognized by their reservation. */
-async function isOperationId(
-  { keys, dependencies, times }: Job,
+/** Whether an id is that of an operation with a login: for comments of version 1.0.0, and for those that lost their end. */
+async function holdsLogin(
+  { dependencies, times }: Job,
   version: AccountDetails['version'] | undefined,
   id: string,
 ): Promise<boolean> {
-  if (isRecognizableId(await keys(), id)) return true;
-  if (version === undefined || !EARLIER_ID.test(id)) return false;
+  if (version === undefined || !ID_SHAPE.test(id)) return false;
   return (await dependencies.ledger.reserved(version, id, times.signal)).length > 0;
 }
 

@@ -22,7 +22,7 @@ export interface Job {
   server(): Promise<Server | undefined>;
   /** A generated password of the account; undefined if the caller gave both. */
   generated(): Promise<Mark['generated']>;
-  /** The keys of the secret of derived passwords, by which ids in comments are recognized. */
+  /** The keys of the secret of derived passwords, by which comments are recognized. */
   keys(): Promise<readonly DerivationKey[]>;
   /** Present in a request: no other worker sends a command that opens an account. */
   order?: CallerOrder;
@@ -46,11 +46,13 @@ export interface CallerOrder {
   version: AccountDetails['version'];
   caller: string;
   passwords: { master_password: string; investor_password: string };
+  /** The comment of the account. */
+  comment: string;
   /** The server and the client that it names. @throws Problem for the first record that is missing, PlatformFailure */
   server(): Promise<Server & { client: AccountClient }>;
   /** Resolves after login on the server. */
   ready: Promise<void>;
-  /** The possible ids of the operation: two for each key of the secret. */
+  /** The possible ids of the operation: one for each key of the secret. */
   ids: readonly string[];
   /** The record of the operation's account, if its ledger may have been lost. */
   recorded: Promise<AccountRecord | undefined>;

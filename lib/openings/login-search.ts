@@ -2,9 +2,9 @@ import { PlatformFailure } from '../platform/platform.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Identity } from './derivation.ts';
 
-/** The possible identities of an operation under one key of the secret, with the logins that it may ask for. */
+/** The possible identity of an operation under one key of the secret, with the logins that it may ask for. */
 interface LoginSequence {
-  readonly identities: readonly Identity[];
+  readonly identity: Identity;
   readonly logins: Iterator<number, unknown>;
   /** The logins that were free when they were read. */
   free: number[];
@@ -48,7 +48,7 @@ export class LoginSearch {
    * @param firstLogins of each sequence in the first call, as the search before has it
    */
   constructor(
-    sequences: readonly Pick<LoginSequence, 'identities' | 'logins'>[],
+    sequences: readonly Pick<LoginSequence, 'identity' | 'logins'>[],
     reservations: {
       holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
       reserved(operationId: string): Promise<readonly number[]>;
@@ -80,11 +80,11 @@ export class LoginSearch {
   }
 
   async #findReserved(): Promise<void> {
-    const find = async (identity: Identity) => {
+    const find = async ({ identity }: LoginSequence) => {
       const [login] = await this.#reservations.reserved(identity.operationId);
       if (login !== undefined) this.found ??= { identity, login };
     };
-    await Promise.all(this.#sequences.flatMap(({ identities }) => identities.map(find)));
+    await Promise.all(this.#sequences.map(find));
   }
 
   /**
@@ -92,8 +92,7 @@ export class LoginSearch {
    * logins of its ranges were read.
    */
   async next(operationId: string): Promise<{ login: number | undefined; tries: number; isComplete: boolean }> {
-    const isMeant = (identity: Identity) => identity.operationId === operationId;
-    const sequence = this.#sequences.find(({ identities }) => identities.some(isMeant));
+    const sequence = this.#sequences.find(({ identity }) => identity.operationId === operationId);
     if (sequence === undefined) return { login: undefined, tries: 0, isComplete: true };
     while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#readNext([sequence]);
     const login = sequence.free.shift();
@@ -124,8 +123,8 @@ export class LoginSearch {
   #sort(sequence: LoginSequence, logins: readonly number[], holders: ReadonlyMap<number, string>): void {
     for (const login of logins) {
       const holder = holders.get(login);
-      const identity = sequence.identities.find(({ operationId }) => operationId === holder);
-      if (identity !== undefined) this.found ??= { identity, login };
+      const { identity } = sequence;
+      if (holder === identity.operationId) this.found ??= { identity, login };
       if (holder === undefined) sequence.free.push(login);
       else if (sequence.free.length === 0) sequence.tries += 1;
     }

@@ -11,11 +11,12 @@ import type { PlatformVersion, TradingAccountAnswer, TradingAccountRequest } fro
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import {
   type DerivationKey,
-  deriveIdentities,
+  deriveIdentity,
   derivePasswords,
   deriveSeed,
   type Identity,
   loginSequence,
+  operationComment,
 } from './derivation.ts';
 import { type DriveEnd, driveOperation } from './drive.ts';
 import type { CallerOrder, Job } from './job.ts';
@@ -60,7 +61,13 @@ export async function openTradingAccount(
     }
     const held = await adoptTrace(opening, reads, claimedOperation(claim, telemetry));
     const passwords = givenOrDerived(opening, keys, held);
-    const job = makeJob(opening, reads, held, passwords, await reads.identities);
+    const job = makeJob(
+      opening,
+      reads,
+      held,
+      { passwords, comment: operationComment(keys, held) },
+      await reads.identities,
+    );
     const end = await driveOperation(job);
     const operation = { operationId: held.operationId, hasKey: request.idempotencyKey !== undefined };
     const { login, replayed } = publicAnswer(end, operation, job.telemetry);
@@ -97,7 +104,7 @@ function startReads(opening: Opening) {
     records,
     /** The keys of the secret of derived passwords. */
     keys,
-    /** The operations that the request may have made: two for each key of the secret. */
+    /** The operations that the request may have made: one for each key of the secret. */
     identities,
     /** The server of the connection; rejects if the connection is missing, or cannot be asked. */
     server,
@@ -125,11 +132,11 @@ function identifyRequest(
   const { sentBody, parameters, idempotencyKey, caller = ANONYMOUS } = request;
   const identify = (pk: string, key: DerivationKey) => {
     const [fingerprint = ''] = fingerprints(sentBody, [key.fingerprints]);
-    return deriveIdentities(key, pk, fingerprint);
+    return deriveIdentity(key, pk, fingerprint);
   };
-  if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`, current)[0]];
+  if (idempotencyKey === undefined) return [identify(`operation#${randomUUID()}`, current)];
   const pk = keyItem([version, caller, parameters.user_id, idempotencyKey]);
-  return [...identify(pk, current), ...older.flatMap((key) => identify(pk, key))];
+  return [identify(pk, current), ...older.map((key) => identify(pk, key))];
 }
 
 async function connectServer({ dependencies, version, times }: Opening, records: Promise<FoundRecords>) {
@@ -176,10 +183,9 @@ function searchRanges(
 ): Promise<LoginSearch> {
   const { ledger, now } = dependencies;
   const { login } = request.body;
-  const seedOf = ([identity]: readonly Identity[]) => (identity && deriveSeed(keys, identity)) ?? '';
-  const sequences = [...Map.groupBy(identities, ({ secret }) => secret).values()].map((ofKey) => ({
-    identities: ofKey,
-    logins: login === undefined ? loginSequence(seedOf(ofKey), ranges) : [login].values(),
+  const sequences = identities.map((identity) => ({
+    identity,
+    logins: login === undefined ? loginSequence(deriveSeed(keys, identity) ?? '', ranges) : [login].values(),
   }));
   const reservations = {
     holders: (logins: readonly number[]) => ledger.holders(version, logins, times.signal),
@@ -200,7 +206,7 @@ async function findRecord(
 ): Promise<AccountRecord | undefined> {
   const { dependencies, version, request, times } = opening;
   const identities = await identified;
-  const isRotated = identities.some(({ secret }) => secret !== identities[0]?.secret);
+  const isRotated = identities.length > 1;
   // A connection without ranges has a server that chooses the logins. The last request has seen whether it has ranges.
   const isKnown = isRotated || dependencies.ranges.get(connectionName(opening))?.ranges.length === 0;
   const connection = isKnown ? undefined : await connected;
@@ -270,7 +276,7 @@ function makeJob(
   opening: Opening,
   reads: ReturnType<typeof startReads>,
   held: HeldOperation,
-  passwords: CallerOrder['passwords'],
+  own: Pick<CallerOrder, 'passwords' | 'comment'>,
   identities: readonly Identity[],
 ): Job {
   const { dependencies, version, request, times } = opening;
@@ -287,10 +293,10 @@ function makeJob(
     telemetry,
     dependencies,
     server: () => reads.server.catch(() => undefined),
-    generated: async () => role && { role, password: passwords[`${role}_password`] },
+    generated: async () => role && { role, password: own.passwords[`${role}_password`] },
     keys: () => reads.keys,
     order: {
-      ...{ body, userId: user_id, version, caller, passwords },
+      ...{ body, userId: user_id, version, caller, ...own },
       server: () => orderedServer(opening, reads),
       ready: reads.ready,
       ids: identities.map((identity) => identity.operationId),

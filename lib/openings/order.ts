@@ -87,13 +87,14 @@ export function demoDeposit({
 export function buildOrder(
   body: TradingAccountRequest,
   client: AccountClient,
-  operation: { operationId: string },
+  operation: Pick<AccountOrder, 'operationId' | 'comment'>,
   passwords: { master_password: string; investor_password: string },
   deposit: number | undefined,
   login: number | undefined = body.login,
 ): AccountOrder {
   return {
     operationId: operation.operationId,
+    comment: operation.comment,
     group: body.group,
     leverage: body.leverage,
     login,

@@ -6,8 +6,9 @@ export type PasswordRole = 'master' | 'investor';
 
 /** An order to open an account. Passwords are always present: given ones, or generated ones of `passwords.ts`. */
 export interface AccountOrder {
-  /** Written into the account's comment, for people. */
   operationId: string;
+  /** The account's comment, by which it is recognized: the operation's id with its mark. */
+  comment: string;
   group: string;
   /** 1 to 5000, as in 1:leverage. */
   leverage: number;
@@ -38,7 +39,7 @@ export interface Mark {
    * nothing: another account may have it too.
    */
   generated?: { role: PasswordRole; password: string } | undefined;
-  /** Whether an id in a comment is that of another operation. Absent: that cannot be known. */
+  /** Whether a part of a comment is the id of another operation, with or without its mark. Absent: that cannot be known. */
   isOperation?: (id: string) => Promise<boolean>;
 }
 

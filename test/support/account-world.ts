@@ -20,10 +20,11 @@ import {
 import { localClient } from '../../infra/local-client.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import {
-  deriveIdentities,
+  deriveIdentity,
   derivePasswords,
   deriveSeed,
   type Identity,
+  operationComment,
   parseDerivationKeys,
 } from '../../lib/openings/derivation.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
@@ -340,10 +341,10 @@ function searchOf(
   return { written, leaks };
 }
 
-/** An id that our operations recognize as that of another one. */
-export function anotherOperationId(): string {
-  const [key] = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
-  return deriveIdentities(key, 'key#another', 'its body')[0].operationId;
+/** A comment that our operations recognize as that of another one. */
+export function anotherOperationComment(): string {
+  const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
+  return operationComment(keys, deriveIdentity(keys[0], 'key#another', 'its body'));
 }
 
 /** The passwords that the operations have, answered or not. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { transactionWriter } from '../../lib/aws/dynamodb.ts';
-import { deriveIdentities, parseDerivationKeys } from '../../lib/openings/derivation.ts';
+import { deriveIdentity, parseDerivationKeys } from '../../lib/openings/derivation.ts';
 import {
   type Claim,
   dynamoLedger,
@@ -63,7 +63,7 @@ export class LedgerWorld {
 
   claim(key: string | undefined, fingerprint = 'body', leaseMs = 30_000): Promise<Claim> {
     const pk = key === undefined ? `operation#${randomUUID()}` : keyItem(['tp5', 'caller', key]);
-    return this.ledger.claim([deriveIdentities(DERIVATION_KEY, pk, fingerprint)[0]], leaseMs, this.signal());
+    return this.ledger.claim([deriveIdentity(DERIVATION_KEY, pk, fingerprint)], leaseMs, this.signal());
   }
 
   /** An operation that was claimed now, with its plan. */

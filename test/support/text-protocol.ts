@@ -70,6 +70,7 @@ export function textPlatform(
 export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
   return {
     operationId: randomUUID(),
+    comment: '6f1d8a52-5c1c-4f0e-9d3e-000000000001-0123456789abcdef',
     group: 'demoforex',
     leverage: 100,
     masterPassword: 'Master77',

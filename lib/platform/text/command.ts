@@ -84,7 +84,7 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
     ['STATE', ''],
     ['CITY', ''],
     ['ADDRESS', ''],
-    ['COMMENT', order.operationId],
+    ['COMMENT', order.comment],
     ['PHONE', whole(order.phone, KEPT.phone)],
     ['PHONE_PASSWORD', ''],
     ['STATUS', ''],

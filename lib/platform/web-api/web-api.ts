@@ -187,12 +187,12 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
 export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
   const user = await readUser(client, mark.login, signal);
   if (user === undefined) return 'absent';
-  const ids = operationIds(user.Comment);
+  const marks = operationComments(user.Comment);
   const { operationId, login, generated } = mark;
-  if (ids.some((id) => operationId.startsWith(id))) return 'ours';
+  if (marks.some((mark) => mark.startsWith(operationId) || operationId.startsWith(mark))) return 'ours';
   const ask = (password: string) => askPassword(client, { login, role: generated?.role ?? 'master', password }, signal);
   if (generated !== undefined && (await provePassword(generated.password, ask))) return 'ours';
-  const areOperations = await Promise.all(ids.map((id) => mark.isOperation?.(id)));
+  const areOperations = await Promise.all(marks.map((one) => mark.isOperation?.(one)));
   return areOperations.includes(true) ? 'foreign' : 'unmarked';
 }
 
@@ -227,11 +227,12 @@ export async function readVariant(client: WebApiClient, login: number, signal: A
   };
 }
 
-/** Operation ids, and one that the server cut at the end of a long comment. */
-const OPERATION_ID = /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}|[\da-f-]{2,20}$)/g;
+/** Ids of operations with or without their mark, and an id that the server cut at the end of a long comment. */
+const OPERATION_ID =
+  /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?:-[\da-f]{16}(?![\da-f]))?|[\da-f-]{2,20}$)/g;
 
-/** The ids of operations that a comment may contain. Other texts prove nothing: people edit comments. */
-export function operationIds(comment: string): string[] {
+/** What a comment may contain of operations' comments. Other texts prove nothing: people edit comments. */
+export function operationComments(comment: string): string[] {
   return comment.toLowerCase().match(OPERATION_ID) ?? [];
 }
 
@@ -264,7 +265,7 @@ function userBody(order: AccountOrder, connection: WebApiConnection): Record<str
     Leverage: String(order.leverage),
     Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
     Email: order.email,
-    Comment: order.operationId,
+    Comment: order.comment,
     ...(order.login === undefined ? {} : { Login: String(order.login) }),
     ...(order.phone === undefined ? {} : { Phone: order.phone }),
     ...(order.country === undefined ? {} : { Country: countryText(order.country, connection) }),

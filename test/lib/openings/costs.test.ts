@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import type { SimulatedServer } from '../../../infra/local/platforms/simulated-server.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
-import { deriveIdentities, derivePasswords, deriveSeed } from '../../../lib/openings/derivation.ts';
+import { deriveIdentity, derivePasswords, deriveSeed } from '../../../lib/openings/derivation.ts';
 import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { storedServer } from '../../../lib/openings/reservation-key.ts';
@@ -155,9 +155,7 @@ it('An account costs four entries of the index of due operations, whose shards a
   await scene.open('an account');
   expect(entries).toBe(4);
   for (let number = 0; number < 4_000; number += 1) {
-    const shard = String(
-      dueAttributes(deriveIdentities(DERIVATION_KEY, `${number}`, 'body')[0].operationId, 0).due_shard,
-    );
+    const shard = String(dueAttributes(deriveIdentity(DERIVATION_KEY, `${number}`, 'body').operationId, 0).due_shard);
     shards.set(shard, (shards.get(shard) ?? 0) + 1);
   }
   expect([...shards.keys()].toSorted()).toEqual(SHARDS);

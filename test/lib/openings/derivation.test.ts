@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import {
   DERIVATION,
-  deriveIdentities,
+  deriveIdentity,
   derivePasswords,
   deriveSeed,
-  isRecognizableId,
+  ID_LENGTH,
+  isOperationComment,
   loginSequence,
+  operationComment,
   parseDerivationKeys,
 } from '../../../lib/openings/derivation.ts';
 import { fingerprints, keyItem } from '../../../lib/records/idempotency-keys.ts';
@@ -27,15 +28,15 @@ describe('What follows from a request', () => {
   it.each(vectors.operations)('never changes between releases: $operation_id', (expected) => {
     const pk = keyItem(expected.scope);
     const [fingerprint = ''] = fingerprints(expected.body, [KEY.fingerprints]);
-    const [identity, earlier] = deriveIdentities(KEY, pk, fingerprint);
+    const identity = deriveIdentity(KEY, pk, fingerprint);
     const seed = deriveSeed([KEY], identity) ?? '';
     const platform = expected.platform as (typeof VERSIONS)[number];
     expect({
       ...expected,
       pk,
       fingerprint,
-      recognizable_id: identity.operationId,
-      operation_id: earlier.operationId,
+      operation_id: identity.operationId,
+      comment: operationComment([OTHER_KEY, KEY], identity),
       passwords: derivePasswords(seed, platform),
       ranges: expected.ranges.map(({ from, to, logins }) => ({
         ...{ from, to },
@@ -47,17 +48,17 @@ describe('What follows from a request', () => {
 
   it('is another operation with another key, item or fingerprint', () => {
     const ids = [
-      deriveIdentities(KEY, 'key#a', '1.a')[0],
-      deriveIdentities(OTHER_KEY, 'key#a', '1.a')[0],
-      deriveIdentities(KEY, 'key#b', '1.a')[0],
-      deriveIdentities(KEY, 'key#a', '1.b')[0],
+      deriveIdentity(KEY, 'key#a', '1.a'),
+      deriveIdentity(OTHER_KEY, 'key#a', '1.a'),
+      deriveIdentity(KEY, 'key#b', '1.a'),
+      deriveIdentity(KEY, 'key#a', '1.b'),
     ].map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(4);
     for (const id of ids) expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
   });
 
   it('is found under the key that made it, whichever is the current one, and not without it', () => {
-    const identity = deriveIdentities(KEY, 'key#a', '1.a')[0];
+    const identity = deriveIdentity(KEY, 'key#a', '1.a');
     const seed = deriveSeed([KEY], identity);
     expect(seed).toMatch(/^[\w-]{43}$/);
     expect(deriveSeed([OTHER_KEY, KEY], identity)).toBe(seed);
@@ -65,7 +66,7 @@ describe('What follows from a request', () => {
   });
 
   it('is not derived by another version of the derivation', () => {
-    const identity = { ...deriveIdentities(KEY, 'key#a', '1.a')[0], derivation: DERIVATION + 1 };
+    const identity = { ...deriveIdentity(KEY, 'key#a', '1.a'), derivation: DERIVATION + 1 };
     expect(deriveSeed([KEY], identity)).toBeUndefined();
   });
 });
@@ -74,36 +75,32 @@ const seeds = fc.string({ minLength: 16, maxLength: 43 });
 const samples = (version: (typeof VERSIONS)[number]) =>
   Array.from({ length: 12_000 }, (_, index) => derivePasswords(`a seed of this test, ${index}`, version).master);
 
-describe('The id of an operation', () => {
-  const ids = (key: typeof KEY) =>
-    Array.from({ length: 50 }, (_, index) => deriveIdentities(key, `key#${index}`, '1.a')[0].operationId);
+describe('The comment of an operation', () => {
+  const identity = deriveIdentity(KEY, 'key#a', '1.a');
+  const comment = operationComment([KEY], identity);
 
-  it('is recognized under the key that made it, current or older, and under no other', () => {
-    for (const id of ids(KEY)) {
-      expect(isRecognizableId([KEY], id)).toBe(true);
-      expect(isRecognizableId([OTHER_KEY, KEY], id)).toBe(true);
-      expect(isRecognizableId([OTHER_KEY], id)).toBe(false);
-    }
+  it('begins with its id, and is recognized under the key that made it, current or older, and under no other', () => {
+    expect(comment.slice(0, ID_LENGTH)).toBe(identity.operationId);
+    expect(isOperationComment([KEY], comment)).toBe(true);
+    expect(isOperationComment([OTHER_KEY, KEY], comment)).toBe(true);
+    expect(isOperationComment([OTHER_KEY], comment)).toBe(false);
   });
 
-  it('is not what any other UUID is, nor one of ours with another digit', () => {
-    const [id = ''] = ids(KEY);
-    const changed = [...id].map((digit, place) =>
-      digit === '-' ? id : `${id.slice(0, place)}${digit === '1' ? '2' : '1'}${id.slice(place + 1)}`,
+  it('is kept whole by both protocols, which cut comments at 63 bytes', () => {
+    expect(comment).toMatch(/^[\da-f-]{1,63}$/);
+  });
+
+  it('is the id alone if the key that made the operation is gone', () => {
+    expect(operationComment([OTHER_KEY], identity)).toBe(identity.operationId);
+  });
+
+  it('is not recognized without its mark, with another digit, or as any other text', () => {
+    const changed = [...comment].flatMap((digit, place) =>
+      digit === '-' ? [] : [`${comment.slice(0, place)}${digit === '1' ? '2' : '1'}${comment.slice(place + 1)}`],
     );
-    const earlier = deriveIdentities(KEY, 'key#a', '1.a')[1].operationId;
-    const foreign = [
-      '00000000-0000-4000-8000-000000000000',
-      '018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f',
-      earlier,
-      id.slice(0, 30),
-    ];
-    for (const other of [
-      ...changed.filter((one) => one !== id),
-      ...foreign,
-      ...Array.from({ length: 50 }, () => randomUUID()),
-    ])
-      expect([other, isRecognizableId([KEY], other)]).toEqual([other, false]);
+    const others = [identity.operationId, comment.slice(0, -1), `${comment}0`, '', 'VIP client'];
+    for (const other of [...changed, ...others])
+      expect([other, isOperationComment([KEY], other)]).toEqual([other, false]);
   });
 });
 

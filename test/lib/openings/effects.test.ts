@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
-import { deriveIdentities } from '../../../lib/openings/derivation.ts';
+import { deriveIdentity, operationComment } from '../../../lib/openings/derivation.ts';
 import { EFFECTS } from '../../../lib/openings/effects.ts';
 import type { CallerOrder, Job } from '../../../lib/openings/job.ts';
 import type { HeldOperation, OperationPlan } from '../../../lib/openings/ledger.ts';
@@ -205,19 +205,21 @@ it.each<[Sighting, string, string, string]>([
 });
 
 describe('An id in the comment', () => {
-  const [KEY] = derivationKeys('1');
-  const [today, earlier] = deriveIdentities(KEY, 'key#another', '1.a').map(({ operationId }) => operationId);
-  it.each<[string, string | undefined, number[], string]>([
-    ['of today', today, [], 'foreign'],
-    ['of version 1.0.0, with its reservation', earlier, [LOGIN], 'foreign'],
-    ['of version 1.0.0, whose reservation is lost', earlier, [], 'unproven'],
+  const keys = derivationKeys('1');
+  const another = deriveIdentity(keys[0], 'key#another', '1.a');
+  const id = another.operationId;
+  it.each<[string, string, number[], string]>([
+    ['with its mark', operationComment(keys, another), [], 'foreign'],
+    ['without a mark, with its reservation', id, [LOGIN], 'foreign'],
+    ['without a mark, whose reservation is lost', id, [], 'unproven'],
+    ['with a mark that is not ours', `${id}-0123456789abcdef`, [], 'unproven'],
     ['of somebody else', '018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f', [LOGIN], 'unproven'],
   ])(
     '%s shows whose the account is only if it is one of ours: its login is then kept for that one',
-    async (_, comment = '', reserved, on) => {
+    async (_, comment, reserved, on) => {
       const job = retry({}, { comment, reserved });
       expect(await EFFECTS.look(job)).toEqual({ on });
-      expect(job.held.seenOwner).toBe(on === 'foreign' ? comment : undefined);
+      expect(job.held.seenOwner).toBe(on === 'foreign' ? id : undefined);
     },
   );
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DERIVATION, deriveIdentities } from '../../../lib/openings/derivation.ts';
+import { DERIVATION, deriveIdentity } from '../../../lib/openings/derivation.ts';
 import { type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
@@ -93,7 +93,7 @@ describe('An idempotency key', () => {
     const scope = newKey();
     const [[before], keys] = [derivationKeys('1'), derivationKeys('2', '1')];
     const identities = (some: typeof keys): Parameters<Ledger['claim']>[0] => {
-      const [first, ...older] = some.map((key) => deriveIdentities(key, keyItem([scope]), `body ${key.id}`)[0]);
+      const [first, ...older] = some.map((key) => deriveIdentity(key, keyItem([scope]), `body ${key.id}`));
       return first === undefined ? expect.fail() : [first, ...older];
     };
     const old = identities([before])[0];
@@ -120,7 +120,7 @@ describe('An idempotency key', () => {
     const key = newKey();
     const held = await world.claimed(key);
     const [other] = derivationKeys('9');
-    const identity = deriveIdentities(other, held.pk, 'another fingerprint')[0];
+    const identity = deriveIdentity(other, held.pk, 'another fingerprint');
     const adopted = await world.ledger.adopt(held, identity, world.signal());
     const login = newLogin();
     await write(adopted, sent(login));

@@ -1,7 +1,7 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { TABLES } from '../../../infra/local/database.ts';
-import { deriveIdentities } from '../../../lib/openings/derivation.ts';
+import { deriveIdentity, operationComment } from '../../../lib/openings/derivation.ts';
 import { LIVE } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
@@ -96,9 +96,9 @@ describe('A slow server', () => {
     const [from, to] = [1, 40];
     scene.connection = connectionTo(server, { groups: ['real\\standard'], logins: { from, to } });
     // Their reservations are lost: only the server shows whose they are.
-    const [KEY] = derivationKeys('1');
+    const keys = derivationKeys('1');
     for (let login = from; login < to; login += 1) {
-      const comment = deriveIdentities(KEY, `key#${login}`, '1.a')[0].operationId;
+      const comment = operationComment(keys, deriveIdentity(keys[0], `key#${login}`, '1.a'));
       const named = { login, group: 'real\\standard', leverage: 100, name: 'Kim', email: '', comment };
       server.add({ ...named, readonly: false, balance: 0, master: 'a', investor: 'b', details: {} });
     }

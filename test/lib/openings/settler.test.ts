@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type AccountDependencies, planTimes } from '../../../lib/openings/dependencies.ts';
-import { deriveIdentities } from '../../../lib/openings/derivation.ts';
+import { deriveIdentity } from '../../../lib/openings/derivation.ts';
 import type { DueOperation, HeldOperation } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { settleOperations } from '../../../lib/openings/settler.ts';
@@ -110,7 +110,7 @@ describe('A run of the settler', () => {
         await trip();
         const found = operations.find((one) => one.pk === pk);
         return {
-          ...deriveIdentities(DERIVATION_KEY, pk, 'body')[0],
+          ...deriveIdentity(DERIVATION_KEY, pk, 'body'),
           operationId: pk,
           life: found?.life,
           plan: planFor(pk, { connection_id: found?.connectionId ?? 'none' }),

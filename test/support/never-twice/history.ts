@@ -6,7 +6,7 @@ import { codeKind, INVALID_PARAMETERS } from '../../../lib/platform/web-api/answ
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
-import { type AccountWorld, anotherOperationId, newClient, type Target } from '../account-world.ts';
+import { type AccountWorld, anotherOperationComment, newClient, type Target } from '../account-world.ts';
 import {
   checkAccounts,
   checkAnswer,
@@ -293,7 +293,7 @@ export class History {
       'comment deleted': () => editAll(() => ({ comment: '' })),
       'comment cut': () => editAll((comment) => ({ comment: comment.slice(0, 31) })),
       'comment of a CRM': () => editAll(() => ({ comment: CRM_ID })),
-      'comment of another operation': () => isProven && editAll(() => ({ comment: anotherOperationId() })),
+      'comment of another operation': () => isProven && editAll(() => ({ comment: anotherOperationComment() })),
       'group edited': () => editAll(() => ({ group: 'vip' })),
       'data hidden': () => Object.assign(world.rights, { personalData: false }),
       'names shown': () => Object.assign(world.rights, { personalData: 'names' }),

@@ -43,7 +43,7 @@ describe.each(KINDS)('An opening under the fault %s', (fault) => {
 
       const { login } = await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
       expect(server.access(login, order.masterPassword)).toBe('master');
-      const accounts = () => server.accounts().filter(({ comment }) => comment === order.operationId);
+      const accounts = () => server.accounts().filter(({ comment }) => comment === order.comment);
       await expect.poll(() => accounts().length).toBe(expected.opened ? 1 : 0);
     },
   );

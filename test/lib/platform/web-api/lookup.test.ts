@@ -135,7 +135,11 @@ describe('A comment', () => {
   it.each([
     [ID, 'ours'],
     [ID.slice(0, 31), 'ours'],
+    [`${ID}-0123456789abcdef`, 'ours'],
     [OTHERS_ID, 'foreign'],
+    // A whole mark belongs to what is judged, a cut one does not.
+    [`${OTHERS_ID}-0123456789abcdef`, 'unmarked'],
+    [`${OTHERS_ID}-0123456789abcde`, 'foreign'],
     ['018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f', 'unmarked'],
     [OTHERS_ID.slice(0, 31), 'unmarked'],
     ['', 'unmarked'],
