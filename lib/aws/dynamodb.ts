@@ -171,13 +171,13 @@ function tableWrites(client: DynamoDBDocumentClient, TableName: string) {
       return (await call(() => client.send(command, { abortSignal }))).Attributes;
     },
 
-    /** @returns the updated item */
-    async update(Key: Key, expression: UpdateExpression, abortSignal: AbortSignal): Promise<Item> {
+    /** @param reads whether the updated item is returned. By default: an empty one */
+    async update(Key: Key, expression: UpdateExpression, abortSignal: AbortSignal, reads = false): Promise<Item> {
       const command = new UpdateCommand({
         TableName,
         Key,
         UpdateExpression: expression.update,
-        ReturnValues: 'ALL_NEW',
+        ReturnValues: reads ? 'ALL_NEW' : 'NONE',
         ...expressionInput(expression),
       });
       return (await call(() => client.send(command, { abortSignal }))).Attributes ?? {};

@@ -77,7 +77,9 @@ async function count(
       const isOurs = item?.counted_by === id;
       const wait = isOurs ? 0 : waitMs(counter, item, at);
       if (wait > 0) return { waitMs: wait };
-      const written = isOurs ? item : await tryWrite(table.update({ pk }, increment(counter, item, id, at), signal));
+      const written = isOurs
+        ? item
+        : await tryWrite(table.update({ pk }, increment(counter, item, id, at), signal, true));
       if (written !== undefined) return { waitMs: 0, counted: { counter, id, item: written } };
       item = await readAgain?.();
     }

@@ -90,7 +90,7 @@ export function acquireLease(
     names: { ...set.names, ...names },
     values: { ...set.values, ':one': 1, ':now': at, ...values },
   };
-  return tryWrite(table.update({ pk }, expression, signal));
+  return tryWrite(table.update({ pk }, expression, signal, true));
 }
 
 /** Whether the key was used with one of these bodies. */

@@ -274,7 +274,7 @@ function dynamoRegistrationIndex(table: Table, now: () => number) {
         values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
       };
       const key = indexKey(registration);
-      const item = await tryWrite(table.update(key, expression, signal));
+      const item = await tryWrite(table.update(key, expression, signal, true));
       // If this fails, the next registration repeats it.
       if (item !== undefined) await dropOld(key, item, signal).catch(() => {});
     },
