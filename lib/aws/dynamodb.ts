@@ -115,8 +115,16 @@ function tableReads(client: DynamoDBDocumentClient, TableName: string) {
       return found;
     },
 
-    /** The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte. */
-    async query(pk: string, begins: string, abortSignal: AbortSignal): Promise<Item[]> {
+    /**
+     * The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte.
+     * @param filter which of them are returned. Absent: all
+     */
+    async query(
+      pk: string,
+      begins: string,
+      abortSignal: AbortSignal,
+      filter?: Required<Pick<WriteExpression, 'condition' | 'values'>>,
+    ): Promise<Item[]> {
       const found: Item[] = [];
       let from: Item | undefined;
       do {
@@ -124,7 +132,8 @@ function tableReads(client: DynamoDBDocumentClient, TableName: string) {
           TableName,
           ConsistentRead: true,
           KeyConditionExpression: 'pk = :pk AND begins_with(sk, :begins)',
-          ExpressionAttributeValues: { ':pk': pk, ':begins': begins },
+          FilterExpression: filter?.condition,
+          ExpressionAttributeValues: { ':pk': pk, ':begins': begins, ...filter?.values },
           ExclusiveStartKey: from,
         });
         const answer = await call(() => client.send(command, { abortSignal }));

@@ -24,8 +24,10 @@ export function dynamoAccounts(table: Table) {
     },
     /** The record of the account that one of these operations has opened; undefined if there is none. */
     async find({ user_id, ...connection }: Client, operationIds: readonly string[], signal: AbortSignal) {
-      const records = (await table.query(user_id, connectionPrefix(connection), signal)) as unknown as AccountRecord[];
-      return records.find(({ operation_id }) => operationIds.includes(operation_id));
+      const values = Object.fromEntries(operationIds.map((id, index) => [`:operation${index}`, id]));
+      const ofOperation = { condition: `operation_id IN (${Object.keys(values).join(', ')})`, values };
+      const [record] = await table.query(user_id, connectionPrefix(connection), signal, ofOperation);
+      return record as AccountRecord | undefined;
     },
   };
 }

@@ -52,11 +52,12 @@ describe('A table', () => {
     expect(database.calls.length).toBeGreaterThan(1);
   });
 
-  it('updates the attributes of an expression, and returns the updated item', async () => {
+  it('updates the attributes of an expression, and returns the updated item if it is wanted', async () => {
     const names = { '#count': 'count' };
     await table.put({ pk: 'u', count: 1, other: 'stays' }, NEVER_ABORTED);
     const update = { update: 'SET #count = #count + :one', names, values: { ':one': 1 } };
-    expect(await table.update({ pk: 'u' }, update, NEVER_ABORTED)).toEqual({ pk: 'u', count: 2, other: 'stays' });
+    expect(await table.update({ pk: 'u' }, update, NEVER_ABORTED)).toEqual({});
+    expect(await table.update({ pk: 'u' }, update, NEVER_ABORTED, true)).toEqual({ pk: 'u', count: 3, other: 'stays' });
   });
 
   it('writes nothing if a condition fails', async () => {
