@@ -1,4 +1,4 @@
-import { RemovalPolicy, Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import { CfnResource, RemovalPolicy, Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import { CfnServiceLinkedRole } from 'aws-cdk-lib/aws-iam';
 import { Alias } from 'aws-cdk-lib/aws-kms';
 import { Topic } from 'aws-cdk-lib/aws-sns';
@@ -32,7 +32,6 @@ export class ServiceStack extends Stack {
     super(scope, id, { description: "A broker's public API: registration and trading accounts.", ...props });
     Tags.of(this).add('service', 'broker-api');
     Tags.of(this).add('stage', given.stage);
-    this.templateOptions.metadata = { [SETTINGS_METADATA]: settingsText(given) };
 
     const context = this.createContext(given);
     const functions = functionsOf(given).map((declared) => createFunction(declared, context));
@@ -41,6 +40,9 @@ export class ServiceStack extends Stack {
       name: this.stackName,
       routes: functions.flatMap(({ declared: { route }, live }) => (route ? [{ ...route, lambda: live }] : [])),
     });
+    // In a resource: CloudFormation makes no update that changes the template's own metadata alone.
+    const { defaultChild: records } = context.data.tables.Crm.node;
+    if (records instanceof CfnResource) records.addMetadata(SETTINGS_METADATA, settingsText(given));
     const alarms = this.monitor(context, functions, gateway);
     const topicArns = Object.values(alarms.topics).map((topic) => topic.topicArn);
     allowOperators(this, context, topicArns);

@@ -290,16 +290,16 @@ function withDerived(values: v.InferOutput<typeof SettingsSchema>) {
   return { ...values, senderDomain: emailDomain(senderAddress), platformSecrets };
 }
 
-/** The member of a template's metadata that has the settings of its stack. */
+/** The member of the metadata of the table of CRM records that has the settings of its stack. */
 export const SETTINGS_METADATA = 'Settings';
 
-/** All settings of a stack, for its template. CloudFormation keeps ASCII alone, so other characters are escaped. */
+/** All settings of a stack, for the metadata of a resource. CloudFormation keeps ASCII alone, so other characters are escaped. */
 export function settingsText(settings: Record<string, unknown>): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return membersText(SettingsSchema.entries, settings).replaceAll(/[^\x20-\x7e]/g, escaped);
 }
 
-/** @param text of a template @throws SettingsError if a setting is not one of this version */
+/** @param text of that metadata @throws SettingsError if a setting is not one of this version */
 export function parseSettingsText(text: string): Settings {
   const { values, errors } = checkSettings(SettingsSchema, JSON.parse(text));
   if (values === undefined) throw new SettingsError(errors);

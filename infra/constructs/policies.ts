@@ -57,7 +57,7 @@ export function allowOperators(
     ...documentRights(data, settings).forget,
     ...secretStatements(stack, settings),
     ...(webhook === undefined ? [] : redeliver(webhook)),
-    readStack(stack, 'GetTemplate'),
+    readStack(stack),
     policyStatement('ReadReceivers', 'sns', ['ListSubscriptionsByTopic'], ...topicArns),
     policyStatement('ReadReleases', 'ssm', ['GetParameterHistory'], releases),
     new PolicyStatement({ sid: 'ReadAccount', actions: OF_THE_ACCOUNT, resources: ['*'] }),
@@ -206,10 +206,10 @@ function signingKeys(stack: Stack, { stage }: Settings): string[] {
   );
 }
 
-/** The right to find the outputs and resources of the stack. @param more actions, such as one that shows its settings */
-function readStack(stack: Stack, ...more: string[]): PolicyStatement {
+/** The right to find the outputs, resources and settings of the stack. */
+function readStack(stack: Stack): PolicyStatement {
   const arn = stack.formatArn({ service: 'cloudformation', resource: 'stack', resourceName: `${stack.stackName}/*` });
-  return policyStatement('ReadStack', 'cloudformation', ['DescribeStacks', 'DescribeStackResource', ...more], arn);
+  return policyStatement('ReadStack', 'cloudformation', ['DescribeStacks', 'DescribeStackResource'], arn);
 }
 
 function acknowledgeStack(policy: ManagedPolicy): void {
@@ -227,7 +227,7 @@ export function allowKeyRotation(stack: Stack, { data, settings }: PolicyContext
   const statements = [
     policyStatement('RotateKeys', 'secretsmanager', ['GetSecretValue', 'PutSecretValue'], ...keys, ...signing),
     policyStatement('MakeSigningKeys', 'secretsmanager', ['CreateSecret'], ...signing),
-    readStack(stack, 'GetTemplate'),
+    readStack(stack),
   ];
   const scope = new Construct(stack, 'KeyRotation');
   const policy = managedPolicy(scope, statements, 'KeyRotationPolicy', [

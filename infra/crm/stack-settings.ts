@@ -1,5 +1,6 @@
-import { CloudFormationClient, GetTemplateCommand } from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient, DescribeStackResourceCommand } from '@aws-sdk/client-cloudformation';
 import { gatherSettings, parseSettingsText, SETTINGS_METADATA, type Settings, SettingsError } from '../settings.ts';
+import { logicalId } from '../tables.ts';
 import { CommandError, explainFailure, missingRight, type Terminal } from './command.ts';
 import { readContext } from './service-secrets.ts';
 
@@ -15,16 +16,16 @@ export interface SettingsTarget {
 export type DeployedSettings = { settings: Settings } | { unknown: string };
 
 /**
- * Reads the settings that the template of a stack carries. That of version 1.0.0 carries none, and its policies do not
- * let operators read a template.
+ * Reads the settings that a stack carries, in the metadata of its table of CRM records. A stack of version 1.0.0 carries
+ * none.
  * @throws CommandError if this version does not know one of the settings
  */
 export async function readDeployed(stack: string): Promise<DeployedSettings> {
   const client = new CloudFormationClient({});
   try {
-    const { TemplateBody = '{}' } = await client.send(new GetTemplateCommand({ StackName: stack }));
-    const { Metadata = {} } = JSON.parse(TemplateBody) as { Metadata?: Record<string, string> };
-    const text = Metadata[SETTINGS_METADATA];
+    const table = { StackName: stack, LogicalResourceId: logicalId('Crm') };
+    const { StackResourceDetail } = await client.send(new DescribeStackResourceCommand(table));
+    const text = (JSON.parse(StackResourceDetail?.Metadata ?? '{}') as Record<string, string>)[SETTINGS_METADATA];
     if (text === undefined) return { unknown: `The stack ${stack} does not show its settings, as in version 1.0.0.` };
     return { settings: parseSettingsText(text) };
   } catch (error) {

@@ -343,7 +343,7 @@ describe('The policy of key rotation', () => {
         ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${key}`),
       ),
       ...signing.map((key) => `MakeSigningKeys secretsmanager:CreateSecret ${key}`),
-      ...['DescribeStacks', 'DescribeStackResource', 'GetTemplate'].map(
+      ...['DescribeStacks', 'DescribeStackResource'].map(
         (action) => `ReadStack cloudformation:${action} arn:aws:cloudformation:eu-west-1:111122223333:stack/${STACK}/*`,
       ),
     ];

@@ -112,10 +112,10 @@ describe('The settings of a deployment', () => {
   });
 });
 
-describe('The settings that a template carries', () => {
+describe('The settings that a stack carries', () => {
   const brand = { name: 'Ünïon 株式会社', legal: { en: 'Acme', de: 'Acme „GmbH“ \u{1F4B6}' } };
   const ofTemplate = (settings: object) =>
-    String(synthesizeFresh({ ...settings }).toJSON().Metadata?.[SETTINGS_METADATA]);
+    String(synthesizeFresh({ ...settings }).toJSON().Resources.CrmTable.Metadata[SETTINGS_METADATA]);
 
   it.each([
     ['defaults', {}],

@@ -329,18 +329,16 @@ function xmlResult(action: string, input: Record<string, unknown>, outputs: Outp
         '<StackStatus>UPDATE_COMPLETE</StackStatus><EnableTerminationProtection>true</EnableTerminationProtection>';
       return `<Stacks><member><StackName>${STACK}</StackName>${state}<Outputs>${members.join('')}</Outputs></member></Stacks>`;
     }
-    case 'cloudformation:GetTemplate': {
-      const text = settings && settingsText(readSettings({ ...settings }));
-      const template = JSON.stringify(text === undefined ? {} : { Metadata: { [SETTINGS_METADATA]: text } });
-      return `<TemplateBody>${template.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</TemplateBody>`;
-    }
     case 'cloudformation:DescribeStackResource': {
       const name = String(input.LogicalResourceId)
         .replace(/(Table|Bucket|Queue)$/, '')
         .replace(/\B[A-Z]/g, '-$&')
         .toLowerCase();
       const id = name === 'password-secret' ? PASSWORDS : name;
-      return `<StackResourceDetail><PhysicalResourceId>${id}</PhysicalResourceId></StackResourceDetail>`;
+      const text = settings && settingsText(readSettings({ ...settings }));
+      const metadata = JSON.stringify(name === 'crm' && text !== undefined ? { [SETTINGS_METADATA]: text } : {});
+      const shown = metadata.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+      return `<StackResourceDetail><PhysicalResourceId>${id}</PhysicalResourceId><Metadata>${shown}</Metadata></StackResourceDetail>`;
     }
     default:
       throw new Error(`The account of the tests has no answer to ${action}.`);

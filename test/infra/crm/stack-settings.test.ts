@@ -32,7 +32,7 @@ const SERVER = {
   ...{ logins: { from: 700_000, to: 799_999 }, secret: 'deployed/tp5-x' },
 };
 
-/** @param shown the settings in the stack's template */
+/** @param shown the settings that the stack carries */
 async function run(command: string, shown: object | undefined, input = 'key') {
   account.settings = shown;
   const file = await operators.fileOf({ connections: [SERVER] });
@@ -77,12 +77,12 @@ describe('A command on a stack whose settings are not those of cdk.json', () => 
     expect(reported).toContain(UNKNOWN);
   });
 
-  it('says why, if the role may not read the template', async () => {
-    account.denied.add('cloudformation:GetTemplate');
-    const { code, reported } = await run('registration asks@example.com', DEPLOYED);
+  it('says why, if the role may not read them', async () => {
+    account.denied.add('cloudformation:DescribeStackResource');
+    const { code, reported } = await run('import FILE --dry-run', DEPLOYED);
     account.denied.clear();
     expect(reported).toMatch(
-      /^These AWS credentials lack the right cloudformation:GetTemplate .*of cdk\.json are used/,
+      /^These AWS credentials lack the right cloudformation:DescribeStackResource .*of cdk\.json are used/,
     );
     expect(code).toBe(0);
   });
