@@ -92,6 +92,7 @@ export class History {
     this.#servers = new ModedServers(world, modes);
     this.#count(`passwords: ${modes.passwordCheck}`);
     this.#count(`paths: ${modes.paths}`);
+    this.#count(`WCHKACCOUNT: ${modes.accountCheck}`);
     world.servers.tp5.populate(STRANGERS);
     world.servers.gw.populate(OTHER_PROGRAMS);
     this.#logFrom = world.environments.log.length;
@@ -183,7 +184,7 @@ export class History {
     this.#count('faults');
     this.#faulty.add(target);
     if (fault.kind === 'executed_retcode') this.#count(`executed by ${target}, and answered ${fault.code}`);
-    if (fault.step !== undefined) this.#count(`login answered ${fault.kind === 'retcode' ? fault.code : fault.kind}`);
+    if (fault.step !== undefined) this.#count(`${fault.step}: ${fault.kind === 'retcode' ? fault.code : fault.kind}`);
     if (LIES.has(fault.kind) || saysThatItExists(target, fault)) this.#liars.add(target);
     this.#ignoresLogins ||= fault.kind === 'login_ignored';
     this.#world.faults[target].set(fault);
@@ -355,14 +356,10 @@ export class History {
       if (life?.at !== 'undecided') continue;
       const { login: sent = 0 } = life;
       const isContradicted = intent.isContradicted || this.#contradicted.has(sent) || this.#isAmongStrangers(sent);
-      const isLiar = this.#liars.has(CONNECTIONS[intent.shape.connection].server);
-      if (
-        isKeyed(intent.shape.connection) &&
-        plan?.exclusive === true &&
-        !isContradicted &&
-        !isLiar &&
-        !intent.isRestored
-      )
+      const { server } = CONNECTIONS[intent.shape.connection];
+      const isUnknown =
+        isContradicted || intent.isRestored || this.#liars.has(server) || !this.#servers.showsLogins(server);
+      if (isKeyed(intent.shape.connection) && plan?.exclusive === true && !isUnknown)
         throw new Error(`${intent.name}: left to the operators, and nothing contradicts the ledger`);
       const { kind } = await this.#world.operate({ operationId, ...(await this.#findAccount(intent, life)) }).outcome;
       // A command that the database refuses changes nothing. The operator repeats it later.
@@ -410,6 +407,9 @@ export class History {
       // A restored server may have no account that a deposit could be paid to.
       const isComplete = intent.isRestored || this.#isComplete(intent);
       if (word === '409 login_taken' || (word === '200' && isComplete)) return;
+      // Nothing shows whether an earlier command was executed: an operator ends it.
+      if (word === '502 platform_refused' && !this.#servers.showsLogins(CONNECTIONS[intent.shape.connection].server))
+        return;
       if (word?.endsWith('account_outcome_unknown') === true) {
         if (
           retry === 0 &&

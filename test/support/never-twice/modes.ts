@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import type { PasswordCheck } from '../../../infra/local/platforms/simulated-server.ts';
+import type { AnswerToUnknown, PasswordCheck } from '../../../infra/local/platforms/simulated-server.ts';
 import type { TextServerOptions } from '../../../infra/local/platforms/text-server.ts';
 import type { WebApiServerOptions } from '../../../infra/local/platforms/web-api-server.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
-import type { KeyedConnectionId } from '../account-connections.ts';
+import type { KeyedConnectionId, ServerName } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
 
 /** How the servers of a history differ from others. */
@@ -13,6 +13,8 @@ export interface ServerModes {
   /** The CRM knows that the gateway never answers it. */
   isSilenceKnown: boolean;
   passwordCommand: NonNullable<TextServerOptions['passwordCommand']>;
+  /** How the gateway answers `WCHKACCOUNT`. `refused`: it has no such command. */
+  accountCheck: Exclude<AnswerToUnknown, 'silent'>;
   /** The initial visibility of accounts for the tp5 manager. */
   personalData: boolean | 'names';
   /** The paths of the tp5 server. */
@@ -26,6 +28,7 @@ export const serverModes: fc.Arbitrary<ServerModes> = fc.record({
   ),
   isSilenceKnown: fc.boolean(),
   passwordCommand: fc.constantFrom('CHECKPASS', 'CHECKPASS', 'CHKACCPASS'),
+  accountCheck: fc.constantFrom('known', 'known', 'refused'),
   personalData: fc.constantFrom<(boolean | 'names')[]>(true, true, false, 'names'),
   paths: fc.constantFrom<ServerModes['paths'][]>('api', 'api', 'api', 'api', 'api', 'body', 'query_3', 'query_404'),
 });
@@ -38,8 +41,8 @@ export class ModedServers {
   constructor(world: AccountWorld, modes: ServerModes) {
     this.#world = world;
     this.#modes = modes;
-    const { passwordCheck, passwordCommand, personalData, paths } = modes;
-    Object.assign(world.gateway, { passwordCheck, passwordCommand });
+    const { passwordCheck, passwordCommand, accountCheck, personalData, paths } = modes;
+    Object.assign(world.gateway, { passwordCheck, passwordCommand, accountCheck });
     Object.assign(world.webApi, { passwordCheck, older: paths === 'api' ? undefined : paths });
     world.rights.personalData = personalData;
   }
@@ -47,6 +50,11 @@ export class ModedServers {
   /** Whether the tp5 server refuses a wrong password. */
   get checksPasswords(): boolean {
     return this.#modes.passwordCheck === 'known' && this.#modes.paths === 'api';
+  }
+
+  /** Whether a server can say that a login exists. */
+  showsLogins(server: ServerName): boolean {
+    return server !== 'gw' || this.#modes.accountCheck === 'known';
   }
 
   /** Writes the ranges of a connection. @param strict others open accounts in them too */

@@ -79,7 +79,7 @@ const platformFault: fc.Arbitrary<Fault> = fc.oneof(
   ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, falseAnswer, falseAnswer],
 );
 /** Something else than a Web API answers at the login, or it refuses us, or nothing answers. */
-const loginFault: fc.Arbitrary<Fault> = fc.record({
+const authenticationFault: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constantFrom<FaultKind[]>('retcode', 'retcode', 'retcode', 'garbage', 'silence', 'session_dropped'),
   step: fc.constant('authentication'),
   times: fc.integer({ min: 1, max: 4 }),
@@ -87,7 +87,17 @@ const loginFault: fc.Arbitrary<Fault> = fc.record({
   code: fc.constantFrom(...REFUSING_CODES),
 });
 
-/** A fault as a server can have it. The text protocols have no login: they refuse our address. */
+/** The connection ends before TLS is there, or something else than TLS answers, late, or nothing. */
+const tlsFault: fc.Arbitrary<Fault> = fc.record({
+  kind: fc.constantFrom<FaultKind[]>('garbage', 'silence', 'session_dropped', 'slow'),
+  step: fc.constant('tls'),
+  times: fc.integer({ min: 1, max: 4 }),
+  after: fc.constantFrom(0, 0, 1),
+  ms: fc.constantFrom(...LATE_MS),
+});
+const loginFault = fc.oneof(authenticationFault, authenticationFault, tlsFault);
+
+/** A fault as a server can have it. The text protocols have neither TLS nor a login: they refuse our address. */
 function onServerOf(target: ServerName, { step, ...fault }: Fault): Fault {
   if (step !== undefined && target !== 'tp5') return { ...fault, kind: 'refused' };
   if (fault.kind !== 'executed_retcode') return { ...fault, ...(step && { step }) };
