@@ -4,7 +4,12 @@ import { driveOperation } from '../../lib/openings/drive.ts';
 import type { Job } from '../../lib/openings/job.ts';
 import { type HeldOperation, NOBODY, type OperationPlan } from '../../lib/openings/ledger.ts';
 import type { Fact } from '../../lib/openings/life.ts';
-import { connectionPlace, reservedLogin } from '../../lib/openings/reservation-key.ts';
+import {
+  connectionPlace,
+  type ReservationPlace,
+  reservationKey,
+  reservedLogin,
+} from '../../lib/openings/reservation-key.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import type { AccountRecord } from '../../lib/records/accounts.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
@@ -78,7 +83,7 @@ async function findTraces(target: Target, id: string): Promise<Traces> {
 /** Gathers what is known of an operation. A plan that a restore lost is taken from the account's record. */
 async function examine(target: Target, held: HeldOperation, dueAt: number | undefined): Promise<KnownOperation> {
   const { life, plan } = held;
-  const known = { held, dueAt, recorded: undefined, seen: new Map(), now: Date.now() };
+  const known = { held, dueAt, recorded: undefined, seen: new Map(), holders: new Map(), now: Date.now() };
   if (life.at === 'done' && life.unpaid) {
     const connection = await readableConnection(target, plan?.connection_id ?? '');
     const ask = tryServer(target, connection, (server, signal) => server.holdsFunds(life.login, signal));
@@ -97,7 +102,21 @@ async function examine(target: Target, held: HeldOperation, dueAt: number | unde
     const place = held.plan ?? { connection_id: connectionId, keyed: true };
     for (const [key, sighting] of await lookAt(target, held, place, [login])) seen.set(key, sighting);
   }
-  return { ...known, recorded: record?.login, seen };
+  const holders = await otherHolders(target, held, [...seen.keys(), ...(record === undefined ? [] : [record.login])]);
+  return { ...known, recorded: record?.login, seen, holders };
+}
+
+/** The other operations that hold these logins, by login. */
+async function otherHolders(
+  target: Target,
+  { operationId, plan }: HeldOperation,
+  logins: readonly number[],
+): Promise<Map<number, string>> {
+  if (plan === undefined) return new Map();
+  const keys = [...new Set(logins.map((login) => reservationKey(plan, login)))];
+  const items = await (await openTable(target, 'Logins')).get(keys.map((pk) => ({ pk })));
+  const others = items.filter(({ operation_id }) => operation_id !== operationId);
+  return new Map(others.map(({ pk, operation_id }) => [reservedLogin(pk), String(operation_id)]));
 }
 
 /** What a server says about the logins of an operation. A server that chooses its logins cannot be asked for any. */
@@ -202,35 +221,51 @@ async function findFact(
   const ways = waysToSettle(known);
   const isMeant = (way: WayToSettle) => way.option === option && (way.login === undefined || way.login === login);
   const way = ways.filter(isMeant).toSorted((one) => (one.login === undefined ? 1 : -1))[0];
-  const isAccepted = way !== undefined && (way.marked !== true || (await showsOperation(target, held, login ?? 0)));
+  const place = way?.marked === true ? await placeOfMarked(target, held, login ?? 0) : held.plan;
+  const isAccepted = way !== undefined && (way.marked !== true || place !== undefined);
   if (!isAccepted)
     throw new CommandError(`Nothing was settled. ${describeServer(known)}\n${describeWays(known, ways)}`);
+  const { operationId } = held;
+  if (way.takesLogin === true && place !== undefined) await takeLogin(target, place, operationId, login ?? 0);
   if (option === 'foreign' && held.life.at === 'undecided' && held.life.login === undefined)
-    await reserveForNobody(target, held.operationId, login ?? 0);
+    await reserveForNobody(target, operationId, login ?? 0);
   return way.fact(login ?? 0);
 }
 
-/** Whether the account at the login shows the operation's id, on the operation's server or, if it is not known, on any. */
-async function showsOperation(target: Target, held: HeldOperation, login: number): Promise<boolean> {
-  const { operationId, plan } = held;
+/** The place of the account at the login that shows the operation's id, on the operation's server or, if it is not known, on any. */
+async function placeOfMarked(
+  target: Target,
+  { operationId, plan }: HeldOperation,
+  login: number,
+): Promise<ReservationPlace | undefined> {
   const isOfPlan = ({ id }: Connection) => plan === undefined || plan.connection_id === id;
   const connections = (await readConnections(target)).filter((one) => isOfPlan(one) && connectionPlace(one).keyed);
   for (const connection of connections) {
     const seen = await tryServer(target, connection, (server, signal) => server.look({ operationId, login }, signal));
-    if (seen === 'ours') return true;
+    if (seen === 'ours') return connectionPlace(connection);
   }
-  return false;
+  return undefined;
+}
+
+/** After the reservations were lost, another operation or an operator may have reserved the login. */
+async function takeLogin(target: Target, place: ReservationPlace, operationId: string, login: number): Promise<void> {
+  const pk = reservationKey(place, login);
+  const [item] = await (await openTable(target, 'Logins')).get([{ pk }]);
+  if (item !== undefined && item.operation_id !== operationId)
+    await changeHolder(target, pk, String(item.operation_id), operationId);
 }
 
 /** A retry of an operation that a restore left without its login would find its reservation, and use that login. */
 async function reserveForNobody(target: Target, operationId: string, login: number): Promise<void> {
-  const logins = await openTable(target, 'Logins');
   const { reservations } = await findTraces(target, operationId);
-  for (const { pk } of reservations.filter((one) => one.login === login)) {
-    const values = { ':nobody': NOBODY, ':operation': operationId };
-    const update = { update: 'SET operation_id = :nobody', condition: 'operation_id = :operation', values };
-    await logins.update({ pk }, update);
-  }
+  for (const { pk } of reservations.filter((one) => one.login === login))
+    await changeHolder(target, pk, operationId, NOBODY);
+}
+
+async function changeHolder(target: Target, pk: string, from: string, to: string): Promise<void> {
+  const values = { ':from': from, ':to': to };
+  const update = { update: 'SET operation_id = :to', condition: 'operation_id = :from', values };
+  await (await openTable(target, 'Logins')).update({ pk }, update);
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */

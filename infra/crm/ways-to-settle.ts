@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../lib/openings/drive.ts';
-import type { HeldOperation } from '../../lib/openings/ledger.ts';
+import { type HeldOperation, NOBODY } from '../../lib/openings/ledger.ts';
 import type { Fact, Life } from '../../lib/openings/life.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
@@ -13,6 +13,8 @@ export interface KnownOperation {
   recorded: number | undefined;
   /** The logins that it may have opened, with the server's answers; undefined: the server cannot be asked. */
   seen: ReadonlyMap<number, Sighting | undefined>;
+  /** By login: the other operation that has reserved it, or `NOBODY`. */
+  holders: ReadonlyMap<number, string>;
   /** Whether the account that waits for a deposit holds money; undefined: the server cannot say. */
   holdsFunds?: boolean | undefined;
   /** Epoch milliseconds. */
@@ -28,6 +30,8 @@ export interface WayToSettle {
   login?: number;
   /** The login is any one whose account on a server shows the operation's id. */
   marked?: true;
+  /** The login is reserved for the operation, whoever holds it: a proof says whose the account is. */
+  takesLogin?: true;
   /** The fact for `life.ts`; `login` is the one that the operator names. */
   fact(login: number): Fact;
 }
@@ -58,23 +62,27 @@ export function waysToSettle(known: KnownOperation): WayToSettle[] {
 }
 
 function waysOutOfUndecided(
-  { held: { plan }, recorded, seen }: KnownOperation,
+  { held: { plan }, recorded, seen, holders }: KnownOperation,
   { login: asked }: Life & { at: 'undecided' },
 ): WayToSettle[] {
   // The server chooses the login, and cannot be asked.
   if (plan?.keyed === false)
     return recorded === undefined
       ? [{ option: 'login', fact: found }, NONE]
-      : [{ option: 'login', login: recorded, fact: found }];
+      : [{ option: 'login', login: recorded, takesLogin: true, fact: found }];
   const there = [...seen].filter(([, sighting]) => sighting !== 'absent');
   const fact = plan === undefined ? resumed : found;
   const isOurs = ([login, sighting]: [number, unknown]) => login === recorded || sighting === 'ours';
+  // Without a proof, the login of another operation stays reserved for that one.
+  const takesLogin = (one: [number, unknown]) => isOurs(one) || holders.get(one[0]) === NOBODY;
   // Without its login it is found by the server's account that names it, too.
   const isNamedElsewhere = asked === undefined && recorded === undefined;
   const isNone = there.every(([login, sighting]) => sighting === 'silent' && login !== recorded);
   return [
-    ...there.map(([login]): WayToSettle => ({ option: 'login', login, fact })),
-    ...(isNamedElsewhere ? [{ option: 'login', marked: true, fact } satisfies WayToSettle] : []),
+    ...there.map(
+      (one): WayToSettle => ({ option: 'login', login: one[0], fact, ...(takesLogin(one) && { takesLogin: true }) }),
+    ),
+    ...(isNamedElsewhere ? [{ option: 'login', marked: true, takesLogin: true, fact } satisfies WayToSettle] : []),
     ...there
       .filter((one) => !isOurs(one) && (asked === undefined || one[0] === asked))
       .map(([login]): WayToSettle => ({ option: 'foreign', login, fact: () => ({ on: 'operator_foreign' }) })),
@@ -93,7 +101,16 @@ export function describeWays(known: KnownOperation, ways: readonly WayToSettle[]
     life.at === 'undecided' && life.other !== undefined
       ? [`The server answered with the login ${life.other}, which was not asked for.`]
       : [];
-  return [...other, ...(lines.length === 0 ? [waiting(known)] : lines)].join('\n');
+  const held = [...known.holders].map(
+    ([login, holder]) => `The login ${login} is reserved for ${describeHolder(holder)}`,
+  );
+  return [...other, ...held, ...(lines.length === 0 ? [waiting(known)] : lines)].join('\n');
+}
+
+function describeHolder(holder: string): string {
+  return holder === NOBODY
+    ? "nobody: an operator has found somebody else's account there."
+    : `the operation ${holder}.`;
 }
 
 const REASONS: Readonly<Record<WayOption, string>> = {

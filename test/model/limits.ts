@@ -177,13 +177,6 @@ const LIMITS: readonly LimitRow[] = [
     'web-registration',
     'content lie',
   ]),
-  row(
-    'every operation can end',
-    'operations and reservations lost, another operation holds our login, and no proof or its id in our account’s comment',
-    'undecided, until the reservation is corrected',
-    ['no proof', 'another', 'ledger lost'],
-    ['another', 'ledger lost', 'relabeled'],
-  ),
   row('one deposit', 'two ledgers that pay at the same time', 'two deposits', ['two ledgers', 'deposit']),
   row('one deposit', 'a payment that was refused for its content and made later', 'two deposits', [
     'deposit',

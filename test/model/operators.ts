@@ -42,10 +42,14 @@ export function askOperator(turn: Turn, worker: Worker, index: number): void {
   const login = 'login' in life ? (life.login ?? 0) : 0;
   if (login === 0 && turn.scenario.keyed) return void askWithoutLogin(turn, worker, say);
   for (const one of LOGINS) {
-    const holder = ledgerOf(turn, worker).reservations[one] ?? NOTHING;
+    const { reservations, records } = ledgerOf(turn, worker);
+    const holder = reservations[one] ?? NOTHING;
     if (life.at !== 'undecided') continue;
-    if (isOf(accounts[one], id) || isOf(earlier[one], id) || (holder !== NOTHING && holder !== id))
-      say({ on: 'operator_found', login: one });
+    const isAnothers = holder !== NOTHING && holder !== id;
+    if (!isOf(accounts[one], id) && !isOf(earlier[one], id) && !isAnothers) continue;
+    // Without a proof, the login of another operation stays reserved for that one.
+    const takes = holder === NOBODY || records[one] === id || isShownAt(turn, id, one);
+    say({ on: 'operator_found', login: one }, (next) => takes && takeLogin(next, worker, one));
   }
   // Where the connection has led to another server, the operator asks the first one too.
   const isElsewhere = login === 0 ? earlier.some((one) => isOf(one, id)) : isOf(earlier[login], id);
@@ -67,20 +71,32 @@ export function askOperator(turn: Turn, worker: Worker, index: number): void {
 
 /** A restored operation without its login: its record, its reservation and the server's comments name one. */
 function askWithoutLogin(turn: Turn, worker: Worker, say: (fact: Fact, also?: (next: World) => void) => void): void {
-  const { accounts, relabelled } = turn.world;
+  const { accounts } = turn.world;
   const { id } = worker;
   const { records, reservations } = ledgerOf(turn, worker);
   const isTraced = (login: number) => records[login] === id || reservations[login] === id;
   for (const login of LOGINS.filter((one) => accounts[one] !== NOTHING)) {
-    const isShown = turn.scenario.shows === 'comments' && login !== relabelled;
     const isOurs = isOf(accounts[login], id);
     // Its plan is in the account's record alone. Without it, a retry decides again.
-    if (isOurs && (isTraced(login) || isShown))
-      say(records.includes(id) ? { on: 'operator_found', login } : { on: 'operator_resumed' });
+    if (isOurs && (isTraced(login) || isShownAt(turn, id, login)))
+      say(records.includes(id) ? { on: 'operator_found', login } : { on: 'operator_resumed' }, (next) =>
+        takeLogin(next, worker, login),
+      );
     if (!isOurs && isTraced(login))
       say({ on: 'operator_foreign' }, (next) => {
         (next.ledgers[worker.ledger] as Ledger).reservations[login] = NOBODY;
       });
   }
   if (!LOGINS.some((login) => accounts[login] !== NOTHING && isTraced(login))) say({ on: 'operator_found_none' });
+}
+
+/** Whether the account at the login shows the operation's id. */
+function isShownAt({ scenario, world }: Turn, id: string, login: number): boolean {
+  return scenario.shows === 'comments' && login !== world.relabelled && isOf(world.accounts[login], id);
+}
+
+/** A login that another operation or an operator has reserved since is the operation's again. */
+function takeLogin(world: World, { ledger, id }: Worker, login: number): void {
+  const { reservations } = world.ledgers[ledger] as Ledger;
+  if (reservations[login] !== NOTHING) reservations[login] = id;
 }

@@ -14,6 +14,8 @@ const LOGINS = { ours: 510_001, foreign: 510_002, unmarked: 510_003, absent: 510
 type Sight = keyof typeof LOGINS;
 const ID = randomUUID();
 const PK = `operation#${ID}`;
+/** Another operation. */
+const RIVAL = randomUUID();
 let opened: Item;
 
 const find = async (login: unknown) =>
@@ -47,15 +49,25 @@ interface Case {
   dueAt?: number;
   /** The login that is reserved for it; absent: that of its life. */
   reserved?: number;
+  /** Who holds the reservation instead of it. */
+  holder?: string;
   /** The login of the account's record. */
   recorded?: number;
 }
 
 /** Writes the operation, its reservation and its record, and nothing else. */
-async function put({ life, plan = {}, sentAt = Date.now(), dueAt, reserved, recorded }: Case): Promise<void> {
+async function put({
+  life,
+  plan = {},
+  sentAt = Date.now(),
+  dueAt,
+  reserved,
+  holder = ID,
+  recorded,
+}: Case): Promise<void> {
   for (const table of ['logins', 'accounts']) {
-    const mine = (await operators.items(table)).filter(
-      ({ operation_id }) => operation_id === ID || operation_id === 'nobody',
+    const mine = (await operators.items(table)).filter(({ operation_id }) =>
+      [ID, RIVAL, 'nobody'].includes(String(operation_id)),
     );
     await removeItems(operators, table, mine);
   }
@@ -84,7 +96,7 @@ async function put({ life, plan = {}, sentAt = Date.now(), dueAt, reserved, reco
   const connection_id = 'tp5-live-1';
   if (login !== undefined)
     await writeItems(operators, 'logins', [
-      { pk: `tp5#${login}`, operation_id: ID, incarnation: item.incarnation, connection_id },
+      { pk: `tp5#${login}`, operation_id: holder, incarnation: item.incarnation, connection_id },
     ]);
   if (recorded === undefined) return;
   const record: Item = { ...(whole as Item), operation_id: ID, login: recorded, opened_at: new Date().toISOString() };
@@ -101,6 +113,8 @@ const RECORDED = [
   ...['operation_id', 'opened_at', 'caller'],
 ];
 
+const holderOf = async (login: string) =>
+  (await operators.items('logins')).find(({ pk }) => pk === `tp5#${login}`)?.operation_id;
 const crm = (...args: string[]) => operators.local(...args);
 const logins = (sight: Sight) => [...new Set([LOGINS[sight], LOGINS.ours, LOGINS.absent])];
 const allWays = (sight: Sight) => [
@@ -168,6 +182,24 @@ const CASES: readonly [name: string, (login: number) => Case, sights?: readonly 
     'undecided, with its record',
     (login) => ({ life: { at: 'undecided', login }, recorded: login, dueAt: OPERATOR_ONLY }),
   ],
+  ...(['nobody', RIVAL] as const).flatMap((holder): (typeof CASES)[number][] => {
+    const whose = holder === RIVAL ? 'another operation' : holder;
+    return [
+      [
+        `undecided, with a login that is reserved for ${whose}`,
+        (login) => ({ life: { at: 'undecided', login }, holder, dueAt: OPERATOR_ONLY }),
+      ],
+      [
+        `restored without its login, with a record of a login that is reserved for ${whose}`,
+        (login) => ({ life: { at: 'undecided' }, reserved: login, holder, recorded: login, dueAt: OPERATOR_ONLY }),
+      ],
+      [
+        `restored without its plan, with a login that is reserved for ${whose}`,
+        (login) => ({ life: { at: 'undecided' }, plan: 'none', reserved: login, holder, dueAt: OPERATOR_ONLY }),
+        ['ours'],
+      ],
+    ];
+  }),
   [
     'undecided, and the server answered with another login',
     (other) => ({ life: { at: 'undecided', login: LOGINS.absent, other }, dueAt: OPERATOR_ONLY }),
@@ -221,6 +253,12 @@ describe('What `operation ID` prints is what `settle ID` accepts', () => {
     for (const [index, way] of meant.entries()) {
       if (index > 0) await put(example());
       expect([way, (await settle(way)).code]).toEqual([way, 0]);
+      const [, login] = way.split('--login ');
+      const { holder, recorded } = example();
+      if (login === undefined || holder === undefined) continue;
+      // Another operation keeps its login, unless the account is proved to be this operation's.
+      const isProven = sight === 'ours' || recorded !== undefined;
+      expect(await holderOf(login)).toBe(holder === RIVAL && !isProven ? RIVAL : ID);
     }
     if (name.startsWith('undecided') || name.startsWith('restored')) expect(meant).not.toEqual([]);
   });
