@@ -1,3 +1,5 @@
+import { once } from '../../once.ts';
+
 /** Bytes, one in each character (latin1), so that a command can be built and searched as a string. */
 export type Bytes = string;
 
@@ -51,8 +53,8 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
 
     async approximate(text, limit) {
       let all = '';
-      for (const { segment } of GRAPHEMES.segment(text.normalize('NFC').replaceAll(SPACES, ' ').trim())) {
-        const bytes = await closest(segment);
+      for (const grapheme of graphemes(text.normalize('NFC').replaceAll(SPACES, ' ').trim())) {
+        const bytes = await closest(grapheme);
         if (all.length + bytes.length > limit) break;
         // A dropped emoji leaves the spaces around it.
         if (bytes !== ' ' || !all.endsWith(' ')) all += bytes;
@@ -63,8 +65,15 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
   };
 }
 
-/** Graphemes are the same in every language. */
-const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Each of these characters is a grapheme. */
+const LATIN = /^[\x20-\xff]*$/;
+/** Graphemes are the same in every language. Making this takes a twentieth of a cold start, and most names are Latin. */
+const segmenter = once(() => new Intl.Segmenter('en', { granularity: 'grapheme' }));
+
+function graphemes(text: string): Iterable<string> {
+  return LATIN.test(text) ? text : Array.from(segmenter().segment(text), ({ segment }) => segment);
+}
+
 /** Graphemes that begin with a pictograph, half a flag or a skin tone, and keycaps. */
 const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|[\d#*]\ufe0f?\u20e3)/u;
 /** They ask for the text or the emoji of a symbol that has both. */

@@ -54,6 +54,12 @@ it.each([
   expect(await asBytes('windows-1252', text)).toBe(bytes);
 });
 
+it('two Latin characters are never one grapheme, so a Latin name needs no segmenter', () => {
+  const latin = [...String.fromCharCode(...Array.from({ length: 0xe0 }, (_, index) => 0x20 + index))];
+  const pairs = latin.flatMap((one) => latin.map((other) => `${one}${other}`)).join('');
+  expect([...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(pairs)]).toHaveLength(pairs.length);
+});
+
 it('a name is cut between graphemes', async () => {
   expect(await asBytes('gb18030', `Ann 👩\u200d👧`, 12)).toBe('Ann');
 });
