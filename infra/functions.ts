@@ -124,6 +124,8 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   settings: ['deployment', 'mail'] as const,
   uses: [
     ...OPENS_ACCOUNTS,
+    // An operation that has a record opens no second account: by a plug-in, or after the secret was rotated.
+    { sid: 'FindAccounts', of: 'Accounts', actions: ['Query'] },
     { sid: 'ReadPlatformSecrets', of: 'platformSecrets', version },
     KEEP_OPERATIONS,
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
@@ -135,8 +137,6 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   callsTradingServers: true as const,
   alarms: ['opening'] as const,
 });
-
-const OPENS_TP4_ACCOUNTS = opensAccounts('tp4');
 
 /**
  * Every function, by its file in `functions/`: the one place that declares it. The stack, the bundler, the local service
@@ -186,9 +186,7 @@ export const FUNCTIONS = {
     },
   },
   'create-tp4-account': {
-    ...OPENS_TP4_ACCOUNTS,
-    // A plug-in opens no second account for an operation that has a record.
-    uses: [...OPENS_TP4_ACCOUNTS.uses, { sid: 'FindAccounts', of: 'Accounts', actions: ['Query'] }],
+    ...opensAccounts('tp4'),
     route: {
       operation: 'createTp4Account',
       path: '/public/v1/users/{user_id}/tp4/accounts',
