@@ -113,16 +113,18 @@ export interface RecordError {
   rule: string;
 }
 
-/** How many errors are listed. */
-const MAX_LISTED = 1_000;
-
-/** The first thousand errors, and how many there are. */
-export class ErrorList<E extends RecordError = RecordError> {
+/** The first errors, and how many there are. */
+export class ErrorList<E = RecordError> {
   readonly listed: E[] = [];
   count = 0;
+  readonly #most: number;
+
+  constructor(most = 1_000) {
+    this.#most = most;
+  }
 
   add(...errors: readonly E[]): void {
-    this.listed.push(...errors.slice(0, Math.max(0, MAX_LISTED - this.listed.length)));
+    this.listed.push(...errors.slice(0, Math.max(0, this.#most - this.listed.length)));
     this.count += errors.length;
   }
 }

@@ -7,7 +7,7 @@ import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
 import { readAccountRecords } from './account-records.ts';
 import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
-import { CrmFileError } from './crm-items.ts';
+import { CrmFileError, ErrorList } from './crm-items.ts';
 import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
 import {
   connectionErrors,
@@ -120,12 +120,12 @@ export async function rebuildReservations(
   const done = reportProgress(terminal, 'accounts read');
   for await (const page of accounts.pages()) {
     const { records, unreadable } = readAccountRecords(page);
-    for (const key of unreadable) run.report.leaveUnplaced(`${key}: cannot be read`);
+    for (const key of unreadable) run.report.unplaced.add(`${key}: cannot be read`);
     const reservations: Item[] = [];
     for (const record of records) {
       const place = await placeOf(record);
       if (typeof place === 'string')
-        run.report.leaveUnplaced(`${record.user_id} ${record.version} ${record.login}: ${place}`);
+        run.report.unplaced.add(`${record.user_id} ${record.version} ${record.login}: ${place}`);
       else reservations.push(accountReservation(record, place));
     }
     for (const part of chunksOf(reservations, 100)) await copy(part, run);
@@ -233,21 +233,20 @@ function isExpired({ [EXPIRY_ATTRIBUTE]: expiry }: Item): boolean {
   return typeof expiry === 'number' && expiry * 1_000 <= Date.now();
 }
 
-const indented = (line: string) => `  ${line}`;
+/** The lines of a list below its title; none for an empty list. */
+function titled(title: string, { listed, count }: ErrorList<string>): string[] {
+  const more = count > listed.length ? [`and ${count - listed.length} more`] : [];
+  return count === 0 ? [] : [title, ...[...listed, ...more].map((line) => `  ${line}`)];
+}
 
 class Report {
   copied = 0;
   existing = 0;
   readonly leftOut = new Map<string, number>();
-  readonly conflicts: string[] = [];
-  readonly #unplaced: string[] = [];
-  #unnamed = 0;
-
-  /** @param what the account, and why its reservation has no key */
-  leaveUnplaced(what: string): void {
-    if (this.#unplaced.length < MAX_UNPLACED) this.#unplaced.push(what);
-    else this.#unnamed += 1;
-  }
+  /** Items of other operations. */
+  readonly conflicts = new ErrorList<string>();
+  /** Accounts, and why their reservations have no key. */
+  readonly unplaced = new ErrorList<string>(MAX_UNPLACED);
 
   /** @throws CommandError if items of other operations were found, or accounts without a place */
   print(name: string, dryRun: boolean, terminal: Terminal): void {
@@ -256,13 +255,12 @@ class Report {
     const note = dryRun ? '; nothing was written' : '';
     const there = `${this.existing} exist there${leftOut.join('')}${note}`;
     terminal.print(`${countOf(this.copied, 'item')} ${done} ${name}; ${there}.\n`);
-    const count = this.conflicts.length;
-    const found = `${countOf(count, 'item')} of another operation ${count === 1 ? 'exists' : 'exist'} now`;
-    const conflicts = count === 0 ? [] : [`${found}; nothing was overwritten:`, ...this.conflicts.map(indented)];
-    const unplaced = this.#unplaced.length + this.#unnamed;
-    const more = this.#unnamed === 0 ? [] : [indented(`and ${this.#unnamed} more`)];
-    const places = [`${countOf(unplaced, 'account')} could not be placed:`, ...this.#unplaced.map(indented), ...more];
-    const problems = [...conflicts, ...(unplaced === 0 ? [] : places)];
+    const { conflicts, unplaced } = this;
+    const found = `${countOf(conflicts.count, 'item')} of another operation ${conflicts.count === 1 ? 'exists' : 'exist'} now`;
+    const problems = [
+      ...titled(`${found}; nothing was overwritten:`, conflicts),
+      ...titled(`${countOf(unplaced.count, 'account')} could not be placed:`, unplaced),
+    ];
     if (problems.length > 0) throw new CommandError(problems.join('\n'));
   }
 
@@ -270,7 +268,7 @@ class Report {
   compareOwners(restored: Item, current: Item, owner: string): boolean {
     const differ = restored[owner] !== current[owner];
     if (differ)
-      this.conflicts.push(`${String(restored.pk)}: restored ${String(restored[owner])}, now ${String(current[owner])}`);
+      this.conflicts.add(`${String(restored.pk)}: restored ${String(restored[owner])}, now ${String(current[owner])}`);
     return differ;
   }
 }

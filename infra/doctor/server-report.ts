@@ -1,6 +1,7 @@
 import type { ClosedGroups, PlatformInspector, ServerRights, ServerVariant } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
 import { askServer } from '../crm/ask-server.ts';
+import { chunksOf } from '../crm/crm-table.ts';
 import { openLedger } from '../crm/open-operations.ts';
 import type { Target } from '../crm/target.ts';
 
@@ -21,6 +22,9 @@ export interface ServerReport {
   ranges?: RangeReport;
   variant: ServerVariant;
 }
+
+/** How many reservations are held at once: a server may have any number of accounts. */
+const COMPARED_AT_ONCE = 1_000;
 
 /** How many logins of a range are checked if the server cannot list its accounts. */
 const SAMPLES = 20;
@@ -48,8 +52,13 @@ async function inspectRanges(
 ): Promise<Omit<RangeReport, 'taken'> & { taken: number[] }> {
   const { asked, taken } = await takenLogins(server, ranges, signal);
   if (target.isTable || taken.length === 0) return { asked, taken, strangers: [] };
-  const holders = await (await openLedger(target)).ledger.holders(platform, taken, signal);
-  return { asked, taken, strangers: taken.filter((login) => !holders.has(login)) };
+  const { ledger } = await openLedger(target);
+  const strangers: number[] = [];
+  for (const part of chunksOf(taken, COMPARED_AT_ONCE)) {
+    const holders = await ledger.holders(platform, part, signal);
+    strangers.push(...part.filter((login) => !holders.has(login)));
+  }
+  return { asked, taken, strangers };
 }
 
 async function takenLogins(
