@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { emailDomain } from '../../lib/validators/deployment.ts';
 import { startDatabase } from './database.ts';
 import { DeliveryQueue } from './delivery-queue.ts';
-import { type Faults, SENDING_SERVICES, serviceFaults } from './faults.ts';
+import { type Faults, senderFaults, serviceFaults } from './faults.ts';
 import type { DeploymentSettings } from './local-settings.ts';
 import { Bus, Outbox } from './outbox.ts';
 import { AWS_REGION } from './rights/arn.ts';
@@ -11,15 +10,13 @@ import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
 import { startS3 } from './stand-ins/s3.ts';
 import { type SecretsOptions, startSecrets } from './stand-ins/secrets.ts';
-import { startSes } from './stand-ins/ses.ts';
-import { startSns } from './stand-ins/sns.ts';
-import { startSocial } from './stand-ins/social.ts';
+import { SENDERS, type SenderName } from './stand-ins/senders.ts';
 import { startSqs } from './stand-ins/sqs.ts';
-import { startVoice } from './stand-ins/voice.ts';
+import type { StandIn } from './stand-ins/stand-in.ts';
 
-/** The services of AWS that run inside; each is a target of faults. */
-const SERVICES = [...Object.values(SENDING_SERVICES), 'dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
-type ServiceName = (typeof SERVICES)[number];
+/** The services of AWS that run inside, next to those that send; each is a target of faults. */
+const SERVICES = ['dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
+type ServiceName = SenderName | (typeof SERVICES)[number];
 
 /**
  * Starts every service of AWS that a function calls, empty. Calls must be signed with a key of this start, and are
@@ -35,34 +32,24 @@ export async function startAws(
   secretValues: Map<string, string>,
   secretTags?: SecretsOptions['tags'],
 ) {
-  const { senderAddress, call, whatsapp: linked } = settings;
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
   bus.target = (event) => deliveries.send(event);
   const record = outbox.record.bind(outbox);
-  const faults = Object.fromEntries(SERVICES.map((name) => [name, serviceFaults(name)])) as Record<ServiceName, Faults>;
+  const faults = Object.fromEntries([
+    ...Object.values(SENDERS).map(({ name, about }) => [name, senderFaults(about)] as const),
+    ...SERVICES.map((name) => [name, serviceFaults(name)] as const),
+  ]) as Record<ServiceName, Faults>;
   const { rights, scansDocuments } = await functionRights(settings, resources);
   const { administrator, callers, findAccessKey } = identities(rights);
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
 
-  const [database, ses, sns, voice, whatsapp, s3, secrets, events, sqs] = await Promise.all([
+  const [senders, database, s3, secrets, events, sqs] = await Promise.all([
+    Promise.all(
+      Object.values(SENDERS).map(
+        async ({ name, start }) => [name, await start(standInOptions(name), settings, resources)] as const,
+      ),
+    ),
     startDatabase({ faults: faults.dynamodb, callers }),
-    startSes({
-      ...standInOptions('ses'),
-      verified: [senderAddress, emailDomain(senderAddress)],
-      configurationSets: [resources.SES_CONFIGURATION_SET ?? ''],
-    }),
-    startSns({ ...standInOptions('sns'), topics: [resources.NOTIFICATIONS_TOPIC_ARN ?? ''] }),
-    startVoice({
-      ...standInOptions('voice'),
-      originationIdentities: call === undefined ? [] : [call.originationIdentity],
-      protectConfigurations: [resources.PROTECT_CONFIGURATION ?? ''],
-    }),
-    startSocial({
-      ...standInOptions('whatsapp'),
-      phoneNumberIds: linked === undefined ? [] : [linked.phoneNumberId],
-      codeTemplates: linked === undefined ? [] : [linked.codeTemplate],
-      noticeTemplates: linked === undefined ? [] : [linked.noticeTemplate],
-    }),
     startS3({
       ...standInOptions('s3'),
       buckets: [resources.DOCUMENTS_BUCKET ?? ''],
@@ -72,18 +59,19 @@ export async function startAws(
     startEvents({ ...standInOptions('events'), buses: [resources.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
     startSqs({ ...standInOptions('sqs'), queue: deliveries, name: resources.WEBHOOK_QUEUE ?? '' }),
   ]);
-  const standIns = { ses, sns, voice, whatsapp, s3, secrets, events, sqs };
+  const sending = Object.fromEntries(senders) as Record<SenderName, StandIn>;
+  const standIns = { ...sending, s3, secrets, events, sqs };
   /** Points an AWS client to them, as an administrator. */
   const environment: Readonly<Record<string, string>> = {
     AWS_REGION: AWS_REGION,
     AWS_ACCESS_KEY_ID: administrator,
     AWS_SECRET_ACCESS_KEY: randomBytes(20).toString('base64url'),
     AWS_ENDPOINT_URL_DYNAMODB: database.url,
-    AWS_ENDPOINT_URL_SES: ses.url,
-    AWS_ENDPOINT_URL_SESV2: ses.url,
-    AWS_ENDPOINT_URL_SNS: sns.url,
-    AWS_ENDPOINT_URL_PINPOINT_SMS_VOICE_V2: voice.url,
-    AWS_ENDPOINT_URL_SOCIALMESSAGING: whatsapp.url,
+    ...Object.fromEntries(
+      Object.values(SENDERS).flatMap(({ name, clients }) =>
+        clients.map((client) => [`AWS_ENDPOINT_URL_${client}`, sending[name].url]),
+      ),
+    ),
     AWS_ENDPOINT_URL_S3: s3.url,
     AWS_ENDPOINT_URL_SECRETS_MANAGER: secrets.url,
     AWS_ENDPOINT_URL_EVENTBRIDGE: events.url,

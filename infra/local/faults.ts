@@ -1,30 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Channel } from '../../lib/validators/otp-types.ts';
 
 const COMMON_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
 /** `refused` is an error of the set-up; `refused_recipient` concerns the address of the message alone. */
 const SENDER_KINDS = ['refused', 'refused_recipient', 'throttled', 'down', 'slow'] as const;
-/** The service of AWS that sends the messages of each channel, by its name among the targets of faults. */
-export const SENDING_SERVICES = {
-  email: 'ses',
-  sms: 'sns',
-  call: 'voice',
-  whatsapp: 'whatsapp',
-} as const satisfies Record<Channel, string>;
 
-/** The kinds of fault of an embedded service, if it has more than the common ones (`PUT /_local/faults/{target}`). */
-const SERVICE_KINDS = {
+/** The embedded services that send no codes by AWS: what each does, and its kinds of fault (`PUT /_local/faults/{target}`). */
+const SERVICES = {
   /**
    * `reply_lost`: executed without an answer; `repeated`: executed and answered, and again `ms` later, as a late repeat.
    */
-  dynamodb: [...COMMON_KINDS, 'reply_lost', 'repeated'],
+  dynamodb: { about: 'the database', kinds: [...COMMON_KINDS, 'reply_lost', 'repeated'] },
+  s3: { about: 'stores documents', kinds: COMMON_KINDS },
+  secrets: { about: 'stores secrets', kinds: COMMON_KINDS },
   /** `partial`: the call is answered with 200, but the first event of it was not taken. */
-  events: [...COMMON_KINDS, 'partial'],
+  events: { about: 'takes events', kinds: [...COMMON_KINDS, 'partial'] },
+  sqs: { about: 'postpones deliveries', kinds: COMMON_KINDS },
   /** `garbage`: the CRM's answer is malformed; `gone`: it answers that its address is gone (410). */
-  crm: [...COMMON_KINDS, 'reply_lost', 'garbage', 'gone'],
+  crm: { about: 'receives events', kinds: [...COMMON_KINDS, 'reply_lost', 'garbage', 'gone'] },
+  captcha: { about: 'verifies captchas', kinds: COMMON_KINDS },
   /** `reply_lost`: the message is sent, and not answered. */
-  provider: [...SENDER_KINDS, 'reply_lost'],
+  provider: { about: 'sends messages for the broker', kinds: [...SENDER_KINDS, 'reply_lost'] },
 } as const;
+type ServiceName = keyof typeof SERVICES;
 export const PLATFORM_FAULT_KINDS = [
   ...COMMON_KINDS,
   'reply_lost',
@@ -37,13 +34,21 @@ export const PLATFORM_FAULT_KINDS = [
   'silence',
   'garbage',
 ] as const;
-export type FaultKind = (typeof PLATFORM_FAULT_KINDS | (typeof SERVICE_KINDS)[keyof typeof SERVICE_KINDS])[number];
+export type FaultKind = (
+  | typeof PLATFORM_FAULT_KINDS
+  | typeof SENDER_KINDS
+  | (typeof SERVICES)[ServiceName]['kinds']
+)[number];
 
 /** The faults of an embedded service, by its name among the targets. */
-export function serviceFaults(name: string): Faults {
-  const own: Readonly<Record<string, readonly FaultKind[]>> = SERVICE_KINDS;
-  const isSender = Object.values<string>(SENDING_SERVICES).includes(name);
-  return new Faults(own[name] ?? (isSender ? SENDER_KINDS : COMMON_KINDS));
+export function serviceFaults(name: ServiceName): Faults {
+  const { kinds, about } = SERVICES[name];
+  return new Faults(kinds, about);
+}
+
+/** The faults of a service of AWS that sends messages. @param about what it does */
+export function senderFaults(about: string): Faults {
+  return new Faults(SENDER_KINDS, about);
 }
 
 /** The steps before the first command of a session on a version 5 server, at which tests make faults. */
@@ -86,10 +91,15 @@ export class Faults {
   /** Starts at the time (epoch ms), so that a restarted service has a higher one. */
   #version = Date.now();
   readonly kinds: readonly FaultKind[];
+  readonly about: string | undefined;
 
-  /** @param kinds that are listed; a test may set others */
-  constructor(kinds: readonly FaultKind[] = COMMON_KINDS) {
+  /**
+   * @param kinds that are listed; a test may set others
+   * @param about what the service does; absent: a trading server
+   */
+  constructor(kinds: readonly FaultKind[] = COMMON_KINDS, about?: string) {
     this.kinds = kinds;
+    this.about = about;
   }
 
   /** The wait of slow and late calls. A test may skip it. */
@@ -108,7 +118,7 @@ export class Faults {
    * of two states is known.
    */
   state() {
-    return { kinds: this.kinds, waiting: this.list(), version: this.#version };
+    return { about: this.about, kinds: this.kinds, waiting: this.list(), version: this.#version };
   }
 
   set(fault: Fault): void {

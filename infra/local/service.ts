@@ -196,7 +196,7 @@ async function startEnvironment(
   const secrets = makeSecrets(records, settings, { webhookKey: crmWebhook?.key, providerKey });
   const aws = open(await startAws(settings, resources, secrets, platformTags(records)));
   const targets = new Map<string, Faults>(Object.entries(aws.faults));
-  const addTarget = (name: string) => {
+  const addTarget = (name: Parameters<typeof serviceFaults>[0]) => {
     const faults = serviceFaults(name);
     targets.set(name, faults);
     return faults;

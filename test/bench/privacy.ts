@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { SENDING_SERVICES } from '../../infra/local/faults.ts';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';
 import { registrationOf, registrationWorld } from '../support/registration-world.ts';

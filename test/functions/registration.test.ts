@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SENDING_SERVICES } from '../../infra/local/faults.ts';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { checkEvent } from '../support/events.ts';
 import { FRONT_SETTINGS, frontHeaders } from '../support/front.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Fault } from '../../infra/local/faults.ts';
-import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { loudService } from '../support/loud-service.ts';
 import { checkedAnswer } from '../support/openapi.ts';

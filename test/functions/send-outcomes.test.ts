@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SENDING_SERVICES } from '../../infra/local/faults.ts';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { type Channel, OTP_TYPES, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import {
   type Person,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
-import { SENDING_SERVICES } from '../../infra/local/faults.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { SETTING_GROUPS } from '../../infra/setting-groups.ts';
 import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { gatherSettings, SETTING_NAMES } from '../../infra/settings.ts';

@@ -1,4 +1,4 @@
-import { SENDING_SERVICES } from '../../infra/local/faults.ts';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { type ErrorCase, error, MANY_TIMES, type ServiceFault } from './cases.ts';
 import { CLIENT, keyOf } from './records.ts';
 import { ENDPOINTS } from './rows.ts';

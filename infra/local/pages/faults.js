@@ -7,22 +7,6 @@ import { announce, findElement, Section } from './parts.js';
 /** @typedef {TargetFaults['waiting'][number]} Fault */
 /** @typedef {Fault['kind']} FaultKind */
 
-/** What the embedded services do. Every other target is a trading server. @type {Record<string, string>} */
-const SERVICES = {
-  ses: 'sends emails',
-  sns: 'sends SMS and pop-ups',
-  voice: 'makes calls',
-  whatsapp: 'sends WhatsApp messages',
-  dynamodb: 'the database',
-  s3: 'stores documents',
-  secrets: 'stores secrets',
-  events: 'takes events',
-  sqs: 'postpones deliveries',
-  crm: 'receives events',
-  captcha: 'verifies captchas',
-  provider: 'sends messages for the broker',
-};
-
 /** @type {Record<FaultKind, string>} */
 const MEANINGS = {
   throttled: 'It answers that there are too many calls.',
@@ -59,7 +43,7 @@ const NUMBERS = [
 /** @param {{ faults: FaultsState }} props */
 export function Faults({ faults }) {
   const targets = Object.entries(faults);
-  const groups = Object.groupBy(targets, ([name]) => (Object.hasOwn(SERVICES, name) ? 'Services' : 'Trading servers'));
+  const groups = Object.groupBy(targets, ([, { about }]) => (about ? 'Services' : 'Trading servers'));
   const clear = async () => {
     await fetch('/_local/faults', { method: 'DELETE' });
     announce('All faults were cleared');
@@ -87,7 +71,7 @@ export function Faults({ faults }) {
  *
  * @param {{ name: string } & TargetFaults} props
  */
-function Target({ name, kinds, waiting: [fault] }) {
+function Target({ name, about = 'works', kinds, waiting: [fault] }) {
   const [kind, setKind] = useState(kinds[0] ?? 'down');
   const [problem, setProblem] = useState('');
   const details = useRef(/** @type {HTMLDetailsElement | null} */ (null));
@@ -115,7 +99,7 @@ function Target({ name, kinds, waiting: [fault] }) {
       <details ref=${details} aria-label=${name}>
         <summary>
           <strong class="mono">${name}</strong>${' '}
-          <small class=${isOn ? 'alert' : ''}>${fault ? describe(fault) : (SERVICES[name] ?? 'works')}</small>
+          <small class=${isOn ? 'alert' : ''}>${fault ? describe(fault) : about}</small>
         </summary>
         <form ref=${form} aria-label="Fault of ${name}" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
           <div class="fields" hidden=${isOn}>

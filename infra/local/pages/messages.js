@@ -6,15 +6,22 @@ import { Ago, announce, CallToCopy, CopyButton, Count, findElement, Section } fr
 /** @import { FirstCall } from '../first-calls.ts' */
 /** @typedef {ShownMessage['kind']} Kind */
 
-/** @type {Record<Kind, { one: string; many: string; color: string }>} */
-const KINDS = {
+/** @type {Partial<Record<Kind, { one: string; many: string; color: string }>>} */
+const LOOKS = {
   email: { one: 'Email', many: 'Emails', color: 'light-dark(#0b5cad, #78b7f7)' },
   sms: { one: 'SMS', many: 'SMS', color: 'light-dark(#5b45b0, #b3a2f5)' },
   call: { one: 'Call', many: 'Calls', color: 'light-dark(#9a4d06, #f0ab62)' },
   whatsapp: { one: 'WhatsApp', many: 'WhatsApp', color: 'light-dark(#13703f, #62c48f)' },
   popup: { one: 'Pop-up', many: 'Pop-ups', color: 'light-dark(#a82a5b, #f290b4)' },
 };
-const KIND_NAMES = /** @type {Kind[]} */ (Object.keys(KINDS));
+
+/** How a kind looks. One without a look of its own looks like a text with its name. @param {Kind} kind */
+function lookOf(kind) {
+  const look = LOOKS[kind];
+  if (look !== undefined) return { ...look, icon: kind };
+  const name = `${kind}`.replace(/^./, (letter) => letter.toUpperCase());
+  return { one: name, many: name, color: 'currentcolor', icon: 'sms' };
+}
 /** A longer mail is folded to this height. */
 const FOLDED_PX = 384;
 const LANGUAGE_NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
@@ -22,7 +29,8 @@ const LANGUAGE_NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
 /** @param {{ outbox: OutboxState; call: FirstCall | undefined }} props */
 export function Messages({ outbox: { messages, counts }, call }) {
   const [chosen, setChosen] = useState(/** @type {Kind | undefined} */ (undefined));
-  const all = KIND_NAMES.reduce((sum, kind) => sum + counts[kind], 0);
+  const kinds = /** @type {Kind[]} */ (Object.keys(counts));
+  const all = kinds.reduce((sum, kind) => sum + counts[kind], 0);
   const total = chosen === undefined ? all : counts[chosen];
   const isHidden = (/** @type {Kind} */ kind) => chosen !== undefined && kind !== chosen;
   const shown = messages.filter(({ kind }) => !isHidden(kind)).length;
@@ -32,9 +40,9 @@ export function Messages({ outbox: { messages, counts }, call }) {
     findElement('messages').focus();
   };
   const choice = (/** @type {Kind | undefined} */ kind) => html`
-    <label style=${{ '--kind': kind ? KINDS[kind].color : 'currentcolor' }}>
+    <label style=${{ '--kind': kind ? lookOf(kind).color : 'currentcolor' }}>
       <input type="radio" name="kind" value=${kind ?? 'all'} checked=${kind === chosen} onChange=${() => setChosen(kind)} />
-      <span>${kind ? KINDS[kind].many : 'All'}<//><${Count} of=${kind ? counts[kind] : all} />
+      <span>${kind ? lookOf(kind).many : 'All'}<//><${Count} of=${kind ? counts[kind] : all} />
     </label>
   `;
   const card = (/** @type {ShownMessage} */ message) =>
@@ -45,7 +53,7 @@ export function Messages({ outbox: { messages, counts }, call }) {
       ${all === 0 && html`<${Empty} call=${call} />`}
       <fieldset class="filter" hidden=${all === 0}>
         <legend class="unseen">Show messages of this kind</legend>
-        ${choice(undefined)}${KIND_NAMES.map(choice)}
+        ${choice(undefined)}${kinds.map(choice)}
       </fieldset>
       ${total === 0 && all > 0 && html`<p><small>No message of this kind was sent yet.</small></p>`}
       ${messages.map(card)}
@@ -78,12 +86,12 @@ function Card({ message, hidden }) {
       <${CopyButton} text=${code} aria-describedby="message-${id}">Copy code<//>
     `;
   return html`
-    <article style=${{ '--kind': KINDS[kind].color }} aria-labelledby="message-${id}" hidden=${hidden}>
+    <article style=${{ '--kind': lookOf(kind).color }} aria-labelledby="message-${id}" hidden=${hidden}>
       <div class="row">
-        <svg class="icon" aria-hidden="true"><use href="/_local/pages/icons.svg#${kind}" /></svg>
+        <svg class="icon" aria-hidden="true"><use href="/_local/pages/icons.svg#${lookOf(kind).icon}" /></svg>
         <div class="grow">
           <h3 id="message-${id}"><span class="unseen">${titlePrefix(message)}</span><bdi>${to}</bdi></h3>
-          <small>${KINDS[kind].one}${language && ` · ${languageName(language)}`} · <${Ago} at=${at} /></small>
+          <small>${lookOf(kind).one}${language && ` · ${languageName(language)}`} · <${Ago} at=${at} /></small>
         </div>
         ${shownCode}
       </div>
@@ -110,7 +118,7 @@ function Content({ message }) {
 }
 
 /** @param {ShownMessage} message */
-const titlePrefix = ({ kind }) => `${KINDS[kind].one} to ${kind === 'popup' ? 'client ' : ''}`;
+const titlePrefix = ({ kind }) => `${lookOf(kind).one} to ${kind === 'popup' ? 'client ' : ''}`;
 
 /** @param {string} code */
 const spelled = (code) => [...code].join(' ');

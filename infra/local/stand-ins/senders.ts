@@ -1,0 +1,74 @@
+import { emailDomain } from '../../../lib/validators/deployment.ts';
+import type { Channel } from '../../../lib/validators/otp-types.ts';
+import type { DeploymentSettings } from '../local-settings.ts';
+import { startSes } from './ses.ts';
+import { startSns } from './sns.ts';
+import { startSocial } from './social.ts';
+import type { StandIn, StandInOptions } from './stand-in.ts';
+import { startVoice } from './voice.ts';
+
+interface Sender {
+  /** Its name among the targets of faults. */
+  name: string;
+  /** What it does, for the page of the outbox. */
+  about: string;
+  /** The clients that call it: the ends of their variables `AWS_ENDPOINT_URL_…`. */
+  clients: readonly string[];
+  /** @param resources the variables of all functions, which name their resources */
+  start(
+    options: StandInOptions,
+    settings: DeploymentSettings,
+    resources: Readonly<Record<string, string>>,
+  ): Promise<StandIn>;
+}
+
+/** The service of AWS that sends the messages of each channel. */
+export const SENDERS = {
+  email: {
+    name: 'ses',
+    about: 'sends emails',
+    clients: ['SES', 'SESV2'],
+    start: (options, { senderAddress }, { SES_CONFIGURATION_SET = '' }) =>
+      startSes({
+        ...options,
+        verified: [senderAddress, emailDomain(senderAddress)],
+        configurationSets: [SES_CONFIGURATION_SET],
+      }),
+  },
+  sms: {
+    name: 'sns',
+    about: 'sends SMS and pop-ups',
+    clients: ['SNS'],
+    start: (options, _, { NOTIFICATIONS_TOPIC_ARN = '' }) =>
+      startSns({ ...options, topics: [NOTIFICATIONS_TOPIC_ARN] }),
+  },
+  call: {
+    name: 'voice',
+    about: 'makes calls',
+    clients: ['PINPOINT_SMS_VOICE_V2'],
+    start: (options, { call }, { PROTECT_CONFIGURATION = '' }) =>
+      startVoice({
+        ...options,
+        originationIdentities: call === undefined ? [] : [call.originationIdentity],
+        protectConfigurations: [PROTECT_CONFIGURATION],
+      }),
+  },
+  whatsapp: {
+    name: 'whatsapp',
+    about: 'sends WhatsApp messages',
+    clients: ['SOCIALMESSAGING'],
+    start: (options, { whatsapp: linked }) =>
+      startSocial({
+        ...options,
+        phoneNumberIds: linked === undefined ? [] : [linked.phoneNumberId],
+        codeTemplates: linked === undefined ? [] : [linked.codeTemplate],
+        noticeTemplates: linked === undefined ? [] : [linked.noticeTemplate],
+      }),
+  },
+} as const satisfies Record<Channel, Sender>;
+export type SenderName = (typeof SENDERS)[Channel]['name'];
+
+/** The names of these services by channel. */
+export const SENDING_SERVICES = Object.fromEntries(
+  Object.entries(SENDERS).map(([channel, { name }]) => [channel, name]),
+) as { readonly [C in Channel]: (typeof SENDERS)[C]['name'] };
