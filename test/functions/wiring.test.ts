@@ -320,10 +320,14 @@ interface ExceedingRequests {
 }
 
 const exceedingSms = (exceed: Row[2]): ExceedingRequests => ({ of: 'request-registration', apart: 'sms', exceed });
-/** The same request twice. A mail provider's domain is counted by no limit. */
+const exceedingSource = (change: object): ExceedingRequests => ({
+  ...{ of: 'request-registration', apart: 'source' },
+  exceed: registersTwice(() => [change, SOURCE]),
+});
+/** The same request twice, which also meets every other limit. A mail provider's domain is counted by no limit. */
 const SAME_REQUEST: ExceedingRequests = {
   of: 'request-registration',
-  apart: 'same request',
+  apart: 'all others',
   exceed: registersTwice(() => [{ email: 'same@gmail.com' }, SOURCE]),
 };
 
@@ -333,7 +337,8 @@ const EXCEEDING_REQUESTS: Readonly<Partial<Record<LimitedCounter, ExceedingReque
     ...{ of: 'request-registration', apart: 'recipient' },
     exceed: registersTwice(() => [{ email: 'again@gmail.com' }]),
   },
-  wrong: { ...SAME_REQUEST, exceed: registersTwice(() => [{ form_id: 'NOSUCHID' }, SOURCE]) },
+  source: exceedingSource({}),
+  wrong: exceedingSource({ form_id: 'NOSUCHID' }),
   network: {
     ...{ of: 'request-registration', apart: 'network' },
     exceed: registersTwice((index) => [{}, { 'x-forwarded-for': `2001:db8:1:${index}::1` }]),
@@ -359,22 +364,22 @@ const EXCEEDING_REQUESTS: Readonly<Partial<Record<LimitedCounter, ExceedingReque
   },
 };
 
-/** Every limit, with the requests that exceed it, and the number of its deployment. */
+/** Every limit, with the requests that exceed it, and the name of its deployment. */
 const LIMITS = [
   { name: 'resendSeconds', counter: 'recipient' as const },
   ...COUNT_LIMIT_NAMES.map((name) => ({ name, counter: COUNT_LIMITS[name].counter })),
 ]
   .map(({ name, counter }) => ({ name, ...(EXCEEDING_REQUESTS[counter] ?? SAME_REQUEST) }))
-  .map(({ name, of, apart, exceed }, index, all) => ({
-    deployment: all.slice(0, index).filter((one) => one.of === of && one.apart === apart).length,
-    name,
-    row: [of, `limits.${name}`, exceed] as const,
-  }));
+  .map(({ name, of, apart, exceed }, index, all) => {
+    const before = all.slice(0, index).filter((one) => one.of === of && one.apart === apart);
+    const deployment = apart === SAME_REQUEST.apart ? name : `number ${before.length}`;
+    return { deployment, name, row: [of, `limits.${name}`, exceed] as const };
+  });
 const limitsOf = (of: FunctionName) => LIMITS.filter(({ row }) => row[0] === of).map(({ row }) => row[1]);
 
 /** Deployments with limits of one, or with one long wait. */
-const OF_LIMITS = [...new Set(LIMITS.map(({ deployment }) => deployment))].map((number): Deployment => {
-  const limits = LIMITS.filter(({ deployment }) => deployment === number);
+const OF_LIMITS = [...new Set(LIMITS.map(({ deployment }) => deployment))].map((one): Deployment => {
+  const limits = LIMITS.filter(({ deployment }) => deployment === one);
   const values = limits.map(({ name }) => [name, name === 'resendSeconds' ? [3_600] : 1]);
   return { settings: { limits: { ...WIDE, ...Object.fromEntries(values) } }, rows: limits.map(({ row }) => row) };
 });

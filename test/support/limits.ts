@@ -11,11 +11,12 @@ import { parsePepper } from '../../lib/secrets/keys.ts';
 import { WINDOW_MS } from '../../lib/validators/limits.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
+import type { Limits } from '../../lib/validators/registration-settings.ts';
 import { testTables } from './database.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 import { REQUEST_BODY } from './registration-scene.ts';
 import { interceptTable } from './step-faults.ts';
+import { USUAL_LIMITS } from './usual-limits.ts';
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
@@ -35,9 +36,6 @@ export interface Passage {
   waits: number;
   counted: readonly CountedRequest[];
 }
-
-/** Every limit switched off. */
-export const OFF = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 'none'])) as Limits;
 
 /** Limits on their table and on a clock. Every test of a file starts with an empty table. */
 export class LimitsWorld {
@@ -74,7 +72,7 @@ export class LimitsWorld {
     return dynamoLimits(
       table,
       () => table,
-      { ...DEFAULT_LIMITS, ...settings },
+      { ...USUAL_LIMITS, ...settings },
       () => this.now,
     );
   }

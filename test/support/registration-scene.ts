@@ -33,7 +33,7 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
-import { ALL_COUNTRIES, DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
+import { ALL_COUNTRIES, type Limits } from '../../lib/validators/registration-settings.ts';
 import { scanItems, testTables } from './database.ts';
 import { FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
@@ -41,6 +41,7 @@ import { DEPLOYED } from './function-environment.ts';
 import { recordingTelemetry } from './openings.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 import { atOnce, interceptTable, numberedSteps, type Step } from './step-faults.ts';
+import { USUAL_LIMITS } from './usual-limits.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
@@ -149,7 +150,7 @@ export class RegistrationScene {
     this.limits = limits;
   }
 
-  static async start(limits: Limits = DEFAULT_LIMITS): Promise<RegistrationScene> {
+  static async start(limits: Limits = USUAL_LIMITS): Promise<RegistrationScene> {
     const database = await testTables('Crm', 'Limits', 'Operations', 'Registrations');
     await database.tables.crm.put({ pk: 'form#FORM0001', record: FORM }, NEVER_ABORTED);
     return new RegistrationScene(database, limits);

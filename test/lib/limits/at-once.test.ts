@@ -12,7 +12,6 @@ import {
   LimitsWorld,
   longestWindow,
   MINUTE,
-  OFF,
   type Passage,
   SECOND,
   toEmail,
@@ -21,6 +20,7 @@ import {
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { propertyRuns } from '../../support/runs.ts';
 import { tableOfSteps } from '../../support/step-faults.ts';
+import { OFF } from '../../support/usual-limits.ts';
 
 const world = new LimitsWorld();
 const MOBILE = toPhone('+447400123456');

@@ -16,13 +16,13 @@ import {
   LimitsWorld,
   longestWindow,
   MINUTE,
-  OFF,
   type Passage,
   SECOND,
   toEmail,
   toPhone,
 } from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { OFF } from '../../support/usual-limits.ts';
 
 const world = new LimitsWorld();
 const ANN = toEmail('ann@example.com');

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { interleave } from '../../support/interleave.ts';
-import { OFF } from '../../support/limits.ts';
 import {
   CODE,
   type Confirmed,
@@ -16,6 +14,7 @@ import {
 } from '../../support/registration-scene.ts';
 import { propertyRuns } from '../../support/runs.ts';
 import { failingSteps } from '../../support/step-faults.ts';
+import { OFF, USUAL_LIMITS } from '../../support/usual-limits.ts';
 
 let scene: RegistrationScene;
 beforeEach(async () => {
@@ -189,7 +188,7 @@ describe('A refusal', () => {
   });
 
   it('does not come because the source could not be counted', async () => {
-    scene.limits = DEFAULT_LIMITS;
+    scene.limits = USUAL_LIMITS;
     await register();
     expect(await confirm({ step: failingSteps({ 'update confirmation': DOWN }) })).toBe(204);
     expect(scene.events).toContainEqual({

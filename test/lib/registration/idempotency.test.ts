@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { ConditionFailed } from '../../../lib/aws/dynamodb.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import {
   type Answer,
   type Asked,
@@ -12,6 +11,7 @@ import {
   RegistrationScene,
 } from '../../support/registration-scene.ts';
 import { failingSteps, faultySteps } from '../../support/step-faults.ts';
+import { USUAL_LIMITS } from '../../support/usual-limits.ts';
 
 const KEYED = { idempotencyKey: 'key-1' };
 /** Other members, and another person, so that no limit stops it. */
@@ -77,7 +77,7 @@ describe('An Idempotency-Key', () => {
 
   it('that is replayed too often gets too_many_requests, before the password is compared', async () => {
     const scene = await sceneAfter('finished');
-    scene.limits = { ...DEFAULT_LIMITS, replaysPerHour: 1 };
+    scene.limits = { ...USUAL_LIMITS, replaysPerHour: 1 };
     expect(await scene.request(KEYED)).toBe('replayed');
     expect(await scene.request(KEYED)).toBe('too_many_requests');
     expect(scene.problem?.options.retryAfterSeconds).toBe(3_600);
@@ -86,7 +86,7 @@ describe('An Idempotency-Key', () => {
 
   it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
     const scene = await sceneAfter('finished');
-    scene.limits = { ...DEFAULT_LIMITS, sourcePerHour: 1 };
+    scene.limits = { ...USUAL_LIMITS, sourcePerHour: 1 };
     expect(await scene.request({ ...KEYED, step: failingSteps({ 'update replay': DOWN }) })).toBe('replayed');
   });
 

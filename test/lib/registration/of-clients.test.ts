@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
 import { type Asked, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
 import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
+import { USUAL_LIMITS } from '../../support/usual-limits.ts';
 
 /** A scene in which these addresses of Bob are a client's. */
 async function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): Promise<RegistrationScene> {
@@ -63,7 +63,7 @@ describe('A client’s address', () => {
     [
       'a limit that recipients share',
       (scene, by) => {
-        scene.limits = { ...DEFAULT_LIMITS, prefixPerHour: 1, mailDomainPerHour: 1 };
+        scene.limits = { ...USUAL_LIMITS, prefixPerHour: 1, mailDomainPerHour: 1 };
         const recipient = by === 'email' ? toEmail('ann@example.com') : toPhone('+447400129999', by);
         const at = by === 'email' ? 'update domain' : 'update prefix';
         return { step: overtakenStep(at, () => scene.twin().request({ body: { recipient } })) };

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/registration-settings.ts';
+import type { Limits } from '../../../lib/validators/registration-settings.ts';
 import { FILES } from '../../support/document-files.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { type Asked, DOCUMENTS, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
 import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
+import { USUAL_LIMITS } from '../../support/usual-limits.ts';
 
 /** The failures after which a request is undone. */
 const FAILED = FAILURE_KINDS.filter((kind) => SEND_FAILURES[kind].answer === 502);
@@ -23,7 +24,7 @@ interface Given extends Asked {
 }
 
 async function sceneOf({ channels, limits, earlier = [] }: Given): Promise<RegistrationScene> {
-  const scene = await RegistrationScene.start({ ...DEFAULT_LIMITS, ...limits });
+  const scene = await RegistrationScene.start({ ...USUAL_LIMITS, ...limits });
   if (channels !== undefined) scene.settings = { ...scene.settings, channels };
   for (const asked of earlier) await scene.request({ source: SOURCE, ...asked });
   scene.sent.length = 0;
@@ -264,7 +265,7 @@ describe('The captcha of a request', () => {
 
 describe('A source that makes us ask outside', () => {
   /** Lower than usual, for a short test. A source may send five messages in ten minutes. */
-  const LIMITS = { ...DEFAULT_LIMITS, wrongIdsPer10Minutes: 3, networkSourcesPerHour: 3 };
+  const LIMITS = { ...USUAL_LIMITS, wrongIdsPer10Minutes: 3, networkSourcesPerHour: 3 };
 
   /** The answers to as many requests, one after another. */
   async function answersTo(count: number, given: (index: number) => Asked, started?: RegistrationScene) {
