@@ -36,10 +36,11 @@ export function bundle(name: FunctionName, outdir: string): Promise<Bundle> {
  * Bundles any other file in the same way, for comparison.
  * @param entry its path in the project
  * @param outdir is recreated
+ * @param project the folder of another checkout of the project
  */
-export async function bundleFile(entry: string, outdir: string): Promise<Bundle> {
+export async function bundleFile(entry: string, outdir: string, project = ROOT): Promise<Bundle> {
   const build = await rolldown({
-    cwd: ROOT,
+    cwd: project,
     input: { index: entry },
     platform: 'node',
     // Packages' ES modules, not their CommonJS: smaller by a third, and free of `require`.

@@ -176,11 +176,10 @@ async function register(world: AccountWorld): Promise<Omit<RegistrationStory, 'a
   return stories;
 }
 
-/** Writes what the functions of today store, and answer to every request again. */
-async function writeRelease(version: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'functions-'));
+/** What the functions of today store, and answer to every request again. @param folder for their bundles */
+export async function makeRelease(folder: string): Promise<Release> {
   const pool = await releaseWorlds(folder);
-  await pool.use(async (world) => {
+  const made = await pool.use(async (world) => {
     await world.writeRecords({ forms: DEMO_RECORDS.forms });
     const unanswered = [...(await openAccounts(world)), ...(await register(world))];
     await world.clock.pass(LEASE_OVER_MS);
@@ -190,12 +189,18 @@ async function writeRelease(version: string): Promise<void> {
       const asked = { ...story, answer: { status: 0 } } as Story;
       stories.push({ ...asked, answer: await repeatStory(world, asked) });
     }
-    const path = new URL(`${version}.json`, FOLDER);
-    await writeFile(path, `${JSON.stringify({ ...release, stories } satisfies Release, null, 1)}\n`);
-    for (const { name, answer } of stories) process.stdout.write(`${JSON.stringify(answer)}  ${name}\n`);
+    return { ...release, stories };
   });
   await pool.close();
+  return made;
+}
+
+async function writeRelease(version: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'functions-'));
+  const release = await makeRelease(folder);
   await rm(folder, { recursive: true });
+  await writeFile(new URL(`${version}.json`, FOLDER), `${JSON.stringify(release, null, 1)}\n`);
+  for (const { name, answer } of release.stories) process.stdout.write(`${JSON.stringify(answer)}  ${name}\n`);
 }
 
 if (import.meta.main) {

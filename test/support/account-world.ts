@@ -73,6 +73,8 @@ interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
   /** The folder of `bundleInto`. */
   bundles: string;
   clients?: WorldClient[];
+  /** The functions may do everything: they are those of a release that had other rights. */
+  areAdministrators?: boolean;
 }
 
 /** What an operator may change in the CRM's record of a connection. */
@@ -141,7 +143,7 @@ async function startServices() {
  * The deployed functions, in processes that can be killed, with all their services: a database, secrets,
  * mail, a topic, an event bus, and a trading server of each protocol.
  */
-async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions) {
+async function startAccountWorld({ bundles, clients = [], skewMs, areAdministrators = false }: WorldOptions) {
   const { aws, servers, faults, gateway, webApi, rights } = await startServices();
   const { database, outbox, bus } = aws;
   const clock = new WorldClock();
@@ -156,7 +158,8 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
   await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES });
   await writeClients(clients);
 
-  const { environments, root } = environmentsOf(aws, bundles, { clock, ...(skewMs === undefined ? {} : { skewMs }) });
+  const options = { clock, ...(skewMs === undefined ? {} : { skewMs }) };
+  const { environments, root } = environmentsOf(aws, { bundles, areAdministrators }, options);
   const { send, ask, passwords, refusals } = callsOf(environments);
   const { written, leaks } = searchOf(reader, { environments, outbox, refusals, passwords, marks });
 
@@ -187,8 +190,8 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
     writeConnection(id: KeyedConnectionId, changes: ConnectionChanges) {
       return writeRecords({ connections: [{ ...connections[id], ...changes }] });
     },
-    /** Calls the settler, as the clock does each minute. */
-    settle: () => environments.run('settle-operations', {}, SETTLER_MS),
+    /** Calls the settler, as the clock does each minute. The minute is none in which it counts the logins. */
+    settle: () => environments.run('settle-operations', { time: '2026-11-01T12:00:00Z' }, SETTLER_MS),
     /** Runs the operators' command. */
     operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
     ...tablesOf(reader),
@@ -220,7 +223,7 @@ async function startAccountWorld({ bundles, clients = [], skewMs }: WorldOptions
 /** The processes of the functions, and the folder of their environment. */
 function environmentsOf(
   aws: Awaited<ReturnType<typeof startServices>>['aws'],
-  bundles: string,
+  { bundles, areAdministrators }: Required<Pick<WorldOptions, 'bundles' | 'areAdministrators'>>,
   options: EnvironmentsOptions,
 ) {
   const root = taskRoot(SETTINGS);
@@ -229,7 +232,7 @@ function environmentsOf(
     ...root.variables,
     ...aws.environment,
     // The operators' command has the rights of an administrator here.
-    ...(name === 'operator' ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
+    ...(name === 'operator' || areAdministrators ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
   });
   return { root, environments: new Environments(bundles, variables, options) };
 }

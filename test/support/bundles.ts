@@ -21,6 +21,16 @@ export async function bundleInto(folder: string, ...others: (FunctionName | 'ope
       name === 'operator' ? (path: string) => bundleFile(OPERATOR, path) : (path: string) => bundle(name, path);
     await makeOnce(join(folder, name), make);
   }
+  return writeScript(folder);
+}
+
+/** Bundles functions of another checkout of the project. @returns the folder */
+export async function bundleCheckout(project: string, folder: string, names: readonly FunctionName[]): Promise<string> {
+  for (const name of names) await bundleFile(`functions/${name}.ts`, join(folder, name), project);
+  return writeScript(folder);
+}
+
+async function writeScript(folder: string): Promise<string> {
   // Plain JavaScript: taking the types out of it in every process takes longer than starting one.
   await makeOnce(join(folder, SCRIPT), async (path) => {
     const source = await readFile(new URL('./environment.ts', import.meta.url), 'utf8');
