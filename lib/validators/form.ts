@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { CUSTOM_FIELD_TYPES } from './field-values.ts';
 import { boundedText, closedObject, IdSchema, issuePath, OneLineSchema, violationMessage } from './primitives.ts';
 
-/** The fixed fields of a registration request, which no form can use as keys: whether the record has each as it is read. */
-export const FIXED = {
+/** The fixed fields of a registration request, which no form can use as keys. True: the record has the field as it was read. */
+export const IS_RECORDED_AS_READ = {
   email: true,
   type: true,
   name: true,
@@ -17,8 +17,8 @@ export const FIXED = {
   referrer_id: true,
   language: true,
 } as const;
-export type FixedField = keyof typeof FIXED;
-export const FIXED_FIELDS = Object.keys(FIXED) as FixedField[];
+export type FixedField = keyof typeof IS_RECORDED_AS_READ;
+export const FIXED_FIELDS = Object.keys(IS_RECORDED_AS_READ) as FixedField[];
 
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
 

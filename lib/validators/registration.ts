@@ -9,7 +9,7 @@ import {
 } from './custom-fields.ts';
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
-import { FIXED, FIXED_FIELDS, type FixedField, type Form } from './form.ts';
+import { FIXED_FIELDS, type FixedField, type Form, IS_RECORDED_AS_READ } from './form.ts';
 import { eitherOf, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
 import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
@@ -82,8 +82,8 @@ export const RegistrationBodySchema = documented(
   'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, `null`, or an object of these) counts as absent.',
 );
 
-type KeptField = { [Name in FixedField]: (typeof FIXED)[Name] extends true ? Name : never }[FixedField];
-const KEPT_FIELDS = FIXED_FIELDS.filter((name) => FIXED[name]) as KeptField[];
+type KeptField = { [Name in FixedField]: (typeof IS_RECORDED_AS_READ)[Name] extends true ? Name : never }[FixedField];
+const KEPT_FIELDS = FIXED_FIELDS.filter((name) => IS_RECORDED_AS_READ[name]) as KeptField[];
 
 /** The members of a request that the record has unchanged. */
 export function keptFields<Body extends { [Name in KeptField]?: unknown }>(body: Body): Pick<Body, KeptField> {
