@@ -18,8 +18,8 @@ const SERVICES = {
   /** `garbage`: the CRM's answer is malformed; `gone`: it answers that its address is gone (410). */
   crm: { about: 'receives events', kinds: [...COMMON_KINDS, 'reply_lost', 'garbage', 'gone'] },
   captcha: { about: 'verifies captchas', kinds: COMMON_KINDS },
-  /** `reply_lost`: the message is sent, and not answered. */
-  provider: { about: 'sends messages for the broker', kinds: [...SENDER_KINDS, 'reply_lost'] },
+  /** `refused_message`: this message alone; `reply_lost`: the message is sent, and not answered. */
+  provider: { about: 'sends messages for the broker', kinds: [...SENDER_KINDS, 'refused_message', 'reply_lost'] },
 } as const;
 type ServiceName = keyof typeof SERVICES;
 export const PLATFORM_FAULT_KINDS = [

@@ -391,7 +391,11 @@ const LOGGED: Readonly<Record<FunctionName, (running: Loud) => unknown>> = {
   'confirm-registration': (running) => confirm(running),
   'create-tp5-account': (running) => openAccount(running, 'tp5'),
   'create-tp4-account': (running) => openAccount(running, 'tp4'),
-  'settle-operations': ({ tick }) => tick(),
+  'settle-operations': async ({ tick, refuse }) => {
+    await refuse('registrations');
+    await tick();
+    await refuse(undefined);
+  },
   'notify-crm': (running) => openAccount(running, 'tp5'),
 };
 

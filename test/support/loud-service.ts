@@ -2,14 +2,19 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { startService } from '../../infra/local/service.ts';
+import { ServiceError } from '../../infra/local/stand-ins/stand-in.ts';
 import { loadForTests } from './registration-world.ts';
 
 interface Loud {
   url: string;
   /** Everything that it has written to its standard output and error. */
   lines: string[];
-  /** Calls the functions of the clock while the database is down. */
-  tick(): void;
+  /** Calls the functions of the clock once. @returns whether they have succeeded */
+  tick(): Promise<boolean>;
+  /** Moves the clock of the service. */
+  wait(ms: number): Promise<unknown>;
+  /** From now on the database refuses the calls to this table. Undefined: it refuses none. */
+  refuse(table: string | undefined): Promise<unknown>;
   stop(): void;
 }
 
@@ -26,17 +31,48 @@ export async function loudService(settings: Record<string, unknown>, isHurried =
   for (const input of [child.stdout, child.stderr])
     if (input !== null) createInterface({ input }).on('line', (line) => lines.push(line));
   const [url] = (await once(child, 'message')) as [string];
-  return { url, lines, tick: () => void child.send('tick'), stop: () => void child.kill() };
+  const ask = async (asked: Asked) => {
+    child.send(asked);
+    return ((await once(child, 'message')) as [boolean])[0];
+  };
+  return {
+    ...{ url, lines, tick: () => ask({ tick: true }), stop: () => void child.kill() },
+    ...{ wait: (ms) => ask({ wait: ms }), refuse: (refused) => ask({ refused }) },
+  };
 }
+
+type Asked = { tick: true } | { wait: number } | { refused: string | undefined };
 
 if (import.meta.main) {
   const [, , settings = '{}', isHurried] = process.argv;
   const load = isHurried === 'true' ? { load: loadForTests } : {};
+  let ahead = 0;
+  const wallClock = Date.now;
+  globalThis.Date = class extends Date {
+    constructor(...given: unknown[]) {
+      // @ts-expect-error: the arguments are those of Date, in any form
+      super(...(given.length === 0 ? [wallClock() + ahead] : given));
+    }
+    static override now(): number {
+      return wallClock() + ahead;
+    }
+  } as DateConstructor;
   const service = await startService({ settings: JSON.parse(settings), quiet: false, ...load });
-  process.on('message', async () => {
-    service.faults('dynamodb').set({ kind: 'refused', times: 100 });
-    await service.tick().catch(() => {});
-    service.faults('dynamodb').clear();
+  const { calls } = service.database;
+  process.on('message', async (asked: Asked) => {
+    let isDone = true;
+    if ('wait' in asked) ahead += asked.wait;
+    else if ('tick' in asked)
+      isDone = await service.tick().then(
+        () => true,
+        () => false,
+      );
+    else
+      service.faults('dynamodb').onCall = async () => {
+        if (asked.refused !== undefined && calls.at(-1)?.table.includes(asked.refused))
+          throw new ServiceError('AccessDeniedException');
+      };
+    process.send?.(isDone);
   });
   process.on('disconnect', () => process.exit());
   process.send?.(service.url);

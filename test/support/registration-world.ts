@@ -1,5 +1,5 @@
 import type { CrmFile } from '../../infra/crm/crm-file.ts';
-import { ALL_FUNCTIONS } from '../../infra/functions.ts';
+import { ROUTES } from '../../infra/functions.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
@@ -94,7 +94,7 @@ export async function coldStart(name: string): Promise<LambdaHandler> {
 /** Loads a function whose requests may be short of time. */
 export async function loadForTests(name: string): Promise<LambdaHandler> {
   const warm = await coldStart(name);
-  if (ALL_FUNCTIONS.some((one) => one.name === name && one.queued)) return warm;
+  if (!ROUTES.some((one) => one.name === name)) return warm;
   return async (event, context) => {
     const ms = event.headers[REMAINING];
     const endsAt = Date.now() + Number(ms);

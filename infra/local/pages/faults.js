@@ -12,6 +12,7 @@ const MEANINGS = {
   throttled: 'It answers that there are too many calls.',
   refused: 'It answers that the call is not permitted.',
   refused_recipient: 'It refuses this recipient alone.',
+  refused_message: 'It refuses this message alone.',
   down: 'No connection can be made.',
   slow: 'It waits, then works as usual.',
   reply_lost: 'It executes the call; the reply never arrives.',

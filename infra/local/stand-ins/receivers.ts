@@ -128,7 +128,10 @@ export async function startProvider({
 
   const error = ({ status }: ServiceError) => ({ status, headers: {}, body: '' });
   return serveStandIn(
-    { answer, error, throttled: failure(429), refused: failure(401), refused_recipient: failure(422) },
+    {
+      ...{ answer, error, throttled: failure(429), refused: failure(401) },
+      ...{ refused_recipient: failure(422), refused_message: failure(403) },
+    },
     { faults },
   );
 }

@@ -69,6 +69,8 @@ export interface StandInService {
   refused: ServiceError;
   /** The error of a refused recipient. Only stand-ins that send messages have it. */
   refused_recipient?: ServiceError;
+  /** The error of a refused message. Only the broker's own provider has it. */
+  refused_message?: ServiceError;
   /** How requests are signed. Absent: they are not signed. */
   signed?: Signed;
 }
@@ -117,8 +119,10 @@ export async function serveStandIn(service: StandInService, { faults, callers }:
       down.check();
       await faults.onCall({ name, fault });
       if (fault?.kind === 'throttled' || fault?.kind === 'refused') throw service[fault.kind];
-      if (fault?.kind === 'refused_recipient' && service.refused_recipient !== undefined)
-        throw service.refused_recipient;
+      if (fault?.kind === 'refused_recipient' || fault?.kind === 'refused_message') {
+        const refusal = service[fault.kind];
+        if (refusal !== undefined) throw refusal;
+      }
       // On a connection that was kept from before.
       if (fault?.kind === 'down') return 'down';
       if (fault?.kind === 'slow') await faults.pause(fault.ms ?? 1_000, closing.signal);
