@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FUNCTION_NAMES, FUNCTIONS, type FunctionName } from '../../infra/functions.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
+import { SENDING_SERVICES, type SenderName } from '../../infra/local/stand-ins/senders.ts';
 import { SETTING_GROUPS } from '../../infra/setting-groups.ts';
 import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { gatherSettings, SETTING_NAMES } from '../../infra/settings.ts';
@@ -65,7 +65,7 @@ const openAccount = async (running: { url: string }, version: keyof typeof PLACE
   (await requestAccount(running, version, { ...PLACES[version], ...change })).status;
 
 /** The last call to an AWS service, decoded. */
-function lastAsked({ service }: Running, name: 'ses' | 'sns' | 'voice' | 'whatsapp'): string {
+function lastAsked({ service }: Running, name: SenderName): string {
   const { lastBody } = service.standIns[name];
   if (name === 'ses' || name === 'sns') return [...new URLSearchParams(lastBody).values()].join('\n');
   const { message = '' } = JSON.parse(lastBody) as { message?: string };

@@ -7,6 +7,8 @@ import {
   SETTINGS_METADATA,
   SettingsError,
 } from '../../infra/settings.ts';
+import { eitherOf } from '../../lib/validators/otp-types.ts';
+import { PHONE_CHANNELS } from '../specification/table.ts';
 import { EVERYTHING, SENDER, synthesizeFresh } from '../support/stack.ts';
 
 function errorsOf(context: Record<string, unknown>): readonly string[] {
@@ -160,7 +162,7 @@ describe('Faulty settings', () => {
     });
     expect([...errors].sort()).toEqual([
       'brand.colour: is no setting',
-      'channels: must list email, sms, call or whatsapp',
+      `channels: must list ${eitherOf(['email', ...PHONE_CHANNELS])}`,
       'jwtAudience: is required where jwtIssuer is given',
       'jwtIssuer: must be an https address',
       'limits.recipientPerHour: must be a whole number from 1 to 1000000, or none',

@@ -1,8 +1,9 @@
 import type { Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { PHONE_CHANNEL_ROWS } from '../../infra/channels.ts';
 import type { Statement } from '../../infra/local/rights/policy.ts';
 import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
-import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
+import { OTP_TYPES, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 
 export interface CfnResource {
   Type: string;
@@ -34,6 +35,11 @@ export function inBareApp<T>(settings: Record<string, unknown>, use: (stack: Sta
 
 export const SENDER = { senderAddress: 'no-reply@acme.example' };
 
+/** The settings of channels with which `npm start` runs. */
+const LOCAL_SETTINGS = Object.fromEntries(
+  Object.entries(PHONE_CHANNEL_ROWS).flatMap(([name, { local }]) => (local === undefined ? [] : [[name, local]])),
+) as Partial<Record<PhoneChannel, object>>;
+
 /** Settings that switch every feature on. */
 export const EVERYTHING = {
   stage: 'full',
@@ -41,6 +47,7 @@ export const EVERYTHING = {
   allowedHeaders: ['x-acme-trace'],
   channels: [...OTP_TYPES],
   phone: { countries: ['GB', 'DE'] },
+  ...LOCAL_SETTINGS,
   sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
   call: { originationIdentity: 'phone-0a1b' },
   whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { alarmsOf } from '../../support/alarms.ts';
 import { EVERYTHING, propertiesOf, synthesize } from '../../support/stack.ts';
 
@@ -176,7 +177,7 @@ describe('The dashboard', () => {
 
   it('has a graph for each channel, from the request to the confirmation', () => {
     const found = graphs(full).filter(({ title }) => title.startsWith('Registrations by'));
-    expect(found.map(({ title }) => title.split(' ').at(-1))).toEqual(['email', 'sms', 'call', 'whatsapp']);
+    expect(found.map(({ title }) => title.split(' ').at(-1))).toEqual(['email', ...PHONE_CHANNELS]);
     const ends = ['OtpSent', 'RegistrationRefused', 'OtpOutcomeUnknown'];
     const confirmations = ['RegistrationConfirmed', 'seconds_to_confirm'];
     for (const {

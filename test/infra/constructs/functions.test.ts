@@ -15,6 +15,7 @@ import {
   settlementConfig,
   webhookConfig,
 } from '../../../lib/config.ts';
+import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { functionEnvironment } from '../../support/function-environment.ts';
 import {
   ARN,
@@ -67,7 +68,8 @@ describe('Every function', () => {
       JSON.parse(settingsFile(readSettings({ ...SENDER, ...EVERYTHING }))),
     ).LAMBDA_TASK_ROOT;
     const variables = (name: string): NodeJS.ProcessEnv => ({ ...environmentOf(full, name), LAMBDA_TASK_ROOT: root });
-    const { brand, channels, phone, captcha, front, sms, call, whatsapp } = EVERYTHING;
+    const { brand, channels, phone, captcha, front, sms } = EVERYTHING;
+    const ofChannels = Object.fromEntries(PHONE_CHANNELS.map((channel) => [channel, EVERYTHING[channel]]));
     const shared = {
       stage: 'full',
       brand,
@@ -85,7 +87,7 @@ describe('Every function', () => {
       front: { ...front, only: false },
     };
     expect(registrationConfig(variables('RequestRegistration'))).toEqual({
-      ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, call, whatsapp },
+      ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, ...ofChannels },
       sms: { ...sms, maxPrice: '0.25' },
       operationsTable: '<OperationsTable>',
       protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',

@@ -6,7 +6,9 @@ import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
 import { Bus, type BusEvent, Outbox } from '../../../infra/local/outbox.ts';
 import { type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
+import { PHONE_CHANNELS } from '../../specification/table.ts';
 
+const NONE = Object.fromEntries(['email', ...PHONE_CHANNELS, 'popup'].map((kind) => [kind, 0]));
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
 const EVENT: BusEvent = {
   version: '0',
@@ -49,7 +51,7 @@ describe('the state of the outbox page', () => {
       calls: firstCalls(DEMO_RECORDS),
       outbox: {
         messages: [{ ...TEXT, id: '1', at: expect.any(String), kind: 'email', html: true }],
-        counts: { email: 1, sms: 0, call: 0, whatsapp: 0, popup: 0 },
+        counts: { ...NONE, email: 1 },
       },
       accounts: { 'tp5-live-1': { total: 0, newest: [] } },
       faults: { ses: { kinds: ['down'], waiting: [], version: expect.any(Number) } },

@@ -3,6 +3,7 @@ import type { CrmFile } from '../../../infra/crm/crm-file.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../../infra/local/service.ts';
+import { SENDING_SERVICES } from '../../../infra/local/stand-ins/senders.ts';
 import { ONE_COUNTRY } from '../../support/front.ts';
 import { getText, openAccount, PHONE, postJson, putJson, register } from '../../support/local-service.ts';
 
@@ -76,7 +77,7 @@ describe('the local service', () => {
         string,
         { kinds: string[]; waiting: unknown[] }
       >;
-      const services = ['ses', 'sns', 'voice', 'whatsapp', 'dynamodb', 's3', 'secrets', 'events', 'sqs', 'crm'];
+      const services = [...Object.values(SENDING_SERVICES), 'dynamodb', 's3', 'secrets', 'events', 'sqs', 'crm'];
       expect(Object.keys(faults)).toEqual([...services, ...DEMO_RECORDS.connections.map(({ id }) => id)]);
       expect(faults.ses).toMatchObject({
         kinds: ['refused', 'refused_recipient', 'throttled', 'down', 'slow'],

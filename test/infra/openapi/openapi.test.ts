@@ -16,6 +16,7 @@ import { IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import { UserIdSchema } from '../../../lib/validators/trading-account.ts';
 import { ROWS } from '../../specification/rows.ts';
+import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { postJson } from '../../support/local-service.ts';
 import { acceptsBody, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi.ts';
 
@@ -82,7 +83,7 @@ describe('The fields', () => {
     const { properties = {}, additionalProperties } = schemas.RegistrationRequest ?? {};
     expect(Object.keys(properties).sort()).toEqual(FIXED_FIELDS.toSorted());
     expect(additionalProperties).toEqual({ description: expect.any(String) });
-    expect(properties.otp_type).toMatchObject({ enum: ['email', 'sms', 'call', 'whatsapp'], default: 'email' });
+    expect(properties.otp_type).toMatchObject({ enum: ['email', ...PHONE_CHANNELS], default: 'email' });
     expect(properties.type).toMatchObject({ const: 'trader' });
   });
 

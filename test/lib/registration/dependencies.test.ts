@@ -3,16 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { localSettings } from '../../../infra/local/local-settings.ts';
 import { deployedChannels, registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { DEPLOYED } from '../../support/function-environment.ts';
 
-const CONFIG = {
-  ...DEPLOYED,
-  channels: [...OTP_TYPES],
-  call: { originationIdentity: '+441234567890' },
-  whatsapp: { phoneNumberId: '', codeTemplate: '', noticeTemplate: '' },
-};
+const CONFIG = { ...DEPLOYED, ...localSettings(), brand: DEPLOYED.brand };
 
 describe('The channels of a deployment', () => {
   it.each(OTP_TYPES)('are opened once: %s', async (name) => {
