@@ -23,6 +23,8 @@ const ONLY_ON_AWS: readonly (readonly [alarm: RegExp, why: string])[] = [
   [/^Spend-(sms|call)$/, 'AWS bills messages.'],
 ];
 
+/** Lines come within milliseconds. */
+const SOON = { interval: 2 };
 /** Their lines are those of Lambda and of the gateway. */
 const LOGGED_ELSEWHERE = ['ServerErrors', 'SettlerFails', 'Silence'];
 
@@ -39,7 +41,7 @@ describe('An alarm', () => {
       await walk.begin(text);
       await provoke();
       for (const alarm of found) await rings(alarm);
-      if (show.startsWith('events')) await expect.poll(() => walk.shown(show).length).toBeGreaterThan(0);
+      if (show.startsWith('events')) await expect.poll(() => walk.shown(show).length, SOON).toBeGreaterThan(0);
       for (const line of show.startsWith('events') ? walk.shown(show) : [])
         expect(line).toMatchObject(Object.fromEntries(names.map((name) => [name, expect.anything()])));
       await end();
@@ -56,7 +58,7 @@ describe('An alarm', () => {
     const isRung = () =>
       (!isOurs || walk.lines().some((line) => isCounted(metrics, line))) &&
       (pattern === undefined || walk.lines().some((line) => matchesFilter(pattern, line)));
-    await expect.poll(isRung).toBe(true);
+    await expect.poll(isRung, SOON).toBe(true);
   }
 
   it('has a row, or is raised by AWS alone', () => {
