@@ -226,7 +226,11 @@ export const FUNCTIONS = {
       PUBLISH_REGISTRATIONS,
       { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
       { sid: 'CountLogins', of: 'Logins', actions: ['Scan'] },
-      { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },
+      // The comments of version 1.0.0 are recognized by the reservation of their operation.
+      { sid: 'FindReservations', of: 'reservations' },
+      { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem', 'DeleteItem'] },
+      // An operation whose login is another one's ends: its key is free, and the login is reserved for the other one.
+      { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem'] },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
       { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },
       { sid: 'MarkPublished', of: 'Registrations', actions: ['BatchGetItem', 'UpdateItem'] },

@@ -114,7 +114,7 @@ function tableStatements({ tables }: DataStores): PolicyStatement[] {
     indexStatement(tables.Operations, 'FindOperations', DUE_INDEX.name),
     tableStatement(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     tableStatement(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
-    tableStatement(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem']),
+    tableStatement(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     tableStatement(tables.Registrations, 'Forget', ['Scan', 'GetItem', 'BatchGetItem', 'DeleteItem']),
     removeTyped,
     policyStatement('ReadRestored', 'dynamodb', ['Scan'], ...restored),

@@ -347,7 +347,8 @@ async function write(
     } catch (error) {
       if (!(error instanceof ConditionFailed) || error.index <= taken.length) throw error;
       // After the reservations were lost, another operation may hold the login: there is nothing to give up.
-      if ((await logins.get({ pk }, signal))?.operation_id === held.operationId) throw error;
+      const [reservation] = await logins.getMany([{ pk }], signal);
+      if (reservation?.operation_id === held.operationId) throw error;
       await transaction([]);
     }
   });

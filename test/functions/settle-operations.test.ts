@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
+import type { Item } from '../../lib/aws/dynamodb.ts';
 import { SHARDS } from '../../lib/records/due.ts';
 import { checkEvent } from '../support/events.ts';
 import { openAccount, postJson, register, tablesOf } from '../support/local-service.ts';
@@ -88,6 +90,46 @@ describe('The settler publishes', () => {
     await service.tick();
     await service.tick();
     expect(published()).toEqual([expect.objectContaining({ type: 'RegistrationConfirmed', verified: 'email' })]);
+  });
+});
+
+describe('After the reservations were lost, two operations have asked for one login', () => {
+  /** The account there is the first one's, which version 1.0.0 opened. @returns the second one, and whose the account is */
+  async function twoAtOneLogin(key: string) {
+    const { items, table } = tablesOf(service);
+    const known = new Set((await items('operations')).map(({ pk }) => pk));
+    const newOperation = async () => {
+      const found = (await items('operations')).find(({ pk }) => !known.has(pk)) ?? {};
+      known.add(found.pk);
+      return { ...found, pk: String(found.pk) };
+    };
+    const { body } = await openAccount(service, 'tp5', LIVE);
+    const { operation_id: owner }: Item = await newOperation();
+    service.platforms.get(LIVE.connection_id)?.edit(Number(body.login), { comment: String(owner) });
+    service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1 });
+    expect((await openAccount(service, 'tp5', LIVE, key)).status).toBe(503);
+    const sent: Item & { pk: string } = await newOperation();
+    const life = { ...(sent.life as object), login: body.login };
+    await table('operations').put({ ...sent, life }, AbortSignal.timeout(60_000));
+    await makeDue('operations');
+    return { pk: sent.pk, login: body.login, owner };
+  }
+  const holderOf = async (login: unknown) =>
+    (await tablesOf(service).items('logins')).find(({ pk }) => pk === `tp5#${login}`)?.operation_id;
+
+  it('so the settler ends the one whose account it is not, and its key is free', async () => {
+    const { pk, login, owner } = await twoAtOneLogin(randomUUID());
+    await service.tick();
+    expect((await tablesOf(service).items('operations')).filter((one) => one.pk === pk)).toEqual([]);
+    expect(await holderOf(login)).toBe(owner);
+  });
+
+  it('so a retry of the one whose account it is not gets another login', async () => {
+    const key = randomUUID();
+    const { login, owner } = await twoAtOneLogin(key);
+    const { status, body } = await openAccount(service, 'tp5', LIVE, key);
+    expect([status, body.login === login]).toEqual([200, false]);
+    expect(await holderOf(login)).toBe(owner);
   });
 });
 

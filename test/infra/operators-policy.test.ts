@@ -23,7 +23,8 @@ const account = new OperatorsAccount(operators);
 const SECRET = '{"login":1000,"password":"x"}';
 /**
  * Every command, as an operator calls it; `FILE` has records, `OPERATION` waits for an operator, `ENDED` is on no list,
- * `LOST` was restored without its login, `OWN` asks for a login of the caller that is still free after a day.
+ * `LOST` was restored without its login, `OWN` asks for a login of the caller that is still free after a day, `TAKEN` has
+ * an account whose login another operation has reserved.
  */
 const COMMANDS: readonly [command: string, person?: Person][] = [
   ['import FILE'],
@@ -43,6 +44,7 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['settle OPERATION --none'],
   ['settle OWN --none'],
   ['operation LOST'],
+  ['settle TAKEN'],
   ['rebuild-logins'],
   ...Object.keys(KEYS)
     .filter((table) => table !== 'registrations')
@@ -74,6 +76,17 @@ async function lostOperation(): Promise<string> {
   return operation_id;
 }
 
+/** After the reservations were lost, another operation has reserved the login of an account. */
+async function takenOperation(): Promise<{ id: string; login: string }> {
+  const id = await endedOperation();
+  const item = (await operators.items('operations')).find(({ operation_id }) => operation_id === id) ?? {};
+  const { login } = item.life as { login: number };
+  await writeItems(operators, 'operations', [{ ...item, life: { at: 'undecided', login } }]);
+  const reservation = (await operators.items('logins')).find(({ operation_id }) => operation_id === id);
+  await writeItems(operators, 'logins', [{ ...reservation, pk: String(reservation?.pk), operation_id: randomUUID() }]);
+  return { id, login: String(login) };
+}
+
 /** The server was busy when an account was asked for with a login of the caller, a day ago. */
 async function oldOperation(): Promise<string> {
   const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100, login: 1_234_500 };
@@ -93,6 +106,10 @@ async function run(command: string, person: Person = {}) {
   if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
   if (command.includes('LOST')) words.LOST = await lostOperation();
   if (command.includes('OWN')) words.OWN = await oldOperation();
+  if (command.includes('TAKEN')) {
+    const { id, login } = await takenOperation();
+    words.TAKEN = `${id} --login ${login}`;
+  }
   if (command === 'redeliver') await undeliveredEvent(operators);
   if (command.startsWith('delete'))
     await operators.local('import', { clients: [{ id: 'CLIENT99', email: 'new@example.com', name: 'New' }] });
@@ -112,7 +129,7 @@ async function run(command: string, person: Person = {}) {
   }
   // The operator's finding comes after the last moment at which the command could open an account.
   if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
-  const args = [...command.split(' ').map((word) => words[word] ?? word), '--stack', STACK];
+  const args = [...command.split(' ').flatMap((word) => (words[word] ?? word).split(' ')), '--stack', STACK];
   return account
     .run(() => runOperatorsCommand(args, { cdkJson: account.cdkJson, ...person }))
     .finally(() => vi.useRealTimers());
