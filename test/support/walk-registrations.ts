@@ -1,12 +1,10 @@
 import { expect } from 'vitest';
+import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { FRONT_PROOF } from './front.ts';
 import { opened, type Row, walk } from './operators-walk.ts';
 
-const SENDERS = { email: 'ses', sms: 'sns', call: 'provider', whatsapp: 'whatsapp' } as const satisfies Record<
-  Channel,
-  string
->;
+const SENDERS = { ...SENDING_SERVICES, call: 'provider' } as const;
 const NEW_FRONT = 'f'.repeat(32);
 const SOURCE = { 'x-forwarded-for': '203.0.113.77' };
 const NAMED = { 'x-client-address': '203.0.113.78' };
