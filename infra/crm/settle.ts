@@ -262,9 +262,10 @@ async function reserveForNobody(target: Target, operationId: string, login: numb
     await changeHolder(target, pk, operationId, NOBODY);
 }
 
+/** The one who held it releases only a reservation of its own incarnation. */
 async function changeHolder(target: Target, pk: string, from: string, to: string): Promise<void> {
   const values = { ':from': from, ':to': to };
-  const update = { update: 'SET operation_id = :to', condition: 'operation_id = :from', values };
+  const update = { update: 'SET operation_id = :to REMOVE incarnation', condition: 'operation_id = :from', values };
   await (await openTable(target, 'Logins')).update({ pk }, update);
 }
 

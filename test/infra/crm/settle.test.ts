@@ -96,7 +96,12 @@ async function put({
   const connection_id = 'tp5-live-1';
   if (login !== undefined)
     await writeItems(operators, 'logins', [
-      { pk: `tp5#${login}`, operation_id: holder, incarnation: item.incarnation, connection_id },
+      {
+        pk: `tp5#${login}`,
+        operation_id: holder,
+        incarnation: holder === ID ? item.incarnation : RIVAL,
+        connection_id,
+      },
     ]);
   if (recorded === undefined) return;
   const record: Item = { ...(whole as Item), operation_id: ID, login: recorded, opened_at: new Date().toISOString() };
@@ -113,8 +118,8 @@ const RECORDED = [
   ...['operation_id', 'opened_at', 'caller'],
 ];
 
-const holderOf = async (login: string) =>
-  (await operators.items('logins')).find(({ pk }) => pk === `tp5#${login}`)?.operation_id;
+const reservationOf = async (login: string) =>
+  (await operators.items('logins')).find(({ pk }) => pk === `tp5#${login}`);
 const crm = (...args: string[]) => operators.local(...args);
 const logins = (sight: Sight) => [...new Set([LOGINS[sight], LOGINS.ours, LOGINS.absent])];
 const allWays = (sight: Sight) => [
@@ -258,7 +263,11 @@ describe('What `operation ID` prints is what `settle ID` accepts', () => {
       if (login === undefined || holder === undefined) continue;
       // Another operation keeps its login, unless the account is proved to be this operation's.
       const isProven = sight === 'ours' || recorded !== undefined;
-      expect(await holderOf(login)).toBe(holder === RIVAL && !isProven ? RIVAL : ID);
+      const isKept = holder === RIVAL && !isProven;
+      // The other operation releases only a reservation with its own incarnation.
+      const { operation_id, incarnation } = (await reservationOf(login)) ?? {};
+      const found = { operation_id, isReleasedByOther: incarnation === RIVAL };
+      expect(found).toEqual({ operation_id: isKept ? RIVAL : ID, isReleasedByOther: isKept });
     }
     if (name.startsWith('undecided') || name.startsWith('restored')) expect(meant).not.toEqual([]);
   });
