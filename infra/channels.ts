@@ -26,9 +26,9 @@ interface PhoneChannelDeclaration extends ChannelDeclaration {
   local?: object;
   /**
    * The right to send by AWS, or nothing if the channel is not set up.
-   * @param protectConfiguration the id of the country rules, if the stack has them
+   * @param protectConfigurationId the id of the country rules, if the stack has them
    */
-  right(settings: Partial<ChannelSettings>, protectConfiguration: string | undefined): SendingRight | undefined;
+  right(settings: Partial<ChannelSettings>, protectConfigurationId: string | undefined): SendingRight | undefined;
   /** The cost from which on an alarm is raised. */
   spend: {
     /** The default of the setting: US dollars a month with a metric of AWS, else messages a day. */
@@ -72,12 +72,12 @@ const ROWS = {
     service: 'AWS End User Messaging',
     messagesPerSecond: 20,
     local: { originationIdentity: 'phone-00000000000000000000000000000001' },
-    right({ call }, protectConfiguration) {
+    right({ call }, protectConfigurationId) {
       if (call === undefined) return undefined;
       const { originationIdentity: identity } = call;
       const from = identity.startsWith('pool-') ? 'pool' : 'phone-number';
       const rules =
-        protectConfiguration === undefined ? [] : [['protect-configuration', protectConfiguration] as const];
+        protectConfigurationId === undefined ? [] : [['protect-configuration', protectConfigurationId] as const];
       const resources = [identity.startsWith('arn:') ? identity : ([from, identity] as const), ...rules];
       return { sid: 'SendCalls', action: 'sms-voice:SendVoiceMessage', resources };
     },

@@ -91,7 +91,7 @@ export class ServiceStack extends Stack {
         settings.crmWebhook === undefined
           ? undefined
           : new CrmWebhook(this, 'CrmWebhook', { events, settings, removalPolicy }),
-      protectConfiguration: blockCountries(this, settings),
+      protectConfigurationId: blockCountries(this, settings),
       egress: settings.vpc ? new FixedEgress(this, 'Egress', { settings, logRetention, removalPolicy }) : undefined,
       logRetention,
       removalPolicy,

@@ -36,7 +36,7 @@ export function registrationConfig(environment: NodeJS.ProcessEnv = process.env)
       ...(['documentsBucket', 'pepperSecret', 'sesConfigurationSet'] as const),
     ],
     // `captchaUrl` is the provider that the local service simulates.
-    optional: ['providerSecret', 'protectConfiguration', 'captchaUrl'],
+    optional: ['providerSecret', 'protectConfigurationId', 'captchaUrl'],
     contradictions: missingByChannels,
   });
   return withSender(config);

@@ -33,7 +33,7 @@ export interface StackResources {
   /** The queues of events for the CRM. Absent: the CRM is not notified. */
   webhook: CrmWebhook | undefined;
   /** The country rules that calls obey. Absent: all countries are served. */
-  protectConfiguration: string | undefined;
+  protectConfigurationId: string | undefined;
 }
 
 /** A use of a resource: the statements that allow it, and the variables that name the resource. */
@@ -108,10 +108,10 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
     case 'mail':
       return { statements: [mail.right], variables: { sesConfigurationSet: mail.configurationSetName } };
     case 'messages': {
-      const protectConfiguration = settings.call && context.protectConfiguration;
+      const protectConfigurationId = settings.call && context.protectConfigurationId;
       return {
-        statements: rightsOfChannels(stack, settings, protectConfiguration),
-        variables: { protectConfiguration },
+        statements: rightsOfChannels(stack, settings, protectConfigurationId),
+        variables: { protectConfigurationId },
       };
     }
     case 'notifications': {
@@ -250,10 +250,10 @@ function readSecrets(sid: string, ...resources: string[]): PolicyStatement {
 function rightsOfChannels(
   stack: Stack,
   settings: Settings,
-  protectConfiguration: string | undefined,
+  protectConfigurationId: string | undefined,
 ): PolicyStatement[] {
   return PHONE_CHANNELS.filter((channel) => usesAws(settings, channel))
-    .flatMap((channel) => PHONE_CHANNEL_ROWS[channel].right(settings, protectConfiguration) ?? [])
+    .flatMap((channel) => PHONE_CHANNEL_ROWS[channel].right(settings, protectConfigurationId) ?? [])
     .map((right) => sendingStatement(stack, right));
 }
 

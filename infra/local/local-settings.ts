@@ -62,7 +62,7 @@ export const RESOURCES = {
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
 };
 /** The country rules of the stack, which has them if it does not serve every country. */
-const PROTECT_CONFIGURATION = 'protect-local';
+const PROTECT_CONFIGURATION_ID = 'protect-local';
 
 const DeploymentSchema = v.object({ ...deploymentEntries, front });
 export type DeploymentSettings = v.InferOutput<typeof DeploymentSchema>;
@@ -81,7 +81,7 @@ export function localSettings(changed: Readonly<Record<string, unknown>> = {}): 
 /** The variables of a deployment with these settings. */
 export function localResources({ phone }: DeploymentSettings): Record<string, string> {
   const servesAll = phone === undefined || phone.countries.includes(ALL_COUNTRIES);
-  return { ...RESOURCES, ...(servesAll ? {} : { PROTECT_CONFIGURATION }) };
+  return { ...RESOURCES, ...(servesAll ? {} : { PROTECT_CONFIGURATION_ID }) };
 }
 
 /** A folder with the file of settings, as it is next to the code on Lambda, until it is closed. */

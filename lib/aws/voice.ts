@@ -15,7 +15,7 @@ const NOTICE_LIFE_SECONDS = 600;
 
 /** The channel `call`: a voice of Amazon Polly reads the code out, through AWS End User Messaging, at most once. */
 export function callChannel(
-  settings: CallSettings & { protectConfiguration?: string | undefined },
+  settings: CallSettings & { protectConfigurationId?: string | undefined },
   brand: Brand,
   config: PinpointSMSVoiceV2ClientConfig = {},
 ): OtpChannel {
@@ -32,7 +32,7 @@ export function callChannel(
           VoiceId: translation.voice,
           // Without it the service would retry for 72 hours, with a code that has expired.
           TimeToLive: message.kind === 'code' ? CODE_VALID_MINUTES * 60 : NOTICE_LIFE_SECONDS,
-          ProtectConfigurationId: settings.protectConfiguration,
+          ProtectConfigurationId: settings.protectConfigurationId,
         }),
         async (command, options) => (await client.send(command, options)).MessageId,
         FAILURES,

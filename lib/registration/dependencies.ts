@@ -73,9 +73,9 @@ const OPENERS: Record<Channel, (config: RegistrationConfig) => Promise<OtpChanne
     ]);
     return smsChannel(sms, brand, snsPublisher());
   },
-  async call({ call, protectConfiguration, brand }) {
+  async call({ call, protectConfigurationId, brand }) {
     const { callChannel } = await import('../aws/voice.ts');
-    return callChannel({ ...required(call), protectConfiguration }, brand);
+    return callChannel({ ...required(call), protectConfigurationId }, brand);
   },
   async whatsapp({ whatsapp }) {
     const { whatsAppChannel } = await import('../aws/social.ts');

@@ -46,11 +46,11 @@ export const SENDERS = {
     name: 'voice',
     about: 'makes calls',
     clients: ['PINPOINT_SMS_VOICE_V2'],
-    start: (options, { call }, { PROTECT_CONFIGURATION = '' }) =>
+    start: (options, { call }, { PROTECT_CONFIGURATION_ID = '' }) =>
       startVoice({
         ...options,
         originationIdentities: call === undefined ? [] : [call.originationIdentity],
-        protectConfigurations: [PROTECT_CONFIGURATION],
+        protectConfigurationIds: [PROTECT_CONFIGURATION_ID],
       }),
   },
   whatsapp: {

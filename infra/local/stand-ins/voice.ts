@@ -7,7 +7,7 @@ export interface VoiceOptions extends StandInOptions {
   /** Numbers or pools that can call. */
   originationIdentities: string[];
   /** The existing protect configurations. */
-  protectConfigurations?: string[];
+  protectConfigurationIds?: string[];
 }
 
 /** The voices of Amazon Polly that `SendVoiceMessage` knows, by language. */
@@ -54,7 +54,7 @@ export function startVoice({ record, ...account }: VoiceOptions): Promise<StandI
   const sendVoiceMessage = jsonOperation(CallSchema, (call) => {
     const { ProtectConfigurationId: protect, DestinationPhoneNumber: to } = call;
     if (!account.originationIdentities.includes(call.OriginationIdentity)) throw missing('phone-number');
-    if (protect !== undefined && !account.protectConfigurations?.includes(protect))
+    if (protect !== undefined && !account.protectConfigurationIds?.includes(protect))
       throw missing('protect-configuration');
     const [spoken, language] = [spokenText(call.MessageBody), voiceLanguage(call.VoiceId)];
     if (spoken === undefined) throw invalid('CANNOT_PARSE', 'MessageBody');

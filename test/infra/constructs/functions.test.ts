@@ -90,7 +90,7 @@ describe('Every function', () => {
       ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, ...ofChannels },
       sms: { ...sms, maxPrice: '0.25' },
       operationsTable: '<OperationsTable>',
-      protectConfiguration: '<ProtectConfiguration.ProtectConfigurationId>',
+      protectConfigurationId: '<ProtectConfiguration.ProtectConfigurationId>',
     });
     expect(confirmationConfig(variables('ConfirmRegistration'))).toEqual({
       ...{ stage: 'full', ...registrations, ...limited, confirmedDays: 30, scanDocuments: true },

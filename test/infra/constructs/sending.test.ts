@@ -97,7 +97,7 @@ describe('Texts and calls', () => {
   it('know the rules: calls by naming them, texts once a person has made them the default of the account', () => {
     const made = synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB', call: CALL });
     const configuration = '<ProtectConfiguration.ProtectConfigurationId>';
-    expect(environmentOf(made, 'RequestRegistration').PROTECT_CONFIGURATION).toBe(configuration);
+    expect(environmentOf(made, 'RequestRegistration').PROTECT_CONFIGURATION_ID).toBe(configuration);
     expect(rightsOf(made, 'RequestRegistration').SendCalls).toMatchObject({
       on: expect.arrayContaining([ARN('sms-voice', `protect-configuration/${configuration}`)]),
     });

@@ -173,7 +173,7 @@ describe('a local service of other records', () => {
     await during({ settings: ONE_COUNTRY }, async (service) => {
       expect((await register(service, { otp_type: 'call', phone: PHONE })).status).toBe(204);
       const { ProtectConfigurationId } = JSON.parse(service.standIns.voice.lastBody) as Record<string, unknown>;
-      expect(ProtectConfigurationId).toBe(service.environment.PROTECT_CONFIGURATION);
+      expect(ProtectConfigurationId).toBe(service.environment.PROTECT_CONFIGURATION_ID);
     });
   });
 

@@ -17,7 +17,7 @@ const TO = '+447400123456';
 const CODE = { kind: 'code', code: '012345' } as const;
 const NOTICE = { kind: 'owner_notice' } as const;
 const SMS = { ...DEPLOYED.sms, senderId: 'EXMARKETS', maxPrice: '0.25', originationNumber: '+441234567890' };
-const CALL = { originationIdentity: 'pool-1', protectConfiguration: 'protect-1' };
+const CALL = { originationIdentity: 'pool-1', protectConfigurationId: 'protect-1' };
 const WHATSAPP = { phoneNumberId: 'phone-number-id-0a1b2c', codeTemplate: 'code', noticeTemplate: 'notice' };
 
 const form = (body: string) => Object.fromEntries(new URLSearchParams(body));

@@ -15,13 +15,13 @@ const NOTICE = { kind: 'owner_notice' } as const;
 const TO = '+447400123456';
 const SETTINGS = {
   originationIdentity: '+441234567890',
-  protectConfiguration: 'protect-1',
+  protectConfigurationId: 'protect-1',
 };
 
 async function call() {
   const service = await startedStandIn(startVoice, {
     originationIdentities: ['+441234567890'],
-    protectConfigurations: ['protect-1'],
+    protectConfigurationIds: ['protect-1'],
   });
   return { ...service, channel: callChannel(SETTINGS, BRAND, clientSettings(service.standIn.url)) };
 }

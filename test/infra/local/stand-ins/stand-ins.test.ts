@@ -122,7 +122,7 @@ const VOICE: Contract = {
     startVoice({
       ...options,
       originationIdentities: ['+441234567890'],
-      protectConfigurations: ['protect-1'],
+      protectConfigurationIds: ['protect-1'],
     }),
   send: (client, change) =>
     new PinpointSMSVoiceV2Client(client).send(
