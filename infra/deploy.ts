@@ -13,7 +13,7 @@ import {
 import { outliveReader } from './closed-output.ts';
 import { CDK_JSON, readContext } from './crm/service-secrets.ts';
 import { readSettings, SettingsError } from './settings.ts';
-import { indexSteps, replacedResources, storedResources, type Template, updateErrors } from './stored-resources.ts';
+import { findUpdateErrors, indexSteps, replacedResources, storedResources, type Template } from './stored-resources.ts';
 import { logicalId } from './tables.ts';
 
 /** The steps of a deployment; tests pass their own. */
@@ -70,7 +70,7 @@ export async function deploy(args: readonly string[], cdkJson: string, steps: De
 async function refusals(stack: string, folder: string, template: Template, steps: DeploySteps): Promise<string[]> {
   const deployed = await steps.deployed(stack);
   const [before, after] = [storedResources(deployed), storedResources(template)];
-  const errors = updateErrors(before, after);
+  const errors = findUpdateErrors(before, after);
   if (errors.length === 0) return [];
   if (replacedResources(before, after).length > 0) {
     return [...errors, 'Deploy a version in between, or copy the data first: the change log of the version says how.'];

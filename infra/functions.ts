@@ -50,7 +50,7 @@ export interface ResourceUse {
   indexes?: readonly CrmIndex[];
   /** The platform version whose secrets the function reads. Absent: of both. */
   version?: PlatformVersion;
-  /** The settings that a deployment needs to have the resource. */
+  /** The resource exists only in a deployment that has these settings. */
   needs?: readonly (keyof Settings)[];
 }
 

@@ -299,7 +299,11 @@ export function settingsText(settings: Record<string, unknown>): string {
   return membersText(SettingsSchema.entries, settings).replaceAll(/[^\x20-\x7e]/g, escaped);
 }
 
-/** @param text of that metadata @throws SettingsError if a setting is not one of this version */
+/**
+ * Parses the settings in a stack's metadata.
+ * @param text as `settingsText` wrote it
+ * @throws SettingsError if this version does not know a setting
+ */
 export function parseSettingsText(text: string): Settings {
   const { values, errors } = checkSettings(SettingsSchema, JSON.parse(text));
   if (values === undefined) throw new SettingsError(errors);

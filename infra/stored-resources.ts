@@ -91,16 +91,18 @@ export function indexChanges(before: StoredResources, after: StoredResources): I
 }
 
 /** Why CloudFormation refuses an update, or which data it would leave behind. Empty: it may be deployed. */
-export function updateErrors(before: StoredResources, after: StoredResources): string[] {
+export function findUpdateErrors(before: StoredResources, after: StoredResources): string[] {
   const replaced = replacedResources(before, after).map(
     (id) => `${id}: the update would put an empty resource in its place, and leave its data behind.`,
   );
   const changes = indexChanges(before, after);
   const tables = [...new Set(changes.map(({ table }) => table))];
   const refused = tables.flatMap((table) => {
-    const own = changes.filter((one) => one.table === table);
-    const list = own.map(({ change, index }) => `${change} ${index}`).join(', ');
-    return own.length > 1 ? [`${table}: one update changes one index of a table, not ${own.length} (${list}).`] : [];
+    const ofTable = changes.filter((one) => one.table === table);
+    const list = ofTable.map(({ change, index }) => `${change} ${index}`).join(', ');
+    return ofTable.length > 1
+      ? [`${table}: one update changes one index of a table, not ${ofTable.length} (${list}).`]
+      : [];
   });
   return [...replaced, ...refused];
 }

@@ -129,7 +129,7 @@ function read<const E extends v.ObjectEntries, R extends string, O extends strin
 ): Config<E, R, O> {
   const file = readSettingsFile(environment);
   const { values, errors } = checkSettings(v.object(entries), file ?? {});
-  // Without it, optional settings would have their defaults.
+  // Without the file, optional settings would silently have their defaults.
   if (file === undefined) errors.push(`${SETTINGS_FILE}: cannot be read`);
   const settings = values as Config<E, R, O> | undefined;
   if (settings !== undefined) errors.push(...contradictions(settings));

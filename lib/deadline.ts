@@ -4,7 +4,7 @@
  */
 export const STOP_BEFORE_END_MS = 4_000;
 
-/** Of all signals: most of them abort after their work has ended, and the stack of an error takes the longest time. */
+/** The reason of all signals. They share one error, because making its stack costs more than the signal itself. */
 const TIME_IS_UP = new DOMException('The time is up.', 'TimeoutError');
 
 /**

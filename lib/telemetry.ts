@@ -116,7 +116,7 @@ const WORD = /^[\w .:/{}#()=+-]{1,200}$/;
 export interface Telemetry {
   /** Logs the event with its allowed fields, and counts it. */
   event(name: EventName, fields?: EventFields): void;
-  /** The same, with these fields in every event. */
+  /** A telemetry that adds these fields to every event. */
   with(fields: EventFields): Telemetry;
 }
 

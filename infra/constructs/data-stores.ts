@@ -6,7 +6,7 @@ import { Construct } from 'constructs';
 import { DUE_INDEX, PENDING_DOCUMENT } from '../../lib/validators/deployment.ts';
 import { KEY_SECRETS, type Settings } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
-import { fixLogicalId, ownEnding } from './stack-names.ts';
+import { fixLogicalId, uniqueStackSuffix } from './stack-names.ts';
 
 /**
  * Everything that the service stores. Logical ids are fixed: a resource with another id is another, empty resource.
@@ -109,7 +109,7 @@ export class DataStores extends Construct {
   /** A changed template generates the value again: earlier codes and passwords become invalid. */
   private secret(name: string, { purpose, description, notRotated }: MadeSecret): Secret {
     const made = new Secret(this, name, {
-      secretName: `${KEY_SECRETS}${this.settings.stage}/${purpose}-${ownEnding(this)}`,
+      secretName: `${KEY_SECRETS}${this.settings.stage}/${purpose}-${uniqueStackSuffix(this)}`,
       description,
       generateSecretString: FIRST_KEY,
       removalPolicy: this.removalPolicy,

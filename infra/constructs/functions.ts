@@ -147,7 +147,7 @@ function createRole(scope: Construct, id: string, name: FunctionName, rights: re
 const writeLog = ({ logGroupArn }: LogGroup) =>
   policyStatement('WriteOwnLog', 'logs', ['CreateLogStream', 'PutLogEvents'], logGroupArn);
 
-/** Lambda itself puts a function into a network with these rights. The function's code, which does not need them, has none. */
+/** The rights with which Lambda attaches a function to the VPC. The function's own code is denied them: it needs none. */
 function joinNetwork(): PolicyStatement[] {
   const deny = policyStatement('DenyNetworkToCode', 'ec2', INTERFACE_ACTIONS, '*');
   deny.effect = Effect.DENY;

@@ -56,7 +56,7 @@ export class MachineClients extends Construct {
         requireUppercase: true,
         requireSymbols: true,
       },
-      // It holds only its clients. A new pool creates new ones.
+      // The pool holds only its app clients. A new pool creates new ones.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     fixLogicalId(pool, 'MachineClientPool');

@@ -105,7 +105,7 @@ const TYPED_ATTRIBUTES = ['email', 'email_key', 'phone', 'phone_valid'];
 
 function tableStatements({ tables }: DataStores): PolicyStatement[] {
   const restored = RESTORED_BY_OPERATORS.map((name) => `${tables[name].tableArn}-restored*`);
-  // A registration that an operator could write would be published as proven by its person.
+  // Operators may not write other attributes: they could have an address published that no person has proven.
   const removeTyped = tableStatement(tables.Registrations, 'RemoveTyped', ['UpdateItem']);
   removeTyped.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': ['pk', ...TYPED_ATTRIBUTES] });
   return [
@@ -246,8 +246,8 @@ function explainSigningKeys(policy: IConstruct, { stage }: Settings): void {
 }
 
 /**
- * The rights to restore registrations. A role of its own needs them: who writes a registration can have it published as
- * proven.
+ * The rights to restore registrations, for a role that operators do not have. A role that writes a registration can have
+ * any address published as proven.
  */
 export function allowRestoringRegistrations(stack: Stack, { tables }: DataStores): void {
   const { Registrations } = tables;

@@ -25,7 +25,7 @@ import { corsHeaders, type RouteFunction } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { MachineClients } from './machine-clients.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
-import { addOutput, fixLogicalId, ownEnding } from './stack-names.ts';
+import { addOutput, fixLogicalId, uniqueStackSuffix } from './stack-names.ts';
 
 /** A route and its function. */
 type AnsweredRoute = RouteFunction['route'] & { lambda: Alias };
@@ -158,7 +158,7 @@ export class PublicApi extends Construct {
  * is limited.
  */
 function accessLogName(scope: Construct): string {
-  return `/aws/vendedlogs/${Stack.of(scope).stackName}/access-${ownEnding(scope)}`;
+  return `/aws/vendedlogs/${Stack.of(scope).stackName}/access-${uniqueStackSuffix(scope)}`;
 }
 
 function cors({ allowedOrigins: allowOrigins, allowedHeaders }: Settings) {

@@ -11,8 +11,8 @@ export function fixLogicalId({ node }: Construct, id: string): void {
   (node.defaultChild as CfnElement).overrideLogicalId(id);
 }
 
-/** Eight characters that no other stack has: resources that outlived a stack of the same name keep their names. */
-export function ownEnding(scope: Construct): string {
+/** Eight characters that are unique to this stack. A resource that outlived a stack of the same name cannot collide. */
+export function uniqueStackSuffix(scope: Construct): string {
   const uuid = Fn.select(2, Fn.split('/', Stack.of(scope).stackId));
   return Fn.select(0, Fn.split('-', uuid));
 }

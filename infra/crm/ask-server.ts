@@ -19,7 +19,7 @@ export async function askServer<T>({ clientOf }: Target, connection: Connection,
   return question(server, signal).finally(() => server.close().catch(() => {}));
 }
 
-/** @returns undefined if there is no such connection, or its record cannot be read */
+/** Finds a connection. @returns undefined if there is none, or its record cannot be read */
 export async function readableConnection(target: Target, id: string): Promise<Connection | undefined> {
   try {
     return await findConnection(target, id);
@@ -29,8 +29,8 @@ export async function readableConnection(target: Target, id: string): Promise<Co
   }
 }
 
-/** @returns undefined if the server cannot be asked */
-export async function tryServer<T>(
+/** Asks a trading server as `askServer` does. @returns undefined if the server cannot be asked */
+export async function tryAskServer<T>(
   target: Target,
   connection: Connection | undefined,
   question: Question<T>,

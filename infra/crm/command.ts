@@ -31,7 +31,7 @@ export function escapeUnsafe(text: string): string {
   return text.replace(UNSAFE, (character) => character.split('').map(escaped).join(''));
 }
 
-/** The same for a text that belongs on one line. */
+/** A text with its unsafe characters and line feeds escaped, for one line of output. */
 export function printableLine(text: string): string {
   return escapeUnsafe(text).replaceAll('\n', '\\n');
 }

@@ -50,7 +50,7 @@ export async function* readEntries(source: ByteSource, errors: ErrorList): Async
   errors.add({ path: '', rule: `is not JSON${place}` });
 }
 
-/** @returns the message of the error */
+/** Runs the work. @returns the message of its error, or undefined */
 function attempt(work: () => void): string | undefined {
   try {
     work();

@@ -71,7 +71,7 @@ export async function* openOperations(target: Target): AsyncGenerator<ListedOper
   let keys: Item[] = [];
   const read = async () => {
     const items = new Map((await table.get(keys)).map((item) => [item.pk, item]));
-    // Without its attribute it has ended in the meantime.
+    // An operation without this attribute has ended in the meantime.
     const open = keys
       .flatMap(({ pk }): Item[] => [items.get(pk) ?? []].flat())
       .filter((item) => item[DUE_INDEX.shard] !== undefined);

@@ -14,7 +14,7 @@ import {
   unreadableItem,
 } from './open-operations.ts';
 import { tablePrinter } from './records.ts';
-import { parsePage } from './table-records.ts';
+import { parseCrmItems } from './table-records.ts';
 import type { Target } from './target.ts';
 import { UnreadableItems } from './unreadable.ts';
 
@@ -70,12 +70,12 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
   const { print } = terminal;
   const unreadable = new UnreadableItems(terminal);
   const item = await target.table.read(itemKey('clients', id));
-  if (item !== undefined) parsePage(target, [item], unreadable.name);
+  if (item !== undefined) parseCrmItems(target, [item], unreadable.name);
   const { records, unreadable: damaged } = await readAccounts(target, id);
   const open: ListedOperation[] = [];
   for await (const page of openOperations(target)) {
     open.push(...page.filter((one) => one.held?.plan?.user_id === id));
-    // Its client is not known, either.
+    // The client of an unreadable operation is unknown: it may be this one.
     for (const one of page.filter((each) => !isRead(each))) unreadable.name(unreadableItem(one));
   }
   if (item === undefined && records.length + damaged.length + open.length === 0)

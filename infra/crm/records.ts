@@ -10,15 +10,15 @@ import {
   CRM_KINDS,
   CrmFileError,
   type CrmKind,
+  createEmptyRecords,
   ErrorList,
-  emptyRecords,
   type LocatedRecord,
 } from './crm-items.ts';
 import type { ByteSource } from './crm-json.ts';
 import type { LocatedConnection } from './record-rules.ts';
 import {
   connectionErrors,
-  parsePage,
+  parseCrmItems,
   readRecords,
   removeRecords,
   reportProgress,
@@ -69,7 +69,7 @@ export async function exportFile(target: Target, file: string | undefined, termi
     for await (const { text } of exportParts(target, terminal, unreadable)) await terminal.printPage(text);
     return unreadable.finish('the others are written');
   }
-  // It contains personal data: only the operator may read it.
+  // The file contains personal data: only the operator may read it.
   const handle = await open(file, 'w', 0o600);
   try {
     let total = 0;
@@ -90,12 +90,12 @@ async function* exportParts(
   terminal: Terminal,
   unreadable: UnreadableItems,
 ): AsyncGenerator<{ text: string; count: number }> {
-  const others = emptyRecords();
+  const others = createEmptyRecords();
   const done = reportProgress(terminal, 'items read');
   let separator = '';
   yield { text: '{\n  "clients": [', count: 0 };
   for await (const page of target.table.pages()) {
-    const records = parsePage(target, page, unreadable.name);
+    const records = parseCrmItems(target, page, unreadable.name);
     const clients = records.filter(({ kind }) => kind === 'clients');
     for (const one of records) if (one.kind !== 'clients') addRecord(others, one);
     const lines = clients.map(({ record }) => `${separator}\n    ${JSON.stringify(record)}`);
@@ -141,7 +141,7 @@ async function withSource(file: string, input: Terminal['input'], work: (source:
   const folder = await mkdtemp(join(tmpdir(), 'crm-import-'));
   try {
     const copy = join(folder, 'copy.json');
-    // It contains personal data: only the operator may read it.
+    // The file contains personal data: only the operator may read it.
     await writeFile(copy, file === '-' ? Readable.from(input) : createReadStream(file), { mode: 0o600 });
     await work(() => createReadStream(copy));
   } finally {

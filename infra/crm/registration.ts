@@ -15,7 +15,7 @@ import {
   type StoredRegistration,
   unreadableEntries,
 } from '../../lib/records/registrations.ts';
-import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
+import { MAX_CODE_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { asciiEmail } from '../../lib/validators/email.ts';
 import { COUNT_LIMIT_NAMES, COUNT_LIMITS, WINDOW_MS } from '../../lib/validators/limits.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
@@ -113,7 +113,7 @@ async function describeRegistration({ record, codeExpiresAt, guesses }: Found, m
     ...(isTracked ? [`  delivery: ${events?.join(', ') ?? NO_EVENTS}`] : []),
     ...(delivery?.kind === 'owner_notice'
       ? []
-      : [`  code: ${describeCode(codeExpiresAt)}, ${guesses} of ${MAX_GUESSES} guesses made`]),
+      : [`  code: ${describeCode(codeExpiresAt)}, ${guesses} of ${MAX_CODE_GUESSES} guesses made`]),
     `  confirmed: ${confirmation === undefined ? 'no' : confirmation.confirmed_at}`,
   ];
   return lines.map((line) => `${line}\n`).join('');

@@ -12,7 +12,7 @@ import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
 import {
   connectionErrors,
   findConnection,
-  parsePage,
+  parseCrmItems,
   reportProgress,
   summarizeChanges,
   warnOfConnections,
@@ -48,7 +48,7 @@ const RULES: Readonly<Record<string, RestoreRule>> = {
   accounts: { table: 'Accounts' },
   registrations: {
     table: 'Registrations',
-    // Their guesses would be counted from an earlier state, and their codes have expired.
+    // Pending registrations stay out: their codes have expired, and guesses would be counted from an earlier state.
     leaveOut: ({ confirmation }) => (confirmation === undefined ? 'not confirmed' : undefined),
   },
 };
@@ -281,7 +281,7 @@ async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptio
   let added = 0;
   try {
     for await (const page of restored.pages()) {
-      const located = parsePage(target, page, unreadable.name);
+      const located = parseCrmItems(target, page, unreadable.name);
       const existing = new Set((await target.table.readMany(located.map(({ path }) => path))).map(({ pk }) => pk));
       const missing = located.filter(({ path }) => !existing.has(path));
       const connections = missing.filter((one) => one.kind === 'connections');

@@ -16,7 +16,7 @@ import type { Connection } from '../../lib/records/crm-records.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { readAccountRecords, readAccounts } from './account-records.ts';
-import { ASK_MS, readableConnection, tryServer } from './ask-server.ts';
+import { ASK_MS, readableConnection, tryAskServer } from './ask-server.ts';
 import { CommandError, type Terminal, wrongUsage } from './command.ts';
 import {
   findOperation,
@@ -86,7 +86,7 @@ async function examine(target: Target, held: HeldOperation, dueAt: number | unde
   const known = { held, dueAt, recorded: undefined, seen: new Map(), holders: new Map(), now: Date.now() };
   if (life.at === 'done' && life.unpaid) {
     const connection = await readableConnection(target, plan?.connection_id ?? '');
-    const ask = tryServer(target, connection, (server, signal) => server.holdsFunds(life.login, signal));
+    const ask = tryAskServer(target, connection, (server, signal) => server.holdsFunds(life.login, signal));
     return { ...known, holdsFunds: await ask };
   }
   if (life.at === 'sent') return { ...known, seen: await lookAt(target, held, plan, [life.login]) };
@@ -130,7 +130,7 @@ async function lookAt(
   const seen = new Map<number, Sighting | undefined>(asked.map((login) => [login, undefined]));
   if (place?.keyed !== true || asked.length === 0) return seen;
   const connection = await readableConnection(target, place.connection_id);
-  await tryServer(target, connection, async (server, signal) => {
+  await tryAskServer(target, connection, async (server, signal) => {
     for (const login of asked) seen.set(login, await server.look({ operationId, login }, signal));
   });
   return seen;
@@ -241,7 +241,9 @@ async function placeOfMarked(
   const isOfPlan = ({ id }: Connection) => plan === undefined || plan.connection_id === id;
   const connections = (await readConnections(target)).filter((one) => isOfPlan(one) && connectionPlace(one).keyed);
   for (const connection of connections) {
-    const seen = await tryServer(target, connection, (server, signal) => server.look({ operationId, login }, signal));
+    const seen = await tryAskServer(target, connection, (server, signal) =>
+      server.look({ operationId, login }, signal),
+    );
     if (seen === 'ours') return connectionPlace(connection);
   }
   return undefined;

@@ -17,13 +17,13 @@ import { AT_ONCE, type CrmTable, chunksOf } from './crm-table.ts';
 import { type LocatedConnection, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
-/** The records of a kind, a page at a time; clients in no order. Malformed ones are left out, as `parsePage` does. */
+/** The records of a kind, a page at a time; clients in no order. Malformed ones are left out, as `parseCrmItems` does. */
 export async function* readRecords(
   target: Target,
   kind: CrmKind,
   damaged?: (text: string) => void,
 ): AsyncGenerator<LocatedRecord[]> {
-  for await (const page of itemPages(target.table, kind)) yield parsePage(target, page, damaged);
+  for await (const page of itemPages(target.table, kind)) yield parseCrmItems(target, page, damaged);
 }
 
 async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmItem[]> {
@@ -38,7 +38,7 @@ async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmIte
 }
 
 /** The records of these items. Malformed ones are left out. @param damaged gets a text that names such an item */
-export function parsePage(
+export function parseCrmItems(
   { name }: Target,
   items: readonly CrmItem[],
   damaged: (text: string) => void = () => {},

@@ -75,7 +75,7 @@ function waysOutOfUndecided(
   const isOurs = ([login, sighting]: [number, unknown]) => login === recorded || sighting === 'ours';
   // Without a proof, the login of another operation stays reserved for that one.
   const takesLogin = (one: [number, unknown]) => isOurs(one) || holders.get(one[0]) === NOBODY;
-  // Without its login it is found by the server's account that names it, too.
+  // If the login is unknown, the operation may also be found by the comment of an account on the server.
   const isNamedElsewhere = asked === undefined && recorded === undefined;
   const isNone = there.every(([login, sighting]) => sighting === 'silent' && login !== recorded);
   return [

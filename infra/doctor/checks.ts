@@ -50,7 +50,7 @@ export function checkOf<Probes = AwsProbes>(
   return { question, subject, run };
 }
 
-export const working = (detail: string): CheckOutcome => ({ state: 'works', detail });
+export const workingOutcome = (detail: string): CheckOutcome => ({ state: 'works', detail });
 export const missingOutcome = (detail: string, fix: string): CheckOutcome => ({ state: 'missing', detail, fix });
 export const warningOutcome = (detail: string, fix: string): CheckOutcome => ({ state: 'warning', detail, fix });
 
@@ -101,7 +101,7 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
         return missingOutcome(`${max} in all; AWS keeps 100 unreserved, and the settings reserve ${reserved}`, quota);
       }
       if (max < 100) return warningOutcome(`${max} in all: a flood stops every function`, quota);
-      if (settings === undefined || accounts > 0 || max < ROOMY) return working(`${max} in all`);
+      if (settings === undefined || accounts > 0 || max < ROOMY) return workingOutcome(`${max} in all`);
       // Two functions, each up to 25 seconds at the gateway's rate.
       const advice = `npm run setting -- concurrency.accounts=${Math.floor(max / 10)}`;
       return warningOutcome(`${max} in all: a trading server that does not answer can take them`, advice);
@@ -120,7 +120,7 @@ export function mailChecks(settings: Settings, deployed: boolean): DoctorCheck[]
       if (!sending)
         return missingOutcome('AWS has stopped this account from sending', 'answer AWS in the Support Center');
       const rate = `${perSecond} a second, ${perDay} a day, ${sentToday} sent in the last 24 hours`;
-      if (production) return working(rate);
+      if (production) return workingOutcome(rate);
       const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, section 3';
       return missingOutcome(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
     }),
@@ -135,7 +135,7 @@ export function mailChecks(settings: Settings, deployed: boolean): DoctorCheck[]
           `${verify}, set its records, then deploy with senderIdentity=existing-${kind}`,
         );
       }
-      if (identity.verified) return working(`verified, DKIM ${identity.dkim.toLowerCase()}`);
+      if (identity.verified) return workingOutcome(`verified, DKIM ${identity.dkim.toLowerCase()}`);
       return missingOutcome(
         'is not verified yet',
         'set the DNS records of the outputs MailDnsRecord1 to 3, or follow the link in the mail',
@@ -148,7 +148,7 @@ export function mailChecks(settings: Settings, deployed: boolean): DoctorCheck[]
 function identityBeforeDeployment(exists: boolean, senderIdentity: string): CheckOutcome {
   const expected = senderIdentity.startsWith('existing');
   if (exists === expected)
-    return working(exists ? 'exists already, and is used unchanged' : 'the deployment creates it');
+    return workingOutcome(exists ? 'exists already, and is used unchanged' : 'the deployment creates it');
   return exists
     ? missingOutcome(
         'exists already: the first deployment would fail',
@@ -172,9 +172,9 @@ function dmarc(domain: string): DoctorCheck {
         'there is no policy',
         `set ${reports}, for every mail of ${domain}; p=quarantine once the reports are clean`,
       );
-    if (!/\bp=none\b/i.test(policy)) return working('there is a policy');
+    if (!/\bp=none\b/i.test(policy)) return workingOutcome('there is a policy');
     return /\brua=/i.test(policy)
-      ? working('reports only (p=none): p=quarantine once the reports are clean')
+      ? workingOutcome('reports only (p=none): p=quarantine once the reports are clean')
       : warningOutcome('the policy asks for nothing, and for no reports (p=none)', `set ${reports}`);
   });
 }
@@ -182,9 +182,9 @@ function dmarc(domain: string): DoctorCheck {
 function mailFromCheck(domain: string): DoctorCheck {
   return checkOf('code', 'MAIL FROM', async (probes) => {
     const from = (await probes.mailIdentity(domain))?.mailFrom;
-    if (from === undefined) return working('AWS’s own domain');
+    if (from === undefined) return workingOutcome('AWS’s own domain');
     const spf = (await probes.txtRecords(from.domain)).some((record) => /^v=spf1 .*amazonses\.com/i.test(record));
-    if (from.status === 'SUCCESS' && spf) return working(`${from.domain}, with SPF`);
+    if (from.status === 'SUCCESS' && spf) return workingOutcome(`${from.domain}, with SPF`);
     return missingOutcome(
       `${from.domain} is not set up`,
       `set ${from.domain} TXT "v=spf1 include:amazonses.com ~all" and ${from.domain} MX 10 feedback-smtp.<region>.amazonses.com`,
@@ -211,7 +211,7 @@ const DEPLOY = 'npm run deploy';
 
 async function confirmRoute(probes: AwsProbes, stack: string, confirmation: boolean): Promise<CheckOutcome> {
   if (await hasFunction(probes, stack, 'ConfirmRegistration'))
-    return working('POST /public/v1/account/register/confirm');
+    return workingOutcome('POST /public/v1/account/register/confirm');
   if (confirmation) return missingOutcome('the setting confirmation is not deployed yet', DEPLOY);
   const detail = 'nobody can enter a code here: only a service of your own can confirm (lib/README.md)';
   return warningOutcome(detail, `npm run setting -- confirmation=true && ${DEPLOY}`);
@@ -223,9 +223,10 @@ async function clientMaker(
   { crmWebhook, crmWriter }: Pick<Settings, 'crmWebhook' | 'crmWriter'>,
 ): Promise<CheckOutcome> {
   if (await hasFunction(probes, stack, 'NotifyCrm'))
-    return working('the CRM hears of them, and answers with its client');
+    return workingOutcome('the CRM hears of them, and answers with its client');
   if (crmWebhook !== undefined) return missingOutcome('the setting crmWebhook is not deployed yet', DEPLOY);
-  if (crmWriter !== undefined) return working('on the bus (output EventBusName); the CRM writes its clients itself');
+  if (crmWriter !== undefined)
+    return workingOutcome('on the bus (output EventBusName); the CRM writes its clients itself');
   const detail = 'no CRM hears of a person: an operator imports each client';
   return warningOutcome(detail, `npm run setting -- crmWebhook=https://… && ${DEPLOY} (or crmWriter=clients)`);
 }
@@ -251,7 +252,7 @@ const sandbox: DoctorCheck = checkOf('code', 'message sandbox', async (probes) =
         'texts and calls reach verified numbers only',
         'leave the sandbox: console, AWS End User Messaging, Overview',
       )
-    : working('production access'),
+    : workingOutcome('production access'),
 );
 
 /** @param alarmAt US dollars a month */
@@ -264,7 +265,7 @@ function spendCheck(
     const limit = (await probes.spendLimits()).find((one) => one.name === name);
     const enforced = limit?.enforced ?? 0;
     const fix = `aws pinpoint-sms-voice-v2 set-${kind}-message-spend-limit-override --monthly-limit ${Math.ceil(alarmAt * 2)}`;
-    if (enforced >= alarmAt) return working(`${enforced} USD a month`);
+    if (enforced >= alarmAt) return workingOutcome(`${enforced} USD a month`);
     const detail = `${enforced} USD a month, below the alarm at ${alarmAt}: at the limit AWS sends no more messages`;
     return warningOutcome(detail, `${fix} (at most ${limit?.max ?? 0}; more by Service Quotas)`);
   });
@@ -278,7 +279,7 @@ function receiver(question: DoctorQuestion, subject: string, url: string): Docto
     if (addresses.length === 0) return missingOutcome(`${hostname} has no address`, 'set its DNS record');
     if (!addresses.every(isPublic))
       return missingOutcome(`${hostname} has a private address`, `set a public address for ${hostname}`);
-    return working(hostname);
+    return workingOutcome(hostname);
   });
 }
 
@@ -292,7 +293,7 @@ function templates(settings: Settings, translations: readonly TemplateLanguage[]
       const approved = await Promise.all([codeTemplate, noticeTemplate].map((one) => probes.approvedLanguages(one)));
       const both = translations.filter(({ code }) => approved.every((codes) => codes.includes(code)));
       const lacking = translations.filter((one) => (offered?.includes(one.language) ?? true) && !both.includes(one));
-      if (lacking.length === 0) return working(`approved in ${both.length} of ${translations.length} languages`);
+      if (lacking.length === 0) return workingOutcome(`approved in ${both.length} of ${translations.length} languages`);
       const usable = both.map(({ language }) => language);
       return missingOutcome(
         `are not both approved in ${lacking.map(({ code }) => code).join(', ')}`,
@@ -340,7 +341,7 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
     return missingOutcome(status, `${events}, then: aws cloudformation continue-update-rollback --stack-name ${stack}`);
   if (/FAILED$/.test(status)) return missingOutcome(status, events);
   if (retainData && !found.protected) return warningOutcome(`${status}, not protected from deletion`, 'npm run deploy');
-  return working(status);
+  return workingOutcome(status);
 }
 
 function receiverChecks(stack: string): DoctorCheck[] {
@@ -356,7 +357,7 @@ function receivers(stack: string, kind: string, output: string, absent: typeof m
     const topic = (await probes.stack(stack))?.outputs[output];
     if (topic === undefined) return missingOutcome(`the stack has no output ${output}`, 'npm run deploy');
     const { confirmed, pending } = await probes.subscriptions(topic);
-    if (confirmed > 0) return working(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
+    if (confirmed > 0) return workingOutcome(`${confirmed} confirmed${pending > 0 ? `, ${pending} pending` : ''}`);
     if (pending > 0) return absent('no receiver has confirmed yet', 'follow the link in the mail from AWS');
     const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint …`;
     return absent('there are none', `${subscribe}, or: npm run setting -- alarmEmail=… && npm run deploy`);

@@ -1,7 +1,7 @@
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { CHANNELS } from '../channels.ts';
 import { type Settings, usesAws } from '../settings.ts';
-import { checkOf, type DoctorCheck, warningOutcome, working } from './checks.ts';
+import { checkOf, type DoctorCheck, warningOutcome, workingOutcome } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
 
 /** What bounds the registrations by one channel. */
@@ -23,7 +23,7 @@ export function paceChecks(settings: Settings): DoctorCheck[] {
       const [smallest = gateway, ...others] = [gateway, ...behind].toSorted((a, b) => a.perSecond - b.perSecond);
       const rest = others.map(({ of, perSecond }) => `${of} ${perSecond}`).join(', ');
       const detail = `${smallest.perSecond} registrations a second: ${smallest.of} (${rest})${ownLimits(settings, channel)}`;
-      if (smallest === gateway) return working(`${detail}; to raise it: ${gateway.raise}`);
+      if (smallest === gateway) return workingOutcome(`${detail}; to raise it: ${gateway.raise}`);
       const lower = `npm run setting -- throttle.registrationPerSecond=${smallest.perSecond}`;
       return warningOutcome(`${detail}; the rest fails`, `${smallest.raise}, or ${lower}`);
     }),

@@ -19,7 +19,7 @@ import {
   missingOutcome,
   runChecks,
   warningOutcome,
-  working,
+  workingOutcome,
 } from './checks.ts';
 import type { ServerProbes } from './probes.ts';
 import { serverFailure } from './server-failures.ts';
@@ -38,7 +38,7 @@ export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =
       const fix = `aws dynamodb update-continuous-backups --table-name ${found.name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=${recoveryDays}`;
       return missingOutcome(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
     }
-    return working(`can be restored for ${found.recoveryDays} days`);
+    return workingOutcome(`can be restored for ${found.recoveryDays} days`);
   }),
 );
 
@@ -53,14 +53,14 @@ export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<Ser
         ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
         : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
       if (!isThere) return missingOutcome('does not exist', fix);
-      if (text === undefined) return working('exists');
+      if (text === undefined) return workingOutcome('exists');
       try {
         parse(text);
       } catch {
         // The parser's message may quote the secret.
         return missingOutcome('has another shape', fix);
       }
-      return working('exists, in the right shape');
+      return workingOutcome('exists, in the right shape');
     }),
   );
 }
@@ -79,7 +79,7 @@ const MAY_SHARE = 'look whether they are one person; two may share an address';
 export const recordChecks: DoctorCheck<ServerProbes>[] = [
   checkOf('register', 'forms', async (probes) => {
     const { forms } = await probes.records();
-    return forms > 0 ? working(countOf(forms, 'form')) : missingOutcome('there is none', importRecords(probes));
+    return forms > 0 ? workingOutcome(countOf(forms, 'form')) : missingOutcome('there is none', importRecords(probes));
   }),
   checkOf('client', 'records', async (probes) => {
     const { items, fixed, errors, more, shared } = await probes.records();
@@ -91,7 +91,7 @@ export const recordChecks: DoctorCheck<ServerProbes>[] = [
     const notes = shared.map(({ path, rule }) => ({ subject: path, ...warningOutcome(rule, MAY_SHARE) }));
     if (more > 0)
       listed.push({ subject: 'records', ...missingOutcome(`${more} more errors`, 'correct those above first') });
-    return [...(listed.length === 0 ? [working(found)] : listed), ...notes];
+    return [...(listed.length === 0 ? [workingOutcome(found)] : listed), ...notes];
   }),
 ];
 
@@ -132,7 +132,7 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
     ];
     try {
       const outcomes = reportOutcomes(connection, await probes.report(connection));
-      const entered = working(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
+      const entered = workingOutcome(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
       return [entered, ...warnings, ...outcomes];
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
@@ -208,7 +208,7 @@ function onRights({ protocol, demo }: Connection, rights: ServerRights): CheckOu
   if (those('unknown').length > 0)
     return warningOutcome(`${may}cannot be seen: whether it may ${words(those('unknown'))}`, TRY_ONE);
   const unneeded = rights.changeBalances === 'denied' ? 'may not change balances, and need not' : '';
-  return working(`${may}${unneeded}`.replace(/; $/, ''));
+  return workingOutcome(`${may}${unneeded}`.replace(/; $/, ''));
 }
 
 function onGroups(connection: Connection, { unknown, notShown }: ClosedGroups): CheckOutcome[] {
@@ -216,7 +216,7 @@ function onGroups(connection: Connection, { unknown, notShown }: ClosedGroups): 
   if (unknown.length > 0) return [missingOutcome(`the server has no ${unknown.join(', ')}`, put)];
   if (notShown.length > 0) return [warningOutcome(`the server does not show us ${notShown.join(', ')}`, put)];
   const groups = connection.protocol === 'web-api' ? (connection.groups ?? []) : [];
-  return groups.length > 0 ? [working(groups.join(', '))] : [];
+  return groups.length > 0 ? [workingOutcome(groups.join(', '))] : [];
 }
 
 function onLogins(connection: Connection, { asked, taken, strangers }: RangeReport): CheckOutcome[] {
@@ -231,7 +231,7 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
   const widen = `reserve a wider range on the server, and name it first in \`logins\` of ${connection.id}`;
   const isScarce = taken * 2 > asked;
   const filling =
-    taken === asked ? missingOutcome(says, widen) : isScarce ? warningOutcome(says, widen) : working(says);
+    taken === asked ? missingOutcome(says, widen) : isScarce ? warningOutcome(says, widen) : workingOutcome(says);
   if (strangers.length === 0) return [filling];
   const some = strangers.slice(0, MAX_SHOWN).join(', ');
   const more = strangers.length > MAX_SHOWN ? ' and more' : '';
@@ -263,7 +263,7 @@ function onVariant({ id, protocol }: Connection, { rights, variant }: ServerRepo
   const comments = protocol === 'web-api' ? byRights[rights.seePersonalData] : 'hidden';
   const knows = speaks.length === 0 ? [] : [`${protocol === 'web-api' ? '' : 'knows '}${speaks.join(' and ')}`];
   const says = `the server ${[COMMENTS[comments], PASSWORDS[passwords], ...knows].join(', ')}`;
-  if (comments === 'shown' || passwords === 'checked') return [working(says)];
+  if (comments === 'shown' || passwords === 'checked') return [workingOutcome(says)];
   const fix = `let only this service open accounts in the ranges of ${id}: nothing on the server shows whose an account is`;
   return [warningOutcome(says, fix)];
 }

@@ -9,7 +9,7 @@ import { type Caller, newAccessKeyId, type Right } from './rights/policy.ts';
 import { functionRights } from './rights/stack-rights.ts';
 import { startEvents } from './stand-ins/events.ts';
 import { startS3 } from './stand-ins/s3.ts';
-import { type SecretsOptions, startSecrets } from './stand-ins/secrets.ts';
+import { type SecretsOptions, startSecretsManager } from './stand-ins/secrets.ts';
 import { SENDERS, type SenderName } from './stand-ins/senders.ts';
 import { startSqs } from './stand-ins/sqs.ts';
 import type { StandIn } from './stand-ins/stand-in.ts';
@@ -55,7 +55,11 @@ export async function startAws(
       buckets: [resources.DOCUMENTS_BUCKET ?? ''],
       scanned: scansDocuments,
     }),
-    startSecrets({ ...standInOptions('secrets'), secrets: secretValues, ...(secretTags && { tags: secretTags }) }),
+    startSecretsManager({
+      ...standInOptions('secrets'),
+      secrets: secretValues,
+      ...(secretTags && { tags: secretTags }),
+    }),
     startEvents({ ...standInOptions('events'), buses: [resources.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
     startSqs({ ...standInOptions('sqs'), queue: deliveries, name: resources.WEBHOOK_QUEUE ?? '' }),
   ]);

@@ -56,7 +56,7 @@ export const RESOURCES = {
   WEBHOOK_QUEUE: 'crm',
   WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
   WEBHOOK_UNDELIVERED_QUEUE: 'crm-undelivered',
-  /** The names of the template, for operators. */
+  /** The same queues under their logical ids in the template, by which operators' commands find them. */
   CRM_QUEUE: 'crm',
   CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',

@@ -73,7 +73,7 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
     const url = values[providerVariable(channel)];
     return url === undefined ? [] : [[channel, url] as const];
   });
-  // npm changes to the project's directory.
+  // npm runs a script in the project's directory. INIT_CWD is the directory in which the command was typed.
   const folder = (isNpmStart(environment) && environment.INIT_CWD) || '.';
   return {
     port: values.PORT,

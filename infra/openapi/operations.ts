@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { MAX_GUESSES } from '../../lib/secrets/one-time-code.ts';
+import { MAX_CODE_GUESSES } from '../../lib/secrets/one-time-code.ts';
 import { MAX_CONFIRMATION_BYTES } from '../../lib/validators/confirmation.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/headers.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
@@ -78,7 +78,7 @@ function confirmation(): JsonObject {
     description: [
       'An extension: only deployments with the setting `confirmation` have it. On others the gateway answers 404 `Not Found`.',
       'Confirms a registration by its one-time password. The broker then makes the person a client.',
-      `Code and password must belong to a registration of this channel and address. A code allows ${MAX_GUESSES} different guesses. A wrong password uses no guess.`,
+      `Code and password must belong to a registration of this channel and address. A code allows ${MAX_CODE_GUESSES} different guesses. A wrong password uses no guess.`,
       'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
       'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
       `The body may have ${formatBytes(MAX_CONFIRMATION_BYTES)}.`,

@@ -38,7 +38,7 @@ export const KEPT_CONNECTIONS = { keepAlive: true, maxSockets: 50 };
  * The agent of one client, which can open a connection before the request is known. A request on a new connection takes
  * three round trips. Two of them, TCP and TLS, then overlap with other work.
  */
-export class EarlyConnection extends Agent {
+export class EarlyConnectionAgent extends Agent {
   #endpoint: Endpoint | undefined;
   #early: Duplex | null | undefined;
   #ahead: number;

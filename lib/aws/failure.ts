@@ -24,7 +24,7 @@ export class AwsFailure extends Failure {
   static from(error: unknown): AwsFailure {
     if (error instanceof AwsFailure) return error;
     const failure = new AwsFailure(sdkTimeout(error) ?? errorCode(error), error);
-    // Its first place is the adapter that called the service.
+    // The stack begins at the adapter that called the service.
     Error.captureStackTrace(failure, AwsFailure.from);
     return failure;
   }

@@ -5,7 +5,7 @@ import {
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
 import { within } from '../deadline.ts';
-import { EarlyConnection, KEPT_CONNECTIONS } from './early-connection.ts';
+import { EarlyConnectionAgent, KEPT_CONNECTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
 /** Reads the text of a secret by name or ARN. `fresh`: it is read now, also if a cached value could be used. */
@@ -31,7 +31,7 @@ export function secretReader(
   { first, ahead = 0, ...config }: SecretsManagerClientConfig & { first?: string | undefined; ahead?: number } = {},
   now: () => number = Date.now,
 ): ReadSecret {
-  const httpsAgent = new EarlyConnection(KEPT_CONNECTIONS, ahead);
+  const httpsAgent = new EarlyConnectionAgent(KEPT_CONNECTIONS, ahead);
   const client = new SecretsManagerClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },

@@ -1,11 +1,11 @@
 import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
 import type { SendMail } from '../messages/message.ts';
 import { AT_MOST_ONCE, deliverCommand, type Failures, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
-import { EarlyConnection } from './early-connection.ts';
+import { EarlyConnectionAgent } from './early-connection.ts';
 
 /** Sends mails through SES, each at most once. */
 export function sesMailer(config: SESClientConfig = {}): SendMail {
-  const httpsAgent = new EarlyConnection(OWN_CONNECTION);
+  const httpsAgent = new EarlyConnectionAgent(OWN_CONNECTION);
   const client = new SESClient({
     ...AT_MOST_ONCE,
     requestHandler: { ...AT_MOST_ONCE.requestHandler, httpsAgent },

@@ -53,14 +53,14 @@ export function waitingMessages(QueueUrl: string): (signal: AbortSignal) => Prom
 function queueClient(config: SQSClientConfig = {}): SQSClient {
   return new SQSClient({
     maxAttempts: 3,
-    // It warns on the console if the two differ.
+    // By default the SDK warns on the console if the URL of a queue differs from the endpoint.
     useQueueUrlAsEndpoint: false,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
     ...config,
   });
 }
 
-/** @param queue its ARN, or its address; the stand-in's is its name alone */
+/** The name of a queue. @param queue the ARN or URL of the queue; of a stand-in's queue, the name alone */
 function queueName(queue: string): string {
   return queue.slice(Math.max(queue.lastIndexOf('/'), queue.lastIndexOf(':')) + 1);
 }

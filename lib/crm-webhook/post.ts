@@ -28,7 +28,7 @@ type NotAcceptedOptions = { cause?: unknown } & Partial<Pick<NotAccepted, 'isGon
 /** The CRM's answer to an event that it has accepted. */
 export interface CrmAnswer {
   client_id?: string | undefined;
-  /** Why the answer may name a client whom the service cannot know. */
+  /** Why the client's id could not be read, although the CRM may have created a client. */
   unusable?: 'client_id_malformed' | 'answer_too_large' | 'answer_broken';
 }
 

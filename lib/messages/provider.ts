@@ -99,7 +99,7 @@ async function connect({ protocol, hostname, port }: URL, signal: AbortSignal): 
   }
 }
 
-/** @returns the status of the answer */
+/** Posts a body over HTTP. @returns the status of the answer */
 async function exchange(
   socket: Socket,
   { host, pathname, search }: URL,

@@ -58,7 +58,7 @@ function shortName(name: string): string {
 const BASIC = new Set(
   '@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !"#¤%&\'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà',
 );
-/** Its extension table (6.2.1.1): each counts as two characters, with the escape. */
+/** The extension table of GSM 03.38 (6.2.1.1): each counts as two characters, with the escape. */
 const EXTENSION = new Set('\f^{}\\[~]|€');
 
 /** The number of 7-bit characters of a text; undefined if it has a character that is not in GSM 03.38. */

@@ -43,7 +43,7 @@ export function platformConnections({
       }
       const entry: Kept = { record, secret, platform: open(secret, readAgain) };
       kept.set(connection.id, entry);
-      // It waits for its running commands. A failed logout does not matter.
+      // `close` waits for the running commands. A failed logout does not matter.
       known?.platform.close().catch(() => {});
       return entry.platform;
 

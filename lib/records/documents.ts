@@ -224,7 +224,7 @@ function heifType(bytes: Uint8Array): string | undefined {
 /** Bytes of the box of brands that are read: a thousand brands. */
 const MAX_FTYP_BYTES = 4_096;
 
-/** Whether a list such as `["application/pdf", "image/*"]` has this type. */
+/** Whether a list of media types, such as `["application/pdf", "image/*"]`, includes this type. */
 function accepts(list: readonly string[], type: string): boolean {
   const [family] = type.split('/');
   return list.some((one) => [type, `${family}/*`, '*/*'].includes(one.toLowerCase()));

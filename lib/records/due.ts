@@ -10,10 +10,10 @@ export const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 
 /** The due time of an item that is never due, and is on the list of open items: only an operator can end it. */
 export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
-/** The same for an item that waits for a retry of its key. */
+/** The due time of an item that is never due: it waits for a retry with the same idempotency key. */
 export const RETRY_ONLY = OPERATOR_ONLY - 1;
 
-/** @param at epoch ms */
+/** The attributes that list an item as due. @param at epoch ms */
 export function dueAttributes(id: string, at: number) {
   const shard = SHARDS[hash('sha256', id, 'buffer').readUInt8() % SHARDS.length];
   return { [DUE_INDEX.shard]: shard, [DUE_INDEX.at]: at };

@@ -85,7 +85,7 @@ export function acquireLease(
   const expression = {
     // The revision never starts again, so a late duplicate of an earlier write finds a later one.
     update: `${set.update}, revision = revision + :one`,
-    // Our own write counts, if its answer was lost and the SDK repeated it.
+    // An earlier attempt of this write counts, if its answer was lost and the SDK repeated it.
     condition: `lease = :lease OR (lease_until <= :now AND ${condition})`,
     names: { ...set.names, ...names },
     values: { ...set.values, ':one': 1, ':now': at, ...values },

@@ -40,13 +40,13 @@ export type KeyClaim =
 export interface KeyNames {
   /** The name that is written: a keyed hash, because an IPv4 address is found by trying all of them. */
   readonly pk: string;
-  /** Its names under the other keys of a pepper that is rotated. */
+  /** The names under the other keys of a pepper that is rotated. */
   readonly rotated: readonly string[];
-  /** Its name among the operations, where version 1.0.0 kept it: a hash without a key. */
+  /** The name in the table of operations, where version 1.0.0 stored it: an unkeyed hash. */
   readonly former: string;
 }
 
-/** @param scope the idempotency key and the scope in which it is unique */
+/** The names of an idempotency key. @param scope the idempotency key and the scope in which it is unique */
 export function keyNames(scope: readonly string[], { current, keys }: Pepper): KeyNames {
   const name = ({ hashKey }: PepperKey) => `key#${keyedHash(hashKey, `key\n${JSON.stringify(scope)}`)}`;
   const rotated = keys.filter((key) => key !== current).map(name);
@@ -97,7 +97,7 @@ export function dynamoRegistrationKeys(table: Table, formerTable: Table, now: ()
       }),
     );
 
-  /** What another name of the key decides. */
+  /** What an item under a rotated or former name of the key decides. */
   async function claimOfOthers(
     { rotated, former }: KeyNames,
     fingerprints: readonly string[],
@@ -105,11 +105,13 @@ export function dynamoRegistrationKeys(table: Table, formerTable: Table, now: ()
     signal: AbortSignal,
   ): Promise<OtherClaim | undefined> {
     const keys = rotated.map((pk) => ({ pk }));
-    const [own, old] = await awaitAll([
+    const [rotatedItems, formerItem] = await awaitAll([
       keys.length === 0 ? [] : table.getMany(keys, signal),
       formerTable.get({ pk: former }, signal, FORMER_KEY_ATTRIBUTES),
     ]);
-    return [...own, old].map((item) => otherClaim(item, fingerprints, at)).find((one) => one !== undefined);
+    return [...rotatedItems, formerItem]
+      .map((item) => otherClaim(item, fingerprints, at))
+      .find((one) => one !== undefined);
   }
 
   return {
@@ -124,17 +126,19 @@ export function dynamoRegistrationKeys(table: Table, formerTable: Table, now: ()
       signal: AbortSignal,
     ): Promise<KeyClaim> {
       const at = now();
-      const [own, other] = await awaitAll([
-        claimOwn(table, names.pk, fingerprints, { at, until: at + leaseMs }, signal),
+      const [current, other] = await awaitAll([
+        claimCurrent(table, names.pk, fingerprints, { at, until: at + leaseMs }, signal),
         claimOfOthers(names, fingerprints, at, signal),
       ]);
-      if (other === undefined) return own;
+      if (other === undefined) return current;
       if (other.kind === 'undecided') {
         const { registrationId } = other;
-        if (own.kind === 'fresh') return { kind: 'undecided', held: own.held, registrationId };
-        return own.kind === 'reused' ? own : { ...own, registrationId: own.registrationId ?? registrationId };
+        if (current.kind === 'fresh') return { kind: 'undecided', held: current.held, registrationId };
+        return current.kind === 'reused'
+          ? current
+          : { ...current, registrationId: current.registrationId ?? registrationId };
       }
-      if (own.kind === 'fresh') await release(own.held, signal);
+      if (current.kind === 'fresh') await release(current.held, signal);
       return other;
     },
 
@@ -153,8 +157,8 @@ export function dynamoRegistrationKeys(table: Table, formerTable: Table, now: ()
 
 type StoredKey = v.InferOutput<typeof StoredKey>;
 
-/** The claim of the record that is written. */
-async function claimOwn(
+/** Claims the item under the current name of the key, which is the only one that is written. */
+async function claimCurrent(
   table: Table,
   pk: string,
   fingerprints: readonly string[],
@@ -193,7 +197,7 @@ type OtherClaim =
   | Extract<KeyClaim, { kind: 'finished' | 'in_progress' | 'reused' }>
   | { kind: 'undecided'; registrationId: string | undefined };
 
-/** @returns undefined if nothing was sent for that record, and no worker holds it */
+/** The claim that a record under another name decides; undefined if it sent nothing, and no worker holds it. */
 function otherClaim(item: Item | undefined, fingerprints: readonly string[], at: number): OtherClaim | undefined {
   if (item === undefined) return undefined;
   const { fingerprint, state, expires_at, lease_until, registration_id: registrationId } = parse(item);
@@ -209,7 +213,7 @@ function busyClaim(
   fingerprints: readonly string[],
   at: number,
 ): Extract<KeyClaim, { kind: 'finished' | 'in_progress' | 'reused' }> {
-  // It was freed between the calls: the caller may try again at once.
+  // The key was released between the calls: the caller may try again at once.
   if (item === undefined) return { kind: 'in_progress', retryAfterSeconds: 1, registrationId: undefined };
   const { fingerprint, state, lease_until, registration_id: registrationId } = parse(item);
   if (!fingerprints.includes(fingerprint)) return { kind: 'reused' };

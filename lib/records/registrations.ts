@@ -3,8 +3,8 @@ import * as v from 'valibot';
 import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import { awaitAll } from '../deadline.ts';
-import { MAX_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
-import { CONFIRMED_DAYS, CONFIRMED_INDEX } from '../validators/deployment.ts';
+import { MAX_CODE_GUESSES, type Seals, SealsSchema } from '../secrets/one-time-code.ts';
+import { CONFIRMED_INDEX, DEFAULT_CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { emailKey } from '../validators/email.ts';
 import { type Channel, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
@@ -14,7 +14,7 @@ import type { ConfirmedRegistrationSchema } from './event-schemas.ts';
 /** Members of the message to the CRM that the record has in another form, or not yet. */
 type OnlyInMessage = 'id' | 'verified' | 'email_taken' | 'phone_taken' | 'confirmed_at' | 'custom_fields' | 'documents';
 
-/** A pending registration, with a password and data of its own. It disappears 24 hours after the request. */
+/** A pending registration, with the password and data of one request. It disappears 24 hours after the request. */
 export interface PendingRegistration extends Omit<v.InferOutput<typeof ConfirmedRegistrationSchema>, OnlyInMessage> {
   registration_id: string;
   /** The recipient of the code: the email address in its look-up form, or the phone number in E.164. */
@@ -72,7 +72,11 @@ const DAY_SECONDS = 24 * 60 * 60;
  * Registrations by their ids, and with their seals by channel and address.
  * @param confirmedDays how long a confirmed registration is kept, for the function that confirms
  */
-export function dynamoRegistrations(table: Table, now: () => number = Date.now, confirmedDays = CONFIRMED_DAYS) {
+export function dynamoRegistrations(
+  table: Table,
+  now: () => number = Date.now,
+  confirmedDays = DEFAULT_CONFIRMED_DAYS,
+) {
   const index = dynamoRegistrationIndex(table, now);
 
   return {
@@ -84,7 +88,7 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
       const item = { ...registrationKey(registration.registration_id), ...registration, expires_at };
       await awaitAll([
-        // It exists if the SDK repeated our own write after a lost answer.
+        // The item exists if the SDK repeated this write after a lost answer.
         tryWrite(table.put(item, signal, { condition: 'attribute_not_exists(pk)' })),
         index.add(registration, seals, requestedAt, signal),
       ]);
@@ -96,7 +100,7 @@ export function dynamoRegistrations(table: Table, now: () => number = Date.now, 
       await awaitAll([table.delete(key, signal), index.remove(registration, signal)]);
     },
 
-    /** Writes an item of its own: a note in the registration would rewrite its fields, up to 200 kB. */
+    /** Writes a separate item: a note in the registration would rewrite its fields, up to 200 kB. */
     async noteDelivery(registrationId: string, delivery: Delivery, signal: AbortSignal) {
       const expires_at = Math.ceil(now() / 1_000) + DAY_SECONDS;
       await table.put({ ...deliveryKey(registrationId), delivery, expires_at }, signal);
@@ -159,7 +163,7 @@ async function writeConfirmation(table: Table, id: string, attributes: Item, sig
   const me = randomUUID();
   const expression = {
     ...updateAttributes({ ...attributes, confirmed_by: me }),
-    // It may be our own write, which the SDK repeated after a lost answer.
+    // The item may be this write, which the SDK repeated after a lost answer.
     condition: 'attribute_exists(pk) AND (attribute_not_exists(confirmation) OR #confirmed_by = :confirmed_by)',
   };
   try {
@@ -268,7 +272,7 @@ function dynamoRegistrationIndex(table: Table, now: () => number) {
       const entry = { requested_at_ms: requestedAt, guesses: [], ...seals };
       const expression = {
         update: 'SET #registration = :entry, expires_at = :expires_at',
-        // It exists if the SDK repeated our own write after a lost answer.
+        // The item exists if the SDK repeated this write after a lost answer.
         condition: 'attribute_not_exists(#registration)',
         names: { '#registration': registration.registration_id },
         values: { ':entry': entry, ':expires_at': Math.ceil((requestedAt + KEPT_MS) / 1_000) },
@@ -334,7 +338,7 @@ function compare(guesses: readonly Guess[], indexed: readonly IndexedRegistratio
   });
   return {
     counted: found.filter(({ guess, made }) => made.includes(guess)),
-    uncounted: found.filter(({ guess, made }) => !made.includes(guess) && made.length < MAX_GUESSES),
+    uncounted: found.filter(({ guess, made }) => !made.includes(guess) && made.length < MAX_CODE_GUESSES),
   };
 }
 
@@ -349,7 +353,7 @@ function guessUpdate(guesses: readonly Guess[], at: number) {
     names[`#r${index}`] = registrationId;
     set.push(`${made} = list_append(${made}, :list${index})`);
     conditions.push(`size(${made}) < :max AND NOT contains(${made}, :guess${index})`);
-    Object.assign(values, { ':max': MAX_GUESSES, [`:list${index}`]: [guess], [`:guess${index}`]: guess });
+    Object.assign(values, { ':max': MAX_CODE_GUESSES, [`:list${index}`]: [guess], [`:guess${index}`]: guess });
   }
   return {
     update: `SET ${set.join(', ')}`,

@@ -25,7 +25,7 @@ export interface ConfirmationDependencies {
   events: Events;
   limits: Pick<RegistrationLimits, 'countConfirmation'>;
   pepper(signal: AbortSignal): Promise<Pepper>;
-  /** @returns its PHC string */
+  /** Hashes a password. @returns the PHC string of the hash */
   hashPassword(password: string, salt: Buffer): Promise<string>;
   now(): number;
 }

@@ -19,7 +19,7 @@ import type { RegistrationDependencies } from './registration.ts';
 export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationDependencies {
   // Up to three calls are made in parallel.
   const database = databaseClient({}, 2);
-  // Its client does not retry.
+  // Counts are released by a client that does not retry.
   const releasingTable = once(() => dynamoTable(databaseClient({ maxAttempts: 1 }), config.limitsTable));
   const registrations = dynamoTable(database, config.registrationsTable);
   return {

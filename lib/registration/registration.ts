@@ -24,7 +24,7 @@ import {
 } from '../records/registration-keys.ts';
 import type { Delivery, PendingRegistration, Registrations } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/keys.ts';
-import { passwordSalt, sealSecrets } from '../secrets/one-time-code.ts';
+import { passwordSalt, sealCodeAndPassword } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { MAX_VIOLATIONS } from '../validators/primitives.ts';
@@ -48,7 +48,7 @@ export interface RegistrationDependencies {
   channel(name: Channel): Promise<OtpChannel>;
   /** The secret keys that codes are sealed with, and that name the counters of the limits. */
   pepper(signal: AbortSignal): Promise<Pepper>;
-  /** @returns its PHC string */
+  /** Hashes a password. @returns the PHC string of the hash */
   hashPassword(password: string, salt: Buffer): Promise<string>;
   /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
   matchesPassword(hash: string | undefined, password: string): Promise<boolean>;
@@ -330,7 +330,7 @@ async function keep(
     requested_at: new Date(requestedAt).toISOString(),
   };
   const binding = { registrationId, channel: recipient.channel, address: recipient.key };
-  const seals = sealSecrets({ code, passwordHash }, binding, pepper, requestedAt);
+  const seals = sealCodeAndPassword({ code, passwordHash }, binding, pepper, requestedAt);
   done.registration = registration;
   const [known] = await awaitAll([
     dependencies.directory.isClient({ emailKey, phone: phoneE164 }, signal),

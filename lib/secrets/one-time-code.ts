@@ -4,7 +4,7 @@ import { type Channel, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { keyedHash, type Pepper, type PepperKey } from './keys.ts';
 
 /** How many different codes may be guessed for one registration. */
-export const MAX_GUESSES = 5;
+export const MAX_CODE_GUESSES = 5;
 
 /** A one-time password: six digits, each of the million equally likely. */
 export function makeCode(): string {
@@ -48,7 +48,7 @@ export type Seals = v.InferOutput<typeof SealsSchema>;
  * (epoch milliseconds).
  * @param passwordHash its PHC string
  */
-export function sealSecrets(
+export function sealCodeAndPassword(
   { code, passwordHash }: { code: string; passwordHash: string },
   binding: CodeBinding,
   pepper: Pepper,

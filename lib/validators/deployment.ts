@@ -56,7 +56,7 @@ export function emailDomain(address: string): string {
 }
 
 /** The default days for which a confirmed registration and its documents are kept for the CRM. */
-export const CONFIRMED_DAYS = 30;
+export const DEFAULT_CONFIRMED_DAYS = 30;
 
 /** The settings that reach a function, in groups: a function reads whole groups, and its bundle has no other one. */
 export const stageSettings = {
@@ -72,7 +72,7 @@ export const mailSettings = {
   brand: v.optional(BrandSchema, {}),
 };
 export const confirmingSettings = {
-  confirmedDays: v.optional(wholeNumber(1, 365), CONFIRMED_DAYS),
+  confirmedDays: v.optional(wholeNumber(1, 365), DEFAULT_CONFIRMED_DAYS),
 };
 export const documentSettings = {
   /** True: documents are scanned for malware, and the CRM gets links to those without any. */

@@ -144,7 +144,7 @@ function isBase64(text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text;
 }
 
-/** The size of the decoded bytes, without decoding them. */
+/** The number of bytes that a base64 text decodes to, computed from its length. */
 export function decodedSize(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;

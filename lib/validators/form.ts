@@ -7,10 +7,10 @@ export const IS_RECORDED_AS_READ = {
   email: true,
   type: true,
   name: true,
-  /** In E.164, as one text. */
+  /** The record has one text in E.164. */
   phone: false,
   otp_type: true,
-  /** As a hash. */
+  /** The record has a hash. */
   password: false,
   repeat_password: false,
   form_id: true,

@@ -38,7 +38,7 @@ function channelSettings() {
         senderId: v.optional(
           patternText(/^(?=.*[A-Za-z])[A-Za-z0-9]{1,11}$/, 'must be 1 to 11 letters and digits, one a letter'),
         ),
-        /** The sender's number, of this account. */
+        /** The sender's phone number. It belongs to the AWS account. */
         originationNumber: v.optional(patternText(E164_NUMBER, 'must be a phone number such as +15550100123')),
         /** The maximum price of one text in US dollars. A more expensive one is not sent. */
         maxPrice: v.optional(dollarAmount, '0.50'),

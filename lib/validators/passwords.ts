@@ -55,11 +55,12 @@ const ROWS = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm', 'qwertzuiop', 
 /**
  * Whether attackers try this password first, in any case: one of the list, also with symbols at its ends; one block
  * repeated to the end; a plain sequence; or the person's own email or name.
- * @param own the email and the name
+ * @param personalTexts the email and the name of the person
  */
-export async function isCommonPassword(password: string, own: readonly string[]): Promise<boolean> {
+export async function isCommonPassword(password: string, personalTexts: readonly string[]): Promise<boolean> {
   const compared = comparableText(password);
-  if (isRepeated(compared) || isSequence(compared) || own.some((text) => isSameText(text, password))) return true;
+  if (isRepeated(compared) || isSequence(compared) || personalTexts.some((text) => isSameText(text, password)))
+    return true;
   const common = await commonPasswords();
   return common.has(compared) || common.has(compared.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''));
 }

@@ -36,7 +36,7 @@ import { readPassword } from './typed-text.ts';
 const MAX_NAME_CHARACTERS = 128;
 
 /** A longer email or name is refused for its length, and not compared with the password. */
-const MAX_OWN_UNITS = 2 * MAX_NAME_CHARACTERS;
+const MAX_PERSONAL_UNITS = 2 * MAX_NAME_CHARACTERS;
 
 /** Bytes of the largest body of a registration. Lambda takes 6 MB, headers and context included. */
 export const MAX_REGISTRATION_BYTES = 5_900_000;
@@ -131,7 +131,7 @@ export function registrationRequestSchema(served: ServedCountries) {
         emailKey: key,
         /** Undefined unless both parts of a phone were given. */
         phoneE164: parsed?.e164,
-        /** Whether a numbering plan knows the phone. One that gets no message must only have a possible length. */
+        /** Whether a numbering plan knows the phone. A phone that gets no message may be unknown: only its length is checked. */
         phoneValid: parsed?.valid,
         recipient: otp_type === 'email' ? { channel: otp_type, key, to: email } : phoneRecipient(otp_type, parsed),
         password,
@@ -174,8 +174,10 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
 async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
   const { password, email, name } = objectMembers(dataset.value);
   if (!v.is(RegistrationPasswordSchema, password)) return;
-  const own = [email, name].filter((text): text is string => typeof text === 'string' && text.length <= MAX_OWN_UNITS);
-  if (!(await isCommonPassword(readPassword(password), own))) return;
+  const personalTexts = [email, name].filter(
+    (text): text is string => typeof text === 'string' && text.length <= MAX_PERSONAL_UNITS,
+  );
+  if (!(await isCommonPassword(readPassword(password), personalTexts))) return;
   addIssue({
     message: violationMessage('common', 'must not be a password that is guessed first'),
     path: issuePath('password'),

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
+  findUpdateErrors,
   indexChanges,
   indexSteps,
   type StoredResources,
   storedResources,
   type Template,
-  updateErrors,
 } from '../../infra/stored-resources.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
 
@@ -48,15 +48,15 @@ const withIndexes = (table: string, ...names: string[]) =>
 describe('An update from the last release', () => {
   it('keeps every resource that holds data, and replaces none of them', () => {
     expect(Object.keys(storedResources(today()))).toEqual(expect.arrayContaining(Object.keys(LAST)));
-    expect(updateErrors(LAST, storedResources(today()))).toEqual([]);
+    expect(findUpdateErrors(LAST, storedResources(today()))).toEqual([]);
   });
 
   it('may add one index of each table', () => {
-    expect(updateErrors(LAST, storedResources(withIndexes('AccountsTable', 'one')))).toEqual([]);
+    expect(findUpdateErrors(LAST, storedResources(withIndexes('AccountsTable', 'one')))).toEqual([]);
   });
 
   it('is an error if it adds a second index of one table, or makes one of another shape', () => {
-    const second = updateErrors(LAST, storedResources(withIndexes('AccountsTable', 'one', 'two')));
+    const second = findUpdateErrors(LAST, storedResources(withIndexes('AccountsTable', 'one', 'two')));
     expect(second).toEqual([expect.stringContaining('AccountsTable: one update changes one index of a table, not 2')]);
     const other = changed('OperationsTable', (old) => ({
       ...old,
@@ -65,7 +65,7 @@ describe('An update from the last release', () => {
         Projection: { ProjectionType: 'ALL' },
       })),
     }));
-    expect(updateErrors(LAST, storedResources(other))).toEqual([expect.stringContaining('remove due, add due')]);
+    expect(findUpdateErrors(LAST, storedResources(other))).toEqual([expect.stringContaining('remove due, add due')]);
   });
 
   it.each([
@@ -75,14 +75,14 @@ describe('An update from the last release', () => {
     ['CrmQueue', (old: object) => ({ ...old, FifoQueue: true })],
     ['PepperSecret', (old: object) => ({ ...old, GenerateSecretString: { PasswordLength: 32 } })],
   ])('is an error if it replaces %s', (id, properties) => {
-    expect(updateErrors(LAST, storedResources(changed(id, properties)))).toEqual([
+    expect(findUpdateErrors(LAST, storedResources(changed(id, properties)))).toEqual([
       expect.stringContaining(`${id}: the update would put an empty resource in its place`),
     ]);
   });
 });
 
 describe('The steps of an update that CloudFormation refuses as one', () => {
-  const step = (before: Template, after: Template) => updateErrors(storedResources(before), storedResources(after));
+  const step = (before: Template, after: Template) => findUpdateErrors(storedResources(before), storedResources(after));
 
   it('change one index of each table at a time, leave all else as it is deployed, and end at the new template', () => {
     const [deployed, wanted] = [today(), withIndexes('AccountsTable', 'one', 'two', 'three')];

@@ -10,7 +10,7 @@ import {
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
 import type { AccountOrder } from '../../lib/platform/platform.ts';
-import type { ClientLimits } from '../../lib/platform/web-api/client.ts';
+import type { ClientTimeouts } from '../../lib/platform/web-api/client.ts';
 import { passwordHash, randomAnswer } from '../../lib/platform/web-api/login.ts';
 import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
@@ -108,7 +108,7 @@ export function connectionTo(server: { port: number; ca?: string }, more: Partia
 /** The adapter on a server, closed with the test. */
 export function platformOn(
   server: { port: number; ca?: string },
-  options: Partial<ClientLimits> = {},
+  options: Partial<ClientTimeouts> = {},
   more: Partial<WebApiConnection> = {},
 ): WebApiPlatform {
   const platform = new WebApiPlatform(connectionTo(server, more), MANAGER, options);
@@ -138,7 +138,7 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
 export function openWebApiAccount(
   server: { port: number; ca?: string },
   order: Partial<AccountOrder> = {},
-  limits: Partial<ClientLimits> = {},
+  limits: Partial<ClientTimeouts> = {},
 ): Promise<{ login: number }> {
   return platformOn(server, limits).open(anOrder(order), ANY_TIME, NEVER_ABORTED);
 }

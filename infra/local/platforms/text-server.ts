@@ -63,7 +63,7 @@ export async function startTextServer(options: TextServerOptions): Promise<Simul
 
 export interface TextServerOptions {
   dialect: 'web-registration' | 'interface-gateway';
-  /** 0 or absent: a free one. */
+  /** The port to listen on. 0 or absent: any free port. */
   port?: number;
   master: string;
   /** The groups in the plug-in's order: the first one has index 1. */
@@ -304,7 +304,7 @@ function hasKnownKeys(command: string): boolean {
   return parameters.every((one) => one === '' || KEYS.has(one.split('=', 1)[0] ?? ''));
 }
 
-/** `strstr` for the key, then up to `|`. */
+/** The value of a key as the plug-in finds it: by `strstr` for the key, then up to `|`. */
 function find(command: string, key: string): string | undefined {
   const at = command.indexOf(key);
   return at === -1 ? undefined : command.slice(at + key.length).split('|', 1)[0];
@@ -314,12 +314,12 @@ function cut<T extends string | undefined>(bytes: T, size: number): T | string {
   return bytes === undefined ? bytes : bytes.slice(0, size - 1);
 }
 
-/** `atof`: leading blanks, then as many characters as make a number; else 0. */
+/** The number that C's `atof` reads: leading blanks, then as many characters as make a number; else 0. */
 function number(text: string | undefined): number {
   return Number(/^\s*[+-]?\d+(\.\d+)?(e[+-]?\d+)?/i.exec(text ?? '')?.[0] ?? 0);
 }
 
-/** `atoi` */
+/** The number that C's `atoi` reads. */
 function integer(text: string | undefined): number {
   return Number(/^\s*[+-]?\d+/.exec(text ?? '')?.[0] ?? 0);
 }

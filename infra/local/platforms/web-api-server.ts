@@ -228,7 +228,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     return isKnown ? `/api/${asked.slice(1).replace('_', '/')}` : undefined;
   }
 
-  /** `auth/start` */
+  /** Answers `auth/start`, the first step of authentication. */
   #start(session: Session, query: URLSearchParams): WebApiReply {
     if (Number(query.get('version')) < LOWEST_VERSION) return retcodeReply(1010);
     if (query.get('type') !== 'manager') return retcodeReply(1017);
@@ -238,7 +238,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     return retcodeReply(0, { version_access: '4150', srv_rand: session.serverRandom });
   }
 
-  /** `auth/answer`; @returns undefined for a wrong proof, which is answered with 403 */
+  /** Answers `auth/answer`, the second step. @returns undefined for a wrong proof, which is answered with 403 */
   #finish(socket: Socket, session: Session, query: URLSearchParams): WebApiReply | undefined {
     const proof = query.get('srv_rand_answer')?.toLowerCase();
     const started = session.state === 'started';

@@ -13,9 +13,9 @@ import {
   serveStandIn,
 } from './stand-in.ts';
 
-/** A client that the CRM made, as its page shows it. */
+/** A client that the stand-in of the CRM created, as the page of received messages shows it. */
 export interface LocalClient extends Pick<Client, 'id' | 'name' | 'email'> {
-  /** The registration that it was. */
+  /** The registration that the client was created from. */
   registration_id: string;
   /** ISO 8601. */
   at: string;

@@ -16,7 +16,11 @@ const tags = v.array(v.object({ Key: text, Value: v.string() }));
 const CreateSchema = v.object({ Name: text, SecretString: text, Tags: v.optional(tags, []) });
 
 /** Secrets Manager: `GetSecretValue`, and what operators call. */
-export function startSecrets({ secrets, tags: given = new Map(), ...options }: SecretsOptions): Promise<StandIn> {
+export function startSecretsManager({
+  secrets,
+  tags: given = new Map(),
+  ...options
+}: SecretsOptions): Promise<StandIn> {
   const startedAt = Date.now();
   /** When the version of a secret was made, in epoch milliseconds. */
   const madeAt = new Map<string, number>();

@@ -3,13 +3,13 @@ import { html } from './html.js';
 import { isAt } from './machine.js';
 import { titleIn } from './words.js';
 
-/** @import { Channel, FieldError, Label, Schema, Ui, Words } from './types.ts' */
+/** @import { Channel, FieldError, Label, Schema, UiSchema, Words } from './types.ts' */
 /** @typedef {{ words: Words; language: string; errors: readonly FieldError[]; channels: readonly string[] }} Shared */
 /**
  * @typedef {object} FieldProps
  * @property {string} name of the field, or of a member
  * @property {Schema} schema
- * @property {Ui} ui
+ * @property {UiSchema} ui
  * @property {string} pointer
  * @property {boolean} required
  * @property {boolean} [fixed] a field of every form, whose label the page translates
@@ -102,7 +102,7 @@ function Input({ name, schema, ui, value, required, onChange, pointer, shared })
   return html`<input type=${type === 'number' ? type : widget} step="any" ...${attributes} />`;
 }
 
-/** The options with their names; countries in the person's language. @param {string[]} options @param {Ui} ui @param {string} language */
+/** The options with their names; countries in the person's language. @param {string[]} options @param {UiSchema} ui @param {string} language */
 function namesOf(options, ui, language) {
   if (ui['ui:options']?.countries !== true) return options.map((option) => [option, option]);
   const names = new Intl.DisplayNames(language, { type: 'region' });
@@ -116,7 +116,7 @@ function namesOf(options, ui, language) {
  * @param {FieldProps} props
  */
 function Documents({ ui, onChange, pointer, shared }) {
-  const { accept } = /** @type {Ui | undefined} */ (ui.items?.doc)?.['ui:options'] ?? {};
+  const { accept } = /** @type {UiSchema | undefined} */ (ui.items?.doc)?.['ui:options'] ?? {};
   const read = async (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => {
     const files = [...(currentTarget.files ?? [])];
     onChange(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @import { Act, Answer, Details, Event, FieldSentence, Memory, ProblemType, Rule, State, Step } from './types.ts' */
+/** @import { Act, Answer, Details, Event, FieldSentence, MachineContext, ProblemType, Rule, State, Step } from './types.ts' */
 
 /** The page as a table: each state, each event, and what follows. Nothing here knows the browser. */
 
@@ -129,7 +129,7 @@ export const TABLE = {
 /** The states in which a request is on its way. @type {readonly State[]} */
 export const BUSY = ['sending', 'resending', 'confirming'];
 
-/** A page that was just opened. @param {string} key @returns {Memory} */
+/** A page that was just opened. @param {string} key @returns {MachineContext} */
 export function start(key) {
   return {
     state: 'form',
@@ -146,7 +146,7 @@ export function start(key) {
 /**
  * What the page knows after an event.
  *
- * @param {Memory} memory @param {Event} event @param {Details} details @returns {Memory}
+ * @param {MachineContext} memory @param {Event} event @param {Details} details @returns {MachineContext}
  */
 export function next(memory, event, { now, newKey, errors = [], seconds, pointer }) {
   if (event === 'enter_code' && !memory.hasCode) return memory;
@@ -186,7 +186,7 @@ export function isAt(pointer, place) {
   return pointer === place || pointer.startsWith(`${place}/`);
 }
 
-/** Whether this event is a button that waits. @param {Memory} memory @param {Event} event @param {number} now */
+/** Whether this event is a button that waits. @param {MachineContext} memory @param {Event} event @param {number} now */
 function isWaiting({ waits }, event, now) {
   return (event === 'register' || event === 'again' || event === 'confirm') && waits[event] > now;
 }

@@ -8,7 +8,7 @@ import { VERSION } from './version.js';
 import { headingOf, View } from './view.js';
 import { fill, loadWords } from './words.js';
 
-/** @import { Config, Details, Event, FieldError, Memory } from './types.ts' */
+/** @import { Config, Details, Event, FieldError, MachineContext } from './types.ts' */
 /** @typedef {Record<string, unknown>} Values */
 
 /** Requests of fewer bytes are sent at once: no progress is shown. */
@@ -56,7 +56,7 @@ class Registration {
     // What another version has kept is not read.
     this.storage = `registration ${VERSION} ${config.form.properties.form_id?.default}`;
     this.#channels = config.channels ?? Object.keys(words.channels);
-    /** @type {Memory} */
+    /** @type {MachineContext} */
     this.memory = startMachine(newKey());
     /** @type {Values} */
     this.values = startValues(config);
@@ -208,7 +208,7 @@ class Registration {
     return `+${country_code.replace(/^\+/, '')} ${number}`;
   }
 
-  /** @param {Memory} before @param {Event} event */
+  /** @param {MachineContext} before @param {Event} event */
   #focus(before, event) {
     const { state, says } = this.memory;
     if (BUSY.includes(state)) return;

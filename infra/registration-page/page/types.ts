@@ -21,7 +21,7 @@ export type Act =
   | 'typed'
   | 'reload';
 
-/** How a request ends. */
+/** How a request of the page ended: an event of the state machine. */
 export type Answer =
   | 'accepted'
   | 'invalid'
@@ -157,8 +157,8 @@ export interface FieldError {
   bounds?: string | undefined;
 }
 
-/** What the machine knows. It holds nothing that a person typed. */
-export interface Memory {
+/** The data of the page's state machine. It holds nothing that a person typed. */
+export interface MachineContext {
   state: State;
   says: Sentence | undefined;
   errors: readonly FieldError[];
@@ -177,7 +177,7 @@ export interface Details {
   now: number;
   newKey: () => string;
   errors?: readonly FieldError[];
-  /** Of `Retry-After`. */
+  /** The wait that `Retry-After` asks for. */
   seconds?: number | undefined;
   /** The field that was typed into. */
   pointer?: string;
@@ -230,21 +230,21 @@ export interface Schema {
   required?: string[];
 }
 
-export interface Ui {
+export interface UiSchema {
   'ui:widget'?: string;
   'ui:autocomplete'?: string;
   'ui:inputmode'?: string;
   /** The label in several languages. */
   'ui:titles'?: Record<string, string>;
   'ui:options'?: { accept?: string; inputType?: string; countries?: boolean; version?: string };
-  items?: Ui;
+  items?: UiSchema;
   [member: string]: unknown;
 }
 
 export interface Form {
   properties: Record<string, Schema>;
   required: string[];
-  uiSchema: Record<string, Ui> & {
+  uiSchema: Record<string, UiSchema> & {
     'ui:order': string[];
     'ui:options': { maxDocuments: number; maxDocumentBytes: number; maxDocumentsBytes: number };
   };

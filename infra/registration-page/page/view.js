@@ -6,7 +6,7 @@ import { BUSY, isAt } from './machine.js';
 import { CAPTCHA } from './post.js';
 import { clock, duration, fill } from './words.js';
 
-/** @import { Button, Config, Memory, Words } from './types.ts' */
+/** @import { Button, Config, MachineContext, Words } from './types.ts' */
 /** @import { FieldProps } from './fields.js' */
 /**
  * What is shown, and what a person can do.
@@ -15,7 +15,7 @@ import { clock, duration, fill } from './words.js';
  * @property {Config} config
  * @property {Words} words
  * @property {string} language
- * @property {Memory} memory
+ * @property {MachineContext} memory
  * @property {number} turn counts events, so that the same sentence is announced again
  * @property {Record<string, unknown>} values
  * @property {string} address that the last code went to

@@ -68,8 +68,8 @@ const LOST_SERVER = 'platform_disconnected';
  */
 const BLOCKED = 'blocked';
 /** The server tried to open the account and failed, usually because the login exists. */
-export const CREATE_FAILED = 'account_create_failed';
-/** Refusals of this service. */
+export const ACCOUNT_CREATE_FAILED = 'account_create_failed';
+/** The reasons by which the gateway refuses this service itself, whatever the account. */
 const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip'];
 /** Refusals that an operator must fix. */
 const REFUSED = [
@@ -82,7 +82,10 @@ const LEVERAGE: Violation = {
   detail: 'is not accepted by the trading platform',
 };
 
-/** @returns undefined for an undocumented text: the outcome is unknown. The text itself is dropped */
+/**
+ * The failure that a text of the gateway means. The text itself is dropped.
+ * @returns undefined for an undocumented text: the outcome is unknown
+ */
 function refusal(text: string): PlatformFailure | undefined {
   const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
   if (wait !== null)

@@ -16,8 +16,8 @@ import {
 } from '../platform.ts';
 import { provePassword } from '../proof.ts';
 import {
+  ACCOUNT_CREATE_FAILED,
   answerFailure,
-  CREATE_FAILED,
   hasNoResponse,
   isAboutUs,
   isMasterRefused,
@@ -72,7 +72,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   /** The gateway's command for passwords, if it is known. */
   #passwordCommand: PasswordCommand | undefined;
 
-  /** @param readSecretAgain absent: a refused master password is final */
+  /** @param readSecretAgain reads the secret after a refused master password; absent: the refusal is final */
   constructor(
     connection: TextProtocolConnection,
     secret: TextProtocolSecret,
@@ -105,7 +105,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
       return readOpening(await this.#send(command, sendDeadline, signal));
     });
     if (typeof outcome === 'number') return { login: outcome };
-    if (!this.keyed || outcome.reason !== CREATE_FAILED || order.login === undefined) throw outcome;
+    if (!this.keyed || outcome.reason !== ACCOUNT_CREATE_FAILED || order.login === undefined) throw outcome;
     throw await this.#createFailure(order.login, outcome, signal);
   }
 

@@ -29,7 +29,7 @@ export const LoginSchema = v.pipe(
   v.minValue(1),
 );
 
-/** @returns undefined for anything that is not an answer of the Web API */
+/** Parses an answer of the Web API. @returns undefined for any other text */
 export function parseAnswer(text: string): (WebApiAnswer & Record<string, unknown>) | undefined {
   // Servers leave control characters in strings as they are. Between values they are white space.
   const result = v.safeParse(AnswerSchema, text.replace(/^\ufeff/, '').replace(/[\x00-\x1f]/g, ' '));
@@ -47,9 +47,10 @@ export function parseMember<const S extends v.GenericSchema>(schema: S, value: u
   return result.output;
 }
 
-export const INVALID_PARAMETERS = 3;
-export const NOT_FOUND = 13;
-export const NO_PERMISSION = 8;
+/** Return codes (`retcode`) of the Web API. */
+export const RETCODE_INVALID_PARAMETERS = 3;
+export const RETCODE_NOT_FOUND = 13;
+export const RETCODE_NO_PERMISSION = 8;
 const WRONG_PASSWORD = 3006;
 const TOO_FREQUENT = 12;
 
@@ -58,9 +59,9 @@ const CODE_KINDS: readonly (readonly [kind: AnswerKind, codes: readonly number[]
   ['done', [0, 1]],
   ['exists', [3_004]],
   ['wrong_password', [WRONG_PASSWORD]],
-  ['absent', [NOT_FOUND]],
-  ['content', [INVALID_PARAMETERS, 3_001, 3_002, 3_003, 3_005, 3_007]],
-  ['no_right', [NO_PERMISSION]],
+  ['absent', [RETCODE_NOT_FOUND]],
+  ['content', [RETCODE_INVALID_PARAMETERS, 3_001, 3_002, 3_003, 3_005, 3_007]],
+  ['no_right', [RETCODE_NO_PERMISSION]],
   ['busy_at_login', [1_018]],
   ['not_us', codesBetween(1_001, 1_034)],
   ['payment', [...codesBetween(4_001, 4_009), 10_006, 10_018, 10_019]],

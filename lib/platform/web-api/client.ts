@@ -5,9 +5,9 @@ import { assertMaySend, PlatformFailure, type ReadSecretAgain, unsentFailure } f
 import { provenBy } from '../proof.ts';
 import {
   commandFailure,
-  INVALID_PARAMETERS,
   isDone,
   parseAnswer,
+  RETCODE_INVALID_PARAMETERS,
   showsBodyRead,
   type WebApiAnswer,
 } from './answers.ts';
@@ -54,7 +54,7 @@ export function createMutex(): (signal?: AbortSignal) => Promise<() => void> {
   };
 }
 
-export interface ClientLimits {
+export interface ClientTimeouts {
   /** TCP and TLS, in milliseconds. */
   connectMs: number;
   /** Both steps of authentication, in milliseconds; the server itself allows 10 s between them. */
@@ -66,10 +66,11 @@ export interface ClientLimits {
   now: () => number;
 }
 
-export interface ClientSources {
+/** What a client of the Web API is given, besides the server and its secret. */
+export interface ClientDependencies {
   /** The connection for the first session. */
   early?: EarlyLine | undefined;
-  /** Absent: a refused login is final. */
+  /** Reads the secret again after a refused login. Absent: the refusal is final. */
   readSecretAgain?: ReadSecretAgain<WebApiSecret>;
 }
 
@@ -84,7 +85,7 @@ type WebApiSession = ReturnType<typeof createSession> & { family: PathFamily };
 async function openSession(
   server: WebApiHost,
   secret: WebApiSecret,
-  limits: ClientLimits,
+  limits: ClientTimeouts,
   signal: AbortSignal,
   known: PathFamily,
   early?: EarlyLine,
@@ -135,7 +136,7 @@ function exchangeWithCookies(line: WebApiLine, server: WebApiHost): Send {
   };
 }
 
-function createSession(line: WebApiLine, send: Send, { idleMs, now }: ClientLimits) {
+function createSession(line: WebApiLine, send: Send, { idleMs, now }: ClientTimeouts) {
   const socket = line.tls;
   let usedAt = now();
   let working = false;
@@ -189,7 +190,7 @@ export class WebApiClient {
   readonly #server: WebApiHost;
   readonly #readSecretAgain: ReadSecretAgain<WebApiSecret> | undefined;
   #secret: WebApiSecret;
-  readonly #limits: ClientLimits;
+  readonly #limits: ClientTimeouts;
   readonly #lock = createMutex();
   #early: EarlyLine | undefined;
   #kept: WebApiSession | undefined;
@@ -204,8 +205,8 @@ export class WebApiClient {
   constructor(
     server: WebApiHost,
     secret: WebApiSecret,
-    limits: ClientLimits,
-    { early, readSecretAgain }: ClientSources = {},
+    limits: ClientTimeouts,
+    { early, readSecretAgain }: ClientDependencies = {},
   ) {
     this.#server = server;
     this.#secret = secret;
@@ -362,7 +363,7 @@ export class WebApiClient {
     const isUnread = (answer: WebApiAnswer | LostAnswer) =>
       answer instanceof LostAnswer
         ? answer.kind === 'status_type' || (this.isOlder && answer.kind === 'status_missing')
-        : answer.retcode === INVALID_PARAMETERS;
+        : answer.retcode === RETCODE_INVALID_PARAMETERS;
     const [first, second] = this.#types;
     let answer = await sendAs(first);
     if (isUnread(answer) && (answer instanceof LostAnswer || !this.#isTypeKnown)) {

@@ -28,7 +28,7 @@ class TcpSocket extends Socket {
   override destroy(error?: Error): this {
     if (!this.awaitingAnswer) return super.destroy(error);
     this.awaitingAnswer = false;
-    // This calls `destroy` again.
+    // `resetAndDestroy` calls `destroy` again.
     return this.resetAndDestroy();
   }
 }

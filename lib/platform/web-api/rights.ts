@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { ClosedGroups, Permission, ServerRights } from '../platform.ts';
-import { isDone, NOT_FOUND } from './answers.ts';
+import { isDone, RETCODE_NOT_FOUND } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 
@@ -58,7 +58,7 @@ export async function readGroups(
   const found: ClosedGroups = { unknown: [], notShown: [] };
   for (const group of groups.slice(0, MAX_GROUPS)) {
     const answer = await client.askOptional({ path: buildPath('/api/group/get', { group }) }, signal);
-    if (answer?.retcode === NOT_FOUND) found.unknown.push(group);
+    if (answer?.retcode === RETCODE_NOT_FOUND) found.unknown.push(group);
     else if (answer === undefined || !isDone(answer)) found.notShown.push(group);
   }
   return found;

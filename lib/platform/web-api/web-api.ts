@@ -21,19 +21,19 @@ import {
   commandFailure,
   isDone,
   LoginSchema,
-  NO_PERMISSION,
-  NOT_FOUND,
   openingFailure,
   parseMember,
   paymentFailure,
+  RETCODE_NO_PERMISSION,
+  RETCODE_NOT_FOUND,
   type WebApiAnswer,
 } from './answers.ts';
-import { type ClientLimits, type ClientSources, WebApiClient } from './client.ts';
+import { type ClientDependencies, type ClientTimeouts, WebApiClient } from './client.ts';
 import { buildPath, connectEarly, type EarlyLine, type WebApiRequest } from './exchange.ts';
 import { readGroups, readRights } from './rights.ts';
 
 /** The server ends a session after 180 idle seconds, and a frozen function cannot send a keep-alive. */
-const DEFAULTS: ClientLimits = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
+const DEFAULTS: ClientTimeouts = { connectMs: 5_000, authMs: 8_000, commandMs: 15_000, idleMs: 150_000, now: Date.now };
 
 /** Connects before the secret is known. @param signal ends the connection if no platform has taken it */
 export function connectAhead(connection: WebApiConnection, signal: AbortSignal): EarlyLine {
@@ -55,8 +55,8 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   constructor(
     connection: WebApiConnection,
     secret: WebApiSecret,
-    options: Partial<ClientLimits> = {},
-    sources: ClientSources = {},
+    options: Partial<ClientTimeouts> = {},
+    sources: ClientDependencies = {},
   ) {
     const limits = { ...DEFAULTS, ...options };
     this.#client = new WebApiClient(connection, secret, limits, sources);
@@ -77,8 +77,8 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
       sendDeadline,
       signal,
     );
-    if (isDone(answer)) return { login: newLogin(answer) };
-    if (answer.retcode === NO_PERMISSION || answer.retcode === NOT_FOUND) {
+    if (isDone(answer)) return { login: parseNewLogin(answer) };
+    if (answer.retcode === RETCODE_NO_PERMISSION || answer.retcode === RETCODE_NOT_FOUND) {
       throw await this.#groupFailure(order.group, answer.retcode, signal);
     }
     throw openingFailure(answer.retcode, order.loginGiven);
@@ -131,7 +131,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   async #groupFailure(group: string, retcode: number, signal: AbortSignal): Promise<PlatformFailure> {
     try {
       const answer = await this.#client.ask({ path: buildPath('/api/group/get', { group }) }, signal);
-      if (answer.retcode === NOT_FOUND) {
+      if (answer.retcode === RETCODE_NOT_FOUND) {
         return new PlatformFailure('group_not_found', { reason: `retcode_${retcode}`, proof: 'content' });
       }
     } catch {
@@ -150,14 +150,14 @@ const LoginsSchema = v.array(LoginSchema);
 /** Room for more than a million logins. */
 const MAX_LOGINS_BYTES = 16 * 1_024 * 1_024;
 
-/** @returns undefined if there is no such account; @throws PlatformFailure */
+/** Parses an answer about one account. @returns undefined if there is no such account; @throws PlatformFailure */
 export async function readUser(
   client: WebApiClient,
   login: number,
   signal: AbortSignal,
 ): Promise<PlatformUser | undefined> {
   const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
-  if (answer.retcode === NOT_FOUND) return undefined;
+  if (answer.retcode === RETCODE_NOT_FOUND) return undefined;
   if (!isDone(answer)) throw commandFailure(answer.retcode);
   const user = parseMember(UserSchema, answer.answer);
   if (user.Login !== login) throw new PlatformFailure('platform_unavailable', { reason: 'malformed_answer' });
@@ -175,7 +175,7 @@ export async function readBalance(client: WebApiClient, login: number, signal: A
 export async function readLogins(client: WebApiClient, signal: AbortSignal): Promise<number[]> {
   const path = buildPath('/api/user/logins', { group: '*' });
   const answer = await client.ask({ path, maxBytes: MAX_LOGINS_BYTES }, signal);
-  if (answer.retcode === NOT_FOUND) return [];
+  if (answer.retcode === RETCODE_NOT_FOUND) return [];
   if (!isDone(answer)) throw commandFailure(answer.retcode);
   return parseMember(LoginsSchema, answer.answer);
 }
@@ -274,8 +274,8 @@ function userBody(order: AccountOrder, connection: WebApiConnection): Record<str
 
 const NewUserSchema = v.object({ Login: LoginSchema });
 
-/** Newer servers name the login at the root too. @throws PlatformFailure `account_outcome_unknown` without a login */
-export function newLogin({ answer, login }: WebApiAnswer): number {
+/** The login of an account that was just opened. Newer servers name it at the root too. @throws PlatformFailure `account_outcome_unknown` without a login */
+export function parseNewLogin({ answer, login }: WebApiAnswer): number {
   const user = v.safeParse(NewUserSchema, answer);
   if (user.success) return user.output.Login;
   const root = v.safeParse(LoginSchema, login);

@@ -10,7 +10,7 @@ import {
   TABLE,
 } from '../../../infra/registration-page/page/machine.js';
 import { outcomeOf } from '../../../infra/registration-page/page/post.js';
-import type { Event, Memory, State } from '../../../infra/registration-page/page/types.ts';
+import type { Event, MachineContext, State } from '../../../infra/registration-page/page/types.ts';
 import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 
@@ -23,10 +23,10 @@ const ANSWERS = [...new Set(Object.values(PROBLEM_ANSWERS)), 'accepted', 'silent
 /** The answers after which a code may have left. */
 const UNCERTAIN: readonly Event[] = ['in_progress', 'failed', 'silent', 'unreadable'];
 
-function memoryIn(state: State, more: Partial<Memory> = {}): Memory {
+function memoryIn(state: State, more: Partial<MachineContext> = {}): MachineContext {
   return { ...start('key'), state, hasCode: state !== 'form' && state !== 'sending', ...more };
 }
-function follow(memory: Memory, event: Event, more: object = {}): Memory {
+function follow(memory: MachineContext, event: Event, more: object = {}): MachineContext {
   return next(memory, event, { now: NOW, newKey: () => 'new', ...more });
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
 import { startEvents } from '../../../infra/local/stand-ins/events.ts';
 import { startS3 } from '../../../infra/local/stand-ins/s3.ts';
-import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
+import { startSecretsManager } from '../../../infra/local/stand-ins/secrets.ts';
 import { eventBus } from '../../../lib/aws/eventbridge.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { objectStore } from '../../../lib/aws/s3.ts';
@@ -54,7 +54,7 @@ const SERVICES: Record<string, () => Promise<Called>> = {
   },
   async 'of a secret'() {
     const faults = new Faults();
-    const settings = await settingsOf(startSecrets({ faults, secrets: new Map([['name', 'value']]) }));
+    const settings = await settingsOf(startSecretsManager({ faults, secrets: new Map([['name', 'value']]) }));
     return { faults, call: (signal) => secretReader(settings)('name', signal) };
   },
   async 'of the bus'() {

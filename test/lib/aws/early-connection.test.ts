@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { EarlyConnection } from '../../../lib/aws/early-connection.ts';
+import { EarlyConnectionAgent } from '../../../lib/aws/early-connection.ts';
 import { type IssuedCertificate, issuedCertificate } from '../../support/private-authority.ts';
 import { clientSettings, listenForTest } from '../../support/servers.ts';
 
@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 /** A client of the server, and what prepares its next connection. */
 function client({ protocol = 'https', authority = certificate.authority, ahead = 0 } = {}) {
-  const httpsAgent = new EarlyConnection({ keepAlive: true, ca: authority }, ahead);
+  const httpsAgent = new EarlyConnectionAgent({ keepAlive: true, ca: authority }, ahead);
   onTestFinished(() => httpsAgent.destroy());
   const settings = { ...clientSettings(`${protocol}://localhost:${port}`), maxAttempts: 1 };
   const events = new EventBridgeClient({ ...settings, requestHandler: { httpsAgent } });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Faults } from '../../../infra/local/faults.ts';
-import { startSecrets } from '../../../infra/local/stand-ins/secrets.ts';
+import { startSecretsManager } from '../../../infra/local/stand-ins/secrets.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { parsedSecret, type ReadSecret, secretReader } from '../../../lib/aws/secrets.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
   faults = new Faults();
   secrets = new Map([['platform/x', '{"password":"first"}']]);
   now = Date.UTC(2026, 0, 1);
-  const manager = await startSecrets({ faults, secrets });
+  const manager = await startSecretsManager({ faults, secrets });
   onTestFinished(() => manager.close());
   requests = () => manager.requests;
   url = manager.url;

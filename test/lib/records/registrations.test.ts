@@ -5,7 +5,7 @@ import {
   type Registrations,
 } from '../../../lib/records/registrations.ts';
 import { parsePepper } from '../../../lib/secrets/keys.ts';
-import { sealSecrets } from '../../../lib/secrets/one-time-code.ts';
+import { sealCodeAndPassword } from '../../../lib/secrets/one-time-code.ts';
 import { CONFIRMED_INDEX } from '../../../lib/validators/deployment.ts';
 import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
@@ -46,7 +46,7 @@ async function keep(address: string): Promise<PendingRegistration> {
 
 function sealsOf({ registration_id: registrationId, address }: PendingRegistration) {
   const secrets = { code: '123456', passwordHash: '$argon2id$' };
-  return sealSecrets(secrets, { registrationId, channel: 'email', address }, PEPPER, now);
+  return sealCodeAndPassword(secrets, { registrationId, channel: 'email', address }, PEPPER, now);
 }
 
 const list = (address: string) => registrations.list({ otp_type: 'email', address }, NEVER_ABORTED);

@@ -6,8 +6,8 @@ import {
   isSameSeal,
   makeCode,
   passwordSalt,
+  sealCodeAndPassword,
   sealGuess,
-  sealSecrets,
 } from '../../../lib/secrets/one-time-code.ts';
 import { CODE_VALID_MINUTES } from '../../../lib/validators/otp-types.ts';
 
@@ -82,7 +82,7 @@ describe('The pepper secret', () => {
 
 describe('The seals of a code', () => {
   const secrets = { code: '012345', passwordHash: '$argon2id$hash' };
-  const seals = sealSecrets(secrets, binding, pepper, NOW);
+  const seals = sealCodeAndPassword(secrets, binding, pepper, NOW);
 
   it('are HMAC-SHA-256 under the current key over registration, channel, address and code, next to a digest', () => {
     const hmacOf = (text: string) => createHmac('sha256', '1-'.repeat(20)).update(text).digest('base64url');

@@ -2,7 +2,7 @@ import type { Fault, FaultKind, IncomingCall } from '../../../infra/local/faults
 import { CREATE_FAILED, errorText } from '../../../infra/local/platforms/text-server.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { type AnswerKind, commandProof, provenBy, statusKind } from '../../../lib/platform/proof.ts';
-import { codeKind, INVALID_PARAMETERS } from '../../../lib/platform/web-api/answers.ts';
+import { codeKind, RETCODE_INVALID_PARAMETERS } from '../../../lib/platform/web-api/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';
@@ -485,7 +485,7 @@ export class History {
  */
 function saysThatItExists(target: Target, { kind, code = 2 }: Fault): boolean {
   if (kind !== 'executed_retcode') return false;
-  return target === 'gw' ? errorText(code) === CREATE_FAILED : target === 'tp5' && code === INVALID_PARAMETERS;
+  return target === 'gw' ? errorText(code) === CREATE_FAILED : target === 'tp5' && code === RETCODE_INVALID_PARAMETERS;
 }
 
 /** The kind of an answer of the tp5 server that has this code of a fault. */
