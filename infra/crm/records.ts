@@ -39,7 +39,7 @@ interface ChangeOptions {
  */
 export async function importFile(target: Target, file: string, { dryRun = false }: ChangeOptions, terminal: Terminal) {
   const where = { target, dryRun, terminal };
-  await withSource(file, terminal.input, async (source) => {
+  await withSource(file, terminal.input, async (source, assertUnchanged) => {
     let connections: readonly LocatedConnection[] = [];
     const check = checkCrmFile(source, {
       connections: async (all) => {
@@ -49,16 +49,15 @@ export async function importFile(target: Target, file: string, { dryRun = false 
     });
     await naming(file, check);
     await warnOfConnections(where, connections);
-    summarizeChanges(where, await writeRecords(where, checkedRecords(source, file)));
+    summarizeChanges(where, await writeRecords(where, checkedRecords(source, assertUnchanged)));
   });
 }
 
-/** The records of a file that was checked before. */
-async function* checkedRecords(source: ByteSource, file: string): AsyncGenerator<LocatedRecord[]> {
-  const errors = new ErrorList();
-  for await (const records of locateRecords(source, errors)) {
+/** The records of a file that was checked before. What was changed since is not written. */
+async function* checkedRecords(source: ByteSource, assertUnchanged: () => Promise<void>) {
+  for await (const records of locateRecords(source, new ErrorList())) {
+    await assertUnchanged();
     yield records;
-    if (errors.count > 0) throw new CommandError(`${file} was changed during the import. Import it again.`);
   }
 }
 
@@ -136,14 +135,34 @@ export async function deleteRecords(
 }
 
 /** Opens a file that can be read twice. The standard input and a pipe are kept in a temporary file, which is deleted. */
-async function withSource(file: string, input: Terminal['input'], work: (source: ByteSource) => Promise<void>) {
-  if (file !== '-' && (await stat(file)).isFile()) return work(() => createReadStream(file));
+async function withSource(
+  file: string,
+  input: Terminal['input'],
+  work: (source: ByteSource, assertUnchanged: () => Promise<void>) => Promise<void>,
+) {
+  if (file !== '-' && (await stat(file)).isFile()) {
+    const state = async () => {
+      const { ino, size, mtimeMs } = await stat(file);
+      return [ino, size, mtimeMs].join();
+    };
+    const first = await state();
+    return work(
+      () => createReadStream(file),
+      async () => {
+        if ((await state()) !== first)
+          throw new CommandError(`${file} was changed during the import. Import it again.`);
+      },
+    );
+  }
   const folder = await mkdtemp(join(tmpdir(), 'crm-import-'));
   try {
     const copy = join(folder, 'copy.json');
     // The file contains personal data: only the operator may read it.
     await writeFile(copy, file === '-' ? Readable.from(input) : createReadStream(file), { mode: 0o600 });
-    await work(() => createReadStream(copy));
+    await work(
+      () => createReadStream(copy),
+      async () => {},
+    );
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -268,7 +268,8 @@ async function reserveForNobody(target: Target, operationId: string, login: numb
 async function changeHolder(target: Target, pk: string, from: string, to: string): Promise<void> {
   const values = { ':from': from, ':to': to };
   const update = { update: 'SET operation_id = :to REMOVE incarnation', condition: 'operation_id = :from', values };
-  await (await openTable(target, 'Logins')).update({ pk }, update);
+  const isChanged = await (await openTable(target, 'Logins')).update({ pk }, update);
+  if (!isChanged) throw new CommandError('Another one has reserved the login meanwhile. Look at the operation again.');
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */

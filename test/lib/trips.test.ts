@@ -104,7 +104,7 @@ describe('A warm request waits', () => {
     scene.step = warm(trips);
     expect(await trips.run(() => scene.open('a warm call'))).toEqual(expect.any(Number));
     expect(trips.rounds).toEqual([
-      ['crm', 'logins.findKeys', 'logins.findKeys', 'logins.getMany', 'operations.put'],
+      ['crm', 'logins.findKeys', 'logins.getMany', 'operations.put'],
       ['transaction'],
       ['server'],
       ['accounts.put', 'bus', 'operations.update'],

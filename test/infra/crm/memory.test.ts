@@ -10,6 +10,7 @@ import { exportFile, importFile, listRecords } from '../../../infra/crm/records.
 import { writeRecords } from '../../../infra/crm/table-records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { inspectRecords } from '../../../infra/doctor/record-report.ts';
+import { LIVE } from '../../support/crm-example.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -95,6 +96,30 @@ describe('With 100,000 clients', () => {
     const report = await inspectRecords(target, { fix: false, report: () => {} });
     expect(report).toMatchObject({ items: PAGES * CLIENTS_OF_PAGE, errors: [], more: 0 });
     expect(growth(seen)).toBeLessThan(MAX_GROWTH);
+  });
+
+  it('npm run crm -- import writes nothing of a file that is changed after it was checked', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'import-'));
+    const file = join(folder, 'forms.json');
+    const written: unknown[] = [];
+    const table = {
+      readMany: async () => [],
+      // The last step of the check.
+      async find() {
+        await writeFile(file, JSON.stringify({ clients: clientsOf(0), connections: [LIVE, LIVE] }));
+        return [];
+      },
+      write: async (writes: readonly unknown[]) => void written.push(...writes),
+    } as unknown as Target['table'];
+    const { terminal } = countingTerminal({ pages: 0 });
+    try {
+      await writeFile(file, JSON.stringify({ clients: clientsOf(0), connections: [LIVE] }));
+      const importing = importFile({ name: 'the table made-up', table } as Target, file, {}, terminal);
+      await expect(importing).rejects.toThrow(`${file} was changed during the import. Import it again.`);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    expect(written).toEqual([]);
   });
 
   it('npm run crm -- import writes each few batches before it reads on, and keeps no record', async () => {
