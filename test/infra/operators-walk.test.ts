@@ -4,7 +4,7 @@ import { type AlarmText, alarmsOf, matchesFilter } from '../support/alarms.ts';
 import { isCounted, metricsOf, pageOf, walk } from '../support/operators-walk.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
 import { ACCOUNT_ROWS } from '../support/walk-accounts.ts';
-import { REGISTRATION_ROWS } from '../support/walk-registrations.ts';
+import { BILLED_CHANNELS, REGISTRATION_ROWS } from '../support/walk-registrations.ts';
 
 const ROWS = [...REGISTRATION_ROWS, ...ACCOUNT_ROWS];
 /** The stage of the local service. */
@@ -20,7 +20,7 @@ const ONLY_ON_AWS: readonly (readonly [alarm: RegExp, why: string])[] = [
   [/^NearDeadline-/, 'Lambda measures the duration.'],
   [/^Mails(Bounce|ComplainedOf)$/, 'SES computes the rates of its account.'],
   [/^Requests$/, 'The gateway counts requests.'],
-  [/^Spend-(sms|call)$/, 'AWS bills messages.'],
+  [new RegExp(`^Spend-(${BILLED_CHANNELS.join('|')})$`), 'AWS bills messages.'],
 ];
 
 /** Lines come within milliseconds. */

@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
+import { PHONE_CHANNEL_ROWS } from '../../infra/channels.ts';
 import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
-import type { Channel } from '../../lib/validators/otp-types.ts';
+import { type Channel, PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import { FRONT_PROOF } from './front.ts';
 import { opened, type Row, walk } from './operators-walk.ts';
 
@@ -24,6 +25,10 @@ const CODES_NOT_SENT = (Object.keys(SENDERS) as Channel[]).map(
     },
   }),
 );
+
+/** The channels whose messages AWS bills by a metric, and those whose messages this service counts. */
+export const BILLED_CHANNELS = PHONE_CHANNELS.filter((name) => PHONE_CHANNEL_ROWS[name].spend.metric !== undefined);
+const COUNTED_CHANNELS = PHONE_CHANNELS.filter((name) => !BILLED_CHANNELS.includes(name));
 
 /** The alarms about registrations, and about events for the CRM. */
 export const REGISTRATION_ROWS: readonly Row[] = [
@@ -234,10 +239,17 @@ export const REGISTRATION_ROWS: readonly Row[] = [
     end: async () => expect(await walk.ask()).toBe(204),
   },
   {
-    alarms: ['Spend-whatsapp', 'Silence'],
+    alarms: ['Silence'],
     provoke: async () => expect(await walk.ask('whatsapp')).toBe(204),
     end: async () => expect(await walk.ask('email')).toBe(204),
   },
+  ...COUNTED_CHANNELS.map(
+    (channel): Row => ({
+      alarms: [`Spend-${channel}`],
+      provoke: async () => expect(await walk.ask(channel)).toBe(204),
+      end: async () => expect(await walk.ask('email')).toBe(204),
+    }),
+  ),
 ];
 
 async function states(): Promise<string[]> {
