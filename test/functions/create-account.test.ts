@@ -266,6 +266,20 @@ describe.concurrent('An account', () => {
       expect([world.servers.tp5.commands, world.database.calls.length]).toEqual([commands, made + 15]);
     }));
 
+  it.each(['tp5-live', 'gw-live', 'reg-live'] as const)(
+    'on %s is opened, and found again, after the secret of passwords was rotated',
+    async (on) => {
+      const rotated = new WorldPool(1, { bundles: inject('bundles'), clients: [ANN], isRotated: true });
+      await rotated.use(async (world) => {
+        const call = { body: accountBody(on), key: randomUUID() };
+        const first = await world.ask(call);
+        expect(first.status).toBe(200);
+        expect((await world.ask(call)).body).toEqual(first.body);
+      });
+      await rotated.close();
+    },
+  );
+
   it('leaves no password and no secret in a table, a log line, a message or a refusal, and no client’s data in the last', () =>
     pool.use(async (world) => {
       await world.ask({ body: accountBody('tp5-live', NOTICES) });

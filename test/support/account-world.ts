@@ -58,6 +58,7 @@ const SECRETS = new Map([
   ['platform/tp4', JSON.stringify(PLATFORM_SECRETS.gw)],
 ]);
 const SETTINGS = localSettings({ stage: 'test' });
+const ROTATED_KEYS = JSON.stringify({ current: '2', 1: PASSWORD_KEY, 2: 'the newer key of derived passwords' });
 const RESOURCES = { ...LOCAL_RESOURCES, PASSWORD_SECRET: 'platform/password-key' };
 /** The time of the settler, in milliseconds. */
 const SETTLER_MS = 55_000;
@@ -75,6 +76,8 @@ interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
   clients?: WorldClient[];
   /** The functions may do everything: they are those of a release that had other rights. */
   areAdministrators?: boolean;
+  /** The secret of derived passwords has had another key. */
+  isRotated?: boolean;
 }
 
 /** What an operator may change in the CRM's record of a connection. */
@@ -116,14 +119,14 @@ export type AccountWorld = Awaited<ReturnType<typeof startAccountWorld>>;
 export type Target = keyof AccountWorld['faults'];
 
 /** Starts the services of the functions: AWS, and a trading server of each protocol, each with its faults. */
-async function startServices() {
+async function startServices(isRotated: boolean) {
   const gateway: TextServerOptions = { dialect: 'interface-gateway', master: MASTER_CODE, groups: TP4_GROUPS };
   const rights: ManagerRights = {};
   const manager = { login: 1000, password: MANAGER_PASSWORD };
   const certificate = await localCertificate();
   const webApi: WebApiServerOptions = { manager, groups: TP5_GROUPS, rights, certificate };
   const [aws, tp5, reg, gw] = await Promise.all([
-    startAws(SETTINGS, RESOURCES, new Map(SECRETS)),
+    startAws(SETTINGS, RESOURCES, new Map(isRotated ? [...SECRETS, ['platform/password-key', ROTATED_KEYS]] : SECRETS)),
     startWebApiServer(webApi),
     startTextServer({ dialect: 'web-registration', master: MASTER_CODE, groups: TP4_GROUPS }),
     startTextServer(gateway),
@@ -143,8 +146,14 @@ async function startServices() {
  * The deployed functions, in processes that can be killed, with all their services: a database, secrets,
  * mail, a topic, an event bus, and a trading server of each protocol.
  */
-async function startAccountWorld({ bundles, clients = [], skewMs, areAdministrators = false }: WorldOptions) {
-  const { aws, servers, faults, gateway, webApi, rights } = await startServices();
+async function startAccountWorld({
+  bundles,
+  clients = [],
+  skewMs,
+  areAdministrators = false,
+  isRotated = false,
+}: WorldOptions) {
+  const { aws, servers, faults, gateway, webApi, rights } = await startServices(isRotated);
   const { database, outbox, bus } = aws;
   const clock = new WorldClock();
   for (const one of Object.values(faults)) one.pause = (ms, signal) => clock.sleep(ms, signal);
