@@ -195,7 +195,7 @@ export function missingRight(error: unknown): string | undefined {
 /** How AWS names a thing that does not exist. CloudFormation has no specific name for it. */
 const ABSENT = /NotFound|NoSuch|does not exist/;
 
-/** @param names of such errors @returns undefined for a thing that does not exist */
+/** The result of a call to AWS; undefined if the resource does not exist. @param names the errors that say so */
 export async function orAbsent<T>(work: Promise<T>, names = ABSENT): Promise<T | undefined> {
   try {
     return await work;

@@ -19,7 +19,7 @@ export interface ReadableSecrets {
   prefix: string;
 }
 
-/** @returns undefined without a stack */
+/** The secrets that the functions of the stack may read. @returns undefined without a stack */
 export async function readableSecrets(
   target: SettingsTarget,
   terminal: Pick<Terminal, 'cdkJson' | 'report'>,

@@ -90,7 +90,10 @@ export async function* locateRecords(
   }
 }
 
-/** @returns no record if it cannot be read; one that breaks a rule only, so that all errors are listed */
+/**
+ * Parses a record of the file and adds its errors.
+ * @returns no record if it cannot be read; a record that only breaks a rule is returned, so that all errors are listed
+ */
 function locateRecord(
   kind: CrmKind,
   { key, value }: { key: number; value: unknown },

@@ -27,7 +27,7 @@ type RestoreOptions = { from: string; dryRun?: boolean };
 /** How the items of a table are copied back. An item whose key exists is never overwritten: it is newer. */
 interface RestoreRule {
   table: TableName;
-  /** @returns why the item is left out, in a few words */
+  /** Why an item is not restored, in a few words; undefined if it is. */
   leaveOut?(item: Item): string | undefined;
   /** The copied item. */
   copied?(item: Item): Item;
@@ -139,7 +139,7 @@ function accountReservation({ login, operation_id, connection_id, opened_at }: A
   return { pk: reservationKey(place, login), operation_id, connection_id, reserved_at };
 }
 
-/** @returns finds the place of an account's reservation by its connection, or says why there is none */
+/** Makes a function that finds where an account's login is reserved, or says why it is reserved nowhere. */
 function placeFinder(target: Target): (account: AccountRecord) => Promise<ReservationPlace | string> {
   const found = new Map<string, ReservationPlace | string>();
   async function find(id: string): Promise<ReservationPlace | string> {
@@ -218,7 +218,7 @@ async function copy(items: Item[], run: Run): Promise<void> {
   }
 }
 
-/** @returns false if another operation holds the login, or the item was written in the meantime */
+/** Adds an item. @returns false if another operation holds the login, or the item was written in the meantime */
 async function add(item: Item, { live, logins, rule, report, dryRun }: Run): Promise<boolean> {
   const reservation = rule.reservation?.(item);
   if (reservation !== undefined) {
@@ -264,7 +264,7 @@ class Report {
     if (problems.length > 0) throw new CommandError(problems.join('\n'));
   }
 
-  /** @returns whether they differ, which is reported */
+  /** Reports two items that differ in their owner. @returns whether they differ */
   compareOwners(restored: Item, current: Item, owner: string): boolean {
     const differ = restored[owner] !== current[owner];
     if (differ)

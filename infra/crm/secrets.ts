@@ -78,7 +78,10 @@ async function settingSecretsOf(target: Target, terminal: Terminal): Promise<Ser
   return [...secrets, ...serviceSecrets(written).filter(isNew)];
 }
 
-/** @param name of the secret, or of its setting @throws CommandError if the setting names two secrets */
+/**
+ * Finds a secret by its name or its setting.
+ * @throws CommandError if the setting names two secrets
+ */
 function findSecret(secrets: readonly ServiceSecret[], name: string): ServiceSecret | undefined {
   const [first, second] = secrets.filter((one) => one.purpose === name);
   if (first !== undefined && second !== undefined)
@@ -100,7 +103,10 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
   return text;
 }
 
-/** @param users the connections that share the secret: their servers get it, unless the value itself names others */
+/**
+ * Asks for the secret of a connection.
+ * @param users the connections that share the secret: their servers get it, unless the value itself names others
+ */
 async function platformSecret(
   connection: Connection,
   users: readonly Connection[],
@@ -229,7 +235,7 @@ async function readKeys(store: Store, name: string) {
   return { keys, current, versions, since: found.since };
 }
 
-/** @param time epoch milliseconds */
+/** Waits until a time, and reports how long. @param time epoch milliseconds */
 async function waitUntil(time: number, until: string, { report, wait }: Terminal): Promise<void> {
   const left = time - Date.now();
   if (left <= 0) return;

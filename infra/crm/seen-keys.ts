@@ -13,7 +13,7 @@ export class SeenKeys {
     this.#select = this.#database.prepare('SELECT path FROM seen WHERE key = ?');
   }
 
-  /** @returns the path of the same key before; undefined for a new one, whose path is kept */
+  /** Keeps the path of a new key. @returns the path under which the key was seen before; undefined for a new key */
   add(key: string, path: string): string | undefined {
     if (Number(this.#insert.run(key, path).changes) === 1) return undefined;
     return String(this.#select.get(key)?.path);

@@ -27,7 +27,7 @@ const PEPPER: Omit<ServiceSecret, 'name'> = {
   shape: '{"current":"1","1":"64 random characters"}',
   parse: parsePepper,
 };
-/** @param name of the secret that logins and passwords of accounts are derived from */
+/** The secret from which the logins and passwords of accounts are derived. @param name its name in Secrets Manager */
 export function passwordSecret(name: string): ServiceSecret {
   return { ...PEPPER, purpose: 'passwords', name, parse: parseKeyVersions };
 }

@@ -136,7 +136,7 @@ async function lookAt(
   return seen;
 }
 
-/** @returns undefined if the operation has no record that can be read */
+/** The record of the operation's account; undefined if there is none that can be read. */
 async function recordOf(target: Target, userId: string, operationId: string): Promise<AccountRecord | undefined> {
   return (await readAccounts(target, userId)).records.find(({ operation_id }) => operation_id === operationId);
 }

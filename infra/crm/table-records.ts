@@ -51,7 +51,7 @@ export function parseCrmItems(
   });
 }
 
-/** @returns undefined if there is no connection of this id; @throws CommandError if its record is malformed */
+/** The connection with this id; undefined if there is none. @throws CommandError if its record is malformed */
 export async function findConnection({ table }: Target, id: string): Promise<Connection | undefined> {
   const item = await table.read(itemKey('connections', id));
   if (item === undefined) return undefined;

@@ -255,7 +255,7 @@ const sandbox: DoctorCheck = checkOf('code', 'message sandbox', async (probes) =
     : workingOutcome('production access'),
 );
 
-/** @param alarmAt US dollars a month */
+/** Checks the spend limit of a channel at AWS. @param alarmAt US dollars a month */
 function spendCheck(
   channel: PhoneChannel,
   alarmAt: number,
@@ -351,7 +351,7 @@ function receiverChecks(stack: string): DoctorCheck[] {
   ];
 }
 
-/** @param output names the topic */
+/** Checks who receives the alarms of a topic. @param output the output of the stack that has the topic's ARN */
 function receivers(stack: string, kind: string, output: string, absent: typeof missingOutcome): DoctorCheck {
   return checkOf('alarm', `receivers of ${kind}`, async (probes) => {
     const topic = (await probes.stack(stack))?.outputs[output];

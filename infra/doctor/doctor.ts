@@ -125,7 +125,7 @@ async function examineServers(
   }
 }
 
-/** @param stack whose stage counts more than that of the file */
+/** The settings in cdk.json. @param stack its stage overrides the stage in the file */
 function readSettingsFile(cdkJson: string, stack?: string): FoundSettings {
   const fix = 'npm run setting -- name=value …';
   try {
@@ -138,7 +138,7 @@ function readSettingsFile(cdkJson: string, stack?: string): FoundSettings {
   }
 }
 
-/** @param deployed false: only the checks that make sense before the first deployment */
+/** The checks of AWS. @param deployed false: only the checks that make sense before the first deployment */
 export async function awsChecks(settings: Settings, stack: string, deployed: boolean): Promise<DoctorCheck[]> {
   const words = await Promise.all(LANGUAGES.map((one) => findTranslation(one)));
   const languages = words.map(({ language, whatsapp = language }) => ({ language, code: whatsapp }));

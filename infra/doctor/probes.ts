@@ -196,7 +196,7 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
   };
 }
 
-/** @returns an empty list for a name without such records */
+/** The records that a DNS query finds; an empty list if the name has none. */
 async function orNone<T>(work: Promise<T[]>): Promise<T[]> {
   try {
     return await work;

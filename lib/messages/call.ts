@@ -14,7 +14,7 @@ export function spokenMessage(message: Message, translation: Translation, brand:
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;
 }
 
-/** The same as plain text, with its language, for a provider that has a voice of its own. */
+/** A message as plain text, with its language, for a provider that has its own voice. */
 export function spokenText(
   message: Message,
   translation: Translation,
@@ -25,7 +25,7 @@ export function spokenText(
   return { text: sentences.join(' '), language };
 }
 
-/** @param form how a phrase and the code are written */
+/** The sentences that a call speaks. @param form how a phrase and the code are written */
 function spokenSentences(
   message: Message,
   translation: Translation,

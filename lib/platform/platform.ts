@@ -122,7 +122,7 @@ export interface PlatformInspector {
   rights(signal: AbortSignal): Promise<ServerRights>;
   /** The connection's groups that cannot be used. */
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
-  /** @param login an account of the server, if one is known */
+  /** What the server does where servers differ. @param login an account of the server, if one is known */
   variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant>;
   /** Whether a login exists; undefined if the server has no such command. */
   exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;

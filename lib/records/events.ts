@@ -11,7 +11,7 @@ type Publish = <T extends EventType>(type: T, detail: EventDetail<T>, signal: Ab
 
 export type Events = ReturnType<typeof lazyEvents>;
 
-/** @param open opens the bus, and loads what that takes; called once, before the first event */
+/** The events of a bus that is opened late. @param open loads and opens the bus; called once, before the first event */
 export function lazyEvents(open: () => Promise<PutEvent>) {
   const getBus = once(async () => {
     const [put, { EVENT_SCHEMAS }] = await Promise.all([open(), import('./event-schemas.ts')]);

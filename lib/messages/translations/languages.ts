@@ -51,7 +51,11 @@ function isLanguage(tag: string): tag is Language {
 
 const loaded = new Map<Language, Promise<{ translation: Translation }>>();
 
-/** @param tag BCP 47, as requested @param offered the languages to choose from; absent: all. English is always one. */
+/**
+ * The translation that fits a language tag best.
+ * @param tag BCP 47, as requested
+ * @param offered the languages to choose from; absent: all. English is always one.
+ */
 export async function findTranslation(tag: string | undefined, offered?: readonly string[]): Promise<Translation> {
   const language = pickLanguage(tag, offered);
   const file = loaded.get(language) ?? FILES[language]();

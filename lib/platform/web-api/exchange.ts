@@ -114,7 +114,7 @@ export interface EarlyLine {
   drop(): void;
 }
 
-/** @param signal closes the connection until it is taken */
+/** Connects before the first session needs it. @param signal closes the connection until it is taken */
 export function connectEarly(server: WebApiHost, timeoutMs: number, signal: AbortSignal): EarlyLine {
   const connecting = connectTls(server, timeoutMs, signal);
   const drop = () => {

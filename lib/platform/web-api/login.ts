@@ -65,7 +65,7 @@ export async function authenticate(
   return family;
 }
 
-/** @returns undefined if the connection has ended @throws every other error */
+/** Ignores the end of the connection. @throws every other error */
 function unlessClosed(error: unknown): undefined {
   if (!(error instanceof LostAnswer) || error.kind !== 'closed') throw error;
 }
