@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -134,7 +134,7 @@ export async function deleteRecords(
   await removeRecords({ target, dryRun, terminal }, parseKind(word), ids);
 }
 
-/** Opens a file that can be read twice. The standard input and a pipe are kept in a temporary file, which is deleted. */
+/** Opens a file that can be read twice. The standard input and a pipe are copied to a temporary file. */
 async function withSource(
   file: string,
   input: Terminal['input'],
@@ -155,16 +155,17 @@ async function withSource(
     );
   }
   const folder = await mkdtemp(join(tmpdir(), 'crm-import-'));
+  const copy = await open(join(folder, 'copy.json'), 'wx+', 0o600);
+  // The copy contains personal data. It has no name any more, so it ends with the command, however that ends.
+  await rm(folder, { recursive: true });
   try {
-    const copy = join(folder, 'copy.json');
-    // The file contains personal data: only the operator may read it.
-    await writeFile(copy, file === '-' ? Readable.from(input) : createReadStream(file), { mode: 0o600 });
+    await copy.writeFile(file === '-' ? Readable.from(input) : createReadStream(file));
     await work(
-      () => createReadStream(copy),
+      () => copy.createReadStream({ start: 0, autoClose: false }),
       async () => {},
     );
   } finally {
-    await rm(folder, { recursive: true });
+    await copy.close();
   }
 }
 
