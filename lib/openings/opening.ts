@@ -61,13 +61,8 @@ export async function openTradingAccount(
     }
     const held = await adoptTrace(opening, reads, claimedOperation(claim, telemetry));
     const passwords = givenOrDerived(opening, keys, held);
-    const job = makeJob(
-      opening,
-      reads,
-      held,
-      { passwords, comment: operationComment(keys, held) },
-      await reads.identities,
-    );
+    const account = { passwords, comment: operationComment(keys, held) };
+    const job = makeJob(opening, reads, held, account, await reads.identities);
     const end = await driveOperation(job);
     const operation = { operationId: held.operationId, hasKey: request.idempotencyKey !== undefined };
     const { login, replayed } = publicAnswer(end, operation, job.telemetry);
@@ -276,7 +271,7 @@ function makeJob(
   opening: Opening,
   reads: ReturnType<typeof startReads>,
   held: HeldOperation,
-  own: Pick<CallerOrder, 'passwords' | 'comment'>,
+  account: Pick<CallerOrder, 'passwords' | 'comment'>,
   identities: readonly Identity[],
 ): Job {
   const { dependencies, version, request, times } = opening;
@@ -293,10 +288,10 @@ function makeJob(
     telemetry,
     dependencies,
     server: () => reads.server.catch(() => undefined),
-    generated: async () => role && { role, password: own.passwords[`${role}_password`] },
+    generated: async () => role && { role, password: account.passwords[`${role}_password`] },
     keys: () => reads.keys,
     order: {
-      ...{ body, userId: user_id, version, caller, ...own },
+      ...{ body, userId: user_id, version, caller, ...account },
       server: () => orderedServer(opening, reads),
       ready: reads.ready,
       ids: identities.map((identity) => identity.operationId),
