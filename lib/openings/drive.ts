@@ -13,8 +13,11 @@ import { accountRecord } from './order.ts';
 export type DriveEnd =
   /** `replayed`: an earlier drive had opened the account. */
   | { kind: 'opened'; login: number; replayed: boolean }
-  /** The caller is answered with this failure. `absent`: no account of the operation was found, or none can be there. */
-  | { kind: 'failed'; failure: unknown; absent: boolean }
+  /**
+   * The caller is answered with this failure. `absent`: no account of the operation was found, or none can be there.
+   * `doubtful`: a command of the operation may have been executed.
+   */
+  | { kind: 'failed'; failure: unknown; absent: boolean; doubtful?: boolean }
   /** A retry may find the outcome. */
   | { kind: 'unknown' }
   /** Only an operator can find the outcome. `first`: this drive reached this end. */
@@ -273,7 +276,7 @@ class Loop {
     }
     await this.#release(until);
     if (this.#isRefused && (fact.on === 'refused' || fact.on === 'unconfirmed'))
-      return this.#failed(fact.on === 'refused');
+      return { ...this.#failed(fact.on === 'refused'), doubtful: life.at === 'sent' && life.commands === 'many' };
     return this.#end();
   }
 
@@ -283,7 +286,7 @@ class Loop {
     await bestEffort(telemetry, 'rest', (signal) => dependencies.ledger.rest(this.#held, until, signal));
   }
 
-  #failed(absent: boolean): DriveEnd {
+  #failed(absent: boolean): DriveEnd & { kind: 'failed' } {
     return { kind: 'failed', failure: this.#failure, absent };
   }
 

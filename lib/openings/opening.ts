@@ -338,7 +338,7 @@ const SAME_BODY =
  * |---|---|
  * | opened | 200 |
  * | failed | the failure: 400, 409 `login_taken`, 500, 502, 503 |
- * | failed with 503, without a key and without a look-up that found nothing | 504 |
+ * | failed with 503 or in doubt, without a key and without a look-up that found nothing | 504 |
  * | unknown | 504, with `Retry-After` for a caller with a key |
  * | undecided, protocol names logins | 504 |
  * | undecided, protocol does not | 504 from the drive that reached it, 409 from later ones |
@@ -355,10 +355,10 @@ export function publicAnswer(
     case 'opened':
       return end;
     case 'failed': {
-      const { failure, absent } = end;
+      const { failure, absent, doubtful = false } = end;
       if (!(failure instanceof PlatformFailure)) throw failure;
       const problem = platformProblem(failure, telemetry);
-      if (hasKey || absent || problem.status !== 503) throw problem;
+      if (hasKey || absent || (problem.status !== 503 && !doubtful)) throw problem;
       throw unknownProblem({ operation_id: operationId }, { detail: NO_REPEAT });
     }
     case 'overtaken':

@@ -134,7 +134,7 @@ describe('An opening', () => {
     ['is refused for its content', 'send 0 rejected, confirm 0 refused', 'failed platform_refused', 'gone'],
     ['is refused for its content, and was executed', 'send 0 rejected, confirm 0 ours', 'opened', 'done'],
     ['is refused for its content, without a look-up', 'send 0 rejected, confirm 0 unconfirmed', REFUSED, 'sent'],
-    ['is refused for the state of the server', 'send 0 doubtful, confirm 0 refused', UNAVAILABLE, 'sent'],
+    ['is refused for the state of the server', 'send 0 doubtful, confirm 0 refused', `${UNAVAILABLE} in doubt`, 'sent'],
     ['is refused for the state of the server, and was executed', 'send 0 doubtful, confirm 0 ours', 'opened', 'done'],
     ['is refused for the state of the server, without proof', 'send 0 doubtful, confirm 0 unproven', 'opened', 'done'],
     [
@@ -161,7 +161,15 @@ describe('An opening', () => {
     ['is refused for its content by a plug-in', 'send - rejected', 'failed platform_refused', 'gone', ofPlugIn],
     [
       'keeps its login if a repeated command is refused',
-      ...(['send 0 lost, look 0 absent, send 0 rejected, confirm 0 refused', REFUSED, 'sent'] as const),
+      ...(['send 0 lost, look 0 absent, send 0 rejected, confirm 0 refused', `${REFUSED} in doubt`, 'sent'] as const),
+    ],
+    [
+      'keeps its login if a repeated command is refused, and nothing shows whether the first one was executed',
+      ...([
+        'send 0 lost, look 0 silent, send 0 rejected, confirm 0 unconfirmed',
+        `${REFUSED} in doubt`,
+        'sent',
+      ] as const),
     ],
     ['whose reservation was found looks first', 'look 0 ours', 'opened', 'done', { prepared: { found: true } }],
     ['of a retry finds nothing', 'look 0 absent, send 0 opened', 'opened', 'done', { later: 'request' }],
@@ -190,7 +198,8 @@ describe('An opening', () => {
     const more = ended.kind === 'failed' && ended.failure instanceof PlatformFailure ? ` ${ended.failure.kind}` : '';
     // An account that its own command has opened is not a replay.
     const replayed = ended.kind === 'opened' && ended.replayed ? ' replayed' : '';
-    expect(`${ended.kind}${more}${replayed}`).toBe(end);
+    const doubtful = ended.kind === 'failed' && ended.doubtful === true ? ' in doubt' : '';
+    expect(`${ended.kind}${more}${replayed}${doubtful}`).toBe(end);
     const calls = scene.calls.map((call) => call.replace(/\d+/, (login) => String(Number(login) - scene.login)));
     const expected = steps.map(([call, from]) => `${call} ${from === '-' ? '' : from}`);
     expect(calls).toEqual([...expected, ...(ended.kind === 'opened' ? COMPLETED : [])]);

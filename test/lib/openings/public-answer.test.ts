@@ -21,13 +21,18 @@ it.each<[PlatformFailureKind, number | undefined, string[], number | undefined]>
 });
 
 it.each([
-  [true, false, 'platform_unavailable'],
-  [true, true, 'platform_unavailable'],
-  [false, true, 'platform_unavailable'],
-  [false, false, 'account_outcome_unknown'],
-])('A server that is unavailable, with a key: %s, its login absent: %s, is answered %s', (hasKey, absent, type) => {
-  const failure = new PlatformFailure('platform_unavailable', REASON);
-  const answer = () =>
-    publicAnswer({ kind: 'failed', failure, absent }, { ...WITH_KEY, hasKey }, recordingTelemetry([]));
+  ['platform_unavailable', false, { hasKey: true, absent: false }, 'platform_unavailable'],
+  ['platform_unavailable', false, { hasKey: false, absent: true }, 'platform_unavailable'],
+  ['platform_unavailable', false, { hasKey: false, absent: false }, 'account_outcome_unknown'],
+  // An earlier command may have opened the account: with a key a retry finds it, without one it would open a second one.
+  ['platform_refused', true, { hasKey: true, absent: false }, 'platform_refused'],
+  ['platform_refused', true, { hasKey: false, absent: true }, 'platform_refused'],
+  ['platform_refused', true, { hasKey: false, absent: false }, 'account_outcome_unknown'],
+  ['platform_refused', false, { hasKey: false, absent: false }, 'platform_refused'],
+  ['group_not_found', true, { hasKey: false, absent: false }, 'account_outcome_unknown'],
+] as const)('%s, after a doubtful command: %s, with %j, is answered %s', (kind, doubtful, { hasKey, absent }, type) => {
+  const failure = new PlatformFailure(kind, REASON);
+  const end = { kind: 'failed', failure, absent, doubtful } as const;
+  const answer = () => publicAnswer(end, { ...WITH_KEY, hasKey }, recordingTelemetry([]));
   expect(answer).toThrow(expect.objectContaining({ type }));
 });
