@@ -1,4 +1,4 @@
-/** The exit code of a process whose caller must know that nobody reads its output: that of a shell after SIGPIPE. */
+/** The exit code of a process whose output has lost its reader: that of a shell after SIGPIPE. */
 export const READER_GONE = 141;
 
 /** Whether the reader of an output has gone, as after `| head -1`. */

@@ -10,7 +10,7 @@ export interface Terminal {
   input: AsyncIterable<Uint8Array | string>;
   /** Asks for hidden input; absent without a terminal. */
   ask?: (question: string) => Promise<string>;
-  /** Results. If their reader has gone, they go nowhere, and the command goes on. */
+  /** Prints results. If the reader of the output has gone, the results are dropped, and the command continues. */
   print(text: string): void;
   /** Results of any length: waits until the reader has taken them. @throws ReaderGone */
   printPage(text: string): Promise<void>;
@@ -36,7 +36,7 @@ export function printableLine(text: string): string {
   return escapeUnsafe(text).replaceAll('\n', '\\n');
 }
 
-/** Nobody reads the results any more, as after `| head -1`: a command that only shows them ends. */
+/** The reader of the results has gone, as after `| head -1`: a command that only shows them ends. */
 class ReaderGone extends Error {
   override readonly name = 'ReaderGone';
 }

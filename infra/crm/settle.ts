@@ -267,9 +267,12 @@ async function reserveForNobody(target: Target, operationId: string, login: numb
 /** The one who held it releases only a reservation of its own incarnation. */
 async function changeHolder(target: Target, pk: string, from: string, to: string): Promise<void> {
   const values = { ':from': from, ':to': to };
-  const update = { update: 'SET operation_id = :to REMOVE incarnation', condition: 'operation_id = :from', values };
+  // The reservation is changed already if the SDK repeated this write after a lost answer.
+  const condition = 'operation_id IN (:from, :to)';
+  const update = { update: 'SET operation_id = :to REMOVE incarnation', condition, values };
   const isChanged = await (await openTable(target, 'Logins')).update({ pk }, update);
-  if (!isChanged) throw new CommandError('Another one has reserved the login meanwhile. Look at the operation again.');
+  if (!isChanged)
+    throw new CommandError('Another operation has reserved the login meanwhile. Look at this operation again.');
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */

@@ -13,7 +13,7 @@ export interface KnownOperation {
   recorded: number | undefined;
   /** The logins that it may have opened, with the server's answers; undefined: the server cannot be asked. */
   seen: ReadonlyMap<number, Sighting | undefined>;
-  /** By login: the other operation that has reserved it, or `NOBODY`. */
+  /** The other operation that has reserved a login, or `NOBODY`, by login. */
   holders: ReadonlyMap<number, string>;
   /** Whether the account that waits for a deposit holds money; undefined: the server cannot say. */
   holdsFunds?: boolean | undefined;
@@ -28,9 +28,9 @@ export interface WayToSettle {
   option: WayOption;
   /** The login that it names. Absent with `login`: any one, see `marked`. */
   login?: number;
-  /** The login is any one whose account on a server shows the operation's id. */
+  /** Every login is accepted whose account on a server shows the operation's id. */
   marked?: true;
-  /** The login is reserved for the operation, whoever holds it: a proof says whose the account is. */
+  /** The login is reserved for the operation, although another operation may hold it: the account is proved to be ours. */
   takesLogin?: true;
   /** The fact for `life.ts`; `login` is the one that the operator names. */
   fact(login: number): Fact;

@@ -30,6 +30,14 @@ const CODES_NOT_SENT = (Object.keys(SENDERS) as Channel[]).map(
 export const BILLED_CHANNELS = PHONE_CHANNELS.filter((name) => PHONE_CHANNEL_ROWS[name].spend.metric !== undefined);
 const COUNTED_CHANNELS = PHONE_CHANNELS.filter((name) => !BILLED_CHANNELS.includes(name));
 
+/** After the pause the same person asks again, and is called. */
+async function callsAgain(): Promise<void> {
+  await walk.wait(2);
+  const before = (await walk.local<unknown[]>('GET', 'outbox')).length;
+  expect(await walk.ask('call', walk.left.person)).toBe(204);
+  expect(await walk.local<unknown[]>('GET', 'outbox')).toHaveLength(before + 1);
+}
+
 /** The alarms about registrations, and about events for the CRM. */
 export const REGISTRATION_ROWS: readonly Row[] = [
   ...CODES_NOT_SENT,
@@ -160,12 +168,7 @@ export const REGISTRATION_ROWS: readonly Row[] = [
     },
     show: 'events RequestRegistration OtpOutcomeUnknown',
     names: ['reason'],
-    end: async () => {
-      await walk.wait(2);
-      const before = (await walk.local<unknown[]>('GET', 'outbox')).length;
-      expect(await walk.ask('call', walk.left.person)).toBe(204);
-      expect(await walk.local<unknown[]>('GET', 'outbox')).toHaveLength(before + 1);
-    },
+    end: callsAgain,
   },
   {
     alarms: ['CrmItemMalformed'],
@@ -221,12 +224,7 @@ export const REGISTRATION_ROWS: readonly Row[] = [
     },
     show: 'events RequestRegistration MessageRefused',
     names: ['reason'],
-    end: async () => {
-      await walk.wait(2);
-      const before = (await walk.local<unknown[]>('GET', 'outbox')).length;
-      expect(await walk.ask('call', walk.left.person)).toBe(204);
-      expect(await walk.local<unknown[]>('GET', 'outbox')).toHaveLength(before + 1);
-    },
+    end: callsAgain,
   },
   {
     alarms: ['RecipientRefused'],
