@@ -273,6 +273,24 @@ describe('What `operation ID` prints is what `settle ID` accepts', () => {
   });
 });
 
+it('A login that settle takes over is settled once, although the answer of its reservation was lost', async () => {
+  const login = LOGINS.ours;
+  const example = { life: { at: 'undecided', login }, holder: RIVAL, recorded: login, dueAt: OPERATOR_ONLY } as const;
+  const faults = operators.service.faults('dynamodb');
+  const calls: string[] = [];
+  faults.onCall = async ({ name }) => void calls.push(name);
+  await put(example);
+  calls.length = 0;
+  expect((await crm('settle', ID, '--login', String(login))).code).toBe(0);
+  faults.onCall = () => undefined;
+  // The first update takes the lease, the second one the reservation.
+  const after = calls.indexOf('UpdateItem', calls.indexOf('UpdateItem') + 1);
+  await put(example);
+  faults.set({ kind: 'reply_lost', times: 1, after });
+  expect((await crm('settle', ID, '--login', String(login))).code).toBe(0);
+  expect(await reservationOf(String(login))).toMatchObject({ operation_id: ID });
+});
+
 describe('An operation that a restore left without its login', () => {
   const order = { connection_id: 'tp5-live-1', group: 'real\\standard' };
 
