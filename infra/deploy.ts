@@ -43,7 +43,7 @@ const OUTPUT = 'cdk.out';
  * @param args of `cdk deploy`, such as `-c stage=test`; with `--app` and a folder of `cdk synth`, that one is deployed
  */
 export async function deploy(args: readonly string[], cdkJson: string, steps: DeploySteps): Promise<number> {
-  const { context, app, rest } = readArguments(args);
+  const { context, app, deployArguments } = readArguments(args);
   if (app === undefined) {
     readSettings({ ...readContext(cdkJson), ...context });
     const code = await steps.cdk(['synth', '--quiet', '--output', OUTPUT, ...contextArguments(context)]);
@@ -59,7 +59,7 @@ export async function deploy(args: readonly string[], cdkJson: string, steps: De
       return 1;
     }
   }
-  const code = await steps.cdk(['deploy', '--app', folder, ...rest]);
+  const code = await steps.cdk(['deploy', '--app', folder, ...deployArguments]);
   if (!retainsData(template) || !hasBeenCreated(await steps.status(name))) return code;
   await steps.protect(name);
   steps.report(`${name} is protected from deletion.\n`);
@@ -106,12 +106,12 @@ function readArguments(args: readonly string[]) {
   const given = (values.context ?? []).map((one) => /^([^=]+)=(.*)$/s.exec(String(one)));
   const context = Object.fromEntries(given.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
   const app = typeof values.app === 'string' ? values.app : undefined;
-  const own = tokens.flatMap((token) =>
+  const knownIndexes = tokens.flatMap((token) =>
     token.kind === 'option' && token.name in options
       ? [token.index, ...(token.value !== undefined && !token.inlineValue ? [token.index + 1] : [])]
       : [],
   );
-  return { context, app, rest: args.filter((_, index) => !own.includes(index)) };
+  return { context, app, deployArguments: args.filter((_, index) => !knownIndexes.includes(index)) };
 }
 
 function contextArguments(context: Record<string, string>): string[] {

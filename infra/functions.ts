@@ -319,9 +319,9 @@ const EXPOSED_HEADERS = ['x-request-id', 'retry-after', 'idempotent-replayed'];
 
 /** The CORS headers for pages of other origins, if a deployment allows them. @param more of the setting `allowedHeaders` */
 export function corsHeaders(more: readonly string[]) {
-  const own = ['content-type', 'authorization', 'idempotency-key', 'captcha-token'];
+  const apiHeaders = ['content-type', 'authorization', 'idempotency-key', 'captcha-token'];
   return {
-    allowHeaders: [...new Set([...own, ...Object.values(MONITORING_HEADERS).flat(), ...more])],
+    allowHeaders: [...new Set([...apiHeaders, ...Object.values(MONITORING_HEADERS).flat(), ...more])],
     exposeHeaders: EXPOSED_HEADERS,
     /** How long a browser may cache that answer, in seconds. */
     maxAgeSeconds: 3_600,

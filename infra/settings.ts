@@ -276,12 +276,12 @@ export class SettingsError extends Error {
 export function readSettings(context: Record<string, unknown>) {
   const given = gatherSettings(context);
   const { values, errors } = parseSettings(SettingsSchema, given);
-  const all = [
+  const allErrors = [
     ...errors,
     ...contradictions(given),
     ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...unusableMailFrom(values)]),
   ];
-  if (values === undefined || all.length > 0) throw new SettingsError(all);
+  if (values === undefined || allErrors.length > 0) throw new SettingsError(allErrors);
   return withDerived(values);
 }
 

@@ -114,12 +114,13 @@ export function findUpdateErrors(before: StoredResources, after: StoredResources
 export function indexSteps(deployed: Template, wanted: Template): Template[] {
   const changes = indexChanges(storedResources(deployed), storedResources(wanted));
   const tables = Map.groupBy(changes, ({ table }) => table);
-  const length = Math.max(0, ...[...tables.values()].map((own) => own.length - 1));
+  const length = Math.max(0, ...[...tables.values()].map((changesOfTable) => changesOfTable.length - 1));
   const steps: Template[] = [];
   for (let count = 1; count <= length; count += 1) {
     const step = structuredClone(deployed);
-    for (const [table, own] of tables) {
-      for (const change of own.slice(0, Math.min(count, own.length - 1))) applyChange(step, wanted, table, change);
+    for (const [table, changesOfTable] of tables) {
+      for (const change of changesOfTable.slice(0, Math.min(count, changesOfTable.length - 1)))
+        applyChange(step, wanted, table, change);
     }
     steps.push(step);
   }

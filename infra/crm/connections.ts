@@ -39,8 +39,8 @@ export async function connectionWarnings(
   readable: ReadableSecrets | undefined,
   resolve: (host: string) => Promise<string[]>,
 ): Promise<ConnectionWarning[]> {
-  const all = [readable && secretWarning(connection, readable), await publicTextWarning(connection, resolve)];
-  return all.filter((one) => one !== undefined);
+  const warnings = [readable && secretWarning(connection, readable), await publicTextWarning(connection, resolve)];
+  return warnings.filter((one) => one !== undefined);
 }
 
 function secretWarning({ id, secret }: Connection, { stack, prefix }: ReadableSecrets): ConnectionWarning | undefined {

@@ -153,12 +153,12 @@ function fixedProperties(formId: string): Record<FixedField, Property> {
 
 function customProperty(field: FormField): Property {
   const required = isRequired(field);
-  const { description: _, ...own } = addTitles(jsonSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
+  const { description: _, ...valueSchema } = addTitles(jsonSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
   const schema = {
     title: fieldLabel(field),
     ...(field.version === undefined ? {} : { description: `Version ${field.version}` }),
-    ...own,
-    ...fieldRules(field, own),
+    ...valueSchema,
+    ...fieldRules(field, valueSchema),
   };
   return { schema: required ? { ...schema, ...requireContent(schema) } : schema, ui: fieldUi(field), required };
 }
@@ -184,7 +184,7 @@ function typeUi({ type, accept }: FormField): Schema {
   return { items: { doc: { 'ui:widget': 'file', ...options } } };
 }
 
-function fieldRules({ type, options = [], must }: FormField, own: Schema): Schema {
+function fieldRules({ type, options = [], must }: FormField, valueSchema: Schema): Schema {
   switch (type) {
     case 'boolean':
       return must === true ? { const: true } : {};
@@ -200,7 +200,7 @@ function fieldRules({ type, options = [], must }: FormField, own: Schema): Schem
     case 'dynamicSelect':
       return { type: ['string', 'number', 'boolean', 'object', 'array', 'null'] };
     default:
-      return own;
+      return valueSchema;
   }
 }
 
@@ -220,8 +220,8 @@ function addTitles({ examples: _, ...schema }: Schema): Schema {
 }
 
 function titled([name, member]: [string, Schema]): [string, Schema] {
-  const { description: _, ...rest } = addTitles(member);
-  return [name, { title: fieldTitle(name), ...rest }];
+  const { description: _, ...schema } = addTitles(member);
+  return [name, { title: fieldTitle(name), ...schema }];
 }
 
 /** `repeat_password` is labeled `Repeat password`. */

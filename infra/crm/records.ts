@@ -42,9 +42,9 @@ export async function importFile(target: Target, file: string, { dryRun = false 
   await withSource(file, terminal.input, async (source, assertUnchanged) => {
     let connections: readonly LocatedConnection[] = [];
     const check = checkCrmFile(source, {
-      connections: async (all) => {
-        connections = all;
-        return connectionErrors(where, all);
+      connections: async (read) => {
+        connections = read;
+        return connectionErrors(where, read);
       },
     });
     await naming(file, check);

@@ -144,8 +144,8 @@ async function showSuppression(
   unsuppress: boolean,
   { print }: Terminal,
 ): Promise<void> {
-  const all = await Promise.all([...spellings].map((address) => mail.suppressed(address)));
-  const listed = all.filter((one) => one !== undefined);
+  const lookups = await Promise.all([...spellings].map((address) => mail.suppressed(address)));
+  const listed = lookups.filter((one) => one !== undefined);
   if (listed.length === 0) return print('Suppression list of SES: not on it.\n');
   for (const { address, reason, since } of listed) {
     print(

@@ -149,14 +149,14 @@ export async function writeRecords(
 
 /** Joins and splits parts into parts of this size; the last may be smaller. */
 async function* inParts<T>(parts: AsyncIterable<readonly T[]> | Iterable<readonly T[]>, size: number) {
-  let rest: T[] = [];
+  let remainder: T[] = [];
   for await (const part of parts) {
-    rest.push(...part);
-    const chunks = chunksOf(rest, size);
-    rest = (chunks.at(-1)?.length === size ? undefined : chunks.pop()) ?? [];
+    remainder.push(...part);
+    const chunks = chunksOf(remainder, size);
+    remainder = (chunks.at(-1)?.length === size ? undefined : chunks.pop()) ?? [];
     yield* chunks;
   }
-  if (rest.length > 0) yield rest;
+  if (remainder.length > 0) yield remainder;
 }
 
 interface ItemChange {

@@ -21,8 +21,8 @@ export function paceChecks(settings: Settings): DoctorCheck[] {
     checkOf('code', `pace of ${channel}`, async (probes) => {
       const [gateway, ...behind] = await quotas(settings, channel, probes);
       const [smallest = gateway, ...others] = [gateway, ...behind].toSorted((a, b) => a.perSecond - b.perSecond);
-      const rest = others.map(({ of, perSecond }) => `${of} ${perSecond}`).join(', ');
-      const detail = `${smallest.perSecond} registrations a second: ${smallest.of} (${rest})${ownLimits(settings, channel)}`;
+      const larger = others.map(({ of, perSecond }) => `${of} ${perSecond}`).join(', ');
+      const detail = `${smallest.perSecond} registrations a second: ${smallest.of} (${larger})${ownLimits(settings, channel)}`;
       if (smallest === gateway) return workingOutcome(`${detail}; to raise it: ${gateway.raise}`);
       const lower = `npm run setting -- throttle.registrationPerSecond=${smallest.perSecond}`;
       return warningOutcome(`${detail}; the rest fails`, `${smallest.raise}, or ${lower}`);

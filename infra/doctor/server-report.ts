@@ -66,10 +66,10 @@ async function takenLogins(
   ranges: LoginRange[],
   signal: AbortSignal,
 ): Promise<{ asked: number; taken: number[] }> {
-  const all = await server.logins(signal);
-  if (all !== undefined) {
+  const logins = await server.logins(signal);
+  if (logins !== undefined) {
     const asked = ranges.reduce((size, { from, to }) => size + to - from + 1, 0);
-    return { asked, taken: all.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)) };
+    return { asked, taken: logins.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)) };
   }
   const taken: number[] = [];
   const samples = ranges.flatMap(sampleLogins);

@@ -233,12 +233,12 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
   const filling =
     taken === asked ? missingOutcome(says, widen) : isScarce ? warningOutcome(says, widen) : workingOutcome(says);
   if (strangers.length === 0) return [filling];
-  const some = strangers.slice(0, MAX_SHOWN).join(', ');
+  const shown = strangers.slice(0, MAX_SHOWN).join(', ');
   const more = strangers.length > MAX_SHOWN ? ' and more' : '';
-  const own = 'let only this service open accounts there, or give the connection a fresh range';
+  const protect = 'let only this service open accounts there, or give the connection a fresh range';
   return [
     filling,
-    warningOutcome(`the ledger does not know ${strangers.length} accounts in the range: ${some}${more}`, own),
+    warningOutcome(`the ledger does not know ${strangers.length} accounts in the range: ${shown}${more}`, protect),
   ];
 }
 

@@ -76,10 +76,10 @@ export function watchState(sources: LiveSources): () => [name: string, json: str
   };
 }
 
-function outboxState(all: readonly SentMessage[]) {
+function outboxState(sent: readonly SentMessage[]) {
   /** How many messages of each kind there are, including those not shown. */
   const counts = Object.fromEntries(MESSAGE_KINDS.map((kind) => [kind, 0])) as Record<MessageKind, number>;
-  const messages = all.toReversed().filter(({ kind }) => {
+  const messages = sent.toReversed().filter(({ kind }) => {
     counts[kind] += 1;
     return counts[kind] <= SHOWN_PER_KIND;
   });

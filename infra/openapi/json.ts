@@ -14,8 +14,8 @@ export function jsonSchema(
     typeMode: 'input',
     ignoreActions: ['check', 'raw_check', 'finite', 'to_upper_case'],
     overrideSchema: ({ valibotSchema, jsonSchema }) => {
-      const { required, ...rest } = jsonSchema;
-      const kept = required?.length === 0 ? rest : jsonSchema;
+      const { required, ...withoutRequired } = jsonSchema;
+      const kept = required?.length === 0 ? withoutRequired : jsonSchema;
       if (valibotSchema.type === 'literal') return { type: 'string', ...kept };
       return valibotSchema.type === 'loose_object' ? { ...kept, additionalProperties: true } : kept;
     },

@@ -25,8 +25,8 @@ export const COMPONENT_PARAMETERS: JsonObject = {
 };
 
 function header(name: string, schema: v.GenericSchema<string>, more = ''): JsonObject {
-  const { description, ...rest } = jsonSchema(schema);
-  return { name, in: 'header', required: false, description: `${description} ${more}`.trim(), schema: rest };
+  const { description, ...described } = jsonSchema(schema);
+  return { name, in: 'header', required: false, description: `${description} ${more}`.trim(), schema: described };
 }
 
 /** `paths` of the document. */
@@ -37,11 +37,11 @@ export function documentPaths(): JsonObject {
     createTp5Account: () => account('createTp5Account', '5'),
     createTp4Account: () => account('createTp4Account', '4'),
   };
-  const all = ROUTES.map(({ route, setting: needed }) => {
+  const paths = ROUTES.map(({ route, setting: needed }) => {
     const setting = needed === undefined ? {} : { 'x-deployment-setting': needed };
     return [route.path, { post: { ...described[route.operation](), ...setting } }] as const;
   });
-  return Object.fromEntries(all);
+  return Object.fromEntries(paths);
 }
 
 function registration(): JsonObject {

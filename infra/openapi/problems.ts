@@ -317,9 +317,9 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
 
 /** The answers of an operation that are errors, by their status. */
 export function errorAnswers(operation: OperationId): JsonObject {
-  const own = typesAnswered(operation).flatMap(problemStatuses);
-  const gateways = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
-  const statuses = [...new Set([...own, ...gateways])].sort((a, b) => a - b);
+  const ofProblems = typesAnswered(operation).flatMap(problemStatuses);
+  const ofGateway = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
+  const statuses = [...new Set([...ofProblems, ...ofGateway])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [String(status), errorAnswer(operation, status)]));
 }
 

@@ -68,12 +68,12 @@ export function webhookSchemas(): JsonObject {
       [`${event}Data`, { ...(properties.data as JsonObject), description: 'What the service knows of it.' }],
     ] as [string, JsonObject][];
   });
-  const all = Object.fromEntries(messages);
-  const data = all.RegistrationConfirmedData as { properties: Record<string, Json> };
+  const schemas = Object.fromEntries(messages);
+  const data = schemas.RegistrationConfirmedData as { properties: Record<string, Json> };
   const { items: Consent, ...consents } = data.properties.consents as { items: JsonObject };
   const { items: Document, ...documents } = data.properties.documents as { items: JsonObject };
   return {
-    ...all,
+    ...schemas,
     RegistrationConfirmedData: {
       ...data,
       properties: {

@@ -110,7 +110,8 @@ export function neededSources(api: string, captcha: CaptchaName | undefined): Re
 /** The policy of the page: its own files, the API, and a captcha's provider, whose scripts need no trusted types. */
 function pagePolicy(api: string, captcha: CaptchaName | undefined): string {
   const needed = neededSources(api, captcha);
-  const directive = (name: string, ...own: string[]) => [`${name}-src`, ...own, ...(needed[name] ?? [])].join(' ');
+  const directive = (name: string, ...fixedSources: string[]) =>
+    [`${name}-src`, ...fixedSources, ...(needed[name] ?? [])].join(' ');
   return [
     "default-src 'none'",
     directive('script', "'self'"),

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { markdownTable } from '../openapi/json.ts';
 import { TABLE } from './page/machine.js';
-import type { Answer, State, Step } from './page/types.ts';
+import type { RequestEnd, State, Step } from './page/types.ts';
 import { words } from './page/words/en.js';
 
-/** The answers of the API in the words of the guide. */
-const MEANINGS: Record<Answer, string> = {
+/** The ends of a request in the words of the guide. */
+const MEANINGS: Record<RequestEnd, string> = {
   accepted: '204',
   invalid: '400 with `errors`',
   form_gone: '400 `form_not_found`',
@@ -30,8 +30,8 @@ const PLACES: Record<State, string> = {
   done: 'the end',
 };
 
-/** The operations' answers that a page can meet. */
-const CONFIRMING: readonly Answer[] = [
+/** The ends that a page can meet at each operation. */
+const CONFIRMING: readonly RequestEnd[] = [
   'accepted',
   'invalid',
   'code_refused',
@@ -40,24 +40,24 @@ const CONFIRMING: readonly Answer[] = [
   'silent',
   'unreadable',
 ];
-const REGISTERING = (Object.keys(MEANINGS) as Answer[]).filter((one) => one !== 'code_refused');
+const REGISTERING = (Object.keys(MEANINGS) as RequestEnd[]).filter((one) => one !== 'code_refused');
 
 /** The tables of the guide, from the state machine of the page: what a person is told, and what is next. */
 function guideTables(): { registering: string; confirming: string } {
   const says = ({ says }: Step) => (says === undefined ? '' : words.sentences[says].replace('{time}', '45 seconds'));
-  const row = (state: 'sending' | 'resending' | 'confirming', answer: Answer) => {
-    const step = TABLE[state][answer];
+  const row = (state: 'sending' | 'resending' | 'confirming', end: RequestEnd) => {
+    const step = TABLE[state][end];
     const key = step.key === 'new' ? 'a new one' : 'the same';
     return { place: PLACES[step.to], says: says(step), key };
   };
-  const registering = REGISTERING.map((answer) => {
-    const [first, again] = [row('sending', answer), row('resending', answer)];
+  const registering = REGISTERING.map((end) => {
+    const [first, again] = [row('sending', end), row('resending', end)];
     const places = first.place === again.place ? first.place : `${first.place}; ${again.place} if it was another code`;
-    return [MEANINGS[answer], first.says, places, first.key];
+    return [MEANINGS[end], first.says, places, first.key];
   });
-  const confirming = CONFIRMING.map((answer) => {
-    const { says, place } = row('confirming', answer);
-    return [MEANINGS[answer], says, place];
+  const confirming = CONFIRMING.map((end) => {
+    const { says, place } = row('confirming', end);
+    return [MEANINGS[end], says, place];
   });
   return {
     registering: markdownTable(['answer', 'the page says', 'then', 'next key'], registering),

@@ -85,8 +85,8 @@ async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Opti
  * @throws CommandError if a kept file contradicts an option: nothing is written
  */
 async function writePage(folder: string, page: PageOptions): Promise<string> {
-  const own = ownFiles(page);
-  const kept = Object.keys(own).filter((name) => existsSync(join(folder, name)));
+  const brokerFiles = ownFiles(page);
+  const kept = Object.keys(brokerFiles).filter((name) => existsSync(join(folder, name)));
   const keptTexts = kept.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const);
   const faults = contradictions(page, Object.fromEntries(await Promise.all(keptTexts)));
   if (faults.length > 0)
@@ -94,7 +94,7 @@ async function writePage(folder: string, page: PageOptions): Promise<string> {
 ${faults.join('\n')}
 Change these lines, name another folder, or delete the files to get new ones.`);
   const texts: [string, string | Buffer][] = [
-    ...Object.entries(own).filter(([name]) => !kept.includes(name)),
+    ...Object.entries(brokerFiles).filter(([name]) => !kept.includes(name)),
     ['form.js', formFile(page.form)],
     ['version.js', versionFile()],
   ];

@@ -233,8 +233,8 @@ type SeenItems = ReadonlyMap<unknown, Item>;
  */
 export function dynamoLimits(table: Table, once: () => Table, limits: Limits, now: () => number = Date.now) {
   const countersAt = limitCounters(limits);
-  const countAll = async (all: readonly Counter[], signal: AbortSignal, seen?: SeenItems) =>
-    limitDecision(await Promise.all(all.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
+  const countAll = async (counters: readonly Counter[], signal: AbortSignal, seen?: SeenItems) =>
+    limitDecision(await Promise.all(counters.map((one) => count({ table, now, signal }, one, seen?.get(one.pk)))));
 
   return {
     /** Counts a registration request as it arrives, and reads all other counters in parallel. */
@@ -260,8 +260,8 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
           : count({ table, now, signal }, one, await early(one)),
       );
       const [[recipient, message], { seen, failure }, counted] = await Promise.all([messages, reading, counting]);
-      const look = (all: readonly Counter[]): CountResult[] =>
-        all.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()), failure }));
+      const look = (counters: readonly Counter[]): CountResult[] =>
+        counters.map((one) => ({ waitMs: seen && waitMs(one, seen.get(one.pk), now()), failure }));
 
       return {
         /** The decision for the source; also reached after too many wrong ids. */

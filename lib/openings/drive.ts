@@ -109,7 +109,7 @@ class Loop {
       worker: this.#job.worker,
       keyed: plan?.keyed ?? true,
       exclusive: plan?.exclusive ?? false,
-      own: plan?.login_given ?? false,
+      loginGiven: plan?.login_given ?? false,
       next: () => next,
       deposit: plan?.deposit === undefined || plan.deposit_with_opening ? 'none' : 'due',
       now: at,

@@ -125,7 +125,7 @@ export interface DecisionContext {
   /** Only this service opens accounts at the login, so an account there that may be ours is ours. */
   exclusive: boolean;
   /** The caller has chosen the login. */
-  own: boolean;
+  loginGiven: boolean;
   /** The next login to choose, if the request leaves the choice to us and one is left. */
   next(): number | undefined;
   /** Whether a deposit follows the opening. */
@@ -159,7 +159,7 @@ const isRequest = (_: Life, { worker }: DecisionContext) => worker === 'request'
 /** A server that lacks the look-up will lack it later too. */
 const lacksLookUpForSettler = (_: Life, { worker, old }: DecisionContext) => worker === 'settler' && old;
 /** The caller's login is free after a day: no later operation depends on it. */
-const isOldAndOwn = (_: Life, { old, own }: DecisionContext) => old && own;
+const isOldAndGiven = (_: Life, { old, loginGiven }: DecisionContext) => old && loginGiven;
 const depositDue = (life: LifeAt<'open'>) => life.deposit === 'due';
 const depositRefused = (life: LifeAt<'open'>) => life.deposit === 'again';
 const complete = (life: LifeAt<'open'>, context: DecisionContext, fact: Fact) => {
@@ -259,7 +259,7 @@ export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
     { on: ['silent'], if: lacksLookUpForSettler, to: undecided, step: 'stop' },
     { on: ['absent', 'silent'], if: isRequest, step: 'send' },
     { on: ['not_executed', 'unclear'], if: isRequest, step: 'pause' },
-    { on: ['operator_found_none'], if: isOldAndOwn, to: gone, step: 'stop' },
+    { on: ['operator_found_none'], if: isOldAndGiven, to: gone, step: 'stop' },
     { on: ['not_executed', 'refused', 'unconfirmed', 'absent', 'silent', 'unclear'], step: 'rest' },
   ],
   open: [

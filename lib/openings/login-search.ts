@@ -110,12 +110,12 @@ export class LoginSearch {
     const most = this.#calls === 0 ? this.#firstLogins : Math.floor((MAX_LOGINS * calls) / sequences.length);
     this.#calls += calls;
     const drawn = sequences.map((sequence) => ({ sequence, logins: draw(sequence, most) }));
-    const all = [...new Set(drawn.flatMap(({ logins }) => logins))];
-    const batches = Array.from({ length: Math.ceil(all.length / MAX_LOGINS) }, (_, index) =>
-      this.#reservations.holders(all.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
+    const drawnLogins = [...new Set(drawn.flatMap(({ logins }) => logins))];
+    const batches = Array.from({ length: Math.ceil(drawnLogins.length / MAX_LOGINS) }, (_, index) =>
+      this.#reservations.holders(drawnLogins.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
     );
     const holders = new Map((await Promise.all(batches)).flatMap((one) => [...one]));
-    this.#read += all.length;
+    this.#read += drawnLogins.length;
     this.#taken += holders.size;
     for (const { sequence, logins } of drawn) this.#sort(sequence, logins, holders);
   }
@@ -147,13 +147,13 @@ function draw(sequence: LoginSequence, most: number): number[] {
 /** The number of tries from which on an event is logged. */
 const MANY_TRIES = 3;
 
-/** The logins that an operation may ask for, one after the other. @param own the caller's login */
+/** The logins that an operation may ask for, one after the other. @param givenLogin the caller's login */
 export function loginChoice(
   searching: Promise<LoginSearch>,
-  { operationId, own, telemetry }: { operationId: string; own: number | undefined; telemetry: Telemetry },
+  { operationId, givenLogin, telemetry }: { operationId: string; givenLogin: number | undefined; telemetry: Telemetry },
 ) {
   // Another's account at the caller's login leaves no other one.
-  let isNoneLeft = own !== undefined;
+  let isNoneLeft = givenLogin !== undefined;
   return {
     /** @returns undefined if none is left, or if the time is up; rejects if the reservations cannot be read */
     async next(): Promise<number | undefined> {
@@ -165,7 +165,7 @@ export function loginChoice(
     /** Why the operation gets no other login. With more time a retry may find a free one. */
     failure(): PlatformFailure {
       if (!isNoneLeft) return new PlatformFailure('platform_unavailable', { reason: 'no_time_for_next_login' });
-      if (own !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
+      if (givenLogin !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });
       return new PlatformFailure('login_range_exhausted', { reason: 'logins_taken' });
     },
   };

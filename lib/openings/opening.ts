@@ -81,7 +81,7 @@ function startReads(opening: Opening) {
   const ids = { ...request.body, ...request.parameters };
   const records = dependencies.directory.readAccountRecords(ids, telemetry, times.signal);
   const keys = dependencies.keys(times.signal);
-  const identities = keys.then((all) => identifyRequest(opening, all));
+  const identities = keys.then((current) => identifyRequest(opening, current));
   const connection = records.then((found) => (found.connection?.platform === version ? found.connection : undefined));
   const server = connectServer(opening, records);
   const ready = server.then(({ platform }) => platform.ready(times.platformSignal));
@@ -296,7 +296,7 @@ function makeJob(
       ready: reads.ready,
       ids: identities.map((identity) => identity.operationId),
       recorded: reads.recorded,
-      logins: loginChoice(reads.logins, { operationId, own: body.login, telemetry }),
+      logins: loginChoice(reads.logins, { operationId, givenLogin: body.login, telemetry }),
     },
   };
 }

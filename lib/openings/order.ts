@@ -67,11 +67,13 @@ function offers({ groups }: Connection, group: string): boolean {
 
 /**
  * Whether an account without proof counts as ours, if our command may have opened it: only this service opens accounts
- * in the ranges. @param own the caller's login
+ * in the ranges. @param givenLogin the caller's login
  */
-function isExclusive(connection: Connection, own: number | undefined): boolean {
+function isExclusive(connection: Connection, givenLogin: number | undefined): boolean {
   if (!('logins' in connection) || connection.strict === true) return false;
-  return own === undefined || loginRanges(connection).some(({ from, to }) => from <= own && own <= to);
+  return (
+    givenLogin === undefined || loginRanges(connection).some(({ from, to }) => from <= givenLogin && givenLogin <= to)
+  );
 }
 
 /** The deposit of a new account, on demo connections only. */
@@ -141,15 +143,15 @@ export function generatedRole({ master_password, investor_password }: TradingAcc
 export function buildPlan(order: CallerOrder, operationId: string, server: Server): OperationPlan {
   const { body } = order;
   const { platform, connection } = server;
-  const own = platform.keyed ? body.login : undefined;
+  const givenLogin = platform.keyed ? body.login : undefined;
   return {
     ...buildDetails(order, operationId),
     send_email: body.send_email,
     send_pop_up: body.send_pop_up,
     language: body.language,
     keyed: platform.keyed,
-    exclusive: isExclusive(connection, own),
-    login_given: own !== undefined,
+    exclusive: isExclusive(connection, givenLogin),
+    login_given: givenLogin !== undefined,
     deposit: demoDeposit(server),
     deposit_with_opening: platform.fundsWithOpening,
     generated: generatedRole(body),

@@ -250,9 +250,9 @@ const MAX_ATTEMPTS = 6;
  */
 function dynamoRegistrationIndex(table: Table, now: () => number) {
   async function dropOld(key: Key, item: Item, signal: AbortSignal): Promise<void> {
-    const all = parseIndexed(item);
-    const spare = all.slice(MAX_INDEXED).filter((one) => one.expires_at_ms <= now() && one.confirmed !== true);
-    const old = all.filter((one) => one.requested_at_ms <= now() - KEPT_MS);
+    const indexed = parseIndexed(item);
+    const spare = indexed.slice(MAX_INDEXED).filter((one) => one.expires_at_ms <= now() && one.confirmed !== true);
+    const old = indexed.filter((one) => one.requested_at_ms <= now() - KEPT_MS);
     const dropped = [...new Set([...old, ...spare])].slice(0, MAX_DROPPED);
     if (dropped.length === 0) return;
     const names = Object.fromEntries(dropped.map(({ registration_id }, index) => [`#r${index}`, registration_id]));

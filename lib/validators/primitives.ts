@@ -166,10 +166,10 @@ export function isBlank(value: unknown): boolean {
 export function dropEmpty(value: unknown, isLeft = isEmpty): unknown {
   if (isLeft(value)) return undefined;
   if (!isObject(value)) return value;
-  const all = Object.entries(value);
-  const members = all.filter(([, member]) => !isLeft(member));
+  const given = Object.entries(value);
+  const members = given.filter(([, member]) => !isLeft(member));
   if (members.length === 0) return undefined;
-  return members.length === all.length ? value : Object.fromEntries(members);
+  return members.length === given.length ? value : Object.fromEntries(members);
 }
 
 /** The fields whose reading removes white space: blanks alone count as empty. Every other text stays as it was typed. */
@@ -394,10 +394,10 @@ export const LanguageSchema = v.pipe(
 
 /** Whether a tag repeats a variant or an extension. Only `Intl` knows; it knows no private tags. */
 function isRepetitive(tag: string): boolean {
-  const [, language = '', rest = ''] = /^([a-z]+)(?:-[a-z]{3})*((?:-.*)?)$/i.exec(tag) ?? [];
+  const [, language = '', subtags = ''] = /^([a-z]+)(?:-[a-z]{3})*((?:-.*)?)$/i.exec(tag) ?? [];
   if (tag.length <= 5 || language.toLowerCase() === 'x') return false;
   try {
-    return Intl.getCanonicalLocales(language + rest).length !== 1;
+    return Intl.getCanonicalLocales(language + subtags).length !== 1;
   } catch {
     return true;
   }

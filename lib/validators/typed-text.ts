@@ -112,9 +112,9 @@ function endWithoutMarks(text: string): number {
 function withPlusInFront(number: string): string {
   const [plus = ''] = LEADING_PLUS.exec(number) ?? [];
   if (plus === '') return number;
-  const rest = number.slice(plus.length);
+  const digits = number.slice(plus.length);
   const isOpen = plus.includes('(') && !plus.includes(')');
-  return `+${isOpen ? rest.replace(')', '') : rest}`;
+  return `+${isOpen ? digits.replace(')', '') : digits}`;
 }
 
 /** A dial code: as a number, without brackets. */

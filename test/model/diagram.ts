@@ -15,7 +15,7 @@ const SAMPLES: { [S in Life['at']]: Extract<Life, { at: S }> } = {
   gone: { at: 'gone' },
 };
 const CONTEXT: DecisionContext = {
-  ...{ worker: 'request', keyed: true, exclusive: true, own: false, deposit: 'due', now: 0, old: false },
+  ...{ worker: 'request', keyed: true, exclusive: true, loginGiven: false, deposit: 'due', now: 0, old: false },
   next: () => 2,
 };
 

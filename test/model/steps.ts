@@ -166,7 +166,7 @@ function contextOf(turn: Turn, worker: Worker, old: boolean): DecisionContext {
   return {
     worker: role,
     keyed,
-    own: isOwn(turn.scenario),
+    loginGiven: isOwn(turn.scenario),
     exclusive: keyed && own !== true && strict !== true,
     next: () => (keyed && role === 'request' && asked === first && slow !== true ? second : undefined),
     deposit: funded === true ? 'due' : 'none',

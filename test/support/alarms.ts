@@ -33,10 +33,10 @@ interface AlarmProperties {
 }
 
 export function alarmsOf(template: Template): AlarmText[] {
-  const all = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
+  const alarms = ['AWS::CloudWatch::Alarm', 'AWS::CloudWatch::CompositeAlarm'].flatMap((type) =>
     propertiesOf(template, type),
   );
-  return all.map((properties) => {
+  return alarms.map((properties) => {
     const alarm = properties as unknown as AlarmProperties;
     return {
       name: alarm.AlarmName.replace('broker-api-test-', ''),

@@ -42,7 +42,7 @@ async function writeScript(folder: string): Promise<string> {
 /** Two tests may make it at once: then the later result is dropped. */
 async function makeOnce(path: string, make: (path: string) => Promise<unknown>): Promise<void> {
   if (existsSync(path)) return;
-  const own = `${path}-${process.pid}`;
-  await make(own);
-  await rename(own, path).catch(() => rm(own, { recursive: true, force: true }));
+  const unfinished = `${path}-${process.pid}`;
+  await make(unfinished);
+  await rename(unfinished, path).catch(() => rm(unfinished, { recursive: true, force: true }));
 }

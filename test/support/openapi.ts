@@ -190,12 +190,12 @@ function problemDifferences(
       reference,
     ]),
   );
-  const own = types.get(type);
-  if (own === undefined)
+  const documented = types.get(type);
+  if (documented === undefined)
     return [`problem type ${type} is not documented; documented are ${[...types.keys()].join(', ')}`];
   const members = body as Record<string, unknown>;
   return [
-    ...schemaDifferences(own, body),
+    ...schemaDifferences(documented, body),
     ...(members.status === status ? [] : [`the member status is ${String(members.status)}`]),
     ...(members.request_id === requestId ? [] : ['the member request_id differs from the header x-request-id']),
   ];

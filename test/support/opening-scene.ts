@@ -109,10 +109,10 @@ export class OpeningScene {
     const body: TradingAccountRequest = { ...ACCOUNT_BODY, connection_id, group };
     const request = { body, sentBody: { ...body }, parameters: { user_id: CLIENT_ANN.id }, idempotencyKey };
     // A busy machine takes its time.
-    const rest = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };
+    const context = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };
     try {
       const telemetry = recordingTelemetry(this.events);
-      return (await openTradingAccount(this.#dependencies, version, { ...request, ...rest }, telemetry)).body.login;
+      return (await openTradingAccount(this.#dependencies, version, { ...request, ...context }, telemetry)).body.login;
     } catch (error) {
       if (error instanceof Problem) return error.type;
       throw error;

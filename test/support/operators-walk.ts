@@ -38,11 +38,11 @@ export function pageOf(kind: string): string {
   const row = RUNBOOK.split('\n').find(
     (line) => line.startsWith('| ') && line.split(' | ')[0]?.includes(`\`${kind}\``),
   );
-  const own = [section(kind), row].filter((text) => text !== undefined).join('\n');
-  const linked = [...own.matchAll(/\]\(([\w.]*)#([\w-]+)\)/g)].map(([, file = '', anchor = '']) =>
+  const found = [section(kind), row].filter((text) => text !== undefined).join('\n');
+  const linked = [...found.matchAll(/\]\(([\w.]*)#([\w-]+)\)/g)].map(([, file = '', anchor = '']) =>
     (file === '' ? RUNBOOK : page(file)).split(/^(?=##+ )/m).find((text) => anchorOf(text) === anchor),
   );
-  return [own, ...linked].join('\n');
+  return [found, ...linked].join('\n');
 }
 
 function anchorOf(section: string): string {

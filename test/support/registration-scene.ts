@@ -169,17 +169,17 @@ export class RegistrationScene {
 
   /** The records of keys share a table with registrations. */
   async items(kind: 'limits' | 'keys' | 'registrations'): Promise<Item[]> {
-    const all = await scanItems(this.#database.client, kind === 'limits' ? 'limits' : 'registrations');
-    return kind === 'limits' ? all : all.filter(({ pk }) => String(pk).startsWith('key#') === (kind === 'keys'));
+    const items = await scanItems(this.#database.client, kind === 'limits' ? 'limits' : 'registrations');
+    return kind === 'limits' ? items : items.filter(({ pk }) => String(pk).startsWith('key#') === (kind === 'keys'));
   }
 
   request(asked: Asked = {}): Promise<Answer> {
     const { by = 'email', body, members = {}, captcha, step, signal = NEVER_ABORTED, ...more } = asked;
     const recipient = body?.recipient ?? RECIPIENTS[by];
     const sent = { ...REQUEST_BODY, otp_type: recipient.channel, members, ...body, recipient };
-    return this.#run(step, (own) =>
+    return this.#run(step, (numbered) =>
       requestRegistration(
-        this.#dependencies(own, signal),
+        this.#dependencies(numbered, signal),
         {
           sentBody: { ...sent, repeat_password: sent.password },
           parameters: {},
@@ -188,7 +188,7 @@ export class RegistrationScene {
           userAgent: 'Browser/1.0',
           caller: undefined,
           endsAt: this.now + 20_000,
-          ...(captcha && { captcha: (until) => own('captcha', async () => CAPTCHA[captcha], until) }),
+          ...(captcha && { captcha: (until) => numbered('captcha', async () => CAPTCHA[captcha], until) }),
           ...more,
           body: sent,
         },
@@ -203,8 +203,8 @@ export class RegistrationScene {
     const body = { channel: by, address: RECIPIENTS[by].key, code, password };
     const caller = { source: '203.0.113.7', caller: undefined, endsAt: this.now };
     const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, ...caller };
-    return this.#run(step, (own) =>
-      confirmRegistration(this.#dependencies(own, signal), request, recordingTelemetry(this.events), signal),
+    return this.#run(step, (numbered) =>
+      confirmRegistration(this.#dependencies(numbered, signal), request, recordingTelemetry(this.events), signal),
     );
   }
 
@@ -232,7 +232,7 @@ export class RegistrationScene {
 
   async #run(step: Step = atOnce, use: (step: Step) => Promise<{ replayed?: boolean }>) {
     const { steps, log } = Object.assign(this, { steps: [] as string[], log: [] as string[], problem: undefined });
-    const own: Step = numberedSteps(async (name, call, until) => {
+    const numbered: Step = numberedSteps(async (name, call, until) => {
       log.push(name);
       try {
         // What is done side by side begins before any of it ends.
@@ -244,7 +244,7 @@ export class RegistrationScene {
       }
     }, steps);
     try {
-      return (await use(own)).replayed ? 'replayed' : 204;
+      return (await use(numbered)).replayed ? 'replayed' : 204;
     } catch (error) {
       this.problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error });
       return this.problem.type;

@@ -163,10 +163,12 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
 
 /** The parts of an answer that should not differ between two. */
 export function visibleAnswer(reply: Reply) {
-  const own = ['date', 'x-request-id', 'apigw-requestid'];
+  const different = ['date', 'x-request-id', 'apigw-requestid'];
   return {
     status: reply.status,
-    headers: reply.headers.map(([name, value]) => (own.includes(name.toLowerCase()) ? name : `${name}: ${value}`)),
+    headers: reply.headers.map(([name, value]) =>
+      different.includes(name.toLowerCase()) ? name : `${name}: ${value}`,
+    ),
     body: reply.text.replaceAll(reply.header('x-request-id') ?? '', '<request id>'),
   };
 }

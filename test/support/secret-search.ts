@@ -19,9 +19,9 @@ function writings(text: string): string[] {
 /** For each of the three alignments, the characters that depend only on these bytes. */
 function inBase64(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
-    const all = Buffer.concat([Buffer.alloc(before), bytes]);
-    const ours = [Math.ceil((before * 8) / 6), Math.floor((all.byteLength * 8) / 6)] as const;
-    return [all.toString('base64').slice(...ours), all.toString('base64url').slice(...ours)];
+    const shifted = Buffer.concat([Buffer.alloc(before), bytes]);
+    const ours = [Math.ceil((before * 8) / 6), Math.floor((shifted.byteLength * 8) / 6)] as const;
+    return [shifted.toString('base64').slice(...ours), shifted.toString('base64url').slice(...ours)];
   });
 }
 

@@ -150,8 +150,8 @@ export function roleOf(of: Template, name: string): string {
 /** Every statement of the policies of a role, which is named by its logical id. */
 export function rightsOfRole(of: Template, role: string): RoleRight[] {
   const policies = ['Policy', 'ManagedPolicy'].flatMap((kind) => propertiesOf(of, `AWS::IAM::${kind}`));
-  const own = policies.filter(({ Roles = [] }) => (Roles as string[]).includes(`<${role}>`));
-  const statements = own.flatMap(({ PolicyDocument }) => (PolicyDocument as { Statement: Statement[] }).Statement);
+  const ofRole = policies.filter(({ Roles = [] }) => (Roles as string[]).includes(`<${role}>`));
+  const statements = ofRole.flatMap(({ PolicyDocument }) => (PolicyDocument as { Statement: Statement[] }).Statement);
   return statements.map(({ Sid = 'Trace', Effect, Action, Resource, NotResource, Condition }) => ({
     sid: Sid,
     [Effect === 'Allow' ? 'may' : Effect]: [Action].flat(),

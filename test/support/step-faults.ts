@@ -33,9 +33,9 @@ export function numberedSteps(step: Step, names: string[] = []): Step {
   return (name, call, signal) => {
     const count = (counts.get(name) ?? 0) + 1;
     counts.set(name, count);
-    const own = count === 1 ? name : `${name} ${count}`;
-    names.push(own);
-    return step(own, call, signal);
+    const numberedName = count === 1 ? name : `${name} ${count}`;
+    names.push(numberedName);
+    return step(numberedName, call, signal);
   };
 }
 

@@ -267,10 +267,10 @@ async function fillRange(): Promise<void> {
   for (const table of ['operations', 'accounts', 'logins'])
     for (const item of (await walk.items(table)).filter((one) => JSON.stringify(one).includes(String(login))))
       await walk.remove(table, item);
-  const all = Array.from({ length: 1_000 }, (_, index) => FULL.from + index).filter((one) => one !== login);
+  const otherLogins = Array.from({ length: 1_000 }, (_, index) => FULL.from + index).filter((one) => one !== login);
   await walk.putAll(
     'logins',
-    all.map((one) => ({ pk: `tp5#${one}`, operation_id: 'nobody', connection_id: 'tp5-live-1' })),
+    otherLogins.map((one) => ({ pk: `tp5#${one}`, operation_id: 'nobody', connection_id: 'tp5-live-1' })),
   );
   await connect(FULL);
   expect((await opened('tp5')).status).not.toBe(200);

@@ -30,8 +30,8 @@ const LANGUAGE_NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
 export function Messages({ outbox: { messages, counts }, call }) {
   const [chosen, setChosen] = useState(/** @type {Kind | undefined} */ (undefined));
   const kinds = /** @type {Kind[]} */ (Object.keys(counts));
-  const all = kinds.reduce((sum, kind) => sum + counts[kind], 0);
-  const total = chosen === undefined ? all : counts[chosen];
+  const sentCount = kinds.reduce((sum, kind) => sum + counts[kind], 0);
+  const total = chosen === undefined ? sentCount : counts[chosen];
   const isHidden = (/** @type {Kind} */ kind) => chosen !== undefined && kind !== chosen;
   const shown = messages.filter(({ kind }) => !isHidden(kind)).length;
   const clear = async () => {
@@ -42,20 +42,20 @@ export function Messages({ outbox: { messages, counts }, call }) {
   const choice = (/** @type {Kind | undefined} */ kind) => html`
     <label style=${{ '--kind': kind ? lookOf(kind).color : 'currentcolor' }}>
       <input type="radio" name="kind" value=${kind ?? 'all'} checked=${kind === chosen} onChange=${() => setChosen(kind)} />
-      <span>${kind ? lookOf(kind).many : 'All'}<//><${Count} of=${kind ? counts[kind] : all} />
+      <span>${kind ? lookOf(kind).many : 'All'}<//><${Count} of=${kind ? counts[kind] : sentCount} />
     </label>
   `;
   const card = (/** @type {ShownMessage} */ message) =>
     html`<${Card} key="${message.id} ${message.at}" message=${message} hidden=${isHidden(message.kind)} />`;
   const button = html`<button type="button" class="secondary outline" onClick=${clear}>Clear</button>`;
   return html`
-    <${Section} id="messages" title="Messages" action=${all > 0 && button}>
-      ${all === 0 && html`<${Empty} call=${call} />`}
-      <fieldset class="filter" hidden=${all === 0}>
+    <${Section} id="messages" title="Messages" action=${sentCount > 0 && button}>
+      ${sentCount === 0 && html`<${Empty} call=${call} />`}
+      <fieldset class="filter" hidden=${sentCount === 0}>
         <legend class="unseen">Show messages of this kind</legend>
         ${choice(undefined)}${kinds.map(choice)}
       </fieldset>
-      ${total === 0 && all > 0 && html`<p><small>No message of this kind was sent yet.</small></p>`}
+      ${total === 0 && sentCount > 0 && html`<p><small>No message of this kind was sent yet.</small></p>`}
       ${messages.map(card)}
       ${shown < total && html`<p><small>The newest ${shown} of ${total}. All: GET /_local/outbox</small></p>`}
     <//>

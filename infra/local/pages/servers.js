@@ -29,20 +29,20 @@ export function Servers({ accounts, call }) {
 
 /** @param {{ id: string } & ServerAccounts} props */
 function Server({ id, total, newest }) {
-  const [all, setAll] = useState(false);
+  const [showsAll, setShowsAll] = useState(false);
   const count = total === 0 ? 'no accounts' : `${total.toLocaleString('en')} ${total === 1 ? 'account' : 'accounts'}`;
   const more = newest.length < total ? `the newest ${newest.length}` : `all ${total}`;
   return html`
     <li>
       <div class="row"><h3 class="mono">${id}</h3><small>${count}</small></div>
       <ul aria-label="Accounts on ${id}" hidden=${total === 0}>
-        ${newest.slice(0, all ? undefined : FEW).map((account) => html`<${Row} key=${account.login} ...${account} />`)}
+        ${newest.slice(0, showsAll ? undefined : FEW).map((account) => html`<${Row} key=${account.login} ...${account} />`)}
       </ul>
       ${
         newest.length > FEW &&
         html`
-          <button type="button" class="secondary outline" aria-expanded=${all} onClick=${() => setAll(!all)}>
-            Show ${all ? `the newest ${FEW}` : more}
+          <button type="button" class="secondary outline" aria-expanded=${showsAll} onClick=${() => setShowsAll(!showsAll)}>
+            Show ${showsAll ? `the newest ${FEW}` : more}
           </button>
         `
       }

@@ -85,8 +85,8 @@ export function synthesizeRights(settings: Record<string, unknown>): StackRights
     if (lambda === undefined) continue;
     const { Role, Environment } = lambda.Properties;
     const [role] = Role['Fn::GetAtt'];
-    const own = policies.filter(({ Properties }) => Properties.Roles.some(({ Ref }) => Ref === role));
-    const statements = own.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
+    const ofRole = policies.filter(({ Properties }) => Properties.Roles.some(({ Ref }) => Ref === role));
+    const statements = ofRole.flatMap(({ Properties }) => Properties.PolicyDocument.Statement);
     const refused = buckets.flatMap(({ Properties }) => refusals(Properties.PolicyDocument.Statement, role));
     functions[declared.name] = { variables: Environment.Variables, statements: [...statements, ...refused] };
   }

@@ -74,8 +74,8 @@ const NAMES = {
 export function channelNames(language) {
   const named = Object.entries(NAMES).map(([channel, name]) => {
     /** @type {Record<string, string | undefined>} */
-    const { usual, en, [language]: own = usual ?? en } = name;
-    return [channel, own];
+    const { usual, en, [language]: localName = usual ?? en } = name;
+    return [channel, localName];
   });
   return /** @type {Record<Channel, string>} */ (Object.fromEntries(named));
 }

@@ -48,8 +48,8 @@ function labelOf({ name, schema, ui, fixed, title, shared: { words, language } }
 function Frame(props) {
   const { ui, required, pointer, note, shared, children, isGroup, isInline } = props;
   const { words, errors } = shared;
-  const own = errorsAt(errors, pointer);
-  const text = own.flatMap(({ rule, bounds }) =>
+  const fieldErrors = errorsAt(errors, pointer);
+  const text = fieldErrors.flatMap(({ rule, bounds }) =>
     rule === undefined ? [] : [words.fields[rule] + (bounds === undefined ? '' : ` (${bounds})`)],
   );
   const shown =
@@ -153,7 +153,7 @@ function Members(props) {
   const members = Object.entries(schema.properties ?? {});
   const current = /** @type {Record<string, unknown>} */ (value ?? {});
   const places = members.map(([name]) => `${pointer}/${name}`);
-  const own = shared.errors.filter(({ pointer: at }) => !places.some((place) => isAt(at, place)));
+  const groupErrors = shared.errors.filter(({ pointer: at }) => !places.some((place) => isAt(at, place)));
   const fields = members.map(([name, member]) => {
     const change = (/** @type {unknown} */ now) => onChange({ ...current, [name]: now });
     const needed = schema.required === undefined ? required || field === 'phone' : schema.required.includes(name);
@@ -163,7 +163,7 @@ function Members(props) {
     `;
   });
   const parts = html`<div class="members">${fields}</div>`;
-  return html`<${Frame} ...${props} shared=${{ ...shared, errors: own }} isGroup>${parts}<//>`;
+  return html`<${Frame} ...${props} shared=${{ ...shared, errors: groupErrors }} isGroup>${parts}<//>`;
 }
 
 /** Any number of objects. @param {FieldProps} props */
@@ -171,7 +171,9 @@ function List(props) {
   const { schema, ui, value, onChange, pointer, shared } = props;
   const { add, remove } = shared.words.texts;
   const list = /** @type {unknown[]} */ (value ?? []);
-  const own = shared.errors.filter(({ pointer: at }) => !list.some((_, index) => isAt(at, `${pointer}/${index}`)));
+  const groupErrors = shared.errors.filter(
+    ({ pointer: at }) => !list.some((_, index) => isAt(at, `${pointer}/${index}`)),
+  );
   const items = list.map((item, index) => {
     const change = (/** @type {unknown} */ now) => onChange(list.map((one, at) => (at === index ? now : one)));
     return html`
@@ -182,7 +184,7 @@ function List(props) {
   const button = (/** @type {string} */ name, /** @type {unknown[]} */ after) =>
     html`<button type="button" class="second small" onClick=${() => onChange(after)}>${name}</button>`;
   return html`
-    <${Frame} ...${props} shared=${{ ...shared, errors: own }} isGroup>
+    <${Frame} ...${props} shared=${{ ...shared, errors: groupErrors }} isGroup>
       ${items}${button(add, [...list, {}])} ${list.length > 0 && button(remove, list.slice(0, -1))}
     <//>
   `;
@@ -194,11 +196,11 @@ function List(props) {
  * @param {string} pointer @param {readonly FieldError[]} errors
  */
 function stateOf(pointer, errors) {
-  const own = errorsAt(errors, pointer);
+  const fieldErrors = errorsAt(errors, pointer);
   return {
     id: pointer,
-    'aria-invalid': own.length > 0 ? 'true' : undefined,
-    'aria-describedby': own.some(({ rule }) => rule !== undefined) ? `${pointer}-error` : undefined,
+    'aria-invalid': fieldErrors.length > 0 ? 'true' : undefined,
+    'aria-describedby': fieldErrors.some(({ rule }) => rule !== undefined) ? `${pointer}-error` : undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @import { Act, Answer, Details, Event, FieldSentence, MachineContext, ProblemType, Rule, State, Step } from './types.ts' */
+/** @import { Act, Details, Event, FieldSentence, MachineContext, ProblemType, RequestEnd, Rule, State, Step } from './types.ts' */
 
 /** The page as a table: each state, each event, and what follows. Nothing here knows the browser. */
 
@@ -22,7 +22,7 @@ const busy = (to) => ({
   reload: { to },
 });
 
-/** A state without a request: an answer to an earlier one is late. @param {State} to @returns {Record<Answer, Step>} */
+/** A state without a request: an answer to an earlier one is late. @param {State} to @returns {Record<RequestEnd, Step>} */
 const late = (to) => ({
   accepted: { to },
   invalid: { to },
@@ -40,9 +40,9 @@ const late = (to) => ({
 });
 
 /**
- * Answers to a registration that say that nothing was sent: they lead back to where it can be corrected.
+ * Ends of a registration at which nothing was sent: they lead back to where it can be corrected.
  *
- * @type {Pick<Record<Answer, Step>, 'invalid' | 'form_gone' | 'too_large' | 'undelivered' | 'code_refused'>}
+ * @type {Pick<Record<RequestEnd, Step>, 'invalid' | 'form_gone' | 'too_large' | 'undelivered' | 'code_refused'>}
  */
 const CORRECT = {
   invalid: { to: 'form', says: 'correct' },
@@ -192,12 +192,12 @@ function isWaiting({ waits }, event, now) {
 }
 
 /**
- * The answer that each type of problem is. Those of account routes never come here. An `invalid` one without `errors`
+ * How a request ends with each type of problem. Those of account routes never come here. An `invalid` one without `errors`
  * has a place in `post.js`.
  *
- * @satisfies {Record<ProblemType, Answer>}
+ * @satisfies {Record<ProblemType, RequestEnd>}
  */
-export const PROBLEM_ANSWERS = /** @type {const} */ ({
+export const PROBLEM_ENDS = /** @type {const} */ ({
   malformed_json: 'failed',
   validation_failed: 'invalid',
   form_not_found: 'form_gone',
@@ -231,16 +231,16 @@ export const PROBLEM_ANSWERS = /** @type {const} */ ({
 });
 
 /**
- * The answer that a response is. A type of a later version counts by its status.
+ * How a request ends with this response. A type of a later version counts by its status.
  *
  * @param {number} status 0: no answer arrived @param {unknown} type of the problem; undefined: the body is none
- * @returns {Answer}
+ * @returns {RequestEnd}
  */
-export function answerOf(status, type) {
+export function requestEnd(status, type) {
   if (status === 0) return 'silent';
   if (status === 204) return 'accepted';
-  const known = typeof type === 'string' && Object.hasOwn(PROBLEM_ANSWERS, type);
-  if (known) return PROBLEM_ANSWERS[/** @type {ProblemType} */ (type)];
+  const known = typeof type === 'string' && Object.hasOwn(PROBLEM_ENDS, type);
+  if (known) return PROBLEM_ENDS[/** @type {ProblemType} */ (type)];
   if (status === 429) return 'too_many';
   if (status === 413) return 'too_large';
   if (status >= 500) return 'failed';

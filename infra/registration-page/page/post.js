@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
-import { answerOf, sentenceOf } from './machine.js';
+import { requestEnd, sentenceOf } from './machine.js';
 
-/** @import { Answer, FieldError, PlacedProblem } from './types.ts' */
-/** @typedef {{ answer: Answer; errors: FieldError[]; seconds: number | undefined; available: string[] | undefined }} Outcome */
+/** @import { FieldError, PlacedProblem, RequestEnd } from './types.ts' */
+/** @typedef {{ end: RequestEnd; errors: FieldError[]; seconds: number | undefined; available: string[] | undefined }} Outcome */
 
 /** A request ends if nothing moves for so long: the API answers within 30 seconds. */
 const SILENCE_MS = 45_000;
@@ -14,7 +14,7 @@ const PLACES = {
 };
 
 /**
- * Posts a JSON text. Every request ends: with an answer, or as `silent`.
+ * Posts a JSON text. Every request ends: with a response, or as `silent`.
  *
  * @param {string} url @param {string} body @param {Record<string, string>} headers
  * @param {(share: number) => void} onProgress the share of the body that has left, 0 to 1
@@ -64,7 +64,7 @@ function explainSilence(url) {
 export function outcomeOf(status, text, retryAfter) {
   const problem = parse(text);
   const type = problem?.type;
-  const answer = answerOf(status, type);
+  const end = requestEnd(status, type);
   const listed = Array.isArray(problem?.errors) ? problem.errors : [];
   const place =
     typeof type === 'string' && Object.hasOwn(PLACES, type) ? PLACES[/** @type {PlacedProblem} */ (type)] : undefined;
@@ -74,7 +74,7 @@ export function outcomeOf(status, text, retryAfter) {
   }));
   const seconds = Number.parseInt(retryAfter ?? '', 10);
   return {
-    answer,
+    end,
     errors: place === undefined ? errors : [...errors, place],
     seconds: Number.isNaN(seconds) ? undefined : seconds,
     available: Array.isArray(problem?.available) ? problem.available.map(String) : undefined,

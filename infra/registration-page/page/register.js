@@ -139,12 +139,11 @@ class Registration {
     };
     const outcome = await this.#post('request', body, headers);
     if (this.config.captcha) this.#resetCaptcha();
-    if (['accepted', 'failed', 'silent', 'unreadable', 'in_progress'].includes(outcome.answer))
-      this.#registered = values;
+    if (['accepted', 'failed', 'silent', 'unreadable', 'in_progress'].includes(outcome.end)) this.#registered = values;
     if (outcome.available !== undefined) this.#channels = outcome.available;
     const isAnother = state === 'resending';
     if (!isAnother) this.#code = { code: '', password: '' };
-    this.move(outcome.answer, outcome, isAnother && outcome.answer === 'accepted' ? this.words.texts.sent : '');
+    this.move(outcome.end, outcome, isAnother && outcome.end === 'accepted' ? this.words.texts.sent : '');
   }
 
   async #confirm() {
@@ -153,8 +152,8 @@ class Registration {
     const outcome = await this.#post('confirm', { otp_type, ...address, password, code: this.#code.code }, {});
     // The API does not say which of the two is wrong.
     const wrong = this.#isForgotten() ? ['#/code', '#/password'] : ['#/code'];
-    const errors = outcome.answer === 'code_refused' ? wrong.map((pointer) => ({ pointer })) : outcome.errors;
-    this.move(outcome.answer, { ...outcome, errors });
+    const errors = outcome.end === 'code_refused' ? wrong.map((pointer) => ({ pointer })) : outcome.errors;
+    this.move(outcome.end, { ...outcome, errors });
   }
 
   /** @param {'request' | 'confirm'} operation @param {object} body @param {Record<string, string>} headers */

@@ -2,7 +2,7 @@ import type { Language } from '../../../lib/messages/translations/languages.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { Rule } from '../../../lib/validators/primitives.ts';
-import type { PROBLEM_ANSWERS } from './machine.js';
+import type { PROBLEM_ENDS } from './machine.js';
 
 export type { Channel, ProblemType, Rule };
 
@@ -22,7 +22,7 @@ export type Act =
   | 'reload';
 
 /** How a request of the page ended: an event of the state machine. */
-export type Answer =
+export type RequestEnd =
   | 'accepted'
   | 'invalid'
   | 'form_gone'
@@ -36,17 +36,17 @@ export type Answer =
   | 'undelivered'
   | 'silent'
   | 'unreadable';
-export type Event = Act | Answer;
+export type Event = Act | RequestEnd;
 
-type Answers = typeof PROBLEM_ANSWERS;
+type ProblemEnds = typeof PROBLEM_ENDS;
 /** The types of problems that are `invalid` and do not list the fields. */
 export type PlacedProblem = Exclude<
-  { [T in ProblemType]: Answers[T] extends 'invalid' ? T : never }[ProblemType],
+  { [T in ProblemType]: ProblemEnds[T] extends 'invalid' ? T : never }[ProblemType],
   'validation_failed'
 >;
 
 /** The sentences that tell a person what happened. */
-type Sentence = Exclude<Answer, 'accepted' | 'invalid'> | 'correct' | 'maybe_sent' | 'type_again';
+type Sentence = Exclude<RequestEnd, 'accepted' | 'invalid'> | 'correct' | 'maybe_sent' | 'type_again';
 
 /** The sentences at a field. */
 export type FieldSentence =

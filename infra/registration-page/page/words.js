@@ -38,8 +38,8 @@ function completed(language, words) {
   const usual = { ...english, channels: channelNames(language) };
   const { direction: _, ...phrasesOfFile } = words;
   /** @type {Record<string, object | undefined>} */
-  const own = phrasesOfFile;
-  const sections = Object.entries(usual).map(([name, phrases]) => [name, { ...phrases, ...own[name] }]);
+  const sectionsOfFile = phrasesOfFile;
+  const sections = Object.entries(usual).map(([name, phrases]) => [name, { ...phrases, ...sectionsOfFile[name] }]);
   return { ...words, ...Object.fromEntries(sections) };
 }
 

@@ -52,15 +52,15 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
     encode,
 
     async approximate(text, limit) {
-      let all = '';
+      let encoded = '';
       for (const grapheme of graphemes(text.normalize('NFC').replaceAll(SPACES, ' ').trim())) {
         const bytes = await closest(grapheme);
-        if (all.length + bytes.length > limit) break;
+        if (encoded.length + bytes.length > limit) break;
         // A dropped emoji leaves the spaces around it.
-        if (bytes !== ' ' || !all.endsWith(' ')) all += bytes;
+        if (bytes !== ' ' || !encoded.endsWith(' ')) encoded += bytes;
       }
       // Not `trim`: in many code pages the byte 0xA0 is the end of a letter.
-      return all.replaceAll(/^ +| +$/g, '');
+      return encoded.replaceAll(/^ +| +$/g, '');
     },
   };
 }

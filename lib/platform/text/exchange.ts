@@ -127,14 +127,14 @@ const LOGIN = /^login\s*=/i;
  * it. A byte order mark and one line before the status, a banner, are left out.
  */
 function read(received: string): Pick<ServerReply, 'lines' | 'ended'> & { status: number } {
-  const all = received
+  const receivedLines = received
     .replace(BYTE_ORDER_MARK, '')
     .split('\n')
     .map((line) => line.trim());
-  const rest = all.pop() ?? '';
-  const end = all.findIndex(isEnd);
-  const lines = (end === -1 ? all : all.slice(0, end)).filter((line) => line !== '');
-  const ended = end !== -1 || isEnd(rest);
+  const unended = receivedLines.pop() ?? '';
+  const end = receivedLines.findIndex(isEnd);
+  const lines = (end === -1 ? receivedLines : receivedLines.slice(0, end)).filter((line) => line !== '');
+  const ended = end !== -1 || isEnd(unended);
   const status = lines.slice(0, 2).findIndex((line) => STATUS.test(line));
   if (status === -1) return { lines, ended, status };
   const [, first = '', more = ''] = STATUS.exec(lines[status] ?? '') ?? [];

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { PROBLEM_NOTES } from '../../../infra/openapi/problems.ts';
 import {
-  answerOf,
   BUSY,
   next,
-  PROBLEM_ANSWERS,
+  PROBLEM_ENDS,
   RESEND_SECONDS,
+  requestEnd,
   start,
   TABLE,
 } from '../../../infra/registration-page/page/machine.js';
@@ -19,7 +19,7 @@ const STATES = Object.keys(TABLE) as State[];
 const EVENTS = Object.keys(TABLE.form) as Event[];
 const PAIRS = STATES.flatMap((state) => EVENTS.map((event) => [state, event] as const));
 const PRESSES: readonly Event[] = ['register', 'confirm', 'again'];
-const ANSWERS = [...new Set(Object.values(PROBLEM_ANSWERS)), 'accepted', 'silent', 'unreadable'] as Event[];
+const ENDS = [...new Set(Object.values(PROBLEM_ENDS)), 'accepted', 'silent', 'unreadable'] as Event[];
 /** The answers after which a code may have left. */
 const UNCERTAIN: readonly Event[] = ['in_progress', 'failed', 'silent', 'unreadable'];
 
@@ -41,13 +41,12 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
 
   it('sends nothing twice, and waits for no answer for ever', () => {
     if (BUSY.includes(state) && PRESSES.includes(event)) expect(result).toBe(memory);
-    if (BUSY.includes(state) && (ANSWERS.includes(event) || event === 'reload'))
-      expect(BUSY).not.toContain(result.state);
+    if (BUSY.includes(state) && (ENDS.includes(event) || event === 'reload')) expect(BUSY).not.toContain(result.state);
     if (!BUSY.includes(state) && !PRESSES.includes(event)) expect(BUSY).not.toContain(result.state);
   });
 
   it('says what happened at every answer but a success, and lets no code be out of reach', () => {
-    if (BUSY.includes(state) && ANSWERS.includes(event)) expect(result.says === undefined).toBe(event === 'accepted');
+    if (BUSY.includes(state) && ENDS.includes(event)) expect(result.says === undefined).toBe(event === 'accepted');
     const mayBeSent = state === 'sending' && (UNCERTAIN.includes(event) || event === 'accepted' || event === 'reload');
     if (mayBeSent) expect(result.hasCode).toBe(true);
     if (memory.hasCode && result.state !== 'done' && state !== 'done') {
@@ -117,9 +116,9 @@ describe('the waits of buttons', () => {
 describe('an answer', () => {
   it.each(Object.keys(PROBLEMS) as ProblemType[])('of type %s has words unless only account routes give it', (type) => {
     const isOfPages = PROBLEM_NOTES[type].operations.some((one) => /Registration/.test(one));
-    const answer = answerOf(PROBLEMS[type].status, type);
-    expect(answer).toBe(PROBLEM_ANSWERS[type]);
-    if (!isOfPages) expect(answer).toBe('failed');
+    const end = requestEnd(PROBLEMS[type].status, type);
+    expect(end).toBe(PROBLEM_ENDS[type]);
+    if (!isOfPages) expect(end).toBe('failed');
   });
 
   it.each([
@@ -135,8 +134,8 @@ describe('an answer', () => {
     [502, '<html>', 'failed'],
     [503, '{"message":"Service Unavailable"}', 'failed'],
     [403, '{"type":"constructor"}', 'unreadable'],
-  ])('of status %i with the body %s is %s', (status, body, answer) => {
-    expect(outcomeOf(status, body, null).answer).toBe(answer);
+  ])('of status %i with the body %s is %s', (status, body, end) => {
+    expect(outcomeOf(status, body, null).end).toBe(end);
   });
 
   it('places its errors at fields, also those of a header, a type of its own, and a rule of a later version', () => {

@@ -10,7 +10,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { BUSY, TABLE } from '../../../infra/registration-page/page/machine.js';
-import type { Act, Answer, Event, State, Words } from '../../../infra/registration-page/page/types.ts';
+import type { Act, Event, RequestEnd, State, Words } from '../../../infra/registration-page/page/types.ts';
 import { fill, loadWords } from '../../../infra/registration-page/page/words.js';
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
@@ -78,7 +78,7 @@ function invalid(pointer: string): Respond {
 }
 
 /** How the API, or what is before it, gives each answer. The order is that of the tests. */
-const ANSWERS: Record<Answer, (state: State) => Respond> = {
+const ANSWERS: Record<RequestEnd, (state: State) => Respond> = {
   invalid: (state) => invalid(state === 'confirming' ? '#/code' : '#/name'),
   form_gone: () => respond(400, { type: 'form_not_found' }),
   code_refused: () => respond(400, { type: 'code_not_accepted' }),
@@ -324,14 +324,14 @@ describe.skipIf(CHROMIUM === undefined).each(PLACES)(inChromium('the registratio
 
     it('does what its table says at every answer, if it waits for one', async () => {
       const tab = tabOf('FORM0002');
-      for (const [answer, give] of Object.entries(ANSWERS) as [Answer, (typeof ANSWERS)[Answer]][]) {
+      for (const [end, give] of Object.entries(ANSWERS) as [RequestEnd, (typeof ANSWERS)[RequestEnd]][]) {
         if (!BUSY.includes(state)) {
-          expect(TABLE[state][answer]).toEqual({ to: state });
+          expect(TABLE[state][end]).toEqual({ to: state });
           continue;
         }
         await tab.reach(state);
         await tab.answer(give(state));
-        await tab.check(answer);
+        await tab.check(end);
       }
     });
   });

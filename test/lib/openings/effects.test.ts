@@ -99,7 +99,7 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
   const order = {
     ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS, ids: [operationId] },
     server: async () => server,
-    logins: loginChoice(Promise.resolve(logins), { operationId, own: body?.login, telemetry }),
+    logins: loginChoice(Promise.resolve(logins), { operationId, givenLogin: body?.login, telemetry }),
   };
   return {
     worker: 'request',

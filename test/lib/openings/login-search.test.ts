@@ -163,10 +163,10 @@ describe('The search for a login', () => {
 
 describe('The choice of a login', () => {
   /** The logins that an operation asks for, and the failure after them. @param own the caller's login */
-  async function choose(scene: Scene, asks: number, own?: number) {
-    const range = own === undefined ? RANGE : { from: own, to: own };
+  async function choose(scene: Scene, asks: number, givenLogin?: number) {
+    const range = givenLogin === undefined ? RANGE : { from: givenLogin, to: givenLogin };
     const { next, failure } = loginChoice(scene.search([range]), {
-      ...{ operationId: scene.id(), own },
+      ...{ operationId: scene.id(), givenLogin },
       telemetry: recordingTelemetry([]),
     });
     const logins: (number | undefined)[] = [];

@@ -462,8 +462,8 @@ export class History {
 
   #accounts(intent: Intent) {
     const all = this.#server(intent).accounts();
-    const own = all.filter(({ email }) => email === intent.client.email);
-    return { all, accounts: own.filter(({ login }) => !this.#isUnknowable(intent, login)) };
+    const ofClient = all.filter(({ email }) => email === intent.client.email);
+    return { all, accounts: ofClient.filter(({ login }) => !this.#isUnknowable(intent, login)) };
   }
 
   /** A row of the limits: the server has chosen the login, and its answer was lost, so that no operation names it. */

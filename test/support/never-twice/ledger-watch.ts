@@ -60,8 +60,8 @@ export class LedgerWatch {
 
   /** The operations of a client that may have done something, oldest first. */
   of(matches: (one: WatchedOperation) => boolean): WatchedOperation[] {
-    const all = [...this.operations.values()];
-    return all.filter((one) => one.life?.at !== 'claimed' && !this.gone.has(one.operation_id) && matches(one));
+    const operations = [...this.operations.values()];
+    return operations.filter((one) => one.life?.at !== 'claimed' && !this.gone.has(one.operation_id) && matches(one));
   }
 
   /** All writes of one call. */
@@ -191,7 +191,7 @@ function targets(from: Life, to: Life): Life[] {
           for (const deposit of ['none', 'due'] as const)
             for (const old of [true, false])
               for (const exclusive of [true, false]) {
-                const context = { worker, keyed, exclusive, own: true, next: () => next, deposit, now, old };
+                const context = { worker, keyed, exclusive, loginGiven: true, next: () => next, deposit, now, old };
                 const target = targetOf(from, fact, context);
                 // As the database has it: without members that are undefined.
                 if (target !== undefined) found.set(JSON.stringify(target), JSON.parse(JSON.stringify(target)));

@@ -19,17 +19,17 @@ const listeners = new WeakMap<Faults, Set<Listener>>();
 
 /** Calls the listener with every incoming call, which waits for it. @returns ends that */
 export function listenTo(faults: Faults, listener: Listener): () => void {
-  let all = listeners.get(faults);
-  if (all === undefined) {
+  let targetListeners = listeners.get(faults);
+  if (targetListeners === undefined) {
     const set = new Set<Listener>();
-    all = set;
+    targetListeners = set;
     listeners.set(faults, set);
     faults.onCall = async (call) => {
       for (const one of set) await one(call);
     };
   }
-  all.add(listener);
-  return () => all.delete(listener);
+  targetListeners.add(listener);
+  return () => targetListeners.delete(listener);
 }
 
 const NOTES = ['UpdateItem', 'TransactWriteItems'];

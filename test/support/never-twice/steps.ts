@@ -348,7 +348,7 @@ function beginOf(connections: readonly ConnectionId[], edits: readonly Edit[]): 
     const isPaid = pays === true && !asked.connection.startsWith('reg');
     const shape = isPaid ? onDemo({ ...asked, connection: 'tp5-demo' }) : asked;
     const { server } = CONNECTIONS[shape.connection];
-    const all = rounds.map((round, index) => ({ ...round, edit: edited[index] }));
+    const editedRounds = rounds.map((round, index) => ({ ...round, edit: edited[index] }));
     return {
       kind: 'begin',
       shape,
@@ -357,7 +357,9 @@ function beginOf(connections: readonly ConnectionId[], edits: readonly Edit[]): 
         ...(fault === null ? [] : [{ target: server, fault: onServerOf(server, fault) }]),
         ...(databaseFault === null ? [] : [{ target: 'dynamodb' as const, fault: databaseFault }]),
       ],
-      rounds: shape.keyed ? all : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0, edit: edited[0] }],
+      rounds: shape.keyed
+        ? editedRounds
+        : [{ tries: rounds[0]?.tries.slice(0, 1) ?? [null], passMs: 0, edit: edited[0] }],
     };
   });
 }
