@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { bundle, ENTRY_FILE } from '../infra/bundle.ts';
 import { FUNCTION_NAMES } from '../infra/functions.ts';
 import type { LambdaHandler } from '../infra/local/gateway.ts';
+import { processFolder } from '../infra/local/process-folder.ts';
 import { startService } from '../infra/local/service.ts';
 
 /**
@@ -15,7 +15,7 @@ import { startService } from '../infra/local/service.ts';
  */
 
 const run = promisify(execFile);
-const folder = await mkdtemp(join(tmpdir(), 'smoke-'));
+const { folder } = processFolder('smoke');
 const counts = { passed: 0, failed: 0 };
 const REGISTRATION = {
   type: 'trader',
@@ -227,7 +227,6 @@ console.log('The bundled functions:');
 await walk(service.url, 11);
 await check('the scheduled function runs', () => service.tick());
 await service.close();
-await rm(folder, { recursive: true });
 
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 process.exit(counts.failed === 0 ? 0 : 1);

@@ -17,7 +17,7 @@ export default defineConfig({
     root: new URL('..', import.meta.url).pathname,
     include: TESTS === 'slow' ? SLOW : ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(TESTS === 'quick' ? SLOW : [])],
-    globalSetup: ['test/support/bundles-folder.ts', 'test/support/rights/run.ts'],
+    globalSetup: ['test/support/run-folder.ts', 'test/support/rights/run.ts'],
     setupFiles: 'test/support/rights/record.ts',
     // With more runs of the properties of simultaneous requests, they take minutes.
     testTimeout: process.env.TEST_RUNS === undefined ? 180_000 : 600_000,

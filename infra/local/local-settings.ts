@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as v from 'valibot';
@@ -13,6 +13,7 @@ import type { CrmFile } from '../crm/crm-file.ts';
 import { deploymentEntries } from '../setting-groups.ts';
 import { front, KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
+import { processFolder } from './process-folder.ts';
 import { runningFunction } from './rights/policy.ts';
 
 const PEPPER_SECRET = `${KEY_SECRETS}local/pepper`;
@@ -84,11 +85,10 @@ export function localResources({ phone }: DeploymentSettings): Record<string, st
   return { ...RESOURCES, ...(servesAll ? {} : { PROTECT_CONFIGURATION_ID }) };
 }
 
-/** A folder with the file of settings, as it is next to the code on Lambda, until it is closed. */
+/** A folder with the file of settings, as it is next to the code on Lambda, until it is closed or the process exits. */
 export function taskRoot(settings: DeploymentSettings): { variables: { LAMBDA_TASK_ROOT: string }; close(): void } {
-  const folder = mkdtempSync(join(tmpdir(), 'local-service-'));
+  const { folder, close } = processFolder('local-service');
   writeFileSync(join(folder, SETTINGS_FILE), settingsFile(settings));
-  const close = () => rmSync(folder, { recursive: true, force: true });
   return { variables: { LAMBDA_TASK_ROOT: folder }, close };
 }
 

@@ -12,6 +12,7 @@ import { deploymentEntries } from '../setting-groups.ts';
 import { allowedHeaders, allowedOrigins, SettingsError } from '../settings.ts';
 import { errorCode } from './gateway.ts';
 import { localSettings } from './local-settings.ts';
+import { exitOnSignals, type SignaledProcess } from './process-folder.ts';
 import type { ServiceOptions } from './service.ts';
 
 /** The functions' settings that a person may change for a run: `CHANNELS=email npm start`. */
@@ -92,13 +93,11 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
 const PARENT_WATCH_MS = 250;
 
 /** The part of a process that ends it with its terminal or with npm. */
-type EndingProcess = Pick<NodeJS.Process, 'env' | 'ppid' | 'exit'> & {
-  on(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP', end: () => void): unknown;
-};
+type EndingProcess = SignaledProcess & Pick<NodeJS.Process, 'env' | 'ppid'>;
 
 /** Ends at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
 export function exitWithParent(process: EndingProcess): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => process.exit(0));
+  exitOnSignals(process, 0);
   if (!isNpmStart(process.env)) return;
   const parent = process.ppid;
   setInterval(() => {

@@ -1,10 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
+import { exitOnSignals, processFolder } from '../../infra/local/process-folder.ts';
 import { startService } from '../../infra/local/service.ts';
 import type { Answers, FirstAnswer } from './runner.ts';
 
@@ -35,8 +34,8 @@ export interface Environment {
 
 /** Bundles, the service that they call, and processes of them, until this process ends. */
 export async function openStage() {
-  const folder = mkdtempSync(join(tmpdir(), 'bench-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  exitOnSignals(process, 1);
+  const { folder } = processFolder('bench');
   await bundleFile('test/bench/runner.ts', join(folder, 'runner'));
   // The services alone: the functions run in processes of their own.
   const service = await startService({ load: async () => async () => ({ statusCode: 204 }) });

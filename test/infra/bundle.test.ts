@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import { functionEnvironment } from '../support/function-environment.ts';
 import { eventFor } from '../support/gateway-events.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 /** Of what Lambda reads at cold start, without source maps. */
@@ -15,13 +15,12 @@ const MAX_BYTES = { 'request-registration': 317_000, 'create-tp5-account': 300_0
 type MeasuredFunction = keyof typeof MAX_BYTES;
 const MEASURED = Object.keys(MAX_BYTES) as MeasuredFunction[];
 
-const folder = mkdtempSync(join(tmpdir(), 'bundles-'));
+const folder = temporaryFolder('bundles');
 const bundles = {} as Record<MeasuredFunction, Bundle>;
 
 beforeAll(async () => {
   for (const name of MEASURED) bundles[name] = await bundle(name, join(folder, name));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The packages that only developers of this project need. */
 function developmentPackages(): string[] {

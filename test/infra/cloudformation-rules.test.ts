@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { App, Stack, Validations } from 'aws-cdk-lib';
@@ -13,6 +12,7 @@ import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { createFront } from '../../lib/http/source.ts';
 import { EVERYTHING, SENDER } from '../support/stack.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const PAGE = readFileSync(new URL('../../infra/docs/bots.md', import.meta.url), 'utf8');
 const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
@@ -58,20 +58,16 @@ const TEMPLATES = {
 
 describe('A template for operators', () => {
   it.each(Object.entries(TEMPLATES))('is valid for CloudFormation: %s', (_, text) => {
-    const folder = mkdtempSync(join(tmpdir(), 'page-template-'));
+    const folder = temporaryFolder('template');
     const file = join(folder, 'template.yaml');
     writeFileSync(file, text);
-    try {
-      const app = new App({ context: flags, outdir: join(folder, 'out'), analyticsReporting: false });
-      const included = new CfnInclude(new Stack(app, 'Page'), 'Template', { templateFile: file });
-      const ids = [...text.matchAll(/^ {2}(\w+):\n {4}Type: AWS::/gm)].map(([, id = '']) => id);
-      expect(ids.length).toBeGreaterThan(2);
-      for (const id of ids) expect(included.getResource(id)).toBeDefined();
-      // Rules of CloudFormation, such as known types and members, and required members.
-      app.synth();
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    const app = new App({ context: flags, outdir: join(folder, 'out'), analyticsReporting: false });
+    const included = new CfnInclude(new Stack(app, 'Page'), 'Template', { templateFile: file });
+    const ids = [...text.matchAll(/^ {2}(\w+):\n {4}Type: AWS::/gm)].map(([, id = '']) => id);
+    expect(ids.length).toBeGreaterThan(2);
+    for (const id of ids) expect(included.getResource(id)).toBeDefined();
+    // Rules of CloudFormation, such as known types and members, and required members.
+    app.synth();
   });
 
   it.each([

@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Template as SynthesizedTemplate } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
@@ -9,6 +8,7 @@ import { deploy } from '../../infra/deploy.ts';
 import type { Template } from '../../infra/stored-resources.ts';
 import { cdkJsonOf } from '../support/operators.ts';
 import { inBareApp, propertiesOf, type resourcesOfType, synthesize } from '../support/stack.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = new URL('../..', import.meta.url);
 
@@ -152,7 +152,7 @@ const AS_CDK = JSON.stringify({ '@aws-cdk/core:failSynthOnValidationErrors': fal
 const WITHOUT_RULES = { CDK_VALIDATION: 'false' };
 
 it('Bootstrapping needs no setting: without one there is a stack that names the missing ones and cannot be deployed', () => {
-  const out = mkdtempSync(join(tmpdir(), 'app-'));
+  const out = temporaryFolder('app');
   execFileSync(process.execPath, ['infra/app.ts'], {
     cwd: ROOT.pathname,
     env: { PATH: process.env.PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: AS_CDK, ...WITHOUT_RULES },
@@ -196,7 +196,7 @@ function deployJobs(): Record<string, string> {
 
 /** Runs the script of a step with `shell: bash`, as GitHub does, and with a fake node. */
 function run(step: string, node: string): number | null {
-  const folder = mkdtempSync(join(tmpdir(), 'step-'));
+  const folder = temporaryFolder('step');
   writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`);
   chmodSync(join(folder, 'node'), 0o755);
   const [, script = ''] = /run: (.+)/.exec(step) ?? [];

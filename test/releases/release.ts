@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { outliveReader } from '../../infra/closed-output.ts';
 import { TABLES } from '../../infra/local/database.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { StoredAccount } from '../../infra/local/platforms/simulated-server.ts';
+import { processFolder } from '../../infra/local/process-folder.ts';
 import { storedResources } from '../../infra/stored-resources.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { type AccountCall, accountBody } from '../support/account-calls.ts';
@@ -196,9 +195,7 @@ export async function makeRelease(folder: string): Promise<Release> {
 }
 
 async function writeRelease(version: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'functions-'));
-  const release = await makeRelease(folder);
-  await rm(folder, { recursive: true });
+  const release = await makeRelease(processFolder('functions').folder);
   await writeFile(new URL(`${version}.json`, FOLDER), `${JSON.stringify(release, null, 1)}\n`);
   for (const { name, answer } of release.stories) process.stdout.write(`${JSON.stringify(answer)}  ${name}\n`);
 }

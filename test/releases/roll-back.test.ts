@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type AccountWorld, WorldPool } from '../support/account-world.ts';
 import { bundleCheckout } from '../support/bundles.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { makeRelease, type Release, repeatStory, restoreRelease } from './release.ts';
 
 /** The commit of version 1.0.0, whose own code the functions of these tests run. */
@@ -21,7 +21,7 @@ const isCloned = git('cat-file', '-e', `${RELEASED}^{commit}`).status === 0;
 if (!isCloned) process.stderr.write('Skipped: the roll-back to version 1.0.0 (its commit is not in this checkout)\n');
 
 describe.runIf(isCloned)('After a roll-back to version 1.0.0', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'roll-back-'));
+  const folder = temporaryFolder('roll-back');
   let stored: Release;
   let released: string;
 
@@ -33,7 +33,6 @@ describe.runIf(isCloned)('After a roll-back to version 1.0.0', () => {
     released = await bundleCheckout(checkout, join(folder, 'released'), FUNCTIONS);
     stored = await makeRelease(join(folder, 'today'));
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Calls the functions of 1.0.0 on what those of today have stored. */
   async function rollBack(work: (world: AccountWorld) => Promise<void>): Promise<void> {

@@ -1,13 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RESOURCES } from '../../infra/local/local-settings.ts';
 import { registrationConfig } from '../../lib/config.ts';
 import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** The environment of a function next to whose code these settings are. */
 export function functionEnvironment(settings: object): Record<string, string> {
-  const folder = mkdtempSync(join(tmpdir(), 'function-'));
+  const folder = temporaryFolder('function');
   writeFileSync(join(folder, SETTINGS_FILE), JSON.stringify(settings));
   return { ...RESOURCES, LAMBDA_TASK_ROOT: folder };
 }

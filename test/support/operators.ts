@@ -1,6 +1,5 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
@@ -15,6 +14,7 @@ import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import type { Table } from '../../lib/aws/dynamodb.ts';
 import { openAccount, tablesOf } from './local-service.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 /** The result of a call of the operators' command. */
 interface Outcome {
@@ -68,11 +68,10 @@ export class Operators {
   #service: LocalService | undefined;
   #table: CrmTable | undefined;
   #demo: readonly CrmItem[] = [];
-  folder = '';
+  readonly folder = temporaryFolder('crm');
 
   constructor() {
     beforeAll(async () => {
-      this.folder = await mkdtemp(join(tmpdir(), 'crm-'));
       this.#service = await startService();
       // The service has set the environment to its own database with the same tables.
       this.#table = crmTable('crm');
@@ -82,7 +81,6 @@ export class Operators {
     afterAll(async () => {
       this.#table?.close();
       await this.#service?.close();
-      await rm(this.folder, { recursive: true });
     });
   }
 
@@ -156,7 +154,7 @@ export class Operators {
 
 /** A file with these settings. */
 export function cdkJsonOf(context: object): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'cdk-json-')), 'cdk.json');
+  const file = join(temporaryFolder('cdk-json'), 'cdk.json');
   writeFileSync(file, JSON.stringify({ context }));
   return file;
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
@@ -29,6 +28,7 @@ import {
   SENDER,
   synthesize,
 } from '../../support/stack.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const template = synthesize();
 const full = synthesize(EVERYTHING);
@@ -120,7 +120,7 @@ describe('Every function', () => {
   });
 
   it('is deployed with the settings next to its code', () => {
-    const outdir = mkdtempSync(join(tmpdir(), 'functions-'));
+    const outdir = temporaryFolder('functions');
     const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
     const settings = readSettings({ ...SENDER, ...EVERYTHING });
     const declared = { name: 'settle-operations', description: '', timeoutSeconds: 10, size: 'accounts' } as const;

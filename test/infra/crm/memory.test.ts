@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -13,6 +12,7 @@ import { writeRecords } from '../../../infra/crm/table-records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { inspectRecords } from '../../../infra/doctor/record-report.ts';
 import { LIVE } from '../../support/crm-example.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -101,7 +101,7 @@ describe('With 100,000 clients', () => {
   });
 
   it('npm run crm -- import writes nothing of a file that is changed after it was checked', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'import-'));
+    const folder = temporaryFolder('import');
     const file = join(folder, 'forms.json');
     const written: unknown[] = [];
     const table = {
@@ -114,18 +114,14 @@ describe('With 100,000 clients', () => {
       write: async (writes: readonly unknown[]) => void written.push(...writes),
     } as unknown as Target['table'];
     const { terminal } = countingTerminal({ pages: 0 });
-    try {
-      await writeFile(file, JSON.stringify({ clients: clientsOf(0), connections: [LIVE] }));
-      const importing = importFile({ name: 'the table made-up', table } as Target, file, {}, terminal);
-      await expect(importing).rejects.toThrow(`${file} was changed during the import. Import it again.`);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    await writeFile(file, JSON.stringify({ clients: clientsOf(0), connections: [LIVE] }));
+    const importing = importFile({ name: 'the table made-up', table } as Target, file, {}, terminal);
+    await expect(importing).rejects.toThrow(`${file} was changed during the import. Import it again.`);
     expect(written).toEqual([]);
   });
 
   it('npm run crm -- import leaves no copy of its standard input if it is killed', async () => {
-    const TMPDIR = await mkdtemp(join(tmpdir(), 'import-'));
+    const TMPDIR = temporaryFolder('import');
     const command = ['infra/crm/crm.ts', 'import', '-', '--table', 'made-up'];
     const child = spawn(process.execPath, command, {
       env: { ...process.env, TMPDIR },
@@ -136,11 +132,10 @@ describe('With 100,000 clients', () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     expect(await readdir(TMPDIR)).toEqual([]);
-    await rm(TMPDIR, { recursive: true });
   });
 
   it('npm run crm -- import writes each few batches before it reads on, and keeps no record', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'import-'));
+    const folder = temporaryFolder('import');
     const file = join(folder, 'clients.json');
     const bytes: number[] = [];
     const counts = { written: 0, most: 0 };
@@ -154,18 +149,14 @@ describe('With 100,000 clients', () => {
     } as unknown as Target['table'];
     const target = { name: 'the table made-up', table } as Target;
     const { terminal } = countingTerminal({ pages: 0 });
-    try {
-      await writeFile(file, JSON.stringify({ clients: clientsOf(0) }));
-      await importFile(target, file, {}, terminal);
-      bytes.push(await usedBytes());
-      const pages = Array.from({ length: PAGES }, (_, number) => JSON.stringify(clientsOf(number)).slice(1, -1));
-      await writeFile(file, `{"clients": [${pages.join(',')}], "forms": []}`);
-      pages.length = 0;
-      counts.written = 0;
-      await importFile(target, file, {}, terminal);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+    await writeFile(file, JSON.stringify({ clients: clientsOf(0) }));
+    await importFile(target, file, {}, terminal);
+    bytes.push(await usedBytes());
+    const pages = Array.from({ length: PAGES }, (_, number) => JSON.stringify(clientsOf(number)).slice(1, -1));
+    await writeFile(file, `{"clients": [${pages.join(',')}], "forms": []}`);
+    pages.length = 0;
+    counts.written = 0;
+    await importFile(target, file, {}, terminal);
     expect(counts).toEqual({ written: PAGES * CLIENTS_OF_PAGE, most: 400 });
     expect(growth({ bytes })).toBeLessThan(MAX_GROWTH);
   });

@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { changeSettings } from '../../../infra/crm/setting.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const BEFORE = { app: 'node infra/app.ts', context: { 'cli-telemetry': false } };
 
 /** A `cdk.json` of the test, and its content after changes. */
 function cdkJson(before: object = BEFORE) {
-  const file = join(mkdtempSync(join(tmpdir(), 'settings-')), 'cdk.json');
+  const file = join(temporaryFolder('settings'), 'cdk.json');
   writeFileSync(file, JSON.stringify(before));
   return { change: (...args: string[]) => changeSettings(args, file), text: () => readFileSync(file, 'utf8') };
 }

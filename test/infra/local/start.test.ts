@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startService } from '../../../infra/local/service.ts';
 import { exitWithParent, explainFailedStart, startOptions } from '../../../infra/local/start-options.ts';
@@ -16,6 +15,7 @@ import { eitherOf } from '../../../lib/validators/otp-types.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { postJson, register } from '../../support/local-service.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const ROOT = new URL('../../..', import.meta.url).pathname;
 const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
@@ -23,16 +23,10 @@ const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
 const { start: script } = packageJson.scripts;
 const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.';
 const KEY = `whsec_${Buffer.alloc(32).toString('base64')}`;
-/** The compile cache of a start; from here on also its first import. */
-const COMPILED = { NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') };
-let folder: string;
+const folder = temporaryFolder('start');
 const children: ChildProcess[] = [];
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'start-'));
-});
-afterAll(async () => {
+afterAll(() => {
   for (const child of children) child.kill('SIGKILL');
-  await rm(folder, { recursive: true });
 });
 
 interface Run {
@@ -52,7 +46,7 @@ async function start(
   const inherited = Object.entries(process.env).filter(([name]) => !/^(npm_|CRM_FILE$|INIT_CWD$)/.test(name));
   const child = spawn(file, args, {
     cwd,
-    env: { ...Object.fromEntries(inherited), PATH, PORT: '0', ...COMPILED, ...environment },
+    env: { ...Object.fromEntries(inherited), PATH, PORT: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   children.push(child);

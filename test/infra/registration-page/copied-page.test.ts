@@ -1,24 +1,22 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let service: LocalService;
-let folder: string;
+const folder = temporaryFolder('registration-page');
 const output: string[] = [];
 const say = (text: string) => void output.push(text);
 const write = (...args: string[]) => runRegistrationPage(args, { print: say, report: say, folder: '/' });
 
 beforeAll(async () => {
   service = await startService();
-  folder = await mkdtemp(join(tmpdir(), 'registration-page-'));
   expect(await write(folder, '--api', service.url, '--form', 'FORM0002', '--brand', "Ann's <Broker>")).toBe(0);
 });
 afterAll(async () => {
   await service.close();
-  await rm(folder, { recursive: true });
 });
 
 describe('npm run registration-page', () => {
@@ -48,18 +46,14 @@ describe('npm run registration-page', () => {
 
   /** A folder of the first options, and what the command says when it is called again with others. */
   async function again(first: string[], then: string[], edit = (text: string) => text): Promise<[number, string]> {
-    const copy = await mkdtemp(join(tmpdir(), 'registration-page-'));
-    try {
-      expect(await write(copy, '--form', 'FORM0002', '--local', service.url, ...first)).toBe(0);
-      await writeFile(join(copy, 'form.js'), 'old');
-      for (const name of ['config.js', 'index.html'])
-        await writeFile(join(copy, name), edit(await readFile(join(copy, name), 'utf8')));
-      const code = await write(copy, '--form', 'FORM0002', '--local', service.url, ...then);
-      expect((await readFile(join(copy, 'form.js'), 'utf8')) === 'old').toBe(code === 1);
-      return [code, String(output.at(-1))];
-    } finally {
-      await rm(copy, { recursive: true });
-    }
+    const copy = temporaryFolder('registration-page');
+    expect(await write(copy, '--form', 'FORM0002', '--local', service.url, ...first)).toBe(0);
+    await writeFile(join(copy, 'form.js'), 'old');
+    for (const name of ['config.js', 'index.html'])
+      await writeFile(join(copy, name), edit(await readFile(join(copy, name), 'utf8')));
+    const code = await write(copy, '--form', 'FORM0002', '--local', service.url, ...then);
+    expect((await readFile(join(copy, 'form.js'), 'utf8')) === 'old').toBe(code === 1);
+    return [code, String(output.at(-1))];
   }
   const HOST = 'http://localhost:3000';
   const ACME = 'https://api.acme.example';

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AxeResults } from 'axe-core';
@@ -16,6 +15,7 @@ import { runRegistrationPage } from '../../../infra/registration-page/registrati
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
 import { runOperatorsCommand } from '../../support/operators.ts';
 import { serveFiles } from '../../support/static-files.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 const PASSWORD = 'one horse, four batteries';
@@ -33,7 +33,7 @@ const FORMS = [
 ];
 
 let service: LocalService;
-let folder: string;
+const folder = temporaryFolder('registration-page');
 let server: Awaited<ReturnType<typeof serveFiles>>;
 /** Where the page of a form is, by the place that serves it. */
 let places: Record<'the local service' | 'a copy on another origin', (form: string) => string>;
@@ -45,7 +45,6 @@ beforeAll(async () => {
     records: DEMO_RECORDS,
     settings: { limits: { ...limits, resendSeconds: 'none' } },
   });
-  folder = await mkdtemp(join(tmpdir(), 'registration-page-'));
   await writeFile(join(folder, 'forms.json'), JSON.stringify({ forms: FORMS }));
   const imported = await runOperatorsCommand(['import', join(folder, 'forms.json'), `--local=${service.url}`]);
   expect(imported).toMatchObject({ code: 0 });
@@ -62,7 +61,6 @@ beforeAll(async () => {
 afterAll(async () => {
   server.close();
   await service.close();
-  await rm(folder, { recursive: true });
 });
 
 type Respond = (route: Route) => Promise<void>;

@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import fc from 'fast-check';
 import { endWithReader } from '../../../infra/closed-output.ts';
+import { exitOnSignals, processFolder } from '../../../infra/local/process-folder.ts';
 import { type AccountWorld, WorldPool } from '../account-world.ts';
 import { bundleInto } from '../bundles.ts';
 import { addCount, type Counts, History } from './history.ts';
@@ -114,7 +112,7 @@ async function main(): Promise<void> {
   const [runs, lanes, seed] = [Number(values.runs), Number(values.lanes), Number(values.seed)];
   if (!(runs >= 1 && lanes >= 1 && seed >= 0)) throw new Error('--runs, --lanes and --seed are numbers.');
   const only = values.only === undefined ? undefined : Number(values.only);
-  const bundles = await mkdtemp(join(tmpdir(), 'functions-'));
+  const { folder: bundles } = processFolder('functions');
   await bundleInto(bundles, 'settle-operations', 'operator');
   for (const kind of kinds) {
     const began = Date.now();
@@ -124,10 +122,10 @@ async function main(): Promise<void> {
     for (const [name, times] of [...counts].toSorted()) say(`  ${String(times).padStart(7)}  ${name}`);
     if (violations.length > 0) process.exitCode = 1;
   }
-  await rm(bundles, { recursive: true });
 }
 
 if (import.meta.main) {
   endWithReader();
+  exitOnSignals(process, 1);
   await main();
 }

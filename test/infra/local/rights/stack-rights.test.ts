@@ -1,14 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { localResources, localSettings } from '../../../../infra/local/local-settings.ts';
 import { bucketArn } from '../../../../infra/local/rights/arn.ts';
 import { functionRights, keptRights } from '../../../../infra/local/rights/stack-rights.ts';
+import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 it('The rights of a stack are synthesized again if a source has changed, or if their file cannot be read', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'rights-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const folder = temporaryFolder('rights');
   const path = join(folder, 'new', 'rights.json');
   const synthesized: string[] = [];
   const find = (sources: string) =>
