@@ -423,7 +423,7 @@ function unusableMailFrom(values: v.InferOutput<typeof SettingsSchema>): string[
 }
 
 /** Whether the messages of a channel go through AWS. */
-export function usesAws(settings: Pick<Settings, 'channels' | 'provider'>, channel: Channel): boolean {
+export function sendsThroughAws(settings: Pick<Settings, 'channels' | 'provider'>, channel: Channel): boolean {
   return settings.channels.includes(channel) && !hasProvider(settings, channel);
 }
 

@@ -3,10 +3,10 @@ import type { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type LogLevel, logFilter, traceId } from './config.ts';
 import { within } from './deadline.ts';
-import { COUNTED, type CountedName } from './validators/counted-events.ts';
+import { COUNTED_EVENTS, type CountedName } from './validators/counted-events.ts';
 
 /**
- * The events that alarms and operators use. Each event is one log line. Those of `COUNTED` are also one count of the metric
+ * The events that alarms and operators use. Each event is one log line. Those of `COUNTED_EVENTS` are also one count of the metric
  * of the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
@@ -165,7 +165,7 @@ const MEASURED: Partial<Record<CountedName, string>> = {
  */
 function metrics(event: EventName, Timestamp: number, fields: object) {
   const counted = Object.entries({ [event]: 'Count', ...MEASURED }).flatMap(([Name, Unit]) => {
-    const dimensions = Object.hasOwn(COUNTED, Name) ? COUNTED[Name as CountedName] : undefined;
+    const dimensions = Object.hasOwn(COUNTED_EVENTS, Name) ? COUNTED_EVENTS[Name as CountedName] : undefined;
     if (dimensions === undefined || !(Name in fields)) return [];
     return [{ Namespace: 'BrokerApi', Dimensions: [dimensions], Metrics: [{ Name, Unit }] }];
   });

@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import { COUNTED, type CountedName } from '../../lib/validators/counted-events.ts';
+import { COUNTED_EVENTS, type CountedName } from '../../lib/validators/counted-events.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
@@ -80,7 +80,7 @@ export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
 }
 
 /**
- * A metric of the service (`COUNTED`): by default the count of an event. One that is counted by channel is added over all
+ * A metric of the service (`COUNTED_EVENTS`): by default the count of an event. One that is counted by channel is added over all
  * channels, unless one is named.
  */
 export function serviceMetric(
@@ -88,7 +88,7 @@ export function serviceMetric(
   metricName: CountedName,
   { statistic = 'Sum', minutes = 5, of = {} }: MetricOptions = {},
 ): Metric | MathExpression {
-  const dimensions: readonly string[] = COUNTED[metricName];
+  const dimensions: readonly string[] = COUNTED_EVENTS[metricName];
   const { service, channel } = of;
   const period = Duration.minutes(minutes);
   const counted = (one?: Channel) => {

@@ -2,7 +2,7 @@ import type { Stack } from 'aws-cdk-lib';
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
 import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
-import { type Settings, usesAws } from '../settings.ts';
+import { type Settings, sendsThroughAws } from '../settings.ts';
 import { addOutput } from './stack-names.ts';
 
 /**
@@ -25,7 +25,7 @@ const COUNTRIES_OF_AWS = [
  */
 export function blockCountries(stack: Stack, settings: Settings): string | undefined {
   const { phone } = settings;
-  if (!usesAws(settings, 'sms') && !usesAws(settings, 'call')) return undefined;
+  if (!sendsThroughAws(settings, 'sms') && !sendsThroughAws(settings, 'call')) return undefined;
   if (phone === undefined || phone.countries.includes(ALL_COUNTRIES)) return undefined;
   const scope = new Construct(stack, 'CountryRules');
   const rules = COUNTRIES_OF_AWS.map((countryCode) => ({

@@ -3,7 +3,7 @@ import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
 import { AnyPrincipal, Effect, type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct, type IConstruct } from 'constructs';
-import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../../lib/validators/deployment.ts';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../../lib/validators/deployment.ts';
 import type { ResourceName } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
@@ -64,7 +64,7 @@ export function documentRights({ documents }: { documents: Bucket }, { scanDocum
   const on = (sid: string, actions: string[]) =>
     policyStatement(sid, 's3', actions, documents.arnForObjects(`${DOCUMENTS_FOLDER}/*`));
   const read = on('ReadDocuments', ['GetObject']);
-  const { Key, Value } = PENDING_DOCUMENT;
+  const { Key, Value } = PENDING_DOCUMENT_TAG;
   read.addCondition('StringNotEquals', { [`s3:ExistingObjectTag/${Key}`]: Value });
   if (scanned) read.addCondition('StringEquals', { [`s3:ExistingObjectTag/${SCAN_TAG}`]: CLEAN_VERDICT });
   const keep = on('KeepDocuments', scanned ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging']);

@@ -11,7 +11,7 @@ import { acknowledgeDocuments, documentRights } from './documents.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';
 import {
   acknowledgePlatformSecrets,
-  CLIENT_KEYS,
+  CLIENT_KEY_PATTERNS,
   indexStatement,
   queueStatement,
   secretArn,
@@ -278,7 +278,8 @@ const ACTIONS = [
 /** The rights with which the broker's CRM writes its records itself: those of clients, or all. */
 export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullable<Settings['crmWriter']>): void {
   const statement = tableStatement(data.tables.Crm, 'WriteCrmItems', ACTIONS);
-  if (writes === 'clients') statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
+  if (writes === 'clients')
+    statement.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEY_PATTERNS });
   managedPolicy(new Construct(stack, 'CrmWriter'), [statement], 'CrmWriterPolicy', [
     'To write CRM records as infra/crm-items.json describes them; for the CRM.',
     `Lets the CRM write ${writes === 'all' ? 'its records' : 'clients'}.`,

@@ -9,7 +9,7 @@ import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { PHONE_CHANNEL_ROWS, type SendingRight } from '../channels.ts';
 import { type ResourceName, type ResourceUse, VERSIONS_TAG } from '../functions.ts';
-import { type Settings, signingSecretName, usesAws } from '../settings.ts';
+import { type Settings, sendsThroughAws, signingSecretName } from '../settings.ts';
 import type { CrmWebhook } from './crm-webhook.ts';
 import type { DataStores } from './data-stores.ts';
 import { DOCUMENT_USES, documentRights } from './documents.ts';
@@ -76,7 +76,7 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
     }
     case 'forms': {
       const read = tableStatement(data.tables.Crm, sid, ['GetItem']);
-      read.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': FORM_KEYS });
+      read.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': FORM_KEY_PATTERNS });
       return { statements: [read], variables: { crmTable: data.tables.Crm.tableName } };
     }
     case 'formerKeys': {
@@ -175,9 +175,9 @@ export function tableStatement({ tableArn }: Table, sid: string, actions: string
 }
 
 /** The keys of clients in the table of CRM records. */
-export const CLIENT_KEYS = ['client#*'];
+export const CLIENT_KEY_PATTERNS = ['client#*'];
 /** The keys of forms there. */
-const FORM_KEYS = ['form#*'];
+const FORM_KEY_PATTERNS = ['form#*'];
 
 /**
  * The right to read what version 1.0.0 kept of a registration's key, and nothing else of the operations, with which it
@@ -208,7 +208,7 @@ function publishableEvents({ bus }: ServiceEvents, sid: string, type: BusEventTy
 /** The right to write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
 function writeClients(table: Table): PolicyStatement[] {
   const write = tableStatement(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
-  write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEYS });
+  write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEY_PATTERNS });
   return [write];
 }
 
@@ -252,7 +252,7 @@ function rightsOfChannels(
   settings: Settings,
   protectConfigurationId: string | undefined,
 ): PolicyStatement[] {
-  return PHONE_CHANNELS.filter((channel) => usesAws(settings, channel))
+  return PHONE_CHANNELS.filter((channel) => sendsThroughAws(settings, channel))
     .flatMap((channel) => PHONE_CHANNEL_ROWS[channel].right(settings, protectConfigurationId) ?? [])
     .map((right) => sendingStatement(stack, right));
 }

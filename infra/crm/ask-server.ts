@@ -7,13 +7,13 @@ import { findConnection } from './table-records.ts';
 import type { Target } from './target.ts';
 
 /** How long a trading server may take to accept our login and to answer all questions. */
-export const ASK_MS = 20_000;
+export const ASK_SERVER_MS = 20_000;
 
 type Question<T> = (server: TradingPlatform & PlatformInspector, signal: AbortSignal) => Promise<T>;
 
 /** Asks a trading server, and ends the session. @throws PlatformFailure if the server does not accept our login */
 export async function askServer<T>({ clientOf }: Target, connection: Connection, question: Question<T>): Promise<T> {
-  const signal = AbortSignal.timeout(ASK_MS);
+  const signal = AbortSignal.timeout(ASK_SERVER_MS);
   const readSecret = secretReader(clientOf('SECRETS_MANAGER'));
   const server = await platformConnections({ readSecret })(connection, signal);
   return question(server, signal).finally(() => server.close().catch(() => {}));

@@ -141,7 +141,7 @@ function sentence(error: Error & { code?: unknown; path?: unknown }, profile: st
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT')
     return `AWS cannot be reached from here (${error.message}).`;
   const right = missingRight(error);
-  if (right !== undefined) return `These AWS credentials lack the right ${right}: ${rightFix(right, error)}.`;
+  if (right !== undefined) return `These AWS credentials lack the right ${right}: ${missingRightFix(right, error)}.`;
   const about = profile === undefined ? '' : ` There may be no profile ${profile} (AWS_PROFILE).`;
   if (/region is missing/i.test(error.message))
     return `The AWS region is not known: set AWS_REGION, or AWS_PROFILE to a profile that names one.${about}`;
@@ -152,7 +152,7 @@ function sentence(error: Error & { code?: unknown; path?: unknown }, profile: st
 }
 
 /** How a person gets the missing right. */
-export function rightFix(right: string, error: unknown): string {
+export function missingRightFix(right: string, error: unknown): string {
   if (error instanceof Error && BY_THE_BUCKET.test(error.message)) return DOCUMENT_ROLES;
   if (right.includes(`:secret:${KEY_SECRETS}`) || SIGNING_KEYS.test(right)) return KEY_ROTATION_POLICY;
   if (RESTORATION.test(right)) return RESTORE_POLICY;
@@ -196,7 +196,7 @@ export function missingRight(error: unknown): string | undefined {
 const ABSENT = /NotFound|NoSuch|does not exist/;
 
 /** The result of a call to AWS; undefined if the resource does not exist. @param names the errors that say so */
-export async function orAbsent<T>(work: Promise<T>, names = ABSENT): Promise<T | undefined> {
+export async function undefinedIfAbsent<T>(work: Promise<T>, names = ABSENT): Promise<T | undefined> {
   try {
     return await work;
   } catch (error) {

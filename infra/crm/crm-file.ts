@@ -5,9 +5,9 @@ import {
   CrmFileError,
   type CrmKind,
   type CrmRecords,
-  createEmptyRecords,
   describeRule,
   ErrorList,
+  emptyCrmRecords,
   issuePath,
   type LocatedRecord,
   memberPath,
@@ -28,7 +28,7 @@ export interface CrmFile extends CrmRecords {
  * @throws CrmFileError with its errors
  */
 export async function parseCrmFile(text: string): Promise<CrmFile> {
-  const file: CrmFile = { ...createEmptyRecords(), local_secrets: {} };
+  const file: CrmFile = { ...emptyCrmRecords(), local_secrets: {} };
   const bytes = Buffer.from(text);
   await checkCrmFile(() => [bytes], {
     record: (one) => addRecord(file, one),

@@ -42,7 +42,7 @@ export interface LocatedRecordMap<Kind extends CrmKind> {
 }
 export type LocatedRecord = { [Kind in CrmKind]: LocatedRecordMap<Kind> }[CrmKind];
 
-export function createEmptyRecords(): CrmRecords {
+export function emptyCrmRecords(): CrmRecords {
   return { forms: [], clients: [], account_types: [], connections: [] };
 }
 

@@ -28,7 +28,7 @@ export type TableItems = ReturnType<typeof tableItems>;
 /** The maximum of one batch, by DynamoDB. */
 const MAX_WRITES = 25;
 /** The number of parallel batches, and the retries of unprocessed items. */
-export const AT_ONCE = 4;
+export const PARALLEL_BATCHES = 4;
 const MAX_ROUNDS = 12;
 /** The time for one question, also for hundreds of items. */
 const CALL_MS = 60_000;
@@ -70,7 +70,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
       const requests = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
-      await pLimit(AT_ONCE).map(chunksOf(requests, MAX_WRITES), sendBatch);
+      await pLimit(PARALLEL_BATCHES).map(chunksOf(requests, MAX_WRITES), sendBatch);
     },
     /** @returns false if its condition failed */
     update: (pk: string, expression: UpdateExpression) => update({ pk }, expression),

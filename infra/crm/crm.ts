@@ -12,7 +12,7 @@ import { deleteRecords, exportFile, importFile, listRecords } from './records.ts
 import { redeliverEvents } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
 import { rebuildReservations, restoreTable } from './restore.ts';
-import { putSecret, rotateKey, rotatePepper } from './secrets.ts';
+import { putSecret, rotatePepper, rotateSecretKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { settleOperation, showOperation } from './settle.ts';
 import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
@@ -101,7 +101,7 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .description(
       'makes or replaces the key that requests to a receiver are signed with, and prints it; passwords: the key that logins and passwords of accounts are derived from, in five minutes',
     )
-    .action((name) => onTarget((target) => rotateKey(target, name, terminal)));
+    .action((name) => onTarget((target) => rotateSecretKey(target, name, terminal)));
   crm
     .command('pepper')
     .description('the key that codes are sealed with')

@@ -1,17 +1,17 @@
 import { databaseClient, dueQuery, dynamoTable, type Item, transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { dynamoLedger, type HeldOperation, type Ledger, parseHeld } from '../../lib/openings/ledger.ts';
 import { type Accounts, dynamoAccounts } from '../../lib/records/accounts.ts';
-import { OPERATOR_ONLY, RETRY_ONLY, SHARDS } from '../../lib/records/due.ts';
+import { DUE_SHARDS, OPERATOR_ONLY, RETRY_ONLY } from '../../lib/records/due.ts';
 import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { openTable, type Target } from './target.ts';
 
-export interface Store {
+export interface OperationStore {
   ledger: Ledger;
   accounts: Accounts;
 }
 
 /** The ledger of a deployment or of the local service. @throws CommandError if only a table of CRM records is named */
-export async function openLedger({ clientOf, resource }: Target): Promise<Store> {
+export async function openLedger({ clientOf, resource }: Target): Promise<OperationStore> {
   const client = databaseClient(clientOf('DYNAMODB'));
   const names = {
     operations: await resource('OperationsTable'),
@@ -36,9 +36,9 @@ export interface ListedOperation {
   dueAt: number | undefined;
 }
 /** An operation whose item can be read. */
-export type ReadOperation = ListedOperation & { held: HeldOperation };
+export type ReadableOperation = ListedOperation & { held: HeldOperation };
 
-export function isRead(one: ListedOperation): one is ReadOperation {
+export function isReadable(one: ListedOperation): one is ReadableOperation {
   return one.held !== undefined;
 }
 
@@ -77,7 +77,7 @@ export async function* openOperations(target: Target): AsyncGenerator<ListedOper
       .filter((item) => item[DUE_INDEX.shard] !== undefined);
     return open.map(readOperation);
   };
-  for await (const key of inOrder(SHARDS.map(keysOf), (item) => Number(item[DUE_INDEX.at]))) {
+  for await (const key of inOrder(DUE_SHARDS.map(keysOf), (item) => Number(item[DUE_INDEX.at]))) {
     keys.push(key);
     if (keys.length < PAGE) continue;
     yield await read();
@@ -113,7 +113,7 @@ export async function findOperation(target: Target, id: string): Promise<ListedO
   return undefined;
 }
 
-export const UNREADABLE = 'its item cannot be read';
+export const UNREADABLE_ITEM = 'its item cannot be read';
 
 /** Names an item that cannot be read. */
 export function unreadableItem({ pk, id }: ListedOperation): string {
@@ -123,7 +123,7 @@ export function unreadableItem({ pk, id }: ListedOperation): string {
 
 /** The members of an operation that people see. */
 export function operationFacts({ held, dueAt, ...listed }: ListedOperation): object {
-  if (held === undefined) return { operation_id: listed.id, item: listed.pk, error: UNREADABLE };
+  if (held === undefined) return { operation_id: listed.id, item: listed.pk, error: UNREADABLE_ITEM };
   const { life, plan, since } = held;
   return {
     ...plan,

@@ -5,12 +5,12 @@ import { readAccounts } from './account-records.ts';
 import { CommandError, type Terminal } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import {
-  isRead,
+  isReadable,
   type ListedOperation,
   openOperations,
   operationFacts,
-  type ReadOperation,
-  UNREADABLE,
+  type ReadableOperation,
+  UNREADABLE_ITEM,
   unreadableItem,
 } from './open-operations.ts';
 import { tablePrinter } from './records.ts';
@@ -24,7 +24,7 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
   const unreadable = new UnreadableItems(terminal);
   let separator = '[';
   for await (const page of openOperations(target)) {
-    for (const one of page.filter((each) => !isRead(each))) unreadable.name(unreadableItem(one));
+    for (const one of page.filter((each) => !isReadable(each))) unreadable.name(unreadableItem(one));
     if (json !== true) await print(page.map(operationRow));
     for (const one of json === true ? page : []) {
       await terminal.printPage(`${separator}\n${JSON.stringify(operationFacts(one), null, 2).replaceAll(/^/gm, '  ')}`);
@@ -38,7 +38,7 @@ export async function listOperations(target: Target, { json }: { json?: boolean 
 const HEADINGS = ['ID', 'USER', 'CONNECTION', 'GROUP', 'LOGIN', 'WHAT IS MISSING'];
 
 function operationRow(one: ListedOperation): string[] {
-  if (!isRead(one)) return [one.id || one.pk, '', '', '', '', UNREADABLE];
+  if (!isReadable(one)) return [one.id || one.pk, '', '', '', '', UNREADABLE_ITEM];
   const { held } = one;
   const { user_id = '', connection_id = '', group = '' } = held.plan ?? {};
   return [held.operationId, user_id, connection_id, group, String(operationLogin(held) ?? ''), missing(one)];
@@ -48,7 +48,7 @@ function operationLogin({ life }: HeldOperation): number | undefined {
   return 'login' in life ? life.login : undefined;
 }
 
-function missing({ held: { life, since = 0 }, dueAt }: ReadOperation): string {
+function missing({ held: { life, since = 0 }, dueAt }: ReadableOperation): string {
   if (life.at === 'undecided') return 'whether it was opened: an operator decides';
   if (life.at === 'sent' && dueAt === RETRY_ONLY) return 'a retry of its key: its login is free';
   if (life.at === 'sent')
@@ -76,7 +76,7 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
   for await (const page of openOperations(target)) {
     open.push(...page.filter((one) => one.held?.plan?.user_id === id));
     // The client of an unreadable operation is unknown: it may be this one.
-    for (const one of page.filter((each) => !isRead(each))) unreadable.name(unreadableItem(one));
+    for (const one of page.filter((each) => !isReadable(each))) unreadable.name(unreadableItem(one));
   }
   if (item === undefined && records.length + damaged.length + open.length === 0)
     throw new CommandError(`There is no client ${id} in ${target.name}, and no account was opened for this id.`);

@@ -10,8 +10,8 @@ import {
   CRM_KINDS,
   CrmFileError,
   type CrmKind,
-  createEmptyRecords,
   ErrorList,
+  emptyCrmRecords,
   type LocatedRecord,
 } from './crm-items.ts';
 import type { ByteSource } from './crm-json.ts';
@@ -89,7 +89,7 @@ async function* exportParts(
   terminal: Terminal,
   unreadable: UnreadableItems,
 ): AsyncGenerator<{ text: string; count: number }> {
-  const others = createEmptyRecords();
+  const others = emptyCrmRecords();
   const done = reportProgress(terminal, 'items read');
   let separator = '';
   yield { text: '{\n  "clients": [', count: 0 };

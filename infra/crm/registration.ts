@@ -24,7 +24,7 @@ import { parseSettings } from '../../lib/validators/texts.ts';
 import { deploymentEntries } from '../setting-groups.ts';
 import { SettingsError } from '../settings.ts';
 import { logicalId } from '../tables.ts';
-import { countOf, orAbsent, type Terminal, wrongUsage } from './command.ts';
+import { countOf, type Terminal, undefinedIfAbsent, wrongUsage } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson } from './person.ts';
 import { settingsOf } from './stack-settings.ts';
 import type { Target } from './target.ts';
@@ -201,13 +201,13 @@ function mailAccount(config: SESv2ClientConfig) {
      */
     async suppressed(address: string) {
       const command = new GetSuppressedDestinationCommand({ EmailAddress: address });
-      const found = (await orAbsent(client.send(command)))?.SuppressedDestination;
+      const found = (await undefinedIfAbsent(client.send(command)))?.SuppressedDestination;
       if (found === undefined) return undefined;
       return { address, reason: String(found.Reason), since: found.LastUpdateTime?.toISOString() ?? '' };
     },
 
     async unsuppress(address: string): Promise<void> {
-      await orAbsent(client.send(new DeleteSuppressedDestinationCommand({ EmailAddress: address })));
+      await undefinedIfAbsent(client.send(new DeleteSuppressedDestinationCommand({ EmailAddress: address })));
     },
 
     /**
@@ -215,7 +215,10 @@ function mailAccount(config: SESv2ClientConfig) {
      * @returns undefined without Virtual Deliverability Manager, and in the first minutes with it
      */
     async events(messageId: string): Promise<string[] | undefined> {
-      const found = await orAbsent(client.send(new GetMessageInsightsCommand({ MessageId: messageId })), NO_MAIL);
+      const found = await undefinedIfAbsent(
+        client.send(new GetMessageInsightsCommand({ MessageId: messageId })),
+        NO_MAIL,
+      );
       return found?.Insights?.flatMap(({ Events = [] }) =>
         Events.map(({ Type = '', Timestamp, Details }) =>
           [

@@ -10,14 +10,14 @@ import {
   TagResourceCommand,
 } from '@aws-sdk/client-secrets-manager';
 import * as v from 'valibot';
-import { FRESH_MS } from '../../lib/aws/secrets.ts';
+import { SECRET_FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema, serverAddress } from '../../lib/records/crm-records.ts';
 import { parseKeyVersions } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/webhook-signature.ts';
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { VERSIONS_TAG } from '../functions.ts';
-import { CommandError, orAbsent, type Terminal } from './command.ts';
+import { CommandError, type Terminal, undefinedIfAbsent } from './command.ts';
 import { passwordSecret, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import { settingsOf, writtenSettings } from './stack-settings.ts';
 import { findConnection, readConnections } from './table-records.ts';
@@ -30,7 +30,7 @@ import type { Target } from './target.ts';
 export async function putSecret(target: Target, name: string, terminal: Terminal): Promise<void> {
   const { secret, text, hosts, versions } = await readSecret(target, name, terminal);
   const done = await secretStore(target.clientOf('SECRETS_MANAGER')).write(secret, text, versions);
-  terminal.print(`The secret ${secret} is ${done}; functions use it within ${FRESH_MS / 60_000} minutes.\n`);
+  terminal.print(`The secret ${secret} is ${done}; functions use it within ${SECRET_FRESH_MS / 60_000} minutes.\n`);
   if (hosts !== undefined) terminal.print(`Only these servers get it: ${hosts.join(', ') || 'none'}.\n`);
 }
 
@@ -133,7 +133,7 @@ const SIGNING_KEY_BYTES = 32;
  * Makes or replaces the key of a secret.
  * @param name of the secret, or the setting that names the receiver: `crmWebhook`; `passwords`
  */
-export function rotateKey(target: Target, name: string, terminal: Terminal): Promise<void> {
+export function rotateSecretKey(target: Target, name: string, terminal: Terminal): Promise<void> {
   return name === PASSWORDS ? rotatePasswordKey(target, terminal) : rotateSigningKey(target, name, terminal);
 }
 
@@ -156,14 +156,14 @@ async function rotateSigningKey(target: Target, name: string, terminal: Terminal
   terminal.report(
     previous === undefined
       ? `The secret ${found.name} is made. Give its key to the receiver:\n`
-      : `The key of ${found.name} is replaced. Within ${FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:\n`,
+      : `The key of ${found.name} is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:\n`,
   );
   terminal.print(`${current}\n`);
 }
 
 /** Until no function caches an earlier value, and until the last code sealed with it has expired. */
-const KNOWN_MS = FRESH_MS;
-const FORGOTTEN_MS = FRESH_MS + CODE_VALID_MINUTES * 60_000;
+const KNOWN_MS = SECRET_FRESH_MS;
+const FORGOTTEN_MS = SECRET_FRESH_MS + CODE_VALID_MINUTES * 60_000;
 
 /**
  * Replaces the key that codes are sealed with. The new key is added, then used, then the old key is removed. Each step
@@ -249,20 +249,20 @@ export function secretStore(config: SecretsManagerClientConfig) {
   return {
     /** The text and its date; undefined if there is no such secret. */
     async read(name: string) {
-      const answer = await orAbsent(client.send(new GetSecretValueCommand({ SecretId: name })));
+      const answer = await undefinedIfAbsent(client.send(new GetSecretValueCommand({ SecretId: name })));
       if (answer?.SecretString === undefined || answer.CreatedDate === undefined) return undefined;
       return { text: answer.SecretString, since: answer.CreatedDate };
     },
     /** Whether there is such a secret, and the platform versions whose functions may read it: undefined means all. */
     async describe(name: string): Promise<{ versions: string | undefined } | undefined> {
-      const answer = await orAbsent(client.send(new DescribeSecretCommand({ SecretId: name })));
+      const answer = await undefinedIfAbsent(client.send(new DescribeSecretCommand({ SecretId: name })));
       return answer && { versions: answer.Tags?.find(({ Key }) => Key === VERSIONS_TAG)?.Value };
     },
     /** Replaces the text of a secret, or makes the secret. @param versions of the functions that may read it */
     async write(name: string, text: string, versions?: readonly string[]) {
       const value = { SecretString: text };
       const tags = versions && { Tags: [{ Key: VERSIONS_TAG, Value: versions.join(' ') }] };
-      const answer = await orAbsent(client.send(new PutSecretValueCommand({ SecretId: name, ...value })));
+      const answer = await undefinedIfAbsent(client.send(new PutSecretValueCommand({ SecretId: name, ...value })));
       if (answer === undefined) {
         await client.send(new CreateSecretCommand({ Name: name, ...value, ...tags }));
         return 'made';

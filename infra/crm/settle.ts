@@ -16,20 +16,20 @@ import type { Connection } from '../../lib/records/crm-records.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { readAccountRecords, readAccounts } from './account-records.ts';
-import { ASK_MS, readableConnection, tryAskServer } from './ask-server.ts';
+import { ASK_SERVER_MS, readableConnection, tryAskServer } from './ask-server.ts';
 import { CommandError, type Terminal, wrongUsage } from './command.ts';
 import {
   findOperation,
-  isRead,
+  isReadable,
+  type OperationStore,
   openLedger,
   operationFacts,
-  type ReadOperation,
-  type Store,
+  type ReadableOperation,
   unreadableItem,
 } from './open-operations.ts';
 import { readConnections } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
-import { SEE_PAGE } from './unreadable.ts';
+import { UNREADABLE_ITEM_PAGE } from './unreadable.ts';
 import { describeWays, type KnownOperation, type WayOption, type WayToSettle, waysToSettle } from './ways-to-settle.ts';
 
 /** An operator's command holds an operation for this long at most. */
@@ -46,10 +46,10 @@ export async function showOperation(target: Target, id: string, terminal: Termin
 }
 
 /** @throws CommandError with the traces of an operation that the ledger does not have */
-async function existingOperation(target: Target, id: string): Promise<ReadOperation> {
+async function existingOperation(target: Target, id: string): Promise<ReadableOperation> {
   const found = await findOperation(target, id);
-  if (found !== undefined && isRead(found)) return found;
-  if (found !== undefined) throw new CommandError(`${unreadableItem(found)} ${SEE_PAGE}`);
+  if (found !== undefined && isReadable(found)) return found;
+  if (found !== undefined) throw new CommandError(`${unreadableItem(found)} ${UNREADABLE_ITEM_PAGE}`);
   const { record, reservations } = await findTraces(target, id);
   const traces = [
     record && ` Its record says that it has opened the account ${record.login} of the client ${record.user_id}.`,
@@ -213,7 +213,7 @@ function parseLogin(option: string, text: string | undefined): number | undefine
 /** @throws CommandError with the ways that are accepted, if this is none of them */
 async function findFact(
   target: Target,
-  { held, dueAt }: ReadOperation,
+  { held, dueAt }: ReadableOperation,
   option: WayOption,
   login: number | undefined,
 ): Promise<Fact> {
@@ -276,13 +276,13 @@ async function changeHolder(target: Target, pk: string, from: string, to: string
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */
-async function settle({ ledger, accounts }: Store, held: HeldOperation, fact: Fact): Promise<void> {
+async function settle({ ledger, accounts }: OperationStore, held: HeldOperation, fact: Fact): Promise<void> {
   const { now } = Date;
   const before = held.life;
   const job: Job = {
     worker: 'operator',
     held,
-    times: planTimes(now(), now() + ASK_MS),
+    times: planTimes(now(), now() + ASK_SERVER_MS),
     telemetry: SILENT,
     dependencies: { ledger, accounts, now },
     server: async () => undefined,

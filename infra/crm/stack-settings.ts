@@ -46,7 +46,7 @@ export function writtenSettings(cdkJson: string, stack = ''): Record<string, unk
   return stage === undefined ? given : { ...given, stage };
 }
 
-export const USED_INSTEAD = 'The settings of cdk.json are used, which may be others.';
+export const CDK_JSON_USED_INSTEAD = 'The settings of cdk.json are used, which may be others.';
 
 /** The settings of a stack, in the form of `gatherSettings`; those of cdk.json if it does not show them, and without a stack. */
 export async function settingsOf(
@@ -55,6 +55,6 @@ export async function settingsOf(
 ): Promise<Record<string, unknown>> {
   const found = await deployed?.();
   if (found !== undefined && 'settings' in found) return found.settings;
-  if (found !== undefined) report(`${found.unknown} ${USED_INSTEAD}\n`);
+  if (found !== undefined) report(`${found.unknown} ${CDK_JSON_USED_INSTEAD}\n`);
   return writtenSettings(cdkJson, stack);
 }

@@ -13,7 +13,7 @@ import {
   type RecordError,
   serializeRecord,
 } from './crm-items.ts';
-import { AT_ONCE, type CrmTable, chunksOf } from './crm-table.ts';
+import { type CrmTable, chunksOf, PARALLEL_BATCHES } from './crm-table.ts';
 import { type LocatedConnection, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
 
@@ -130,7 +130,7 @@ export async function writeRecords(
 ): Promise<number> {
   const done = reportProgress(terminal, dryRun ? 'records compared' : 'records written or compared');
   let total = 0;
-  for await (const batches of inParts(records, MAX_COMPARED * AT_ONCE)) {
+  for await (const batches of inParts(records, MAX_COMPARED * PARALLEL_BATCHES)) {
     const changes = await Promise.all(chunksOf(batches, MAX_COMPARED).map((batch) => findChanges(target, batch)));
     const changed = changes.flat();
     if (dryRun)

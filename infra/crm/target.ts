@@ -6,7 +6,7 @@ import {
 import * as v from 'valibot';
 import { localClient } from '../local-client.ts';
 import { keyAttributes, logicalId, type TableName } from '../tables.ts';
-import { CommandError, orAbsent, wrongUsage } from './command.ts';
+import { CommandError, undefinedIfAbsent, wrongUsage } from './command.ts';
 import { type CrmTable, crmTable, type TableItems, tableItems } from './crm-table.ts';
 import { type DeployedSettings, readDeployed, type SettingsTarget } from './stack-settings.ts';
 
@@ -134,7 +134,7 @@ const SETTINGS_OF: Readonly<Record<string, string>> = {
 async function physicalName(stack: string, logicalId: string): Promise<string> {
   const client = new CloudFormationClient({});
   const command = new DescribeStackResourceCommand({ StackName: stack, LogicalResourceId: logicalId });
-  const answer = await orAbsent(client.send(command)).finally(() => client.destroy());
+  const answer = await undefinedIfAbsent(client.send(command)).finally(() => client.destroy());
   const name = answer?.StackResourceDetail?.PhysicalResourceId;
   const setting = SETTINGS_OF[logicalId];
   const why = setting === undefined ? '' : `: the setting ${setting} is not deployed`;

@@ -1,7 +1,7 @@
 import { CommandError, countOf, type Terminal } from './command.ts';
 
 /** Where an operator reads what to do with an item that cannot be read. */
-export const SEE_PAGE = 'infra/docs/data.md, An item that cannot be read.';
+export const UNREADABLE_ITEM_PAGE = 'infra/docs/data.md, An item that cannot be read.';
 
 /** Names the items that cannot be read, while a command goes over the others. */
 export class UnreadableItems {
@@ -23,6 +23,7 @@ export class UnreadableItems {
    * @throws CommandError if there was an unreadable item: the command did less than it was asked to do
    */
   finish(rest: string): void {
-    if (this.#count > 0) throw new CommandError(`${countOf(this.#count, 'item')} cannot be read; ${rest}. ${SEE_PAGE}`);
+    if (this.#count > 0)
+      throw new CommandError(`${countOf(this.#count, 'item')} cannot be read; ${rest}. ${UNREADABLE_ITEM_PAGE}`);
   }
 }

@@ -1,9 +1,9 @@
 import { getDomain } from 'tldts-icann';
 import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
-import { explainFailure, missingRight, rightFix } from '../crm/command.ts';
+import { explainFailure, missingRight, missingRightFix } from '../crm/command.ts';
 import { isPublic } from '../crm/connections.ts';
-import { type Settings, usesAws } from '../settings.ts';
+import { type Settings, sendsThroughAws } from '../settings.ts';
 import type { AwsProbes } from './probes.ts';
 
 /** The questions of the doctor, in the order in which a deployment answers them: one for each arrow of README.md's picture. */
@@ -77,7 +77,7 @@ export function unknownOutcome(error: unknown): CheckOutcome {
     fix:
       right === undefined
         ? 'check the credentials, the region and the network, and run it again'
-        : `give these credentials the right ${right}: ${rightFix(right, error)}`,
+        : `give these credentials the right ${right}: ${missingRightFix(right, error)}`,
   };
 }
 
@@ -193,7 +193,7 @@ function mailFromCheck(domain: string): DoctorCheck {
 }
 
 /** The next steps that the settings and the stack show: the route that confirms, and the CRM. */
-export function arrowChecks(settings: Settings, stack: string): DoctorCheck[] {
+export function nextStepChecks(settings: Settings, stack: string): DoctorCheck[] {
   const { crmWebhook } = settings;
   return [
     checkOf('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
@@ -233,7 +233,7 @@ async function clientMaker(
 
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly TemplateLanguage[]): DoctorCheck[] {
-  const limited = PHONE_CHANNELS.filter((channel) => usesAws(settings, channel)).flatMap((channel) => {
+  const limited = PHONE_CHANNELS.filter((channel) => sendsThroughAws(settings, channel)).flatMap((channel) => {
     const { limit } = PHONE_CHANNEL_ROWS[channel].spend;
     return limit === undefined ? [] : [spendCheck(channel, settings.spend[spendSetting(channel)], limit)];
   });
@@ -286,7 +286,7 @@ function receiver(question: DoctorQuestion, subject: string, url: string): Docto
 /** Both templates in every language in use: else messages in a language fail, which callers choose. */
 function templates(settings: Settings, translations: readonly TemplateLanguage[]): DoctorCheck[] {
   const { whatsapp } = settings;
-  if (!usesAws(settings, 'whatsapp') || whatsapp === undefined) return [];
+  if (!sendsThroughAws(settings, 'whatsapp') || whatsapp === undefined) return [];
   const { codeTemplate, noticeTemplate, languages: offered } = whatsapp;
   return [
     checkOf('code', `templates ${codeTemplate}, ${noticeTemplate}`, async (probes) => {

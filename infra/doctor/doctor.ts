@@ -2,11 +2,10 @@ import { Command } from 'commander';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
 import { outliveReader } from '../closed-output.ts';
 import { CDK_JSON, serviceSecrets } from '../crm/service-secrets.ts';
-import { readDeployed, USED_INSTEAD, writtenSettings } from '../crm/stack-settings.ts';
+import { CDK_JSON_USED_INSTEAD, readDeployed, writtenSettings } from '../crm/stack-settings.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
 import { differingSettings, readSettings, type Settings, SettingsError } from '../settings.ts';
 import {
-  arrowChecks,
   type CheckResult,
   DOCTOR_QUESTIONS,
   type DoctorCheck,
@@ -14,13 +13,14 @@ import {
   exitCode,
   mailChecks,
   messageChecks,
+  nextStepChecks,
   quotaChecks,
   runChecks,
   stackChecks,
   unknownOutcome,
   warningOutcome,
 } from './checks.ts';
-import { paceChecks } from './pace.ts';
+import { throughputChecks } from './pace.ts';
 import { awsProbes, type ServerProbes, serverProbes } from './probes.ts';
 import { connectionCheck, recordChecks, secretChecks, tableChecks } from './service-checks.ts';
 
@@ -94,7 +94,7 @@ async function stackSettings(stack: string, written: FoundSettings, cdkJson: str
   try {
     const found = await readDeployed(stack);
     if ('unknown' in found) {
-      const outcome = warningOutcome(`${found.unknown} ${USED_INSTEAD}`, 'npm run deploy');
+      const outcome = warningOutcome(`${found.unknown} ${CDK_JSON_USED_INSTEAD}`, 'npm run deploy');
       return { ...written, results: [{ ...about, ...outcome }, ...written.results] };
     }
     // A stage that cdk.json does not name is deployed with settings of the command line.
@@ -146,9 +146,9 @@ export async function awsChecks(settings: Settings, stack: string, deployed: boo
     ...quotaChecks(settings),
     ...mailChecks(settings, deployed),
     ...messageChecks(settings, languages),
-    ...paceChecks(settings),
+    ...throughputChecks(settings),
     ...stackChecks(stack, settings, deployed),
-    ...arrowChecks(settings, stack),
+    ...nextStepChecks(settings, stack),
   ];
 }
 

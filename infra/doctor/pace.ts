@@ -1,6 +1,6 @@
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { CHANNELS } from '../channels.ts';
-import { type Settings, usesAws } from '../settings.ts';
+import { type Settings, sendsThroughAws } from '../settings.ts';
 import { checkOf, type DoctorCheck, warningOutcome, workingOutcome } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
 
@@ -16,7 +16,7 @@ interface Quota {
 const PER_EXECUTION = 4;
 
 /** The smallest quota on the way of a registration, for each channel, and what raises it. */
-export function paceChecks(settings: Settings): DoctorCheck[] {
+export function throughputChecks(settings: Settings): DoctorCheck[] {
   return settings.channels.map((channel) =>
     checkOf('code', `pace of ${channel}`, async (probes) => {
       const [gateway, ...behind] = await quotas(settings, channel, probes);
@@ -48,7 +48,7 @@ async function quotas(settings: Settings, channel: Channel, probes: AwsProbes): 
           ? 'ask for more: Service Quotas, AWS Lambda, Concurrent executions'
           : 'npm run setting -- concurrency.registration=…',
     },
-    ...(usesAws(settings, channel) ? [await senderQuota(channel, probes)] : []),
+    ...(sendsThroughAws(settings, channel) ? [await senderQuota(channel, probes)] : []),
   ];
 }
 

@@ -15,7 +15,7 @@ import {
   SocialMessagingClient,
 } from '@aws-sdk/client-socialmessaging';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import { orAbsent } from '../crm/command.ts';
+import { undefinedIfAbsent } from '../crm/command.ts';
 import { connectionWarnings, readableSecrets, resolveHost } from '../crm/connections.ts';
 import { secretStore } from '../crm/secrets.ts';
 import type { Target } from '../crm/target.ts';
@@ -65,7 +65,7 @@ function mailProbes() {
       };
     },
     async mailIdentity(name: string): Promise<MailIdentity | undefined> {
-      const answer = await orAbsent(client.send(new GetEmailIdentityCommand({ EmailIdentity: name })));
+      const answer = await undefinedIfAbsent(client.send(new GetEmailIdentityCommand({ EmailIdentity: name })));
       if (answer === undefined) return undefined;
       const { MailFromAttributes: from } = answer;
       return {
@@ -121,7 +121,9 @@ function messageProbes() {
 function stackProbes() {
   return {
     async stack(name: string) {
-      const answer = await orAbsent(new CloudFormationClient({}).send(new DescribeStacksCommand({ StackName: name })));
+      const answer = await undefinedIfAbsent(
+        new CloudFormationClient({}).send(new DescribeStacksCommand({ StackName: name })),
+      );
       const found = answer?.Stacks?.[0];
       if (found === undefined) return undefined;
       const outputs = (found.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]);

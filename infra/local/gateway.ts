@@ -6,7 +6,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import pLimit from 'p-limit';
 import { stripPort } from '../../lib/http/source.ts';
 import { corsHeaders } from '../functions.ts';
-import { isForeign } from './listen.ts';
+import { isForeignRequest } from './listen.ts';
 
 export type LambdaHandler = (event: GatewayEvent, context: Context) => Promise<unknown>;
 
@@ -98,7 +98,7 @@ export async function startGateway(options: GatewayOptions) {
     // A page that is being built runs on this machine, at a port of its own.
     const local = allowed !== undefined && LOCAL_ORIGIN.test(origin) ? [origin] : [];
     const origins = [`http://${host}`, ...(allowed ?? []), ...local];
-    if (isForeign(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
+    if (isForeignRequest(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
   });
   // Only a route checks the body: an unknown path is not found, with any body.
   app.removeAllContentTypeParsers();

@@ -29,15 +29,15 @@ const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
  *
  * @param origins whose pages may call anyway
  */
-export function isForeign({ headers }: IncomingMessage, origins: readonly string[] = []): boolean {
+export function isForeignRequest({ headers }: IncomingMessage, origins: readonly string[] = []): boolean {
   if (!OWN_HOST.test(headers.host ?? '')) return true;
   return headers.origin !== undefined && !origins.includes(headers.origin);
 }
 
 /** Answers foreign requests with 403 and passes the others on: for servers that have no pages. */
-export function refuseForeign(listener: RequestListener): RequestListener {
+export function refuseForeignRequests(listener: RequestListener): RequestListener {
   return (request, response) => {
-    if (!isForeign(request)) return listener(request, response);
+    if (!isForeignRequest(request)) return listener(request, response);
     request.resume();
     response.writeHead(403, { 'content-type': 'application/json' }).end('{"message":"Forbidden"}');
   };

@@ -1,4 +1,4 @@
-import { BODY_LIMITS } from '../../lib/http/json-body.ts';
+import { JSON_LIMITS } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
 import { COUNT_LIMITS, type LimitedCounter } from '../../lib/validators/limits.ts';
@@ -77,7 +77,7 @@ export const MAX_ENCODED_BYTES = 4_600_000;
 
 /** How large a registration may be, as Markdown. */
 export function registrationSizes(): string {
-  const { width, members, depth } = BODY_LIMITS;
+  const { width, members, depth } = JSON_LIMITS;
   const count = (number: number) => number.toLocaleString('en');
   const sizes = [
     `the body: ${formatBytes(MAX_REGISTRATION_BYTES)} as \`application/json\`. Of any other JSON type, such as \`application/vnd.api+json\`, ${formatBytes(MAX_ENCODED_BYTES)}: the gateway passes it on in base64, and answers a longer one with its own 413`,

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { AnswerSchema, MESSAGE_SCHEMAS } from '../../lib/crm-webhook/messages.ts';
+import { CrmAnswerSchema, MESSAGE_SCHEMAS } from '../../lib/crm-webhook/messages.ts';
 import { EVENT_SCHEMAS, type EventType } from '../../lib/records/event-schemas.ts';
 import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
 import { componentReference, type Json, type JsonObject, jsonSchema, schemaDocument } from './json.ts';
@@ -84,7 +84,7 @@ export function webhookSchemas(): JsonObject {
     },
     Consent: { ...Consent, description: 'A text that the person agreed to.' },
     RegistrationDocument: { ...Document, description: 'A document that the person uploaded.' },
-    WebhookAnswer: { ...jsonSchema(AnswerSchema), description: 'What the CRM may answer.' },
+    WebhookAnswer: { ...jsonSchema(CrmAnswerSchema), description: 'What the CRM may answer.' },
   };
 }
 

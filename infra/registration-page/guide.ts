@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { markdownTable } from '../openapi/json.ts';
-import { TABLE } from './page/machine.js';
+import { TRANSITIONS } from './page/machine.js';
 import type { RequestEnd, State, Step } from './page/types.ts';
 import { words } from './page/words/en.js';
 
@@ -46,7 +46,7 @@ const REGISTERING = (Object.keys(MEANINGS) as RequestEnd[]).filter((one) => one 
 function guideTables(): { registering: string; confirming: string } {
   const says = ({ says }: Step) => (says === undefined ? '' : words.sentences[says].replace('{time}', '45 seconds'));
   const row = (state: 'sending' | 'resending' | 'confirming', end: RequestEnd) => {
-    const step = TABLE[state][end];
+    const step = TRANSITIONS[state][end];
     const key = step.key === 'new' ? 'a new one' : 'the same';
     return { place: PLACES[step.to], says: says(step), key };
   };

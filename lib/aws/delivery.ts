@@ -1,6 +1,6 @@
 import { within } from '../deadline.ts';
 import { DeliveryFailure, type DeliveryFailureKind } from '../messages/message.ts';
-import { beforeSending, type Command } from './early-connection.ts';
+import { addBeforeSend, type SdkCommand } from './early-connection.ts';
 
 /** The timeout of one send, in milliseconds, even if the caller has more time. */
 const SEND_LIMIT_MS = 10_000;
@@ -18,7 +18,7 @@ export const AT_MOST_ONCE = {
 };
 
 /** A service's error response, as the SDK returns it. */
-export interface ServiceAnswer {
+export interface ServiceErrorResponse {
   /** The service's error name. */
   name: string;
   /** May quote the request: use it to classify, never keep or log it. */
@@ -32,12 +32,12 @@ export interface ServiceAnswer {
  * The errors of one service, by name and reason such as `ConflictException.OPTED_OUT`, or by name alone. For all others
  * the common rules apply.
  */
-export type Failures = Readonly<
-  Partial<Record<string, DeliveryFailureKind | ((answer: ServiceAnswer) => DeliveryFailureKind)>>
+export type FailureKindsByError = Readonly<
+  Partial<Record<string, DeliveryFailureKind | ((answer: ServiceErrorResponse) => DeliveryFailureKind)>>
 >;
 
 /** Names that every AWS service uses. */
-const COMMON: Failures = {
+const COMMON: FailureKindsByError = {
   Throttling: 'throttled',
   ThrottlingException: 'throttled',
   ThrottledException: 'throttled',
@@ -76,16 +76,16 @@ const NOT_CONNECTED = new Set([
  * @returns the provider's message id
  * @throws DeliveryFailure
  */
-export async function deliverCommand<C extends Command>(
+export async function deliverCommand<C extends SdkCommand>(
   command: C,
   send: (command: C, options: { abortSignal: AbortSignal }) => Promise<string | undefined>,
-  failures: Failures,
+  failures: FailureKindsByError,
   signal: AbortSignal,
   limitMs = SEND_LIMIT_MS,
 ): Promise<{ messageId: string }> {
   if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft', { left: false });
   let handedOver = false;
-  beforeSending(command, () => {
+  addBeforeSend(command, () => {
     handedOver = true;
   });
 
@@ -99,7 +99,7 @@ export async function deliverCommand<C extends Command>(
   return { messageId };
 }
 
-function deliveryFailure(error: unknown, handedOver: boolean, failures: Failures): DeliveryFailure {
+function deliveryFailure(error: unknown, handedOver: boolean, failures: FailureKindsByError): DeliveryFailure {
   if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', { left: true, cause: error });
   const name = typeof error.name === 'string' ? error.name : 'Unknown';
   if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), { left: false, cause: error });
@@ -142,7 +142,7 @@ function kindByStatus(status: number): DeliveryFailureKind {
 /** The SDK's names for an answer that names no error. */
 const UNNAMED = /^Unknown(Error)?$/;
 
-function isServiceAnswer(error: Record<string, unknown>): error is Record<string, unknown> & ServiceAnswer {
+function isServiceAnswer(error: Record<string, unknown>): error is Record<string, unknown> & ServiceErrorResponse {
   return (
     (error.$fault === 'client' || error.$fault === 'server') &&
     typeof error.name === 'string' &&

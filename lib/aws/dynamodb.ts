@@ -17,7 +17,7 @@ import {
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { EarlyConnectionAgent, KEPT_CONNECTIONS } from './early-connection.ts';
+import { EarlyConnectionAgent, KEEP_ALIVE_OPTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
 export type Item = Record<string, unknown>;
@@ -67,7 +67,7 @@ export type Table = ReturnType<typeof dynamoTable>;
  * @param ahead the number of connections that are opened early, each together with the previous one
  */
 export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): DynamoDBDocumentClient {
-  const httpsAgent = new EarlyConnectionAgent(KEPT_CONNECTIONS, ahead);
+  const httpsAgent = new EarlyConnectionAgent(KEEP_ALIVE_OPTIONS, ahead);
   const client = new DynamoDBClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 type ConnectionOptions = Parameters<Agent['createConnection']>[0];
 
 /** An SDK command, with its middleware. */
-export interface Command {
+export interface SdkCommand {
   middlewareStack: {
     add(
       middleware: <Args, Result>(next: (args: Args) => Promise<Result>) => (args: Args) => Promise<Result>,
@@ -21,7 +21,7 @@ interface Endpoint {
 }
 
 /** Calls a function right before the SDK sends the command. If it throws, nothing is sent. */
-export function beforeSending(command: Command, run: (request: Endpoint) => void): void {
+export function addBeforeSend(command: SdkCommand, run: (request: Endpoint) => void): void {
   command.middlewareStack.add(
     (next) => async (args) => {
       run((args as { request: Endpoint }).request);
@@ -32,7 +32,7 @@ export function beforeSending(command: Command, run: (request: Endpoint) => void
 }
 
 /** The defaults of the SDK's clients. */
-export const KEPT_CONNECTIONS = { keepAlive: true, maxSockets: 50 };
+export const KEEP_ALIVE_OPTIONS = { keepAlive: true, maxSockets: 50 };
 
 /**
  * The agent of one client, which can open a connection before the request is known. A request on a new connection takes
@@ -53,9 +53,9 @@ export class EarlyConnectionAgent extends Agent {
    * Connects to the client's endpoint. The first time, the SDK prepares the command up to the moment of sending, which
    * reveals the endpoint and loads all that a first request needs. Sends nothing and never fails.
    */
-  async prepare<C extends Command>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
+  async prepare<C extends SdkCommand>(command: C, send: (command: C) => Promise<unknown>): Promise<void> {
     if (this.#endpoint === undefined) {
-      beforeSending(command, (request) => {
+      addBeforeSend(command, (request) => {
         this.#endpoint = request;
         throw new Error('It stops here.');
       });

@@ -1,6 +1,6 @@
 import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { EVENT_SOURCE } from '../validators/deployment.ts';
-import { EarlyConnectionAgent, KEPT_CONNECTIONS } from './early-connection.ts';
+import { EarlyConnectionAgent, KEEP_ALIVE_OPTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
 /**
@@ -15,7 +15,7 @@ export type PutEvent = (type: string, detail: string, signal: AbortSignal) => Pr
  * duplicate by the id in its detail.
  */
 export function eventBus(name: string, config: EventBridgeClientConfig = {}): PutEvent {
-  const httpsAgent = new EarlyConnectionAgent(KEPT_CONNECTIONS);
+  const httpsAgent = new EarlyConnectionAgent(KEEP_ALIVE_OPTIONS);
   const client = new EventBridgeClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true, httpsAgent },

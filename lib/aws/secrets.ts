@@ -5,14 +5,14 @@ import {
   type SecretsManagerClientConfig,
 } from '@aws-sdk/client-secrets-manager';
 import { within } from '../deadline.ts';
-import { EarlyConnectionAgent, KEPT_CONNECTIONS } from './early-connection.ts';
+import { EarlyConnectionAgent, KEEP_ALIVE_OPTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
 /** Reads the text of a secret by name or ARN. `fresh`: it is read now, also if a cached value could be used. */
 export type ReadSecret = (name: string, signal: AbortSignal, options?: { fresh?: boolean }) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
-export const FRESH_MS = 5 * 60_000;
+export const SECRET_FRESH_MS = 5 * 60_000;
 /** How long a value is used if it cannot be refreshed, in milliseconds: a deleted secret expires. */
 const STALE_MS = 60 * 60_000;
 /** The secret that every request needs is awaited this long before it is read again, in milliseconds. */
@@ -31,7 +31,7 @@ export function secretReader(
   { first, ahead = 0, ...config }: SecretsManagerClientConfig & { first?: string | undefined; ahead?: number } = {},
   now: () => number = Date.now,
 ): ReadSecret {
-  const httpsAgent = new EarlyConnectionAgent(KEPT_CONNECTIONS, ahead);
+  const httpsAgent = new EarlyConnectionAgent(KEEP_ALIVE_OPTIONS, ahead);
   const client = new SecretsManagerClient({
     maxAttempts: 3,
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 3_000, throwOnRequestTimeout: true, httpsAgent },
@@ -45,7 +45,7 @@ export function secretReader(
     try {
       const answer = await client.send(new GetSecretValueCommand({ SecretId: name }), { abortSignal: signal });
       if (answer.SecretString === undefined) throw new AwsFailure('NoSecretString');
-      kept.set(name, { value: answer.SecretString, readAt: now(), nextRead: now() + FRESH_MS });
+      kept.set(name, { value: answer.SecretString, readAt: now(), nextRead: now() + SECRET_FRESH_MS });
       return answer.SecretString;
     } catch (error) {
       if (!fresh && known !== undefined && now() - known.readAt < STALE_MS) {

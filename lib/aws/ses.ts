@@ -1,6 +1,12 @@
 import { SESClient, type SESClientConfig, SendEmailCommand } from '@aws-sdk/client-ses';
 import type { SendMail } from '../messages/message.ts';
-import { AT_MOST_ONCE, deliverCommand, type Failures, OWN_CONNECTION, type ServiceAnswer } from './delivery.ts';
+import {
+  AT_MOST_ONCE,
+  deliverCommand,
+  type FailureKindsByError,
+  OWN_CONNECTION,
+  type ServiceErrorResponse,
+} from './delivery.ts';
 import { EarlyConnectionAgent } from './early-connection.ts';
 
 /** Sends mails through SES, each at most once. */
@@ -54,9 +60,9 @@ function utf8(Data: string) {
 }
 
 /** The rate limit ends in a second, the daily quota after hours. */
-const throttlingKind = ({ message }: ServiceAnswer) => (/daily/i.test(message) ? 'over_budget' : 'throttled');
+const throttlingKind = ({ message }: ServiceErrorResponse) => (/daily/i.test(message) ? 'over_budget' : 'throttled');
 
-const FAILURES: Failures = {
+const FAILURES: FailureKindsByError = {
   Throttling: throttlingKind,
   ThrottlingException: throttlingKind,
   // Most of its texts are about this account: it is paused, in the sandbox, or lacks an identity (`Email address is not

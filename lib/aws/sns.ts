@@ -1,6 +1,6 @@
 import { type MessageAttributeValue, PublishCommand, SNSClient, type SNSClientConfig } from '@aws-sdk/client-sns';
 import type { Publish } from '../messages/message.ts';
-import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
 
 /** Publishes through SNS, each message at most once. */
 export function snsPublisher(config: SNSClientConfig = {}): Publish {
@@ -23,7 +23,7 @@ export function snsPublisher(config: SNSClientConfig = {}): Publish {
   };
 }
 
-const FAILURES: Failures = {
+const FAILURES: FailureKindsByError = {
   OptedOutException: 'opted_out',
   KMSThrottlingException: 'throttled',
   // `Invalid parameter: PhoneNumber Reason: … is not valid to publish to`, `Invalid parameter: Message too long`; other

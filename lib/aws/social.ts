@@ -6,7 +6,7 @@ import {
 import type { Message, OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
 import type { WhatsAppSettings } from '../validators/otp-types.ts';
-import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
 
 /** The newest version of Meta's API that AWS has in every region. */
 const META_API_VERSION = 'v20.0';
@@ -58,7 +58,7 @@ function template(message: Message, { codeTemplate, noticeTemplate }: WhatsAppSe
 /** Meta's codes for a recipient who cannot get a message: not on WhatsApp, not in the list of a test number, oneself. */
 const REFUSED_RECIPIENT = /\b1310(?:21|26|30)\b/;
 
-const FAILURES: Failures = {
+const FAILURES: FailureKindsByError = {
   // Meta failed, or did not answer in time: it may have sent the message.
   DependencyException: 'unknown_outcome',
   LimitExceededException: 'over_budget',

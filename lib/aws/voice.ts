@@ -8,7 +8,7 @@ import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
 import type { Brand } from '../validators/deployment.ts';
 import { type CallSettings, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
-import { AT_MOST_ONCE, deliverCommand, type Failures } from './delivery.ts';
+import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
 
 /** A later notice only confuses. */
 const NOTICE_LIFE_SECONDS = 600;
@@ -52,7 +52,7 @@ const FIELD_KINDS = [
  * The failures of a call. Conflicts that are not listed are ours: with `DESTINATION_PHONE_NUMBER_NOT_VERIFIED` the
  * account is still in the sandbox.
  */
-const FAILURES: Failures = {
+const FAILURES: FailureKindsByError = {
   ServiceQuotaExceededException: 'over_budget',
   'ConflictException.DESTINATION_PHONE_NUMBER_OPTED_OUT': 'opted_out',
   'ConflictException.DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE': 'refused_recipient',

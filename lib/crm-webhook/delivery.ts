@@ -8,7 +8,7 @@ import { describeError, type Telemetry } from '../telemetry.ts';
 import { COUNTRY_CODES } from '../validators/countries.ts';
 import { REDELIVERY } from '../validators/deployment.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
-import { NotAccepted, type PostMessage } from './post.ts';
+import { EventNotAccepted, type PostMessage } from './post.ts';
 
 /** The dependencies of a notification; tests pass fakes. */
 export interface WebhookDependencies {
@@ -64,7 +64,7 @@ export async function notifyCrm(
     return true;
   } catch (error) {
     scoped.event('CrmNotNotified', describeError(error));
-    const { isGone, retryAfterSeconds } = error instanceof NotAccepted ? error : {};
+    const { isGone, retryAfterSeconds } = error instanceof EventNotAccepted ? error : {};
     if (isGone && (await succeeds(dependencies.setAside(body, within(MOVE_MS))))) return true;
     // If this fails too, the queue delivers the message after its own timeout.
     await succeeds(dependencies.postpone(message, secondsUntilNext(deliveries, retryAfterSeconds), within(MOVE_MS)));

@@ -37,7 +37,7 @@ export const MESSAGE_SCHEMAS = {
 } as const satisfies Record<EventType, v.GenericSchema>;
 
 /** The optional body of the CRM's 2xx answer. Every other body is accepted too, and names no client. */
-export const AnswerSchema = v.object({
+export const CrmAnswerSchema = v.object({
   client_id: v.optional(
     v.pipe(
       ClientSchema.entries.id,

@@ -6,24 +6,24 @@ import { within } from '../deadline.ts';
 import { errorCode, Failure } from '../failure.ts';
 import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
 import { isObject, parseLeniently } from '../validators/primitives.ts';
-import { AnswerSchema } from './messages.ts';
+import { CrmAnswerSchema } from './messages.ts';
 
 /** The CRM did not accept an event, or its status did not arrive. */
-export class NotAccepted extends Failure {
-  override readonly name = 'NotAccepted';
+export class EventNotAccepted extends Failure {
+  override readonly name = 'EventNotAccepted';
   /** The CRM answers 410: nothing will ever be accepted at this address. */
   readonly isGone: boolean;
   /** The wait that the CRM asks for by `Retry-After`, of any length; 0 if it asks for none. */
   readonly retryAfterSeconds: number;
 
-  constructor(reason: string, { cause, isGone = false, retryAfterSeconds = 0 }: NotAcceptedOptions = {}) {
+  constructor(reason: string, { cause, isGone = false, retryAfterSeconds = 0 }: EventNotAcceptedOptions = {}) {
     super(reason, cause);
     this.isGone = isGone;
     this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 
-type NotAcceptedOptions = { cause?: unknown } & Partial<Pick<NotAccepted, 'isGone' | 'retryAfterSeconds'>>;
+type EventNotAcceptedOptions = { cause?: unknown } & Partial<Pick<EventNotAccepted, 'isGone' | 'retryAfterSeconds'>>;
 
 /** The CRM's answer to an event that it has accepted. */
 export interface CrmAnswer {
@@ -32,7 +32,7 @@ export interface CrmAnswer {
   unusable?: 'client_id_malformed' | 'answer_too_large' | 'answer_broken';
 }
 
-/** Posts a message with its id. @throws NotAccepted; the CRM may have accepted it */
+/** Posts a message with its id. @throws EventNotAccepted; the CRM may have accepted it */
 export type PostMessage = (message: { id: string; body: string }, signal: AbortSignal) => Promise<CrmAnswer>;
 
 /** The timeout of the whole exchange, in milliseconds. */
@@ -54,13 +54,13 @@ export function signedPost(
     const headers = signWebhook(await keys(outer), { id, body, now: now() });
     const signal = within(timeoutMs, outer);
     const answer = await exchange({ 'content-type': 'application/json', ...headers }, body, signal).catch((error) => {
-      throw new NotAccepted(signal.aborted ? 'timeout' : errorCode(error), { cause: error });
+      throw new EventNotAccepted(signal.aborted ? 'timeout' : errorCode(error), { cause: error });
     });
     const { statusCode = 0 } = answer;
     if (statusCode >= 200 && statusCode <= 299) return readAnswer(answer);
     answer.destroy();
     const retryAfterSeconds = readRetryAfter(answer.headers['retry-after'], now());
-    throw new NotAccepted(`http_${statusCode}`, { isGone: statusCode === GONE, retryAfterSeconds });
+    throw new EventNotAccepted(`http_${statusCode}`, { isGone: statusCode === GONE, retryAfterSeconds });
   };
 }
 
@@ -127,5 +127,5 @@ function parseAnswer(text: string): CrmAnswer {
   const { client_id } = parseLeniently(LenientAnswerSchema, text) ?? {};
   if (client_id === undefined || client_id === null || client_id === '') return {};
   const id = typeof client_id === 'number' ? String(client_id) : client_id;
-  return parseLeniently(AnswerSchema, { client_id: id }) ?? { unusable: 'client_id_malformed' };
+  return parseLeniently(CrmAnswerSchema, { client_id: id }) ?? { unusable: 'client_id_malformed' };
 }

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { Problem, validationProblem } from '../problem.ts';
-import { isObject, jsonPointer, type PathKey, type Rule } from '../validators/primitives.ts';
+import { isObject, jsonPointer, type PathKey, type ViolationRule } from '../validators/primitives.ts';
 
 /**
  * The limits of a body. A larger one is refused before its values are checked, because checks cost many times as much
  * as parsing. Every valid request is within the limits.
  */
-export const BODY_LIMITS = {
+export const JSON_LIMITS = {
   /** Members of one object, or elements of one array. */
   width: 10_000,
   /** Members of all objects and arrays together: enough for 200 kB of custom fields and the fixed fields. */
@@ -74,15 +74,15 @@ export function checkBounds(body: Record<string, unknown>): void {
 
   function count(width: number): void {
     members += width;
-    if (width > BODY_LIMITS.width)
-      throw outOfBounds(path, 'too_many', `must have at most ${BODY_LIMITS.width} members`);
-    if (members > BODY_LIMITS.members) {
-      throw outOfBounds([], 'too_many', `must have at most ${BODY_LIMITS.members} members in all`);
+    if (width > JSON_LIMITS.width)
+      throw outOfBounds(path, 'too_many', `must have at most ${JSON_LIMITS.width} members`);
+    if (members > JSON_LIMITS.members) {
+      throw outOfBounds([], 'too_many', `must have at most ${JSON_LIMITS.members} members in all`);
     }
   }
 
   function check(value: unknown): void {
-    if (path.length >= BODY_LIMITS.depth) throw outOfBounds(path.slice(0, 1), 'nesting', 'is nested too deeply');
+    if (path.length >= JSON_LIMITS.depth) throw outOfBounds(path.slice(0, 1), 'nesting', 'is nested too deeply');
     if (Array.isArray(value)) {
       count(value.length);
       for (let index = 0; index < value.length; index += 1) checkMember(index, value[index]);
@@ -106,6 +106,6 @@ export function checkBounds(body: Record<string, unknown>): void {
   check(body);
 }
 
-function outOfBounds(keys: readonly PathKey[], rule: Rule, detail: string): Problem {
+function outOfBounds(keys: readonly PathKey[], rule: ViolationRule, detail: string): Problem {
   return validationProblem([{ pointer: jsonPointer(keys), rule, detail }]);
 }

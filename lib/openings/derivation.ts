@@ -3,7 +3,7 @@ import type { PasswordRole } from '../platform/platform.ts';
 import type { LoginRange } from '../records/crm-records.ts';
 import { fingerprintKey } from '../records/idempotency-keys.ts';
 import { type KeyVersion, keyedHash, parseKeyVersions } from '../secrets/keys.ts';
-import { CHARACTER_CLASSES, isMixed } from '../validators/passwords.ts';
+import { CHARACTER_CLASSES, hasRequiredClasses } from '../validators/passwords.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 
 /**
@@ -147,7 +147,7 @@ function firstMixed(
       if (byte >= USABLE_BYTES) continue;
       candidate += ALPHABET[byte % ALPHABET.length];
       if (candidate.length < PASSWORD_LENGTH) continue;
-      if (isMixed(candidate, version) && suits(candidate)) return candidate;
+      if (hasRequiredClasses(candidate, version) && suits(candidate)) return candidate;
       candidate = '';
     }
   }

@@ -5,7 +5,7 @@ import { awaitAll } from '../deadline.ts';
 import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
-import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT, SCAN_TAG } from '../validators/deployment.ts';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../validators/deployment.ts';
 import { jsonPointer, type Violation } from '../validators/primitives.ts';
 import type { LinkedDocumentSchema } from './event-schemas.ts';
 
@@ -122,7 +122,7 @@ function documentKey(registrationId: string, place: number): string {
 
 /** Removes the tag of pending documents, and no other tag. */
 async function keepScanned(store: ObjectStore, key: string, signal: AbortSignal): Promise<void> {
-  const { [PENDING_DOCUMENT.Key]: pending, ...others } = await store.tags(key, signal);
+  const { [PENDING_DOCUMENT_TAG.Key]: pending, ...others } = await store.tags(key, signal);
   if (pending !== undefined && others[SCAN_TAG] !== undefined) await store.putTags(key, others, signal);
 }
 
@@ -135,7 +135,7 @@ async function put(
   const { fieldKey, index, id, name, bytes } = document;
   const media_type = (await mediaType(document)) ?? UNKNOWN;
   const sha256 = createHash('sha256').update(bytes).digest('base64');
-  await store.put({ key, body: bytes, mediaType: media_type, sha256, tag: PENDING_DOCUMENT }, signal);
+  await store.put({ key, body: bytes, mediaType: media_type, sha256, tag: PENDING_DOCUMENT_TAG }, signal);
   return { field_key: fieldKey, index, id, name, key, media_type, bytes: bytes.length, sha256 };
 }
 

@@ -6,7 +6,7 @@ import { DUE_INDEX } from '../validators/deployment.ts';
  * Only unfinished items have the attributes `due_shard` and `due_at` (epoch ms). A sparse index over both lists them,
  * oldest first, and costs nothing when it is empty. Even shards avoid a hot partition. Version 1.0.0 reads these four.
  */
-export const SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
+export const DUE_SHARDS = [0, 1, 2, 3].map((number) => `due#${number}`);
 
 /** The due time of an item that is never due, and is on the list of open items: only an operator can end it. */
 export const OPERATOR_ONLY = Number.MAX_SAFE_INTEGER;
@@ -15,7 +15,7 @@ export const RETRY_ONLY = OPERATOR_ONLY - 1;
 
 /** The attributes that list an item as due. @param at epoch ms */
 export function dueAttributes(id: string, at: number) {
-  const shard = SHARDS[hash('sha256', id, 'buffer').readUInt8() % SHARDS.length];
+  const shard = DUE_SHARDS[hash('sha256', id, 'buffer').readUInt8() % DUE_SHARDS.length];
   return { [DUE_INDEX.shard]: shard, [DUE_INDEX.at]: at };
 }
 
@@ -27,7 +27,7 @@ export const DUE_ATTRIBUTES = [DUE_INDEX.shard, DUE_INDEX.at];
  * have ended in the meantime. The index is eventually consistent.
  */
 export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
-  const keys = await Promise.all(SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));
+  const keys = await Promise.all(DUE_SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));
   const at = (item: Item) => Number(item[DUE_INDEX.at]);
   const pks = keys
     .flat()

@@ -10,8 +10,8 @@ import {
   isObject,
   issuePath,
   listViolations,
+  normalizedString,
   readBody,
-  readString,
   violationMessage,
 } from './primitives.ts';
 import { TEXT_READINGS } from './typed-text.ts';
@@ -23,7 +23,7 @@ const NO_CODE = violationMessage('format', 'must be six digits');
 
 const shared = {
   code: documented(
-    v.pipe(readString(64, NO_CODE, TEXT_READINGS.code), v.regex(/^[0-9]{6}$/, NO_CODE)),
+    v.pipe(normalizedString(64, NO_CODE, TEXT_READINGS.code), v.regex(/^[0-9]{6}$/, NO_CODE)),
     'The one-time password of the message. Whatever is neither a digit nor a letter is ignored, and digits of every script are read.',
     '012345',
   ),

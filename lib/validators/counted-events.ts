@@ -4,7 +4,7 @@ const BY_FUNCTION = ['service', 'stage'] as const;
 const BY_CHANNEL = ['service', 'stage', 'channel'] as const;
 
 /** The events that an alarm or the dashboard counts, and the fields that are metrics. All else is in the log alone. */
-export const COUNTED = {
+export const COUNTED_EVENTS = {
   OtpSent: BY_CHANNEL,
   OtpOutcomeUnknown: BY_CHANNEL,
   OtpDeliveryFailed: BY_CHANNEL,
@@ -39,4 +39,4 @@ export const COUNTED = {
   logins_free: ALL,
   oldest_due_seconds: ALL,
 } as const;
-export type CountedName = keyof typeof COUNTED;
+export type CountedName = keyof typeof COUNTED_EVENTS;

@@ -95,7 +95,7 @@ export const SETTINGS_FILE = 'settings.json';
 /** The folder of documents in the bucket. The function may write nowhere else. */
 export const DOCUMENTS_FOLDER = 'registrations';
 /** The tag of a document whose registration is not confirmed. It disappears after a day. */
-export const PENDING_DOCUMENT = { Key: 'registration', Value: 'pending' } as const;
+export const PENDING_DOCUMENT_TAG = { Key: 'registration', Value: 'pending' } as const;
 
 /** The source of every event of this service. */
 export const EVENT_SOURCE = 'broker.api';

@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import * as v from 'valibot';
-import { readString, violationMessage } from './primitives.ts';
+import { normalizedString, violationMessage } from './primitives.ts';
 import { trimInvisible } from './typed-text.ts';
 
 /** RFC 5321, 4.5.3.1: a path of 256 octets has two angle brackets. */
@@ -25,7 +25,7 @@ const NO_ADDRESS = violationMessage('format', 'must be an email address');
  */
 export const EmailSchema = v.pipe(
   // A mailed domain may be shorter than the typed one, which may be in full width.
-  readString(4 * MAX_CHARACTERS, TOO_LONG, readEmail),
+  normalizedString(4 * MAX_CHARACTERS, TOO_LONG, readEmail),
   v.rawCheck(({ dataset, addIssue }) => {
     const message = dataset.typed ? emailError(dataset.value) : undefined;
     if (message !== undefined) addIssue({ message });

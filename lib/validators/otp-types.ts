@@ -14,7 +14,7 @@ export function isPhoneChannel(channel: unknown): channel is PhoneChannel {
 }
 
 /** Names as a sentence has them: `sms, call or whatsapp`. */
-export function eitherOf(names: readonly string[]): string {
+export function joinWithOr(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 

@@ -120,7 +120,7 @@ export const PASSWORD_RULES = {
 } as const;
 
 /** True if a password of any length has the kinds of characters that the version asks for. */
-export function isMixed(password: string, version: keyof typeof PASSWORD_RULES): boolean {
+export function hasRequiredClasses(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast } = PASSWORD_RULES[version];
   const holds = (name: CharacterClass) => [...CHARACTER_CLASSES[name]].some((one) => password.includes(one));
   return classes.filter(holds).length >= atLeast;
@@ -136,7 +136,7 @@ export function tradingPasswordSchema(version: keyof typeof PASSWORD_RULES) {
       violationMessage('length', `must be ${min} to ${max} characters`),
     ),
     v.regex(/^[\x20-\x7e]*$/, violationMessage('characters', 'must be printable ASCII characters')),
-    v.check((password) => isMixed(password, version), violationMessage('complexity', detail)),
+    v.check((password) => hasRequiredClasses(password, version), violationMessage('complexity', detail)),
     v.metadata({ minLength: min, maxLength: max, format: 'password' }),
   );
 }

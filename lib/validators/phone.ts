@@ -2,7 +2,7 @@ import type { NumberType } from 'libphonenumber-js/max';
 import * as v from 'valibot';
 import { once } from '../once.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from './otp-types.ts';
-import { boundedText, closedObject, documented, readString, violationMessage } from './primitives.ts';
+import { boundedText, closedObject, documented, normalizedString, violationMessage } from './primitives.ts';
 import { TEXT_READINGS } from './typed-text.ts';
 
 /** A phone number with its plus and no spaces, as +447400123456. */
@@ -20,7 +20,7 @@ const NO_DIAL_CODE = violationMessage('format', 'must be a dial code such as 44 
 /** A dial code and a number. `readPhone` says whether they make a number. */
 export const PhoneSchema = closedObject({
   country_code: documented(
-    v.pipe(readString(4 * MAX_DIAL_CODE, NO_DIAL_CODE, TEXT_READINGS.dialCode), v.regex(DIAL_CODE, NO_DIAL_CODE)),
+    v.pipe(normalizedString(4 * MAX_DIAL_CODE, NO_DIAL_CODE, TEXT_READINGS.dialCode), v.regex(DIAL_CODE, NO_DIAL_CODE)),
     'The dial code, with or without `+`.',
     '44',
   ),

@@ -32,14 +32,14 @@ export const VIOLATION_RULES = {
   not_offered: 'the trading platform does not accept this value',
   reserved: 'the login is reserved on another trading server',
 } as const;
-export type Rule = keyof typeof VIOLATION_RULES;
+export type ViolationRule = keyof typeof VIOLATION_RULES;
 
 /**
  * One rule that a request breaks: its place (a JSON Pointer, RFC 6901, into the body as a URI fragment, a path
  * parameter or a header), the word of the rule, and a sentence.
  */
 export type Violation = ({ pointer: string } | { parameter: string } | { header: string }) & {
-  rule: Rule;
+  rule: ViolationRule;
   detail: string;
 };
 /** A rule that the body breaks. */
@@ -55,7 +55,7 @@ export const MAX_VIOLATIONS = 100;
 const MAX_NAME = 255;
 
 /** The message of an action: the rule's word and a sentence about the field. It never holds the received value. */
-export function violationMessage(singleLine: Rule, detail: string): `${Rule}: ${string}` {
+export function violationMessage(singleLine: ViolationRule, detail: string): `${ViolationRule}: ${string}` {
   return `${singleLine}: ${detail}`;
 }
 
@@ -92,7 +92,7 @@ function explain(issue: Issue): Pick<BodyViolation, 'rule' | 'detail'> {
     const [, word, detail] = /^([a-z0-9_]+): (.+)$/.exec(issue.message) ?? [];
     return word === undefined || detail === undefined
       ? { rule: 'format', detail: 'is not valid' }
-      : { rule: word as Rule, detail };
+      : { rule: word as ViolationRule, detail };
   }
   if (issue.expected === 'never') return { rule: 'unknown_field', detail: 'is not a field of this request' };
   if (issue.input === undefined) return { rule: 'required', detail: 'is required' };
@@ -291,7 +291,7 @@ export function boundedList<const S extends v.GenericSchema>(item: S, max: numbe
 /**
  * A string of at most `max` UTF-16 units, which is read before its rules are checked. A longer one is refused unread.
  */
-export function readString(max: number, message: string, read: (value: string) => string) {
+export function normalizedString(max: number, message: string, read: (value: string) => string) {
   const isShort = ({ length }: string) => length <= max;
   return v.pipe(v.string(), v.check(isShort, message), v.transform(read));
 }
@@ -301,7 +301,7 @@ export function boundedText(min: number, max: number, kind: TextKind = 'text') {
   const length = violationMessage('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
     // A code point has one unit or two. Reading composes up to two code points of two units each.
-    readString((kind === 'text' ? 2 : 4) * max, length, TEXT_READINGS[kind]),
+    normalizedString((kind === 'text' ? 2 : 4) * max, length, TEXT_READINGS[kind]),
     v.check((value) => hasCodePoints(value, min, max), length),
     v.check(isText, violationMessage('characters', 'must be well-formed Unicode without control characters')),
     v.metadata({ ...(min > 0 ? { minLength: min } : {}), maxLength: max }),
@@ -387,7 +387,7 @@ const NO_LANGUAGE = violationMessage('language', 'must be a BCP 47 language tag 
  * A language tag that is well-formed by BCP 47. `pt_BR` and `pt_BR.UTF-8`, as systems write it, are read as `pt-BR`.
  */
 export const LanguageSchema = v.pipe(
-  readString(MAX_LANGUAGE, NO_LANGUAGE, TEXT_READINGS.language),
+  normalizedString(MAX_LANGUAGE, NO_LANGUAGE, TEXT_READINGS.language),
   v.check((tag) => IRREGULAR_TAGS.test(tag) || (LANGUAGE_TAG.test(tag) && !isRepetitive(tag)), NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );

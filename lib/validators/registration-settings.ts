@@ -4,8 +4,8 @@ import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName } from './limits.t
 import {
   CHANNEL_SETTINGS,
   type Channel,
-  eitherOf,
   isPhoneChannel,
+  joinWithOr,
   OTP_TYPES,
   PHONE_CHANNELS,
   type PhoneChannel,
@@ -39,7 +39,7 @@ const secretName = patternText(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a se
 
 /** Every listed channel once, in the order of the specification. */
 const ChannelsSchema = v.pipe(
-  v.array(v.picklist(OTP_TYPES, `must list ${eitherOf(OTP_TYPES)}`), 'must be a list, or a text with commas'),
+  v.array(v.picklist(OTP_TYPES, `must list ${joinWithOr(OTP_TYPES)}`), 'must be a list, or a text with commas'),
   v.includes('email', 'must list email, which every deployment has'),
   v.transform((given) => OTP_TYPES.filter((channel) => given.includes(channel))),
 );

@@ -10,7 +10,7 @@ import {
 import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type FixedField, type Form, IS_RECORDED_AS_READ } from './form.ts';
-import { eitherOf, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from './otp-types.ts';
+import { isPhoneChannel, joinWithOr, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
 import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
 import {
@@ -56,7 +56,7 @@ export const RegistrationBodySchema = documented(
           country_code: v.exactOptional(PhoneSchema.entries.country_code),
           number: v.exactOptional(PhoneSchema.entries.number),
         }),
-        `The phone of the user. Both members are required when \`otp_type\` is ${eitherOf(PHONE_CHANNELS.map((name) => `\`${name}\``))}.`,
+        `The phone of the user. Both members are required when \`otp_type\` is ${joinWithOr(PHONE_CHANNELS.map((name) => `\`${name}\``))}.`,
       ),
     ),
     otp_type: v.exactOptional(

@@ -6,7 +6,7 @@ import { CONNECTIONS, type ConnectionId, type KeyedConnectionId, RANGES } from '
 import { type AccountWorld, newClient, type WorldClient, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { runHistories } from '../support/never-twice/run.ts';
-import { KINDS, type Kind } from '../support/never-twice/steps.ts';
+import { CONNECTIONS_BY_KIND, type Kind } from '../support/never-twice/steps.ts';
 
 /**
  * Never a second account, a second deposit or a stranger's account: directed cases, and a few random histories. The
@@ -243,7 +243,7 @@ describe.concurrent('A ledger that is lost', () => {
 const RUNS = 8;
 
 describe.concurrent('Random requests, retries, kills, pauses, faults and edits', () => {
-  it.each(Object.keys(KINDS) as Kind[])('keep every promise: %s', async (kind) => {
+  it.each(Object.keys(CONNECTIONS_BY_KIND) as Kind[])('keep every promise: %s', async (kind) => {
     const { counts, violations } = await runHistories({ bundles, kind, runs: RUNS, lanes: 4, seed: 5 });
     expect(violations).toEqual([]);
     expect(counts.get('histories')).toBe(RUNS);

@@ -8,7 +8,7 @@ import { CONNECTIONS, type ConnectionId } from '../support/account-connections.t
 import { type AccountWorld, newClient, type Target, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
 import { wordOf } from '../support/never-twice/checks.ts';
-import { marksOf } from '../support/secret-search.ts';
+import { searchedMarks } from '../support/secret-search.ts';
 import { listenForTest } from '../support/servers.ts';
 import { localCertificate } from '../support/web-api.ts';
 
@@ -288,7 +288,7 @@ describe.concurrent('An account', () => {
       const { tables, log, messages, refusals } = await world.written();
       expect(tables).toContain('"done"');
       expect(log).toMatch(/AccountOpened[\s\S]*CloudWatchMetrics/);
-      for (const mark of marksOf(ANN)) expect(tables).toContain(mark);
+      for (const mark of searchedMarks(ANN)) expect(tables).toContain(mark);
       expect(messages).toContain(ANN.email);
       expect(refusals).toContain('validation_failed');
       expect(world.passwords.size).toBeGreaterThan(1);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { REDELIVERY } from '../../lib/validators/deployment.ts';
-import { FILES } from '../support/document-files.ts';
+import { SMALLEST_FILES } from '../support/document-files.ts';
 import { runOperatorsCommand } from '../support/operators.ts';
 import {
   CONFIRM_PATH,
@@ -49,13 +49,13 @@ const clients = (id: string) => world.service.crm?.clients().filter((one) => one
 describe('A confirmed registration', () => {
   it('reaches the CRM, and the client that it makes can open an account at once and be found by the proven address', async () => {
     const person = world.stranger();
-    const d0cUpl = [{ id: '1', name: 'passport.png', doc: FILES.png.toString('base64') }];
+    const d0cUpl = [{ id: '1', name: 'passport.png', doc: SMALLEST_FILES.png.toString('base64') }];
     const id = await confirmed(person, { form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl });
     await expect.poll(() => delivery(id)?.state).toBe('delivered');
     expect(received(id)).toMatchObject([{ type: 'RegistrationConfirmed', data: { email: person.email } }]);
     const [document] = (received(id)[0]?.data.documents ?? []) as { url: string; name: string }[];
     const download = await fetch(document?.url ?? '');
-    expect([document?.name, Buffer.from(await download.arrayBuffer())]).toEqual(['passport.png', FILES.png]);
+    expect([document?.name, Buffer.from(await download.arrayBuffer())]).toEqual(['passport.png', SMALLEST_FILES.png]);
     const [client] = clients(id);
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
     const opened = await world.postTo(`/public/v1/users/${client?.id}/tp5/accounts`, order);

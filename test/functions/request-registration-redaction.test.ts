@@ -6,7 +6,7 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { loudService } from '../support/loud-service.ts';
 import { checkedAnswer } from '../support/openapi.ts';
 import { codeIn, REGISTER_PATH, remainingTime } from '../support/registration-world.ts';
-import { placesOfMarks } from '../support/secret-search.ts';
+import { textsWithMarks } from '../support/secret-search.ts';
 
 let loud: Awaited<ReturnType<typeof loudService>>;
 beforeAll(async () => {
@@ -127,7 +127,7 @@ describe('Nothing that a person typed, and no code', () => {
     expect(text.split('\n').length).toBeGreaterThan(50);
     const numbers = Array.from({ length: serial }, (_, index) => numberOf(index + 1));
     const marks = ['marked', 'O’Hara', ...numbers, numberOf(REPEATING_PERSON), OWNER.email, OWNER.phone.number];
-    expect(placesOfMarks(marks, { [name]: text })).toEqual([]);
+    expect(textsWithMarks(marks, { [name]: text })).toEqual([]);
     expect(text).not.toContain('127.0.0.1');
     const outbox = (await (await fetch(`${loud.url}/_local/outbox`)).json()) as SentMessage[];
     const codes = outbox.map(codeIn).filter((code) => code !== undefined);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { SHARDS } from '../../lib/records/due.ts';
+import { DUE_SHARDS } from '../../lib/records/due.ts';
 import { checkEvent } from '../support/events.ts';
 import { openAccount, postJson, register, tablesOf } from '../support/local-service.ts';
 
@@ -154,7 +154,7 @@ describe('The settler believes no stored amount: a written item with a due depos
       const life = { at: 'open', login: body.login, opened_at, recorded: true, deposit, published: true };
       const plan = { ...(opened?.plan as object), account_type_id, deposit: 1_000_000 };
       const pk = `written ${body.login} ${deposit}`;
-      const due = { due_shard: SHARDS[0], due_at: 0, lease_until: 0 };
+      const due = { due_shard: DUE_SHARDS[0], due_at: 0, lease_until: 0 };
       await table('operations').put({ ...opened, ...due, pk, life, plan }, AbortSignal.timeout(60_000));
       await service.tick();
       const item = await table('operations').get({ pk }, AbortSignal.timeout(60_000));

@@ -14,7 +14,7 @@ import {
   STACK,
   undeliveredEvent,
 } from '../support/operators-account.ts';
-import { KEYS, removeItems, restoredTable, writeItems } from '../support/restored-tables.ts';
+import { KEY_ATTRIBUTES, removeItems, restoredTable, writeItems } from '../support/restored-tables.ts';
 import { plainValue, resourcesOfType, synthesize } from '../support/stack.ts';
 
 const operators = new Operators();
@@ -46,7 +46,7 @@ const COMMANDS: readonly [command: string, person?: Person][] = [
   ['operation LOST'],
   ['settle TAKEN'],
   ['rebuild-logins'],
-  ...Object.keys(KEYS)
+  ...Object.keys(KEY_ATTRIBUTES)
     .filter((table) => table !== 'registrations')
     .map((table): [string] => [`restore ${table} --from ${table}-restored`]),
   ['registration asks@example.com'],

@@ -4,7 +4,7 @@ import { changeSettings } from '../../infra/crm/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { postJson } from '../support/local-service.ts';
 import { cdkJsonOf, Operators, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
-import { KEYS, restoredTable } from '../support/restored-tables.ts';
+import { KEY_ATTRIBUTES, restoredTable } from '../support/restored-tables.ts';
 import { synthesize } from '../support/stack.ts';
 
 /** In an operator's order: erasures come last. */
@@ -111,7 +111,7 @@ describe('The operators’ command, called as the pages say', () => {
       .filter((command) => / --(stack|help)/.test(command));
     expect(all.length).toBeGreaterThan(12);
     // Tables that AWS restored.
-    for (const table of Object.keys(KEYS)) await restoredTable(operators, table, `${table}-restored`);
+    for (const table of Object.keys(KEY_ATTRIBUTES)) await restoredTable(operators, table, `${table}-restored`);
     for (const command of all) {
       const args = command.replace('npm run crm -- ', '').split(' ').filter(Boolean);
       const { id, login } = args.includes('OPERATION_ID') ? await unknownOperation(operators) : { id: '', login: 0 };

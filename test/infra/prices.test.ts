@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import { COUNTED, type CountedName } from '../../lib/validators/counted-events.ts';
+import { COUNTED_EVENTS, type CountedName } from '../../lib/validators/counted-events.ts';
 import { openAccount, register } from '../support/local-service.ts';
 import { firewallCosts, monthlyCosts } from '../support/monthly-costs.ts';
 import { PRICES } from '../support/price-list.ts';
@@ -141,6 +141,6 @@ it('Each metric of an alarm or a graph is one that a function counts, by the sam
     const [name = '', ...dimensions] = one.split(' ');
     return `${name} ${dimensions.map((each) => each.split('=')[0]).sort()}`;
   });
-  const counted = Object.entries(COUNTED).map(([name, dimensions]) => `${name} ${[...dimensions].sort()}`);
+  const counted = Object.entries(COUNTED_EVENTS).map(([name, dimensions]) => `${name} ${[...dimensions].sort()}`);
   expect([...new Set(named)].sort()).toEqual(counted.sort());
 });

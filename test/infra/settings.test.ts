@@ -7,7 +7,7 @@ import {
   SETTINGS_METADATA,
   SettingsError,
 } from '../../infra/settings.ts';
-import { eitherOf } from '../../lib/validators/otp-types.ts';
+import { joinWithOr } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
 import { EVERYTHING, SENDER, synthesizeFresh } from '../support/stack.ts';
 
@@ -162,7 +162,7 @@ describe('Faulty settings', () => {
     });
     expect([...errors].sort()).toEqual([
       'brand.colour: is no setting',
-      `channels: must list ${eitherOf(['email', ...PHONE_CHANNELS])}`,
+      `channels: must list ${joinWithOr(['email', ...PHONE_CHANNELS])}`,
       'jwtAudience: is required where jwtIssuer is given',
       'jwtIssuer: must be an https address',
       'limits.recipientPerHour: must be a whole number from 1 to 1000000, or none',

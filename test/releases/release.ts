@@ -11,7 +11,7 @@ import { type AccountCall, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../support/account-connections.ts';
 import { type AccountWorld, newClient, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
-import { gatewayEvent } from '../support/gateway-events.ts';
+import { apiGatewayEvent } from '../support/gateway-events.ts';
 import { EVERYTHING, synthesizeFresh } from '../support/stack.ts';
 
 /**
@@ -65,7 +65,7 @@ export async function repeatStory(world: AccountWorld, story: Story): Promise<An
   }
   const { path, body, key } = story;
   const name = path === REGISTER ? 'request-registration' : 'confirm-registration';
-  const outcome = await world.environments.run(name, gatewayEvent(path, { body, key }), 20_000).outcome;
+  const outcome = await world.environments.run(name, apiGatewayEvent(path, { body, key }), 20_000).outcome;
   if (outcome.kind !== 'answer') throw new Error(`There is no answer: ${outcome.kind}.`);
   const { statusCode, body: text = '' } = outcome.answer as { statusCode: number; body?: string };
   return statusCode === 204 ? { status: 204 } : { status: statusCode, type: JSON.parse(text).type };

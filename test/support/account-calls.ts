@@ -2,7 +2,7 @@ import type { GatewayEvent } from '../../infra/local/gateway.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { CONNECTIONS, type ConnectionId } from './account-connections.ts';
 import type { Outcome } from './environments.ts';
-import { gatewayEvent } from './gateway-events.ts';
+import { apiGatewayEvent } from './gateway-events.ts';
 import { checkAnswer } from './openapi.ts';
 
 /** The request of a caller. */
@@ -42,7 +42,7 @@ export function accountEvent(
   version: PlatformVersion,
   { userId = 'CLIENT01', body, key, caller = CRM_ARN }: AccountCall,
 ): GatewayEvent {
-  return gatewayEvent(`/public/v1/users/{user_id}/${version}/accounts`, { body, userId, key, caller });
+  return apiGatewayEvent(`/public/v1/users/{user_id}/${version}/accounts`, { body, userId, key, caller });
 }
 
 /** @throws Error when the answer is not one of those that are documented */

@@ -38,9 +38,9 @@ import {
   TP4_GROUPS,
   TP5_GROUPS,
 } from './account-connections.ts';
-import { PATIENT, scanItems } from './database.ts';
+import { LONG_TIMEOUTS, scanItems } from './database.ts';
 import { Environments, type EnvironmentsOptions, type Outcome, type Run, WorldClock } from './environments.ts';
-import { marksOf, type PersonalData, placesOf, placesOfMarks } from './secret-search.ts';
+import { type PersonalData, searchedMarks, textsWithMarks, textsWithSecrets } from './secret-search.ts';
 import { localCertificate } from './web-api.ts';
 
 const MANAGER_PASSWORD = 'Man4ger-of-tests';
@@ -160,7 +160,7 @@ async function startAccountWorld({
   const clearFaults = () => Object.values(faults).map((one) => one.clear());
 
   const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.observe() };
-  const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...PATIENT };
+  const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...LONG_TIMEOUTS };
   const reader = databaseClient(client);
   const { crm, marks, writeRecords, writeClients } = worldCrm(client);
   const connections = connectionRecords(servers.tp5, servers.reg, servers.gw);
@@ -255,7 +255,7 @@ function worldCrm(client: Parameters<typeof crmTable>[1]) {
     await crm.write(items.map((put) => ({ put })));
   };
   const writeClients = async (added: WorldClient[]) => {
-    for (const mark of added.flatMap(marksOf)) marks.add(mark);
+    for (const mark of added.flatMap(searchedMarks)) marks.add(mark);
     await writeRecords({ clients: added });
   };
   return { crm, marks, writeRecords, writeClients };
@@ -345,8 +345,8 @@ function searchOf(
     const secrets = [...passwords, ...derived, MANAGER_PASSWORD, MASTER_CODE, PASSWORD_KEY];
     const { log, refusals: refused } = texts;
     return [
-      ...placesOf(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
-      ...placesOfMarks(marks, { log, refused }).map((place) => `a client’s data in ${place}`),
+      ...textsWithSecrets(secrets, { ...texts }).map((place) => `a password or a secret in ${place}`),
+      ...textsWithMarks(marks, { log, refused }).map((place) => `a client’s data in ${place}`),
     ];
   }
 

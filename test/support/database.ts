@@ -27,7 +27,7 @@ export async function scanItems(client: TestDatabase['client'], TableName: strin
 }
 
 /** For tests that are not about time: a busy machine may take its own. */
-export const PATIENT = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
+export const LONG_TIMEOUTS = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
 
 /**
  * A separate database with empty tables; it ends with its test.

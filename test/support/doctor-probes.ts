@@ -2,7 +2,7 @@ import type { AwsProbes, ServerProbes } from '../../infra/doctor/probes.ts';
 import type { ServerReport } from '../../infra/doctor/server-report.ts';
 
 /** A trading server that grants every right that the service needs. */
-export const SOUND: ServerReport = {
+export const SOUND_SERVER: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
   ranges: { asked: 20, taken: 3, strangers: [] },
@@ -10,7 +10,7 @@ export const SOUND: ServerReport = {
 };
 
 /** The probes of an account without any problem; a test replaces the ones that it is about. */
-export const HEALTHY: AwsProbes & ServerProbes = {
+export const HEALTHY_PROBES: AwsProbes & ServerProbes = {
   concurrentExecutions: async () => 300,
   mailAccount: async () => ({ production: true, sending: true, perSecond: 50, perDay: 50_000, sentToday: 12 }),
   mailIdentity: async () => ({ verified: true, dkim: 'SUCCESS' }),
@@ -39,6 +39,6 @@ export const HEALTHY: AwsProbes & ServerProbes = {
   describedSecret: async () => ({ versions: 'tp4 tp5' }),
   records: async () => ({ items: 12, fixed: 0, errors: [], more: 0, shared: [], forms: 1, connections: [] }),
   warnings: async () => [],
-  report: async () => SOUND,
+  report: async () => SOUND_SERVER,
   table: async (name) => ({ name: `table-of-${name}`, recoveryDays: 35, expires: true }),
 };

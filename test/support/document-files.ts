@@ -6,7 +6,7 @@ export function heif(main: string, ...brands: string[]): Buffer {
 }
 
 /** The smallest valid file of each type. */
-export const FILES = {
+export const SMALLEST_FILES = {
   pdf: Buffer.from('%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n'),
   latePdf: Buffer.from('\n%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n'),
   png: Buffer.from(

@@ -14,7 +14,7 @@ interface Sent {
 }
 
 /** What API Gateway hands to the function of a route. @param template the path of the route */
-export function gatewayEvent(
+export function apiGatewayEvent(
   template: string,
   { body, userId, key, caller, source = '203.0.113.7' }: Sent,
 ): GatewayEvent {
@@ -60,13 +60,13 @@ export function eventFor(name: FunctionName, key?: string): GatewayEvent {
   people += 1;
   const source = newSource();
   if (name === 'request-registration') {
-    return gatewayEvent('/public/v1/account/register/request', { body: registrationBody(people), key, source });
+    return apiGatewayEvent('/public/v1/account/register/request', { body: registrationBody(people), key, source });
   }
   const version = name === 'create-tp4-account' ? 'tp4' : 'tp5';
   const group = version === 'tp5' ? 'real\\standard' : 'standard';
   const body = { connection_id: `${version}-live-1`, group, leverage: 100 };
   const userId = DEMO_RECORDS.clients[0]?.id ?? '';
-  return gatewayEvent(`/public/v1/users/{user_id}/${version}/accounts`, { body, userId, key, source });
+  return apiGatewayEvent(`/public/v1/users/{user_id}/${version}/accounts`, { body, userId, key, source });
 }
 
 export function registrationBody(person: number) {

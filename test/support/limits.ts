@@ -18,12 +18,12 @@ import { REQUEST_BODY } from './registration-scene.ts';
 import { interceptTable } from './step-faults.ts';
 import { USUAL_LIMITS } from './usual-limits.ts';
 
-export const SECOND = 1_000;
-export const MINUTE = 60 * SECOND;
-export const HOUR = 60 * MINUTE;
-export const DAY = 24 * HOUR;
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60 * SECOND_MS;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
 
-export interface Asked {
+export interface LimitedMessage {
   recipient?: Recipient;
   source?: string;
   userAgent?: string;
@@ -78,20 +78,20 @@ export class LimitsWorld {
   }
 
   /** A value of everything that limits may count; it shares only the given ones with other requests. */
-  asked(given: Asked = {}): Required<Asked> {
+  asked(given: LimitedMessage = {}): Required<LimitedMessage> {
     this.#serial += 1;
     const serial = this.#serial;
     const source = `10.${serial >> 16}.${(serial >> 8) & 255}.${serial & 255}`;
     return { recipient: toEmail(`ann@p${serial}.example`), source, userAgent: `agent ${serial}`, ...given };
   }
 
-  admit(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Admission> {
+  admit(limits: ReturnType<LimitsWorld['limits']>, given: LimitedMessage = {}): Promise<Admission> {
     const { recipient, ...request } = this.asked(given);
     return limits.admit({ ...request, body: { ...REQUEST_BODY, recipient } }, this.pepper, NEVER_ABORTED);
   }
 
   /** A request through all limits. If it is refused, its counts are released. */
-  async pass(limits: ReturnType<LimitsWorld['limits']>, given: Asked = {}): Promise<Passage> {
+  async pass(limits: ReturnType<LimitsWorld['limits']>, given: LimitedMessage = {}): Promise<Passage> {
     const admission = await this.admit(limits, given);
     const passage: Passage = { kind: 'allowed', waits: 0, counted: [] };
     const read = [async () => admission.source, async () => admission.roomForMessage];

@@ -10,13 +10,13 @@ import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 
 /** The parts of the OpenAPI document that tests read. */
-export interface Schema {
+export interface OpenApiSchema {
   type?: string;
   description?: string;
-  properties?: Record<string, Schema>;
+  properties?: Record<string, OpenApiSchema>;
   required?: string[];
   examples?: unknown[];
-  additionalProperties?: boolean | Schema;
+  additionalProperties?: boolean | OpenApiSchema;
   enum?: string[];
   const?: unknown;
   oneOf?: Reference[];
@@ -26,7 +26,7 @@ interface Reference {
   $ref: string;
 }
 interface Media {
-  schema: Schema;
+  schema: OpenApiSchema;
   examples?: Record<string, { value: unknown }>;
   example?: unknown;
 }
@@ -45,9 +45,12 @@ interface Operation {
 interface Document {
   paths: Record<string, { post: Operation }>;
   components: {
-    schemas: Record<string, Schema>;
-    headers: Record<string, { schema: Schema }>;
-    parameters: Record<string, { schema: Schema; required: boolean; in: string; name: string; example?: string }>;
+    schemas: Record<string, OpenApiSchema>;
+    headers: Record<string, { schema: OpenApiSchema }>;
+    parameters: Record<
+      string,
+      { schema: OpenApiSchema; required: boolean; in: string; name: string; example?: string }
+    >;
   };
 }
 
@@ -178,7 +181,7 @@ function parsed(text: string): unknown {
 
 /** By the schema of its type: else an error would list the differences from every type. */
 function problemDifferences(
-  schema: Schema,
+  schema: OpenApiSchema,
   type: string,
   status: number,
   requestId: string | undefined,

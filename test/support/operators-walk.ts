@@ -68,7 +68,7 @@ interface Running {
 }
 
 /** An alarm that rings on the local service, and ends by the text of its page. */
-export interface Row {
+export interface AlarmRow {
   alarms: readonly string[];
   /** What makes it ring. @returns what the end needs */
   provoke: () => Promise<unknown>;
@@ -241,13 +241,13 @@ class Walk {
 /** The one walk of a process. */
 export const walk = new Walk();
 
-export const LIVE = {
+export const ORDERS = {
   tp5: { connection_id: 'tp5-live-1', group: 'real\\standard' },
   tp4: { connection_id: 'tp4-gw-2', group: 'standard' },
 };
 
 /** A request for an account. */
-export async function opened(version: 'tp5' | 'tp4', order: object = LIVE[version], key = walk.left.key) {
+export async function opened(version: 'tp5' | 'tp4', order: object = ORDERS[version], key = walk.left.key) {
   const { status, body } = await walk.open(version, order, key);
   return { status, login: Number(body.login), id: String(body.operation_id) };
 }

@@ -35,7 +35,7 @@ import {
 } from '../../lib/validators/registration.ts';
 import { ALL_COUNTRIES, type Limits } from '../../lib/validators/registration-settings.ts';
 import { scanItems, testTables } from './database.ts';
-import { FILES } from './document-files.ts';
+import { SMALLEST_FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';
 import { DEPLOYED } from './function-environment.ts';
 import { recordingTelemetry } from './openings.ts';
@@ -52,7 +52,7 @@ export const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
 export const TWO_KEYS = parsePepper(JSON.stringify({ current: '2', ...KEYS }));
 export const PASSWORD = 'correct horse battery';
 export const CODE = '987654';
-export const DOWN = new AwsFailure('ServiceUnavailable');
+export const SERVICE_UNAVAILABLE = new AwsFailure('ServiceUnavailable');
 
 export const FAILURE_KINDS = Object.keys(SEND_FAILURES) as DeliveryFailureKind[];
 
@@ -66,7 +66,7 @@ const FORM: Form = {
 };
 /** Two documents, as members of a request. */
 export const DOCUMENTS = {
-  d0cUpl: ['passport', 'bill'].map((id) => ({ id, name: id, doc: FILES.png.toString('base64') })),
+  d0cUpl: ['passport', 'bill'].map((id) => ({ id, name: id, doc: SMALLEST_FILES.png.toString('base64') })),
 };
 
 const PHONE = { key: '+447400123456', to: '+447400123456', country: 'GB' };
@@ -97,7 +97,7 @@ const CAPTCHA = {
 } as const;
 
 /** A request of Bob by email, with these differences. */
-export interface Asked extends Partial<Omit<ApiRequest<RegistrationRequest>, 'body' | 'captcha'>> {
+export interface BobRequest extends Partial<Omit<ApiRequest<RegistrationRequest>, 'body' | 'captcha'>> {
   by?: Channel;
   body?: Partial<RegistrationRequest> | RegistrationRequest;
   /** The members of the body that are not fixed fields. */
@@ -108,7 +108,7 @@ export interface Asked extends Partial<Omit<ApiRequest<RegistrationRequest>, 'bo
 }
 
 /** A confirmation of Bob by email, with these differences. */
-export interface Confirmed extends Pick<Asked, 'by' | 'step' | 'signal'> {
+export interface BobConfirmation extends Pick<BobRequest, 'by' | 'step' | 'signal'> {
   code?: string;
   password?: string;
 }
@@ -173,7 +173,7 @@ export class RegistrationScene {
     return kind === 'limits' ? items : items.filter(({ pk }) => String(pk).startsWith('key#') === (kind === 'keys'));
   }
 
-  request(asked: Asked = {}): Promise<Answer> {
+  request(asked: BobRequest = {}): Promise<Answer> {
     const { by = 'email', body, members = {}, captcha, step, signal = NEVER_ABORTED, ...more } = asked;
     const recipient = body?.recipient ?? RECIPIENTS[by];
     const sent = { ...REQUEST_BODY, otp_type: recipient.channel, members, ...body, recipient };
@@ -198,7 +198,7 @@ export class RegistrationScene {
     );
   }
 
-  confirm(confirmed: Confirmed = {}): Promise<Answer> {
+  confirm(confirmed: BobConfirmation = {}): Promise<Answer> {
     const { by = 'email', code = CODE, password = PASSWORD, step, signal = NEVER_ABORTED } = confirmed;
     const body = { channel: by, address: RECIPIENTS[by].key, code, password };
     const caller = { source: '203.0.113.7', caller: undefined, endsAt: this.now };

@@ -4,7 +4,7 @@ import type { Operators } from './operators.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 
 /** The attributes of the key of each table that can be restored. */
-export const KEYS: Readonly<Record<string, string[]>> = Object.fromEntries(
+export const KEY_ATTRIBUTES: Readonly<Record<string, string[]>> = Object.fromEntries(
   RESTORABLE_TABLES.map((name) => [name.toLowerCase(), keyAttributes(name)]),
 );
 
@@ -13,13 +13,14 @@ export async function writeItems(operators: Operators, table: string, items: rea
 }
 
 export async function removeItems(operators: Operators, table: string, items: readonly Item[]): Promise<void> {
-  const keyOf = (item: Item) => Object.fromEntries((KEYS[table] ?? []).map((name) => [name, String(item[name])]));
+  const keyOf = (item: Item) =>
+    Object.fromEntries((KEY_ATTRIBUTES[table] ?? []).map((name) => [name, String(item[name])]));
   for (const item of items) await operators.tableOf(table).delete(keyOf(item), NEVER_ABORTED);
 }
 
 /** What AWS does for a restore to a point in time: another table with the items of that time. */
 export async function restoredTable(operators: Operators, table: string, TableName: string): Promise<void> {
-  const names = KEYS[table] ?? [];
+  const names = KEY_ATTRIBUTES[table] ?? [];
   await operators.service.database.createTable({
     TableName,
     BillingMode: 'PAY_PER_REQUEST',

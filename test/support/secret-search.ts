@@ -49,7 +49,7 @@ function search(wanted: Iterable<string>, texts: Readonly<Record<string, string>
 }
 
 /** The names of the texts that contain one of these secrets, in any usual encoding. */
-export function placesOf(secrets: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
+export function textsWithSecrets(secrets: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
   return search([...secrets].flatMap(writings), texts);
 }
 
@@ -65,7 +65,7 @@ export interface PersonalData {
  * number without its zero, with which the international one ends. @throws Error if one of them is too short to search
  * for
  */
-export function marksOf({ name, email, phone }: PersonalData): string[] {
+export function searchedMarks({ name, email, phone }: PersonalData): string[] {
   const marks = [...name.split(/\s+/), ...email.split('@')];
   if (phone !== undefined) marks.push(phone.number.replace(/\D/g, '').replace(/^0+/, ''));
   const short = marks.filter((mark) => fold(mark).length < SHORTEST);
@@ -77,7 +77,7 @@ export function marksOf({ name, email, phone }: PersonalData): string[] {
  * The names of the texts that contain one of these marks, in any usual encoding and case, with any characters between
  * its letters and digits: `+44 7400-123456` holds the number 7400123456.
  */
-export function placesOfMarks(marks: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
+export function textsWithMarks(marks: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
   const wanted = [...marks].flatMap(writings).map(fold);
   const folded = Object.entries(texts).map(([name, text]) => [name, fold(text.replace(RANDOM_ID, '"'))]);
   return search(wanted, Object.fromEntries(folded) as Record<string, string>);

@@ -2,7 +2,7 @@ import { COUNT_LIMIT_NAMES, type CountLimitName } from '../../lib/validators/lim
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
 
 /** Every limit switched off. */
-export const OFF = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 'none'])) as Limits;
+export const NO_LIMITS = Object.fromEntries(Object.keys(DEFAULT_LIMITS).map((name) => [name, 'none'])) as Limits;
 
 const USUAL: readonly CountLimitName[] = [
   ...(['recipientPerHour', 'recipientPerDay', 'sourcePer10Minutes', 'sourcePerHour', 'networkSourcesPerHour'] as const),

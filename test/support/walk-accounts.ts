@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import { LIVE, opened, type Row, walk } from './operators-walk.ts';
+import { type AlarmRow, ORDERS, opened, walk } from './operators-walk.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 
 const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', account_type_id: 'ATDEMO01' };
@@ -12,9 +12,9 @@ const PASSWORDS = 'broker-api-keys/local/passwords';
 const NEW_KEY = 'k'.repeat(64);
 const FULL = { from: 800_000, to: 800_999 };
 
-const REFUSED_BY_SERVERS = (['tp5', 'tp4'] as const).flatMap((version): Row[] => {
+const REFUSED_BY_SERVERS = (['tp5', 'tp4'] as const).flatMap((version): AlarmRow[] => {
   const name = `Create${version === 'tp5' ? 'Tp5' : 'Tp4'}Account`;
-  const { connection_id } = LIVE[version];
+  const { connection_id } = ORDERS[version];
   const words = { CONNECTION_ID: connection_id };
   return [
     {
@@ -66,7 +66,7 @@ const REFUSED_BY_SERVERS = (['tp5', 'tp4'] as const).flatMap((version): Row[] =>
 });
 
 /** The alarms about accounts and the settler. */
-export const ACCOUNT_ROWS: readonly Row[] = [
+export const ACCOUNT_ROWS: readonly AlarmRow[] = [
   ...REFUSED_BY_SERVERS,
   {
     alarms: ['AccountOutcomeUnknown'],
@@ -160,11 +160,11 @@ export const ACCOUNT_ROWS: readonly Row[] = [
     alarms: ['NoticeFailed'],
     provoke: async () => {
       await walk.fault('ses', { kind: 'refused', times: 1 });
-      expect((await opened('tp5', { ...LIVE.tp5, send_email: true })).status).toBe(200);
+      expect((await opened('tp5', { ...ORDERS.tp5, send_email: true })).status).toBe(200);
     },
     show: 'events CreateTp5Account NoticeFailed',
     names: ['login', 'notice', 'reason'],
-    end: async () => expect((await opened('tp5', { ...LIVE.tp5, send_email: true })).status).toBe(200),
+    end: async () => expect((await opened('tp5', { ...ORDERS.tp5, send_email: true })).status).toBe(200),
   },
   {
     alarms: ['NotSettled'],
@@ -204,7 +204,7 @@ export const ACCOUNT_ROWS: readonly Row[] = [
       await walk.run('npm run crm -- secret put passwords --stack $STACK', {}, JSON.stringify(keys));
       await walk.wait(6);
       expect(await opened('tp5')).toMatchObject({ status: 200, login: Number(walk.left.id) });
-      expect(await opened('tp5', LIVE.tp5, randomUUID())).toMatchObject({ status: 200 });
+      expect(await opened('tp5', ORDERS.tp5, randomUUID())).toMatchObject({ status: 200 });
     },
   },
   {
@@ -262,7 +262,7 @@ async function connect(logins: object): Promise<void> {
 async function fillRange(): Promise<void> {
   const login = FULL.from + 500;
   const key = randomUUID();
-  const { status, id } = await opened('tp5', { ...LIVE.tp5, login }, key);
+  const { status, id } = await opened('tp5', { ...ORDERS.tp5, login }, key);
   expect([status, id]).toEqual([200, expect.anything()]);
   for (const table of ['operations', 'accounts', 'logins'])
     for (const item of (await walk.items(table)).filter((one) => JSON.stringify(one).includes(String(login))))

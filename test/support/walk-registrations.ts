@@ -3,7 +3,7 @@ import { PHONE_CHANNEL_ROWS } from '../../infra/channels.ts';
 import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { type Channel, PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import { FRONT_PROOF } from './front.ts';
-import { opened, type Row, walk } from './operators-walk.ts';
+import { type AlarmRow, opened, walk } from './operators-walk.ts';
 
 const SENDERS = { ...SENDING_SERVICES, call: 'provider' } as const;
 const NEW_FRONT = 'f'.repeat(32);
@@ -11,7 +11,7 @@ const SOURCE = { 'x-forwarded-for': '203.0.113.77' };
 const NAMED = { 'x-client-address': '203.0.113.78' };
 
 const CODES_NOT_SENT = (Object.keys(SENDERS) as Channel[]).map(
-  (channel): Row => ({
+  (channel): AlarmRow => ({
     alarms: [`CodesNotSent-${channel}`],
     provoke: async () => {
       await walk.fault(SENDERS[channel], { kind: 'refused', times: 1 });
@@ -39,7 +39,7 @@ async function callsAgain(): Promise<void> {
 }
 
 /** The alarms about registrations, and about events for the CRM. */
-export const REGISTRATION_ROWS: readonly Row[] = [
+export const REGISTRATION_ROWS: readonly AlarmRow[] = [
   ...CODES_NOT_SENT,
   {
     alarms: ['CrmUndelivered'],
@@ -242,7 +242,7 @@ export const REGISTRATION_ROWS: readonly Row[] = [
     end: async () => expect(await walk.ask('email')).toBe(204),
   },
   ...COUNTED_CHANNELS.map(
-    (channel): Row => ({
+    (channel): AlarmRow => ({
       alarms: [`Spend-${channel}`],
       provoke: async () => expect(await walk.ask(channel)).toBe(204),
       end: async () => expect(await walk.ask('email')).toBe(204),

@@ -4,7 +4,7 @@ import { createServer, type Server as HttpsServer } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { generate } from 'selfsigned';
 import type { Fault } from '../faults.ts';
-import { refuseForeign } from '../listen.ts';
+import { refuseForeignRequests } from '../listen.ts';
 import { type PasswordCheck, SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import {
   readParameters,
@@ -100,7 +100,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     this.#options = options;
     this.#commands = new WebApiAccounts(options, this);
     this.#passwordHash = md5(md5(Buffer.from(options.manager.password, 'utf16le')), Buffer.from('WebAPI'));
-    const listener = refuseForeign((request, response) => {
+    const listener = refuseForeignRequests((request, response) => {
       this.#serve(request, response).catch(() => request.socket.destroy());
     });
     // The sessions have their own idle timeout; Node's would end one after five seconds.

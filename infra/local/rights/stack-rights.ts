@@ -120,7 +120,7 @@ let sources: string | undefined;
 function stackRights(settings: Readonly<Record<string, unknown>>): Promise<StackRights> {
   const name = hash('sha256', JSON.stringify(settings)).slice(0, 16);
   sources ??= hashSources();
-  return keptRights(join(ROOT, '.local', 'rights', `${name}.json`), sources, async () => {
+  return cachedRights(join(ROOT, '.local', 'rights', `${name}.json`), sources, async () => {
     // CDK takes seconds.
     const { synthesizeRights } = await import('./synthesis.ts');
     return synthesizeRights(settings);
@@ -128,7 +128,7 @@ function stackRights(settings: Readonly<Record<string, unknown>>): Promise<Stack
 }
 
 /** The rights that a file has from the same sources; else they are synthesized, and the file has them from then on. */
-export async function keptRights(
+export async function cachedRights(
   path: string,
   sources: string,
   synthesize: () => Promise<StackRights>,

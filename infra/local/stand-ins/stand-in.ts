@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Fault, Faults } from '../faults.ts';
-import { listenOn, refuseForeign, refuseWhileDown } from '../listen.ts';
+import { listenOn, refuseForeignRequests, refuseWhileDown } from '../listen.ts';
 import type { OutboxEntry } from '../outbox.ts';
 import { type Caller, type Callers, findDenial, type NeededRight } from '../rights/policy.ts';
 
@@ -93,7 +93,7 @@ export async function serveStandIn(service: StandInService, { faults, callers }:
   const server = createServer(
     // An idle connection stays open as long as those of AWS, so a slow machine does not use one that is just closing.
     { keepAliveTimeout: 60_000 },
-    refuseForeign((request, response) => {
+    refuseForeignRequests((request, response) => {
       // Tests move only the clock of the functions, and a client that sees two different times retries a refused call.
       response.sendDate = false;
       work(request)

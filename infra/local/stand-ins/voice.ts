@@ -11,7 +11,7 @@ export interface VoiceOptions extends StandInOptions {
 }
 
 /** The voices of Amazon Polly that `SendVoiceMessage` knows, by language. */
-export const VOICES: Record<string, string> = {
+export const POLLY_VOICES: Record<string, string> = {
   ar: 'ZEINA',
   'cy-GB': 'GWYNETH',
   'da-DK': 'MADS NAJA',
@@ -85,7 +85,7 @@ export function startVoice({ record, ...account }: VoiceOptions): Promise<StandI
 }
 
 function voiceLanguage(voice: string): string | undefined {
-  return Object.entries(VOICES).find(([, voices]) => voices.split(' ').includes(voice))?.[0];
+  return Object.entries(POLLY_VOICES).find(([, voices]) => voices.split(' ').includes(voice))?.[0];
 }
 
 function invalid(Reason: string, Name: string): ServiceError {

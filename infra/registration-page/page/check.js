@@ -115,7 +115,7 @@ function checkDocuments(form, keys, schema, value) {
 /**
  * The errors of all documents together. @param {Form} form @param {Values} values @returns {FieldError[]}
  */
-export function checkTogether(form, values) {
+export function checkAllDocuments(form, values) {
   const { maxDocuments, maxDocumentsBytes } = form.uiSchema['ui:options'];
   const names = Object.keys(form.properties).filter((name) => form.properties[name]?.items?.properties?.doc);
   const files = names.flatMap((name) => /** @type {Chosen[]} */ (values[name] ?? []).map((file) => ({ name, file })));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 import { html } from './html.js';
-import { isAt } from './machine.js';
+import { isAtOrBelow } from './machine.js';
 import { titleIn } from './words.js';
 
 /** @import { Channel, FieldError, Label, Schema, UiSchema, Words } from './types.ts' */
@@ -153,7 +153,7 @@ function Members(props) {
   const members = Object.entries(schema.properties ?? {});
   const current = /** @type {Record<string, unknown>} */ (value ?? {});
   const places = members.map(([name]) => `${pointer}/${name}`);
-  const groupErrors = shared.errors.filter(({ pointer: at }) => !places.some((place) => isAt(at, place)));
+  const groupErrors = shared.errors.filter(({ pointer: at }) => !places.some((place) => isAtOrBelow(at, place)));
   const fields = members.map(([name, member]) => {
     const change = (/** @type {unknown} */ now) => onChange({ ...current, [name]: now });
     const needed = schema.required === undefined ? required || field === 'phone' : schema.required.includes(name);
@@ -172,7 +172,7 @@ function List(props) {
   const { add, remove } = shared.words.texts;
   const list = /** @type {unknown[]} */ (value ?? []);
   const groupErrors = shared.errors.filter(
-    ({ pointer: at }) => !list.some((_, index) => isAt(at, `${pointer}/${index}`)),
+    ({ pointer: at }) => !list.some((_, index) => isAtOrBelow(at, `${pointer}/${index}`)),
   );
   const items = list.map((item, index) => {
     const change = (/** @type {unknown} */ now) => onChange(list.map((one, at) => (at === index ? now : one)));
@@ -206,5 +206,5 @@ function stateOf(pointer, errors) {
 
 /** @param {readonly FieldError[]} errors @param {string} place */
 function errorsAt(errors, place) {
-  return errors.filter(({ pointer }) => isAt(pointer, place));
+  return errors.filter(({ pointer }) => isAtOrBelow(pointer, place));
 }

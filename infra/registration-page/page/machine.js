@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @import { Act, Details, Event, FieldSentence, MachineContext, ProblemType, RequestEnd, Rule, State, Step } from './types.ts' */
+/** @import { Act, Details, Event, FieldSentence, MachineContext, ProblemType, RequestEnd, ViolationRule, State, Step } from './types.ts' */
 
 /** The page as a table: each state, each event, and what follows. Nothing here knows the browser. */
 
@@ -53,7 +53,7 @@ const CORRECT = {
 };
 
 /** @type {Record<State, Record<Event, Step>>} */
-export const TABLE = {
+export const TRANSITIONS = {
   form: {
     ...late('form'),
     register: { to: 'sending' },
@@ -127,10 +127,10 @@ export const TABLE = {
 };
 
 /** The states in which a request is on its way. @type {readonly State[]} */
-export const BUSY = ['sending', 'resending', 'confirming'];
+export const BUSY_STATES = ['sending', 'resending', 'confirming'];
 
 /** A page that was just opened. @param {string} key @returns {MachineContext} */
-export function start(key) {
+export function initialContext(key) {
   return {
     state: 'form',
     says: undefined,
@@ -148,13 +148,13 @@ export function start(key) {
  *
  * @param {MachineContext} memory @param {Event} event @param {Details} details @returns {MachineContext}
  */
-export function next(memory, event, { now, newKey, errors = [], seconds, pointer }) {
+export function nextContext(memory, event, { now, newKey, errors = [], seconds, pointer }) {
   if (event === 'enter_code' && !memory.hasCode) return memory;
   if (isWaiting(memory, event, now)) return memory;
-  const step = TABLE[memory.state][event];
+  const step = TRANSITIONS[memory.state][event];
   if (event === 'typed') {
     // What was typed answers the errors of its field, and nothing else that the page said.
-    const left = memory.errors.filter((error) => pointer === undefined || !isAt(error.pointer, pointer));
+    const left = memory.errors.filter((error) => pointer === undefined || !isAtOrBelow(error.pointer, pointer));
     return {
       ...memory,
       errors: left,
@@ -182,7 +182,7 @@ export function next(memory, event, { now, newKey, errors = [], seconds, pointer
 }
 
 /** Whether a pointer is this place or below it. @param {string} pointer @param {string} place */
-export function isAt(pointer, place) {
+export function isAtOrBelow(pointer, place) {
   return pointer === place || pointer.startsWith(`${place}/`);
 }
 
@@ -247,7 +247,7 @@ export function requestEnd(status, type) {
   return 'unreadable';
 }
 
-/** The sentence for each rule that a field breaks. @type {Record<Rule, FieldSentence>} */
+/** The sentence for each rule that a field breaks. @type {Record<ViolationRule, FieldSentence>} */
 export const RULE_SENTENCES = {
   required: 'required',
   type: 'format',
@@ -281,5 +281,5 @@ export const RULE_SENTENCES = {
 
 /** The sentence for a rule, also for one of a later version. @param {string} rule @returns {FieldSentence} */
 export function sentenceOf(rule) {
-  return Object.hasOwn(RULE_SENTENCES, rule) ? RULE_SENTENCES[/** @type {Rule} */ (rule)] : 'format';
+  return Object.hasOwn(RULE_SENTENCES, rule) ? RULE_SENTENCES[/** @type {ViolationRule} */ (rule)] : 'format';
 }

@@ -69,7 +69,7 @@ export function outcomeOf(status, text, retryAfter) {
   const place =
     typeof type === 'string' && Object.hasOwn(PLACES, type) ? PLACES[/** @type {PlacedProblem} */ (type)] : undefined;
   const errors = listed.map(({ pointer, header, rule }) => ({
-    pointer: header === 'captcha-token' ? CAPTCHA : String(pointer ?? ''),
+    pointer: header === 'captcha-token' ? CAPTCHA_POINTER : String(pointer ?? ''),
     rule: sentenceOf(String(rule)),
   }));
   const seconds = Number.parseInt(retryAfter ?? '', 10);
@@ -82,7 +82,7 @@ export function outcomeOf(status, text, retryAfter) {
 }
 
 /** The place of the captcha among the fields: it is sent as a header. */
-export const CAPTCHA = '#captcha';
+export const CAPTCHA_POINTER = '#captcha';
 
 /** @param {string} text @returns {Record<string, any> | undefined} */
 function parse(text) {

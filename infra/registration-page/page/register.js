@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: 0BSD
-import { checkForm, checkTogether, isEmpty, pointerOf } from './check.js';
+import { checkAllDocuments, checkForm, isEmpty, pointerOf } from './check.js';
 import { html } from './html.js';
-import { BUSY, next, start as startMachine } from './machine.js';
-import { CAPTCHA, post } from './post.js';
+import { BUSY_STATES, initialContext, nextContext } from './machine.js';
+import { CAPTCHA_POINTER, post } from './post.js';
 import { render } from './vendor/preact.js';
 import { VERSION } from './version.js';
 import { headingOf, View } from './view.js';
@@ -57,7 +57,7 @@ class Registration {
     this.storage = `registration ${VERSION} ${config.form.properties.form_id?.default}`;
     this.#channels = config.channels ?? Object.keys(words.channels);
     /** @type {MachineContext} */
-    this.memory = startMachine(newKey());
+    this.memory = initialContext(newKey());
     /** @type {Values} */
     this.values = startValues(config);
     this.acts = {
@@ -95,7 +95,7 @@ class Registration {
 
   /** @param {'register' | 'confirm' | 'again' | 'back' | 'enter_code'} event */
   press(event) {
-    if (BUSY.includes(this.memory.state)) return;
+    if (BUSY_STATES.includes(this.memory.state)) return;
     if (event === 'again' && this.#isForgotten()) return this.move('again_forgotten');
     const waits = event === 'register' || event === 'again' || event === 'confirm';
     if (waits && this.memory.waits[event] > Date.now()) return;
@@ -110,11 +110,12 @@ class Registration {
   /** What keeps a request from being sent. @param {string} event @returns {FieldError[]} */
   #errorsBefore(event) {
     /** @type {FieldError[]} */
-    const captcha = this.config.captcha && this.#token === undefined ? [{ pointer: CAPTCHA, rule: 'required' }] : [];
+    const captcha =
+      this.config.captcha && this.#token === undefined ? [{ pointer: CAPTCHA_POINTER, rule: 'required' }] : [];
     if (event === 'again') return captcha;
     if (event === 'register') {
       const values = trimmed(this.config, this.values);
-      return [...checkForm(this.config.form, values), ...checkTogether(this.config.form, values), ...captcha];
+      return [...checkForm(this.config.form, values), ...checkAllDocuments(this.config.form, values), ...captcha];
     }
     if (event !== 'confirm') return [];
     /** @type {FieldError[]} */
@@ -173,7 +174,7 @@ class Registration {
   /** @param {Event} event @param {Partial<Details>} [details] @param {string} [announced] */
   move(event, details = {}, announced = '') {
     const before = this.memory;
-    this.memory = next(before, event, { now: Date.now(), newKey, ...details });
+    this.memory = nextContext(before, event, { now: Date.now(), newKey, ...details });
     this.#announced = fill(announced, { address: this.#address() });
     const { state: to, says } = this.memory;
     if (event !== 'typed' && this.memory !== before) {
@@ -210,7 +211,7 @@ class Registration {
   /** @param {MachineContext} before @param {Event} event */
   #focus(before, event) {
     const { state, says } = this.memory;
-    if (BUSY.includes(state)) return;
+    if (BUSY_STATES.includes(state)) return;
     const invalid = ':is(input, select, textarea)[aria-invalid], [aria-invalid] input, fieldset[aria-invalid]';
     const place = says === undefined ? (state === 'code' ? '[id="#/code"]' : 'h1') : `${invalid}, [role="alert"]`;
     const isSame = event === 'accepted' && before.state === 'resending';

@@ -1,10 +1,10 @@
 import type { Language } from '../../../lib/messages/translations/languages.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
 import type { Channel } from '../../../lib/validators/otp-types.ts';
-import type { Rule } from '../../../lib/validators/primitives.ts';
+import type { ViolationRule } from '../../../lib/validators/primitives.ts';
 import type { PROBLEM_ENDS } from './machine.js';
 
-export type { Channel, ProblemType, Rule };
+export type { Channel, ProblemType, ViolationRule };
 
 export type State = 'form' | 'sending' | 'code' | 'resending' | 'confirming' | 'done';
 

@@ -2,9 +2,9 @@
 import { pointerOf } from './check.js';
 import { Field } from './fields.js';
 import { html } from './html.js';
-import { BUSY, isAt } from './machine.js';
-import { CAPTCHA } from './post.js';
-import { clock, duration, fill } from './words.js';
+import { BUSY_STATES, isAtOrBelow } from './machine.js';
+import { CAPTCHA_POINTER } from './post.js';
+import { duration, fill, minutesAndSeconds } from './words.js';
 
 /** @import { Button, Config, MachineContext, Words } from './types.ts' */
 /** @import { FieldProps } from './fields.js' */
@@ -113,7 +113,7 @@ function Code({ page, acts }) {
   return html`
     <p>${addressed(sentence, address)} ${fill(texts.code_valid, { n: CODE_MINUTES })}</p>
     <form noValidate onSubmit=${pressing(acts, 'confirm')}>
-      <${Alert} page=${page} fields=${['#/code', '#/password', CAPTCHA]} />
+      <${Alert} page=${page} fields=${['#/code', '#/password', CAPTCHA_POINTER]} />
       ${code}${isForgotten && password}
       <${Submit} page=${page} name="confirm" />
     </form>
@@ -141,7 +141,9 @@ function Alert({ page, fields }) {
   if (says === undefined) return null;
   const { sentences } = words;
   const sentence = says === 'code_refused' && isForgotten ? sentences.code_or_password : sentences[says];
-  const others = errors.filter(({ pointer }) => ![...fields, CAPTCHA].some((place) => isAt(pointer, place)));
+  const others = errors.filter(
+    ({ pointer }) => ![...fields, CAPTCHA_POINTER].some((place) => isAtOrBelow(pointer, place)),
+  );
   return html`
     <div class="alert" role="alert" tabindex="-1" key=${turn}>
       <p>${fill(sentence, { time: duration(seconds, language) })}</p>
@@ -154,7 +156,7 @@ function Alert({ page, fields }) {
 function Submit({ page: { words, memory, progress, now }, name, isSecond }) {
   const { texts } = words;
   const seconds = Math.max(0, Math.ceil((memory.waits[name] - now) / 1_000));
-  const isBusy = BUSY.includes(memory.state);
+  const isBusy = BUSY_STATES.includes(memory.state);
   const mine = { register: 'sending', again: 'resending', confirm: 'confirming' }[name] === memory.state;
   const label = mine ? texts.sending : texts[name];
   const bar =
@@ -162,7 +164,7 @@ function Submit({ page: { words, memory, progress, now }, name, isSecond }) {
   return html`
     ${bar}
     <button type="submit" class=${isSecond ? 'second' : ''} aria-disabled=${isBusy || seconds > 0 ? 'true' : 'false'}>
-      ${label}${seconds > 0 && html` <span class="clock">(${clock(seconds)})</span>`}
+      ${label}${seconds > 0 && html` <span class="clock">(${minutesAndSeconds(seconds)})</span>`}
     </button>
   `;
 }
@@ -170,7 +172,7 @@ function Submit({ page: { words, memory, progress, now }, name, isSecond }) {
 /** @param {{ page: Page; acts: Acts }} props */
 function CaptchaPlace({ page: { config, memory, words }, acts }) {
   if (config.captcha === undefined) return null;
-  const isMissing = memory.errors.some(({ pointer }) => pointer === CAPTCHA);
+  const isMissing = memory.errors.some(({ pointer }) => pointer === CAPTCHA_POINTER);
   return html`
     <div>
       <div class="captcha" ref=${acts.showCaptcha}></div>

@@ -66,8 +66,8 @@ export function duration(seconds, language) {
   return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(value);
 }
 
-/** Seconds as a clock: `1:05`. @param {number} seconds */
-export function clock(seconds) {
+/** Seconds as a clock shows them: `1:05`. @param {number} seconds */
+export function minutesAndSeconds(seconds) {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 

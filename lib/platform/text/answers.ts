@@ -116,7 +116,7 @@ function plain(reason: string): string {
 }
 
 /** The server has refused this service. */
-export function isAboutUs(error: unknown): boolean {
+export function isServiceRefused(error: unknown): boolean {
   return error instanceof PlatformFailure && ABOUT_US.includes(error.reason);
 }
 

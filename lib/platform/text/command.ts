@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
-import type { Rule, Violation } from '../../validators/primitives.ts';
+import type { Violation, ViolationRule } from '../../validators/primitives.ts';
 import { type AccountOrder, countryText, type Mark, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
@@ -36,7 +36,7 @@ export interface TextServer {
 export function orderViolations(connection: TextProtocolConnection, order: AccountOrder): Violation[] {
   const { protocol } = connection;
   const violations: Violation[] = [];
-  const add = (pointer: string, rule: Rule, detail: string) => violations.push({ pointer, rule, detail });
+  const add = (pointer: string, rule: ViolationRule, detail: string) => violations.push({ pointer, rule, detail });
   const numbered = hasGroupNumbers(connection);
   if (protocol === 'web-registration' && order.login !== undefined) {
     add('#/login', 'not_supported', 'cannot be chosen on this connection');
@@ -145,7 +145,7 @@ export function checkPasswordCommand(
  * value may contain a protocol byte, and each key must be found at its own position.
  */
 function command(server: TextServer, verb: string, parameters: Parameters): Buffer {
-  let line = `${prefixOf(server)}${verb} MASTER=${masterValue(server)}`;
+  let line = `${commandPrefix(server)}${verb} MASTER=${masterValue(server)}`;
   const places = new Map([['MASTER', line.indexOf('MASTER=')]]);
   for (const [key, value] of parameters) {
     if (!/^[\x20-<>-{}~\x80-\xff]*$/.test(value)) throw unsendable('value_not_transmittable');
@@ -159,7 +159,7 @@ function command(server: TextServer, verb: string, parameters: Parameters): Buff
 }
 
 /** The letter before every command. */
-export function prefixOf({ connection: { prefix = 'W' } }: Pick<TextServer, 'connection'>): 'W' | 'Z' {
+export function commandPrefix({ connection: { prefix = 'W' } }: Pick<TextServer, 'connection'>): 'W' | 'Z' {
   return prefix;
 }
 

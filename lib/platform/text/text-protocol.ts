@@ -19,8 +19,8 @@ import {
   ACCOUNT_CREATE_FAILED,
   answerFailure,
   hasNoResponse,
-  isAboutUs,
   isMasterRefused,
+  isServiceRefused,
   readExistence,
   readOpening,
   readPassword,
@@ -29,12 +29,12 @@ import {
 import {
   checkAccountCommand,
   checkPasswordCommand,
+  commandPrefix,
   type GeneratedPassword,
   openingCommand,
   orderViolations,
   PASSWORD_COMMANDS,
   type PasswordCommand,
-  prefixOf,
   type TextServer,
 } from './command.ts';
 import { codePage } from './encoding.ts';
@@ -153,7 +153,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     try {
       await this.#ask((known) => checkAccountCommand(known, 1), QUESTION_MS, signal);
     } catch (error) {
-      const prefix = prefixOf(server) === 'W' ? ('Z' as const) : ('W' as const);
+      const prefix = commandPrefix(server) === 'W' ? ('Z' as const) : ('W' as const);
       const other = { ...server, connection: { ...this.#connection, prefix } };
       if (!hasNoResponse(error) || !(await this.#answers(checkAccountCommand(other, 1), signal))) throw error;
       throw new PlatformFailure('platform_refused', { reason: `wants_prefix_${prefix.toLowerCase()}` });
@@ -178,12 +178,12 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   async variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
-    const prefix = prefixOf({ connection: this.#connection });
+    const prefix = commandPrefix({ connection: this.#connection });
     const seen: ServerVariant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
     if (!this.keyed) {
       // The plug-in does not answer other commands than the one that opens accounts.
       const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
-      const isGateway = answered === 'exists' || answered === 'absent' || isAboutUs(answered);
+      const isGateway = answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
       return isGateway ? { ...seen, speaks: [`${prefix}CHKACCOUNT, as an interface-gateway does`] } : seen;
     }
     const asked = login ?? 1;

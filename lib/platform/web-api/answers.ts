@@ -36,7 +36,7 @@ export function parseAnswer(text: string): (WebApiAnswer & Record<string, unknow
   return result.success ? result.output : undefined;
 }
 
-export function isDone({ retcode }: WebApiAnswer): boolean {
+export function isDoneAnswer({ retcode }: WebApiAnswer): boolean {
   return codeKind(retcode) === 'done';
 }
 

@@ -5,7 +5,7 @@ import { assertMaySend, PlatformFailure, type ReadSecretAgain, unsentFailure } f
 import { provenBy } from '../proof.ts';
 import {
   commandFailure,
-  isDone,
+  isDoneAnswer,
   parseAnswer,
   RETCODE_INVALID_PARAMETERS,
   showsBodyRead,
@@ -23,7 +23,15 @@ import {
   type WebApiLine,
   type WebApiRequest,
 } from './exchange.ts';
-import { answerKind, authenticate, inFamily, isDenied, isLoginRefused, otherFamily, type PathFamily } from './login.ts';
+import {
+  answerKind,
+  authenticate,
+  isDenied,
+  isLoginRefused,
+  otherFamily,
+  type PathFamily,
+  requestForFamily,
+} from './login.ts';
 
 /**
  * One holder at a time, in the order of the calls. The promise resolves to the function that unlocks. A caller that waits
@@ -112,7 +120,7 @@ async function openSession(
     return openSession(server, secret, limits, signal, otherFamily(known), undefined, true);
   }
   const found = family;
-  const sendInFamily: Send = (request, ...rest) => send(inFamily(found, request), ...rest);
+  const sendInFamily: Send = (request, ...rest) => send(requestForFamily(found, request), ...rest);
   return { ...createSession(line, sendInFamily, limits), family };
 }
 
@@ -262,7 +270,7 @@ export class WebApiClient {
       if (isForbidden || (kind !== undefined && provenBy('password', kind) === 'lacks')) return undefined;
       throw error;
     });
-    if (answer === undefined || isDone(answer)) return answer;
+    if (answer === undefined || isDoneAnswer(answer)) return answer;
     const failure = commandFailure(answer.retcode);
     if (failure.kind === 'platform_unavailable') throw failure;
     return answer;
@@ -280,7 +288,7 @@ export class WebApiClient {
     const unproven: LostAnswer[] = [];
     try {
       const answer = await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal, unproven));
-      if (isDone(answer) || unproven[0] === undefined) return answer;
+      if (isDoneAnswer(answer) || unproven[0] === undefined) return answer;
       throw unproven[0];
     } catch (error) {
       const lost = error instanceof LostAnswer ? error : unproven[0];

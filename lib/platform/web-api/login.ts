@@ -13,7 +13,7 @@ export type PathFamily = 'api' | 'older';
 export const otherFamily = (family: PathFamily): PathFamily => (family === 'api' ? 'older' : 'api');
 
 /** A request as servers of the family want it: the only difference between the two, but for the query of `user_add`. */
-export function inFamily(family: PathFamily, request: WebApiRequest): WebApiRequest {
+export function requestForFamily(family: PathFamily, request: WebApiRequest): WebApiRequest {
   if (family === 'api') return request;
   const [path = '', ...query] = request.path.split('?');
   return { ...request, path: [`/${path.replace('/api/', '').replaceAll('/', '_')}`, ...query].join('?') };
@@ -39,7 +39,7 @@ export async function authenticate(
   isLast: boolean,
 ): Promise<PathFamily | undefined> {
   const hash = passwordHash(password);
-  const get = (family: PathFamily, path: string) => ask(inFamily(family, { path }).path);
+  const get = (family: PathFamily, path: string) => ask(requestForFamily(family, { path }).path);
   const query = `version=${PROTOCOL_VERSION}&agent=${AGENT}&login=${login}&type=manager`;
   const other = otherFamily(known);
   const first = await get(known, `/api/auth/start?${query}`);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { ClosedGroups, Permission, ServerRights } from '../platform.ts';
-import { isDone, RETCODE_NOT_FOUND } from './answers.ts';
+import { isDoneAnswer, RETCODE_NOT_FOUND } from './answers.ts';
 import type { WebApiClient } from './client.ts';
 import { buildPath } from './exchange.ts';
 
@@ -59,7 +59,7 @@ export async function readGroups(
   for (const group of groups.slice(0, MAX_GROUPS)) {
     const answer = await client.askOptional({ path: buildPath('/api/group/get', { group }) }, signal);
     if (answer?.retcode === RETCODE_NOT_FOUND) found.unknown.push(group);
-    else if (answer === undefined || !isDone(answer)) found.notShown.push(group);
+    else if (answer === undefined || !isDoneAnswer(answer)) found.notShown.push(group);
   }
   return found;
 }

@@ -19,7 +19,7 @@ import { provenBy, provePassword } from '../proof.ts';
 import {
   codeKind,
   commandFailure,
-  isDone,
+  isDoneAnswer,
   LoginSchema,
   openingFailure,
   parseMember,
@@ -77,7 +77,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
       sendDeadline,
       signal,
     );
-    if (isDone(answer)) return { login: parseNewLogin(answer) };
+    if (isDoneAnswer(answer)) return { login: parseNewLogin(answer) };
     if (answer.retcode === RETCODE_NO_PERMISSION || answer.retcode === RETCODE_NOT_FOUND) {
       throw await this.#groupFailure(order.group, answer.retcode, signal);
     }
@@ -91,7 +91,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
   async fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void> {
     const values = { login, type: DEPOSIT_TYPE, balance: amount.toFixed(2), comment: 'Initial deposit' };
     const answer = await this.#client.act({ path: buildPath('/api/trade/balance', values) }, sendDeadline, signal);
-    if (!isDone(answer)) throw paymentFailure(answer.retcode);
+    if (!isDoneAnswer(answer)) throw paymentFailure(answer.retcode);
   }
 
   async holdsFunds(login: number, signal: AbortSignal): Promise<boolean> {
@@ -100,7 +100,7 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
 
   async check(signal: AbortSignal): Promise<void> {
     const answer = await this.#client.ask({ path: '/api/test/access' }, signal);
-    if (!isDone(answer)) throw commandFailure(answer.retcode);
+    if (!isDoneAnswer(answer)) throw commandFailure(answer.retcode);
   }
 
   rights(signal: AbortSignal): Promise<ServerRights> {
@@ -158,7 +158,7 @@ export async function readUser(
 ): Promise<PlatformUser | undefined> {
   const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
   if (answer.retcode === RETCODE_NOT_FOUND) return undefined;
-  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  if (!isDoneAnswer(answer)) throw commandFailure(answer.retcode);
   const user = parseMember(UserSchema, answer.answer);
   if (user.Login !== login) throw new PlatformFailure('platform_unavailable', { reason: 'malformed_answer' });
   return user;
@@ -167,7 +167,7 @@ export async function readUser(
 /** The account's balance, in units of its currency. @throws PlatformFailure */
 export async function readBalance(client: WebApiClient, login: number, signal: AbortSignal): Promise<number> {
   const answer = await client.ask({ path: buildPath('/api/user/get', { login }) }, signal);
-  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  if (!isDoneAnswer(answer)) throw commandFailure(answer.retcode);
   return parseMember(BalanceSchema, answer.answer).Balance;
 }
 
@@ -176,7 +176,7 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
   const path = buildPath('/api/user/logins', { group: '*' });
   const answer = await client.ask({ path, maxBytes: MAX_LOGINS_BYTES }, signal);
   if (answer.retcode === RETCODE_NOT_FOUND) return [];
-  if (!isDone(answer)) throw commandFailure(answer.retcode);
+  if (!isDoneAnswer(answer)) throw commandFailure(answer.retcode);
   return parseMember(LoginsSchema, answer.answer);
 }
 

@@ -6,7 +6,7 @@ import { OPERATOR_ONLY } from '../../../lib/records/due.ts';
 import { postJson } from '../../support/local-service.ts';
 import { Operators, runOperatorsCommand } from '../../support/operators.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
-import { KEYS, removeItems, restoredTable, writeItems } from '../../support/restored-tables.ts';
+import { KEY_ATTRIBUTES, removeItems, restoredTable, writeItems } from '../../support/restored-tables.ts';
 
 const operators = new Operators();
 const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
@@ -28,7 +28,7 @@ let tests = 0;
 const nameOf = (table: string) => `${table}-restored-${tests}`;
 
 async function backUp(): Promise<void> {
-  for (const table of Object.keys(KEYS)) await restoredTable(operators, table, nameOf(table));
+  for (const table of Object.keys(KEY_ATTRIBUTES)) await restoredTable(operators, table, nameOf(table));
 }
 beforeEach(async () => {
   tests += 1;
@@ -53,7 +53,8 @@ describe('npm run crm -- restore', () => {
     expect(first.status).toBe(200);
     const client = await operators.table.read('client#CLIENT01');
     await backUp();
-    for (const table of Object.keys(KEYS)) await lose(table, ({ pk }) => !String(pk).startsWith('connection#'));
+    for (const table of Object.keys(KEY_ATTRIBUTES))
+      await lose(table, ({ pk }) => !String(pk).startsWith('connection#'));
     const accounts = () => operators.service.platforms.get('tp5-live-1')?.accounts().length;
     const count = accounts();
 

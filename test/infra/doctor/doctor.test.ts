@@ -12,7 +12,7 @@ import type { AwsProbes } from '../../../infra/doctor/probes.ts';
 import { recordChecks, secretChecks, tableChecks } from '../../../infra/doctor/service-checks.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import { HEALTHY } from '../../support/doctor-probes.ts';
+import { HEALTHY_PROBES } from '../../support/doctor-probes.ts';
 
 const MAIL = { senderAddress: 'no-reply@acme.example' };
 const EVERYTHING = {
@@ -35,7 +35,7 @@ async function results(answers: Answers, context: Record<string, unknown> = MAIL
     Object.entries(answers).map(([name, one]) => [name, typeof one === 'function' ? one : async () => one]),
   );
   const checks = await awsChecks(readSettings(context), 'broker-api-prod', deployed);
-  return runChecks(checks, { ...HEALTHY, approvedLanguages: allLanguages, ...probes } as typeof HEALTHY);
+  return runChecks(checks, { ...HEALTHY_PROBES, approvedLanguages: allLanguages, ...probes } as typeof HEALTHY_PROBES);
 }
 
 async function allLanguages() {
@@ -44,7 +44,7 @@ async function allLanguages() {
 
 /** The stack of a healthy account, without these outputs. */
 async function stackWithout(...names: string[]) {
-  const stack = await HEALTHY.stack('broker-api-prod');
+  const stack = await HEALTHY_PROBES.stack('broker-api-prod');
   const kept = Object.entries(stack?.outputs ?? {}).filter(([name]) => !names.includes(name));
   return { status: 'UPDATE_COMPLETE', protected: true, outputs: Object.fromEntries(kept) };
 }
@@ -292,7 +292,7 @@ describe('The doctor', () => {
     ];
     const checks = messageChecks(readSettings({ ...EVERYTHING, ...given }), languages);
     const approvedLanguages = async (template: string) => (template === 'code' ? code : notice);
-    const found = problems(await runChecks(checks, { ...HEALTHY, approvedLanguages }));
+    const found = problems(await runChecks(checks, { ...HEALTHY_PROBES, approvedLanguages }));
     expect(found.map((one) => [one.detail, one.fix])).toEqual(
       detail === undefined ? [] : [[detail, `npm run setting -- whatsapp.languages=${fix}`]],
     );
@@ -302,7 +302,7 @@ describe('The doctor', () => {
 it('The service’s own secrets are checked for their shape', async () => {
   const secrets = serviceSecrets({ front: { secret: 'front/x' } });
   const found = (texts: Record<string, string>) =>
-    runChecks(secretChecks(secrets), { ...HEALTHY, secret: async (name: string) => texts[name] });
+    runChecks(secretChecks(secrets), { ...HEALTHY_PROBES, secret: async (name: string) => texts[name] });
   const key = 'k'.repeat(64);
   expect(await found({ 'front/x': `{"current":"${key}"}` })).toMatchObject([
     { subject: 'secret front.secret', state: 'works' },
@@ -318,22 +318,22 @@ it('The CRM records are checked: without a form nobody can register, and a fix i
     { path: 'form#FORM0001', rule: 'has attributes that do not follow from its record', derived: true as const },
   ];
   const records = async () => ({ items: 3, fixed: 0, errors, more: 4, shared: [], forms: 0, connections: [] });
-  expect(await runChecks(recordChecks, { ...HEALTHY, records })).toMatchObject([
+  expect(await runChecks(recordChecks, { ...HEALTHY_PROBES, records })).toMatchObject([
     { question: 'register', subject: 'forms', state: 'missing', fix: expect.stringContaining('import crm.json') },
     { question: 'client', subject: 'client#CLIENT50.name', detail: 'is required', fix: 'correct it in the CRM' },
     { subject: 'form#FORM0001', fix: 'npm run doctor -- --fix --stack broker-api-prod' },
     { subject: 'records', detail: '4 more errors' },
   ]);
-  expect(problems(await runChecks(recordChecks, HEALTHY))).toEqual([]);
+  expect(problems(await runChecks(recordChecks, HEALTHY_PROBES))).toEqual([]);
 });
 
 it.each([
   [{ recoveryDays: 0, expires: true }, 6, /^aws dynamodb update-continuous-backups --table-name table-of-\w+ /],
   [{ recoveryDays: 35, expires: false }, 3, /^aws dynamodb update-time-to-live --table-name table-of-\w+ /],
 ])('A table that was restored, with %j, is reported', async (state, count, fix) => {
-  const probes = { ...HEALTHY, table: async (name: string) => ({ name: `table-of-${name}`, ...state }) };
+  const probes = { ...HEALTHY_PROBES, table: async (name: string) => ({ name: `table-of-${name}`, ...state }) };
   const found = problems(await runChecks(tableChecks, probes));
   expect(found.length).toBeGreaterThanOrEqual(count - 1);
   for (const one of found) expect(one).toMatchObject({ state: 'missing', fix: expect.stringMatching(fix) });
-  expect(problems(await runChecks(tableChecks, HEALTHY))).toEqual([]);
+  expect(problems(await runChecks(tableChecks, HEALTHY_PROBES))).toEqual([]);
 });

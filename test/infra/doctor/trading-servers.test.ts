@@ -10,7 +10,7 @@ import { startWebApiServer } from '../../../infra/local/platforms/web-api-server
 import { PlatformFailure, type ServerRights } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
-import { HEALTHY, SOUND } from '../../support/doctor-probes.ts';
+import { HEALTHY_PROBES, SOUND_SERVER } from '../../support/doctor-probes.ts';
 import { openAccount } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
@@ -19,11 +19,11 @@ const OF_AN_ORDER: readonly string[] = ['command_too_long', 'value_not_transmitt
 
 describe('A trading server', () => {
   const found = async (probes: Partial<ServerProbes>, connection: Connection = LIVE, ids: string[] = []) => {
-    const records = { ...(await HEALTHY.records()), connections: [connection] };
-    return runChecks([connectionCheck(ids)], { ...HEALTHY, records: async () => records, ...probes });
+    const records = { ...(await HEALTHY_PROBES.records()), connections: [connection] };
+    return runChecks([connectionCheck(ids)], { ...HEALTHY_PROBES, records: async () => records, ...probes });
   };
   const reported = (report: Partial<ServerReport>, connection?: Connection) =>
-    found({ report: async () => ({ ...SOUND, ...report }) }, connection);
+    found({ report: async () => ({ ...SOUND_SERVER, ...report }) }, connection);
 
   it('works with the right secret, a login, the needed rights, and room in its range', async () => {
     const question = 'server';
@@ -170,7 +170,7 @@ describe('A trading server', () => {
   );
 
   const unknown: ServerRights = { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
-  const { rights } = SOUND;
+  const { rights } = SOUND_SERVER;
   it.each<[string, Partial<ServerRights>, boolean, Partial<CheckResult>]>([
     [
       'may not open accounts',
@@ -233,7 +233,10 @@ describe('A trading server', () => {
     ],
     [
       'has nothing that shows whose an account is',
-      { rights: { ...rights, seePersonalData: 'denied' }, variant: { ...SOUND.variant, passwords: 'unchecked' } },
+      {
+        rights: { ...rights, seePersonalData: 'denied' },
+        variant: { ...SOUND_SERVER.variant, passwords: 'unchecked' },
+      },
       { state: 'warning', detail: 'the server shows no comments, does not check passwords' },
     ],
     ['has a range that fills up', { ranges: { asked: 20, taken: 11, strangers: [] } }, { state: 'warning' }],

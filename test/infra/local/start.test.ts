@@ -11,7 +11,7 @@ import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startService } from '../../../infra/local/service.ts';
 import { exitWithParent, explainFailedStart, startOptions } from '../../../infra/local/start-options.ts';
 import { SettingsError } from '../../../infra/settings.ts';
-import { eitherOf } from '../../../lib/validators/otp-types.ts';
+import { joinWithOr } from '../../../lib/validators/otp-types.ts';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { postJson, register } from '../../support/local-service.ts';
@@ -158,7 +158,7 @@ describe('npm start', () => {
 
   it('takes settings of the functions from the environment, and says which is not valid', async () => {
     const said = await failedStart({ CHANNELS: 'email,pigeon' });
-    expect(said).toContain(`CHANNELS: must list ${eitherOf(['email', ...PHONE_CHANNELS])}`);
+    expect(said).toContain(`CHANNELS: must list ${joinWithOr(['email', ...PHONE_CHANNELS])}`);
     expect(said).not.toContain('    at ');
     expect(explainFailedStart(new SettingsError(['confirmedDays: must be']))).not.toContain('    at ');
   });

@@ -18,7 +18,7 @@ import { UserIdSchema } from '../../../lib/validators/trading-account.ts';
 import { ROWS } from '../../specification/rows.ts';
 import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { postJson } from '../../support/local-service.ts';
-import { acceptsBody, ajv, operations, parameters, type Schema, schemas } from '../../support/openapi.ts';
+import { acceptsBody, ajv, type OpenApiSchema, operations, parameters, schemas } from '../../support/openapi.ts';
 
 function file(name: string): string {
   return readFileSync(new URL(`../../../infra/${name}`, import.meta.url), 'utf8');
@@ -129,7 +129,7 @@ describe('The fields', () => {
 /** The paths of members without a description; a reference has its description at its target. */
 function* fieldsWithoutDescription(schema: unknown, place: string): Generator<string> {
   if (typeof schema !== 'object' || schema === null) return;
-  const { properties = {}, ...others } = schema as { properties?: Record<string, Schema> };
+  const { properties = {}, ...others } = schema as { properties?: Record<string, OpenApiSchema> };
   for (const [field, member] of Object.entries(properties)) {
     if (!('$ref' in member) && !/\.$/.test(member.description ?? '')) yield `${place}.${field}`;
     yield* fieldsWithoutDescription(member, `${place}.${field}`);
@@ -141,9 +141,9 @@ function* fieldsWithoutDescription(schema: unknown, place: string): Generator<st
 }
 
 /** Every object of the document, with the keys that lead to it. */
-function* parts(value: unknown, path = ''): Generator<{ path: string; schema: Schema }> {
+function* parts(value: unknown, path = ''): Generator<{ path: string; schema: OpenApiSchema }> {
   if (typeof value !== 'object' || value === null) return;
-  yield { path, schema: value as Schema };
+  yield { path, schema: value as OpenApiSchema };
   for (const [key, member] of Object.entries(value)) {
     if (!['examples', 'example', 'if', 'then'].includes(key)) yield* parts(member, `${path} ${key}`);
   }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { type FormJsonSchema, formJsonSchema } from '../../../infra/crm/form.ts';
-import { checkForm, checkTogether } from '../../../infra/registration-page/page/check.js';
+import { checkAllDocuments, checkForm } from '../../../infra/registration-page/page/check.js';
 import type { Form } from '../../../infra/registration-page/page/types.ts';
 import { CUSTOM_FIELD_TYPES, exampleValue, MEGABYTE } from '../../../lib/validators/field-values.ts';
 import type { FormField } from '../../../lib/validators/form.ts';
@@ -91,7 +91,7 @@ describe('the page checks a form before it sends, and', () => {
     expect(errorsOf(form, { k: [file('application/pdf', 3 * MEGABYTE + 1)] })).toEqual(['#/k/0/doc file_size']);
     expect(errorsOf(form, { k: Array(11).fill(file('')) })).toEqual(['#/k too_many_values']);
     const half = file('application/pdf', 3 * MEGABYTE);
-    expect(checkTogether(form, { k: [half] })).toEqual([]);
-    expect(checkTogether(form, { k: [half, half] })).toMatchObject([{ pointer: '#/k', rule: 'file_size' }]);
+    expect(checkAllDocuments(form, { k: [half] })).toEqual([]);
+    expect(checkAllDocuments(form, { k: [half, half] })).toMatchObject([{ pointer: '#/k', rule: 'file_size' }]);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { PROBLEM_NOTES } from '../../../infra/openapi/problems.ts';
 import {
-  BUSY,
-  next,
+  BUSY_STATES,
+  initialContext,
+  nextContext,
   PROBLEM_ENDS,
   RESEND_SECONDS,
   requestEnd,
-  start,
-  TABLE,
+  TRANSITIONS,
 } from '../../../infra/registration-page/page/machine.js';
 import { outcomeOf } from '../../../infra/registration-page/page/post.js';
 import type { Event, MachineContext, State } from '../../../infra/registration-page/page/types.ts';
@@ -15,8 +15,8 @@ import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 
 const NOW = 1_000_000;
-const STATES = Object.keys(TABLE) as State[];
-const EVENTS = Object.keys(TABLE.form) as Event[];
+const STATES = Object.keys(TRANSITIONS) as State[];
+const EVENTS = Object.keys(TRANSITIONS.form) as Event[];
 const PAIRS = STATES.flatMap((state) => EVENTS.map((event) => [state, event] as const));
 const PRESSES: readonly Event[] = ['register', 'confirm', 'again'];
 const ENDS = [...new Set(Object.values(PROBLEM_ENDS)), 'accepted', 'silent', 'unreadable'] as Event[];
@@ -24,10 +24,10 @@ const ENDS = [...new Set(Object.values(PROBLEM_ENDS)), 'accepted', 'silent', 'un
 const UNCERTAIN: readonly Event[] = ['in_progress', 'failed', 'silent', 'unreadable'];
 
 function memoryIn(state: State, more: Partial<MachineContext> = {}): MachineContext {
-  return { ...start('key'), state, hasCode: state !== 'form' && state !== 'sending', ...more };
+  return { ...initialContext('key'), state, hasCode: state !== 'form' && state !== 'sending', ...more };
 }
 function follow(memory: MachineContext, event: Event, more: object = {}): MachineContext {
-  return next(memory, event, { now: NOW, newKey: () => 'new', ...more });
+  return nextContext(memory, event, { now: NOW, newKey: () => 'new', ...more });
 }
 
 describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
@@ -36,17 +36,19 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
 
   it('goes on as the table says', () => {
     const isClosed = event === 'enter_code' && !memory.hasCode;
-    expect(result.state).toBe(isClosed ? state : TABLE[state][event].to);
+    expect(result.state).toBe(isClosed ? state : TRANSITIONS[state][event].to);
   });
 
   it('sends nothing twice, and waits for no answer for ever', () => {
-    if (BUSY.includes(state) && PRESSES.includes(event)) expect(result).toBe(memory);
-    if (BUSY.includes(state) && (ENDS.includes(event) || event === 'reload')) expect(BUSY).not.toContain(result.state);
-    if (!BUSY.includes(state) && !PRESSES.includes(event)) expect(BUSY).not.toContain(result.state);
+    if (BUSY_STATES.includes(state) && PRESSES.includes(event)) expect(result).toBe(memory);
+    if (BUSY_STATES.includes(state) && (ENDS.includes(event) || event === 'reload'))
+      expect(BUSY_STATES).not.toContain(result.state);
+    if (!BUSY_STATES.includes(state) && !PRESSES.includes(event)) expect(BUSY_STATES).not.toContain(result.state);
   });
 
   it('says what happened at every answer but a success, and lets no code be out of reach', () => {
-    if (BUSY.includes(state) && ENDS.includes(event)) expect(result.says === undefined).toBe(event === 'accepted');
+    if (BUSY_STATES.includes(state) && ENDS.includes(event))
+      expect(result.says === undefined).toBe(event === 'accepted');
     const mayBeSent = state === 'sending' && (UNCERTAIN.includes(event) || event === 'accepted' || event === 'reload');
     if (mayBeSent) expect(result.hasCode).toBe(true);
     if (memory.hasCode && result.state !== 'done' && state !== 'done') {
@@ -67,7 +69,7 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
 
   it('waits for the seconds of a 429, and after a message for those of the limit', () => {
     const waits = Object.values(result.waits).filter((until) => until > 0);
-    if (BUSY.includes(state) && event === 'too_many') expect(new Set(waits)).toEqual(new Set([NOW + 77_000]));
+    if (BUSY_STATES.includes(state) && event === 'too_many') expect(new Set(waits)).toEqual(new Set([NOW + 77_000]));
     else if (event === 'accepted' && (state === 'sending' || state === 'resending'))
       expect(new Set(waits)).toEqual(new Set([NOW + 60_000]));
     else expect(waits).toEqual([]);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { BUSY, TABLE } from '../../../infra/registration-page/page/machine.js';
+import { BUSY_STATES, TRANSITIONS } from '../../../infra/registration-page/page/machine.js';
 import type { Act, Event, RequestEnd, State, Words } from '../../../infra/registration-page/page/types.ts';
 import { fill, loadWords } from '../../../infra/registration-page/page/words.js';
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
@@ -235,7 +235,7 @@ class RegistrationTab {
     if (this.state !== before) await this.reach(before);
     if (before === 'form') await this.fillIn();
     if (before === 'code') await this.field('#/code').fill('12 34 56');
-    if (!BUSY.includes(before)) {
+    if (!BUSY_STATES.includes(before)) {
       await this.page.clock.fastForward('20:00');
       await this.submit(state === 'resending' ? 1 : 0).click();
       await expect.poll(() => this.#waiting.length).toBe(1);
@@ -249,7 +249,7 @@ class RegistrationTab {
   /** What the page shows after an event: its heading and title, its sentence, and where the focus is. */
   async check(event: Event): Promise<void> {
     const before = this.state ?? 'form';
-    const { to, says } = TABLE[before][event];
+    const { to, says } = TRANSITIONS[before][event];
     const { texts, sentences } = this.#words;
     const heading = texts[HEADINGS[to]];
     const where = `${before}, ${event}`;
@@ -285,8 +285,8 @@ class RegistrationTab {
   }
 }
 
-const STATES = Object.keys(TABLE) as State[];
-const EVENTS = Object.keys(TABLE.form) as Event[];
+const STATES = Object.keys(TRANSITIONS) as State[];
+const EVENTS = Object.keys(TRANSITIONS.form) as Event[];
 /** What a person or the browser does. */
 const ACTS = EVENTS.filter((event): event is Act => !Object.hasOwn(ANSWERS, event));
 const PLACES = ['the local service', 'a copy on another origin'] as const;
@@ -314,17 +314,17 @@ describe.skipIf(CHROMIUM === undefined).each(PLACES)(inChromium('the registratio
         await tab.reach(state);
         const requests = tab.keys.length;
         const isPossible = await tab.act(act);
-        if (!isPossible) expect(TABLE[state][act], act).toEqual({ to: state });
+        if (!isPossible) expect(TRANSITIONS[state][act], act).toEqual({ to: state });
         if (isPossible) await tab.check(act);
-        if (BUSY.includes(state)) expect(tab.keys.length, act).toBe(requests);
+        if (BUSY_STATES.includes(state)) expect(tab.keys.length, act).toBe(requests);
       }
     });
 
     it('does what its table says at every answer, if it waits for one', async () => {
       const tab = tabOf('FORM0002');
       for (const [end, give] of Object.entries(ANSWERS) as [RequestEnd, (typeof ANSWERS)[RequestEnd]][]) {
-        if (!BUSY.includes(state)) {
-          expect(TABLE[state][end]).toEqual({ to: state });
+        if (!BUSY_STATES.includes(state)) {
+          expect(TRANSITIONS[state][end]).toEqual({ to: state });
           continue;
         }
         await tab.reach(state);

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { notifyCrm, secondsUntilNext, type WebhookDependencies } from '../../../lib/crm-webhook/delivery.ts';
 import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';
-import { type CrmAnswer, NotAccepted } from '../../../lib/crm-webhook/post.ts';
+import { type CrmAnswer, EventNotAccepted } from '../../../lib/crm-webhook/post.ts';
 import { clientItem, dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
 import { ClientSchema } from '../../../lib/records/crm-records.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
@@ -338,7 +338,7 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
   it('comes again even if it cannot be postponed', async () => {
     const world = await registered();
     world.answer = () => {
-      throw new NotAccepted('http_500');
+      throw new EventNotAccepted('http_500');
     };
     expect(await world.notify(faultySteps('postpone', 'refused'))).toBe(false);
     expect(world.events).toEqual(['CrmNotNotified']);
@@ -381,7 +381,7 @@ describe('An event of either kind', () => {
     world.answer = () => ({});
     expect(await world.notify(event)).toBe(true);
     world.answer = () => {
-      throw new NotAccepted('http_500');
+      throw new EventNotAccepted('http_500');
     };
     expect(await world.notify(event)).toBe(false);
     expect([world.events, world.postponed]).toEqual([['CrmNotified', 'CrmNotNotified'], [30]]);
@@ -393,7 +393,7 @@ describe('An event of either kind', () => {
   ])('leaves its queue for that of undelivered ones if the address of the CRM is gone: %s', async (_, event) => {
     const world = await registered();
     world.answer = () => {
-      throw new NotAccepted('http_410', { isGone: true, retryAfterSeconds: 60 });
+      throw new EventNotAccepted('http_410', { isGone: true, retryAfterSeconds: 60 });
     };
     const body = event ?? world.event;
     expect(await world.notify({ body })).toBe(true);

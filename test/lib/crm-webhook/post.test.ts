@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { NotAccepted, signedPost } from '../../../lib/crm-webhook/post.ts';
+import { EventNotAccepted, signedPost } from '../../../lib/crm-webhook/post.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { closedPort, listenForTest } from '../../support/servers.ts';
 
@@ -21,13 +21,13 @@ const answering = (status: number, body: string, headers: Record<string, string>
   crm((_request, response) => response.writeHead(status, headers).end(body));
 
 /** Why the CRM did not accept it. */
-async function refusalOf(posting: Promise<unknown>): Promise<NotAccepted> {
+async function refusalOf(posting: Promise<unknown>): Promise<EventNotAccepted> {
   const error = await posting.then(
     () => undefined,
     (failure: unknown) => failure,
   );
-  expect(error).toBeInstanceOf(NotAccepted);
-  return error as NotAccepted;
+  expect(error).toBeInstanceOf(EventNotAccepted);
+  return error as EventNotAccepted;
 }
 
 async function reasonOf(posting: Promise<unknown>): Promise<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { BODY_LIMITS, checkBounds, parseBody } from '../../../lib/http/json-body.ts';
+import { checkBounds, JSON_LIMITS, parseBody } from '../../../lib/http/json-body.ts';
 import { Problem } from '../../../lib/problem.ts';
 import { countReads } from '../../support/watched.ts';
 
@@ -19,7 +19,7 @@ const plain = (body: string | undefined) =>
   refusal(() => parseBody({ ...(body === undefined ? {} : { body }), isBase64Encoded: false }));
 const encoded = (bytes: Buffer) => refusal(() => parseBody({ body: bytes.toString('base64'), isBase64Encoded: true }));
 const zeros = (count: number) => Array.from({ length: count }, () => 0);
-const { width, members, depth } = BODY_LIMITS;
+const { width, members, depth } = JSON_LIMITS;
 
 /** Nested objects; the innermost has this many members. */
 function nested(levels: number): Record<string, unknown> {

@@ -6,21 +6,21 @@ import { dynamoLimits } from '../../../lib/limits/limits.ts';
 import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { interleave } from '../../support/interleave.ts';
 import {
-  type Asked,
-  DAY,
-  HOUR,
+  DAY_MS,
+  HOUR_MS,
+  type LimitedMessage,
   LimitsWorld,
   longestWindow,
-  MINUTE,
+  MINUTE_MS,
   type Passage,
-  SECOND,
+  SECOND_MS,
   toEmail,
   toPhone,
 } from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { propertyRuns } from '../../support/runs.ts';
 import { tableOfSteps } from '../../support/step-faults.ts';
-import { OFF } from '../../support/usual-limits.ts';
+import { NO_LIMITS } from '../../support/usual-limits.ts';
 
 const world = new LimitsWorld();
 const MOBILE = toPhone('+447400123456');
@@ -28,12 +28,12 @@ const passed = (all: readonly Passage[]) => all.filter(({ kind }) => kind === 'a
 
 describe('Of many requests at once for one recipient', () => {
   const WIDE = { sourcePer10Minutes: 'none', sourcePerHour: 100 } as const;
-  const many = (count: number, given: Asked) => {
+  const many = (count: number, given: LimitedMessage) => {
     const limits = world.limits(WIDE);
     return Promise.all(Array.from({ length: count }, () => world.pass(limits, given)));
   };
 
-  it.each<[string, Asked]>([
+  it.each<[string, LimitedMessage]>([
     ['from 20 sources', { recipient: MOBILE }],
     ['from one source', { recipient: MOBILE, source: '192.0.2.1' }],
     ['from one /64', { recipient: MOBILE, source: '2001:db8:1:2::1' }],
@@ -68,7 +68,7 @@ describe('Of many requests at once for one recipient', () => {
       for (const { pk, windows } of counters.filter(({ kind }) => full.includes(kind))) {
         const entries = windows.flatMap(([window, max]) => [
           [`n_${window}`, max],
-          [`from_${window}`, world.now - MINUTE],
+          [`from_${window}`, world.now - MINUTE_MS],
         ]);
         await world.table.put({ pk, ...Object.fromEntries(entries) }, NEVER_ABORTED);
       }
@@ -80,7 +80,7 @@ describe('Of many requests at once for one recipient', () => {
       // A full source is refused before any other counter is asked.
       const asking = full.includes('source') ? ['source'] : full;
       const longest = Math.max(...counters.filter(({ kind }) => asking.includes(kind)).map(longestWindow));
-      expect(all[0]?.waits).toBe((longest - MINUTE) / SECOND);
+      expect(all[0]?.waits).toBe((longest - MINUTE_MS) / SECOND_MS);
     },
   );
 });
@@ -95,7 +95,7 @@ function inAnyOrder<T>(order: Iterator<number>, actors: readonly ((table: Table)
 
 describe('In any order of simultaneous requests', () => {
   const orders = fc.infiniteStream(fc.nat());
-  const SETTINGS = { ...OFF, resendSeconds: [60], sourcePerHour: 4, prefixPerHour: 2, channelPerDay: 3 };
+  const SETTINGS = { ...NO_LIMITS, resendSeconds: [60], sourcePerHour: 4, prefixPerHour: 2, channelPerDay: 3 };
 
   it('each recipient gets one message at most, each counter lets as many pass as it says, and nothing else stays', async () => {
     const keys = ['+447400120001', '+447400120001', '+447400120002', '+447400130003', '+447400130003', '+447400130003'];
@@ -120,7 +120,7 @@ describe('In any order of simultaneous requests', () => {
   });
 
   it('nothing stays of those that passed and sent nothing', async () => {
-    const tight = { ...OFF, resendSeconds: [60], recipientPerHour: 1, sourcePerHour: 1, prefixPerHour: 1 };
+    const tight = { ...NO_LIMITS, resendSeconds: [60], recipientPerHour: 1, sourcePerHour: 1, prefixPerHour: 1 };
     await fc.assert(
       fc.asyncProperty(orders, async (order) => {
         await world.forget();
@@ -153,14 +153,14 @@ class NaiveCounter {
 
   waits(now: number): number {
     const full = this.#windows.filter(({ from, ms, n, max }) => from + ms > now && n >= max);
-    return Math.ceil(Math.max(0, this.#pausedUntil - now, ...full.map(({ from, ms }) => from + ms - now)) / SECOND);
+    return Math.ceil(Math.max(0, this.#pausedUntil - now, ...full.map(({ from, ms }) => from + ms - now)) / SECOND_MS);
   }
 
   count(now: number): void {
     for (const one of this.#windows)
       Object.assign(one, one.from + one.ms > now ? { n: one.n + 1 } : { from: now, n: 1 });
     const sent = this.#windows.at(-1)?.n ?? 0;
-    this.#pausedUntil = now + (this.#pauses[Math.min(sent, this.#pauses.length) - 1] ?? 0) * SECOND;
+    this.#pausedUntil = now + (this.#pauses[Math.min(sent, this.#pauses.length) - 1] ?? 0) * SECOND_MS;
   }
 
   release(): void {
@@ -173,7 +173,7 @@ const RECIPIENTS = ['+447400120001', '+447400120002', '+447400120003'];
 const SOURCES = ['192.0.2.1', '192.0.2.2'];
 const steps = fc.array(
   fc.record({
-    pause: fc.oneof(fc.integer({ min: 0, max: 5 * MINUTE }), fc.integer({ min: HOUR, max: 10 * HOUR })),
+    pause: fc.oneof(fc.integer({ min: 0, max: 5 * MINUTE_MS }), fc.integer({ min: HOUR_MS, max: 10 * HOUR_MS })),
     recipient: fc.constantFrom(...RECIPIENTS),
     source: fc.constantFrom(...SOURCES),
     /** Nothing is sent, and the counts are released. */
@@ -185,7 +185,7 @@ const steps = fc.array(
 it('Every history of requests one after another goes as in a naive model', async () => {
   const resendSeconds = [60, 120];
   const settings = {
-    ...OFF,
+    ...NO_LIMITS,
     resendSeconds,
     recipientPerHour: 4,
     recipientPerDay: 6,
@@ -201,8 +201,8 @@ it('Every history of requests one after another goes as in a naive model', async
         SOURCES.map((one) => [
           one,
           new NaiveCounter([
-            [10 * MINUTE, 3],
-            [HOUR, 6],
+            [10 * MINUTE_MS, 3],
+            [HOUR_MS, 6],
           ]),
         ]),
       );
@@ -211,14 +211,14 @@ it('Every history of requests one after another goes as in a naive model', async
           one,
           new NaiveCounter(
             [
-              [HOUR, 4],
-              [DAY, 6],
+              [HOUR_MS, 4],
+              [DAY_MS, 6],
             ],
             resendSeconds,
           ),
         ]),
       );
-      const prefix = new NaiveCounter([[HOUR, 5]]);
+      const prefix = new NaiveCounter([[HOUR_MS, 5]]);
       for (const { pause, recipient, source, fails } of history) {
         world.now += pause;
         const own = sources.get(source) as NaiveCounter;
@@ -259,7 +259,7 @@ function faulty(table: Table, drawn: Iterator<number>, repeats: boolean): Table 
 
 it('With any loss of writes and answers, the limits hold in every window', async () => {
   const settings = {
-    ...OFF,
+    ...NO_LIMITS,
     resendSeconds: [1],
     recipientPerHour: 2,
     sourcePer10Minutes: 2,
@@ -309,16 +309,16 @@ describe('A count that is released', () => {
   });
 
   it('is released only in its own window: the next one keeps its count', async () => {
-    const limits = world.limits({ ...OFF, prefixPerHour: 2, channelPerDay: 3 });
+    const limits = world.limits({ ...NO_LIMITS, prefixPerHour: 2, channelPerDay: 3 });
     const number = (last: number) => ({ recipient: toPhone(`+44740012000${last}`) });
     const { counted } = await world.pass(limits, number(1));
-    world.now += HOUR;
+    world.now += HOUR_MS;
     await world.pass(limits, number(2));
     await limits.release(counted, NEVER_ABORTED);
     expect(await world.pass(limits, number(3))).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, number(4))).toMatchObject({ kind: 'reached' });
     // The day is the same.
-    world.now += HOUR;
+    world.now += HOUR_MS;
     expect(await world.pass(limits, number(5))).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, number(6))).toMatchObject({ kind: 'reached' });
   });
@@ -326,7 +326,7 @@ describe('A count that is released', () => {
   it('ends no pause that another request has begun', async () => {
     const limits = world.limits();
     const { counted } = await world.pass(limits, { recipient: MOBILE });
-    world.now += MINUTE;
+    world.now += MINUTE_MS;
     await world.pass(limits, { recipient: MOBILE });
     await limits.release(counted, NEVER_ABORTED);
     expect(await world.pass(limits, { recipient: MOBILE })).toMatchObject({ waits: 120 });

@@ -10,19 +10,19 @@ import {
 import type { Recipient } from '../../../lib/validators/registration.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../../lib/validators/registration-settings.ts';
 import {
-  type Asked,
-  DAY,
-  HOUR,
+  DAY_MS,
+  HOUR_MS,
+  type LimitedMessage,
   LimitsWorld,
   longestWindow,
-  MINUTE,
+  MINUTE_MS,
   type Passage,
-  SECOND,
+  SECOND_MS,
   toEmail,
   toPhone,
 } from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
-import { OFF } from '../../support/usual-limits.ts';
+import { NO_LIMITS } from '../../support/usual-limits.ts';
 
 const world = new LimitsWorld();
 const ANN = toEmail('ann@example.com');
@@ -36,7 +36,12 @@ function numberAt(prefix: string): string {
 }
 
 /** Sends as many messages, some seconds apart, each of which passes. */
-async function fill(limits: ReturnType<LimitsWorld['limits']>, count: number, given: () => Asked, apart = SECOND) {
+async function fill(
+  limits: ReturnType<LimitsWorld['limits']>,
+  count: number,
+  given: () => LimitedMessage,
+  apart = SECOND_MS,
+) {
   for (let i = 0; i < count; i += 1) {
     if (i > 0) world.now += apart;
     expect(await world.pass(limits, given())).toMatchObject({ kind: 'allowed' });
@@ -65,7 +70,7 @@ it('The limits that a deployment does not set are those of the contract', () => 
 type Asking = (limits: ReturnType<LimitsWorld['limits']>) => Promise<Passage>;
 
 const registers =
-  (given: () => Asked): Asking =>
+  (given: () => LimitedMessage): Asking =>
   (limits) =>
     world.pass(limits, given());
 
@@ -99,7 +104,7 @@ const COUNTED_TOGETHER: Readonly<Partial<Record<LimitedCounter, Asking>>> = {
 };
 
 /** The names of the limits say how long their windows are. */
-const WINDOWS = { Per10Minutes: 10 * MINUTE, PerHour: HOUR, PerDay: DAY };
+const WINDOWS = { Per10Minutes: 10 * MINUTE_MS, PerHour: HOUR_MS, PerDay: DAY_MS };
 
 function windowOf(name: CountLimitName): number {
   const [, ms] = Object.entries(WINDOWS).find(([end]) => name.endsWith(end)) ?? [];
@@ -111,14 +116,14 @@ describe.each(COUNT_LIMIT_NAMES)('Of the limit %s', (name) => {
   const ask = COUNTED_TOGETHER[COUNT_LIMITS[name].counter] ?? sameRequest;
 
   it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
-    const limits = world.limits({ ...OFF, [name]: 4 });
+    const limits = world.limits({ ...NO_LIMITS, [name]: 4 });
     for (let window = 0; window < 2; window += 1) {
       const end = world.now + windowOf(name);
       for (let count = 0; count < 4; count += 1) {
         expect(await ask(limits)).toMatchObject({ kind: 'allowed' });
-        world.now += 2 * SECOND;
+        world.now += 2 * SECOND_MS;
       }
-      expect(await ask(limits)).toMatchObject({ waits: (end - world.now) / SECOND });
+      expect(await ask(limits)).toMatchObject({ waits: (end - world.now) / SECOND_MS });
       world.now = end - 1;
       expect(await ask(limits)).toMatchObject({ waits: 1 });
       world.now = end;
@@ -126,13 +131,13 @@ describe.each(COUNT_LIMIT_NAMES)('Of the limit %s', (name) => {
   });
 
   it('is absent if it is disabled', async () => {
-    const limits = world.limits(OFF);
+    const limits = world.limits(NO_LIMITS);
     for (let count = 0; count < 12; count += 1) expect(await ask(limits)).toMatchObject({ kind: 'allowed' });
     expect(world.calls).toEqual([]);
   });
 
   it('a million may pass, and no more', async () => {
-    const limits = world.limits({ ...OFF, [name]: 1_000_000 });
+    const limits = world.limits({ ...NO_LIMITS, [name]: 1_000_000 });
     const { counted } = await ask(limits);
     expect(counted).toHaveLength(1);
     for (const { counter } of counted) {
@@ -152,28 +157,28 @@ describe('The pause between messages to a recipient', () => {
     [4, 900],
     [5, 900],
   ])('is, after message %i of 24 hours, %i s', async (sent, seconds) => {
-    const limits = world.limits({ ...OFF, resendSeconds: DEFAULT_LIMITS.resendSeconds });
-    await fill(limits, sent, () => ({ recipient: ANN }), 15 * MINUTE);
-    world.now += (seconds - 1) * SECOND;
+    const limits = world.limits({ ...NO_LIMITS, resendSeconds: DEFAULT_LIMITS.resendSeconds });
+    await fill(limits, sent, () => ({ recipient: ANN }), 15 * MINUTE_MS);
+    world.now += (seconds - 1) * SECOND_MS;
     expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ waits: 1 });
-    world.now += SECOND - 1;
+    world.now += SECOND_MS - 1;
     expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ kind: 'reached' });
     world.now += 1;
     expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ kind: 'allowed' });
   });
 
   it('starts with the first step again after 24 hours', async () => {
-    const limits = world.limits({ ...OFF, resendSeconds: DEFAULT_LIMITS.resendSeconds });
+    const limits = world.limits({ ...NO_LIMITS, resendSeconds: DEFAULT_LIMITS.resendSeconds });
     const first = world.now;
-    await fill(limits, 4, () => ({ recipient: ANN }), 15 * MINUTE);
-    world.now = first + DAY;
+    await fill(limits, 4, () => ({ recipient: ANN }), 15 * MINUTE_MS);
+    world.now = first + DAY_MS;
     await world.pass(limits, { recipient: ANN });
     expect(await world.pass(limits, { recipient: ANN })).toMatchObject({ waits: 60 });
   });
 });
 
 describe('What counts as one', () => {
-  const asked = (given: string | Recipient): Asked =>
+  const asked = (given: string | Recipient): LimitedMessage =>
     typeof given === 'string' ? { source: given } : { recipient: given };
   const american = toPhone('+12125551234', 'sms', 'US');
   const canadian = toPhone('+14165551234', 'sms', 'CA');
@@ -215,22 +220,22 @@ describe('What counts as one', () => {
     ['networkSourcesPerHour', 'the same /64', false, '2001:db8:1:2::1', '2001:db8:1:2::2'],
     ['networkSourcesPerHour', 'another /48', false, '2001:db8:1:2::1', '2001:db8:2:2::1'],
   ])('for %s: %s: %s', async (name, _, isOne, one, other) => {
-    const limits = world.limits({ ...OFF, [name]: 1 });
+    const limits = world.limits({ ...NO_LIMITS, [name]: 1 });
     await world.pass(limits, asked(one));
     expect((await world.pass(limits, asked(other))).kind === 'reached').toBe(isOne);
   });
 
   it('is, of a network, each of its sources once in an hour, however many requests it sends at once', async () => {
-    const limits = world.limits({ ...OFF, networkSourcesPerHour: 2 });
+    const limits = world.limits({ ...NO_LIMITS, networkSourcesPerHour: 2 });
     const first = world.now;
     const from = (subnet: number) => ({ source: `2001:db8:1:${subnet}::1` });
     const many = await Promise.all(Array.from({ length: 50 }, () => world.pass(limits, from(1))));
     expect(many.every(({ kind }) => kind === 'allowed')).toBe(true);
-    world.now += 40 * MINUTE;
+    world.now += 40 * MINUTE_MS;
     await world.pass(limits, from(2));
     expect(await world.pass(limits, from(3))).toMatchObject({ waits: 20 * 60 });
     expect(await world.pass(limits, from(1))).toMatchObject({ kind: 'allowed' });
-    world.now = first + HOUR;
+    world.now = first + HOUR_MS;
     await fill(limits, 2, () => from(3));
     expect(await world.pass(limits, from(1))).toMatchObject({ kind: 'allowed' });
     expect(await world.pass(limits, from(2))).toMatchObject({ kind: 'reached' });
@@ -242,13 +247,13 @@ it.each<[string, (limits: ReturnType<LimitsWorld['limits']>, source: string) => 
   ['confirms', (limits, source) => limits.countConfirmation(source, world.pepper, NEVER_ABORTED)],
 ])('A source that %s and has used up its limit is not counted for its network', async (_, ask) => {
   const own = { sourcePer10Minutes: 1, confirmationsPer10Minutes: 1 };
-  const limits = world.limits({ ...OFF, ...own, networkSourcesPerHour: 1, confirmationNetworkSourcesPerHour: 1 });
+  const limits = world.limits({ ...NO_LIMITS, ...own, networkSourcesPerHour: 1, confirmationNetworkSourcesPerHour: 1 });
   const [one, other] = ['2001:db8:1:1::1', '2001:db8:1:2::1'];
   const first = world.now;
   await ask(limits, one);
-  world.now = first + 55 * MINUTE;
+  world.now = first + 55 * MINUTE_MS;
   await ask(limits, one);
-  world.now = first + HOUR;
+  world.now = first + HOUR_MS;
   expect(await ask(limits, one)).toMatchObject({ kind: 'reached' });
   expect(await ask(limits, other)).toMatchObject({ kind: 'allowed' });
 });
@@ -263,11 +268,11 @@ describe('Unknown ids', () => {
       expect(admission.source.kind).toBe('allowed');
       expect((await admission.countWrongId(NEVER_ABORTED)).kind).toBe('allowed');
       await limits.release(admission.source.counted, NEVER_ABORTED);
-      world.now += SECOND;
+      world.now += SECOND_MS;
     }
     expect(await world.pass(limits, { source })).toMatchObject({ waits: 570 });
     expect(await world.pass(limits)).toMatchObject({ kind: 'allowed' });
-    world.now = first + 10 * MINUTE;
+    world.now = first + 10 * MINUTE_MS;
     expect(await world.pass(limits, { source })).toMatchObject({ kind: 'allowed' });
   });
 
@@ -282,7 +287,7 @@ describe('Unknown ids', () => {
     }
     expect(await world.pass(limits, from(21))).toMatchObject({ waits: 600 });
     expect(await world.pass(limits, from(20))).toMatchObject({ kind: 'allowed' });
-    world.now = first + 10 * MINUTE;
+    world.now = first + 10 * MINUTE_MS;
     expect(await world.pass(limits, from(21))).toMatchObject({ kind: 'allowed' });
   });
 
@@ -295,7 +300,7 @@ describe('Unknown ids', () => {
     expect(counts.filter(({ kind }) => kind === 'allowed')).toHaveLength(30);
   });
 });
-const OFF_BUT_WRONG = { ...OFF, wrongIdsPer10Minutes: 30 };
+const OFF_BUT_WRONG = { ...NO_LIMITS, wrongIdsPer10Minutes: 30 };
 
 describe('Replays and confirmations', () => {
   it('of one key are 30 an hour', async () => {
@@ -331,7 +336,7 @@ describe('The table', () => {
       for (const { counter } of counted) {
         const item = await world.item(counter);
         expect(JSON.stringify(item)).not.toMatch(/447400|192\.0\.2|2001:|@|example/);
-        expect(item.expires_at).toBe(Math.ceil((world.now + longestWindow(counter)) / SECOND));
+        expect(item.expires_at).toBe(Math.ceil((world.now + longestWindow(counter)) / SECOND_MS));
       }
     }
   });

@@ -11,7 +11,7 @@ import { settleOperations } from '../../../lib/openings/settler.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import { dynamoAccounts } from '../../../lib/records/accounts.ts';
 import { type Connection, ConnectionSchema, crmKey, dynamoAccountDirectory } from '../../../lib/records/crm-records.ts';
-import { dueAttributes, SHARDS } from '../../../lib/records/due.ts';
+import { DUE_SHARDS, dueAttributes } from '../../../lib/records/due.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import { publishPending } from '../../../lib/registration/confirmation.ts';
 import { ACCOUNT_TYPES, CONNECTIONS, type ConnectionId, connectionRecords } from '../../support/account-connections.ts';
@@ -158,6 +158,6 @@ it('An account costs four entries of the index of due operations, whose shards a
     const shard = String(dueAttributes(deriveIdentity(DERIVATION_KEY, `${number}`, 'body').operationId, 0).due_shard);
     shards.set(shard, (shards.get(shard) ?? 0) + 1);
   }
-  expect([...shards.keys()].toSorted()).toEqual(SHARDS);
+  expect([...shards.keys()].toSorted()).toEqual(DUE_SHARDS);
   for (const count of shards.values()) expect(Math.abs(count - 1_000)).toBeLessThan(100);
 });

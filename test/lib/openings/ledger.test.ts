@@ -4,13 +4,13 @@ import { type Ledger, Overtaken, ReservationConflict } from '../../../lib/openin
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
-import { PATIENT, type TestDatabase, testDatabase } from '../../support/database.ts';
+import { LONG_TIMEOUTS, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { derivationKeys, LedgerWorld } from '../../support/openings.ts';
 
 let database: TestDatabase;
 let world: LedgerWorld;
 beforeAll(async () => {
-  database = await testDatabase(afterAll, PATIENT);
+  database = await testDatabase(afterAll, LONG_TIMEOUTS);
   world = new LedgerWorld(database);
 });
 

@@ -7,7 +7,7 @@ import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type NewObject, type ObjectStore, objectStore } from '../../../lib/aws/s3.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import type { CheckedDocument } from '../../../lib/validators/custom-fields.ts';
-import { FILES, heif } from '../../support/document-files.ts';
+import { heif, SMALLEST_FILES } from '../../support/document-files.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { clientSettings } from '../../support/servers.ts';
 
@@ -48,7 +48,7 @@ describe('A document if the form accepts', () => {
   const { documents } = storeOf();
   const image = ['image/png', 'image/jpeg'];
 
-  it.each<[string[], keyof typeof FILES]>([
+  it.each<[string[], keyof typeof SMALLEST_FILES]>([
     [['application/pdf'], 'pdf'],
     [['Application/PDF'], 'pdf'],
     [image, 'png'],
@@ -76,10 +76,10 @@ describe('A document if the form accepts', () => {
     [['text/*'], 'text'],
     [['text/csv'], 'marked'],
   ])('%j may be a %s', async (accept, file) => {
-    expect(await documents.inspect([document(FILES[file], { accept })])).toEqual([]);
+    expect(await documents.inspect([document(SMALLEST_FILES[file], { accept })])).toEqual([]);
   });
 
-  it.each<[string[], keyof typeof FILES]>([
+  it.each<[string[], keyof typeof SMALLEST_FILES]>([
     [['application/pdf'], 'png'],
     [['application/pdf'], 'text'],
     [['application/pdf'], 'bytes'],
@@ -100,7 +100,7 @@ describe('A document if the form accepts', () => {
     [['application/msword'], 'docx'],
     [[], 'pdf'],
   ])('%j may not be a %s', async (accept, file) => {
-    expect(await documents.inspect([document(FILES[file], { accept })])).toEqual([
+    expect(await documents.inspect([document(SMALLEST_FILES[file], { accept })])).toEqual([
       {
         pointer: '#/d0cUpl/0/doc',
         rule: 'media_type',
@@ -110,22 +110,24 @@ describe('A document if the form accepts', () => {
   });
 
   it('a PDF has its header after at most 1,024 bytes, unless it is of another kind', async () => {
-    const late = (bytes: number) => Buffer.concat([Buffer.alloc(bytes, '\n'), FILES.pdf]);
+    const late = (bytes: number) => Buffer.concat([Buffer.alloc(bytes, '\n'), SMALLEST_FILES.pdf]);
     const accept = ['application/pdf'];
     expect(await documents.inspect([document(late(1_024), { accept })])).toEqual([]);
     expect(await documents.inspect([document(late(1_025), { accept })])).toHaveLength(1);
-    expect(await documents.inspect([document(Buffer.concat([FILES.gif, FILES.pdf]), { accept })])).toHaveLength(1);
+    expect(
+      await documents.inspect([document(Buffer.concat([SMALLEST_FILES.gif, SMALLEST_FILES.pdf]), { accept })]),
+    ).toHaveLength(1);
   });
 
   it('anything may be anything', async () => {
-    const all = Object.values(FILES).map((bytes) => document(bytes));
+    const all = Object.values(SMALLEST_FILES).map((bytes) => document(bytes));
     expect(await documents.inspect(all)).toEqual([]);
   });
 
   it('something is judged by its content, never by its name', async () => {
     const accept = ['application/pdf'];
-    const lie = document(FILES.exe, { accept, name: 'passport.pdf' });
-    const plain = document(FILES.pdf, { accept, name: 'passport.exe' });
+    const lie = document(SMALLEST_FILES.exe, { accept, name: 'passport.pdf' });
+    const plain = document(SMALLEST_FILES.pdf, { accept, name: 'passport.exe' });
     expect(await documents.inspect([lie])).toHaveLength(1);
     expect(await documents.inspect([plain])).toEqual([]);
   });
@@ -133,15 +135,15 @@ describe('A document if the form accepts', () => {
   it('something is named by field and place, all wrong ones at once', async () => {
     const accept = ['application/pdf'];
     const faults = await documents.inspect([
-      document(FILES.png, { accept, fieldKey: 'a/b', index: 0 }),
-      document(FILES.pdf, { accept, fieldKey: 'a/b', index: 1 }),
-      document(FILES.text, { accept, fieldKey: 'ü', index: 2 }),
+      document(SMALLEST_FILES.png, { accept, fieldKey: 'a/b', index: 0 }),
+      document(SMALLEST_FILES.pdf, { accept, fieldKey: 'a/b', index: 1 }),
+      document(SMALLEST_FILES.text, { accept, fieldKey: 'ü', index: 2 }),
     ]);
     expect(faults).toMatchObject([{ pointer: '#/a~1b/0/doc' }, { pointer: '#/%C3%BC/2/doc' }]);
   });
 
   it('something may be truncated or misleading without harm', async () => {
-    for (const whole of Object.values(FILES)) {
+    for (const whole of Object.values(SMALLEST_FILES)) {
       for (let length = 1; length < Math.min(whole.length, 120); length += 1) {
         const faults = await documents.inspect([document(whole.subarray(0, length), { accept: ['application/pdf'] })]);
         expect(faults.length).toBeLessThanOrEqual(1);
@@ -155,7 +157,10 @@ describe('A stored document', () => {
     const { documents, objects } = storeOf();
     const stored = await documents.store(
       'r-1',
-      [document(FILES.pdf), document(FILES.png, { fieldKey: 'other', index: 1, id: 'selfie', name: 'me.png' })],
+      [
+        document(SMALLEST_FILES.pdf),
+        document(SMALLEST_FILES.png, { fieldKey: 'other', index: 1, id: 'selfie', name: 'me.png' }),
+      ],
       NEVER_ABORTED,
     );
     expect(stored).toEqual([
@@ -166,8 +171,8 @@ describe('A stored document', () => {
         name: 'passport.pdf',
         key: 'registrations/r-1/1',
         media_type: 'application/pdf',
-        bytes: FILES.pdf.length,
-        sha256: sha256(FILES.pdf),
+        bytes: SMALLEST_FILES.pdf.length,
+        sha256: sha256(SMALLEST_FILES.pdf),
       },
       {
         field_key: 'other',
@@ -176,8 +181,8 @@ describe('A stored document', () => {
         name: 'me.png',
         key: 'registrations/r-1/2',
         media_type: 'image/png',
-        bytes: FILES.png.length,
-        sha256: sha256(FILES.png),
+        bytes: SMALLEST_FILES.png.length,
+        sha256: sha256(SMALLEST_FILES.png),
       },
     ]);
     expect(objects).toMatchObject([
@@ -212,7 +217,7 @@ describe('A stored document', () => {
     expect(stored?.media_type).toBe(type);
   });
 
-  it.each<[keyof typeof FILES, string]>([
+  it.each<[keyof typeof SMALLEST_FILES, string]>([
     ['html', 'text/plain'],
     ['svg', 'application/xml'],
     ['text', 'text/plain'],
@@ -225,12 +230,14 @@ describe('A stored document', () => {
     ['docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
   ])('that is a %s is kept as %s', async (file, type) => {
     const { documents } = storeOf();
-    expect(await documents.store('r-1', [document(FILES[file])], NEVER_ABORTED)).toMatchObject([{ media_type: type }]);
+    expect(await documents.store('r-1', [document(SMALLEST_FILES[file])], NEVER_ABORTED)).toMatchObject([
+      { media_type: type },
+    ]);
   });
 
   it('of text is kept as the kind of text that the form accepts', async () => {
     const { documents } = storeOf();
-    const csv = document(FILES.text, { accept: ['application/pdf', 'text/csv'] });
+    const csv = document(SMALLEST_FILES.text, { accept: ['application/pdf', 'text/csv'] });
     expect(await documents.store('r-1', [csv], NEVER_ABORTED)).toMatchObject([{ media_type: 'text/csv' }]);
   });
 
@@ -240,7 +247,7 @@ describe('A stored document', () => {
       const { documents } = await realStore({});
       const stored = await documents.store(
         'r-1',
-        [document(FILES.pdf, { name, id: name, fieldKey: name })],
+        [document(SMALLEST_FILES.pdf, { name, id: name, fieldKey: name })],
         NEVER_ABORTED,
       );
       expect(stored).toMatchObject([{ key: 'registrations/r-1/1', name, id: name, field_key: name }]);
@@ -248,7 +255,7 @@ describe('A stored document', () => {
   );
 
   it('is uploaded side by side with the others', async () => {
-    const files = [document(FILES.pdf), document(FILES.png), document(FILES.gif)];
+    const files = [document(SMALLEST_FILES.pdf), document(SMALLEST_FILES.png), document(SMALLEST_FILES.gif)];
     let begun = 0;
     const allBegun = Promise.withResolvers<void>();
     const { documents } = storeOf(async () => {
@@ -271,7 +278,7 @@ describe('A stored document', () => {
       await nextTurn();
       ended += 1;
     });
-    const storing = documents.store('r-1', [document(FILES.pdf), document(FILES.png)], NEVER_ABORTED);
+    const storing = documents.store('r-1', [document(SMALLEST_FILES.pdf), document(SMALLEST_FILES.png)], NEVER_ABORTED);
     await expect(storing).rejects.toBeInstanceOf(AwsFailure);
     expect(ended).toBe(1);
   });
@@ -294,24 +301,24 @@ describe('A stored document', () => {
     expect(await documents.store('r-1', [], NEVER_ABORTED)).toEqual([]);
     await documents.keep([], NEVER_ABORTED);
     expect(opened).toBe(0);
-    await documents.store('r-1', [document(FILES.pdf)], NEVER_ABORTED);
-    await documents.store('r-2', [document(FILES.pdf)], NEVER_ABORTED);
+    await documents.store('r-1', [document(SMALLEST_FILES.pdf)], NEVER_ABORTED);
+    await documents.store('r-2', [document(SMALLEST_FILES.pdf)], NEVER_ABORTED);
     expect(opened).toBe(1);
   });
 
   it('of a registration that sent nothing is removed, also if only some were stored', async () => {
     const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], NEVER_ABORTED);
-    await documents.store('r-2', [document(FILES.png)], NEVER_ABORTED);
+    await documents.store('r-1', [document(SMALLEST_FILES.png), document(SMALLEST_FILES.pdf)], NEVER_ABORTED);
+    await documents.store('r-2', [document(SMALLEST_FILES.png)], NEVER_ABORTED);
     await documents.remove('r-1', 3, NEVER_ABORTED);
     expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-2/1']);
   });
 
   it('is in S3 unchanged', async () => {
     const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(FILES.png, { name: 'ü.png' })], NEVER_ABORTED);
+    await documents.store('r-1', [document(SMALLEST_FILES.png, { name: 'ü.png' })], NEVER_ABORTED);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
-      body: FILES.png,
+      body: SMALLEST_FILES.png,
       contentType: 'image/png',
       contentDisposition: 'attachment',
     });
@@ -323,18 +330,22 @@ describe('A document of a registration that may be confirmed', () => {
 
   it('has the tag by which it disappears, until it is kept', async () => {
     const { s3, documents } = await realStore({});
-    const stored = await documents.store('r-1', [document(FILES.png), document(FILES.pdf)], NEVER_ABORTED);
+    const stored = await documents.store(
+      'r-1',
+      [document(SMALLEST_FILES.png), document(SMALLEST_FILES.pdf)],
+      NEVER_ABORTED,
+    );
     const tags = () => KEYS.map((key) => s3.objects.get(`documents/${key}`)?.tags);
     expect(tags()).toEqual([{ registration: 'pending' }, { registration: 'pending' }]);
     await documents.keep(stored, NEVER_ABORTED);
     expect(tags()).toEqual([{}, {}]);
     await documents.keep(stored, NEVER_ABORTED);
-    expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(FILES.png)).toBe(true);
+    expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(SMALLEST_FILES.png)).toBe(true);
   });
 
   it('keeps the verdict of its scan, and does not change until it has one', async () => {
     const { s3, documents } = await realStore({ scanDocuments: true });
-    const stored = await documents.store('r-1', [document(FILES.png)], NEVER_ABORTED);
+    const stored = await documents.store('r-1', [document(SMALLEST_FILES.png)], NEVER_ABORTED);
     const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
     await documents.keep(stored, NEVER_ABORTED);
     expect(tags()).toMatchObject({ registration: 'pending' });

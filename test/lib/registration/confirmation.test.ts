@@ -2,23 +2,23 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { interleave } from '../../support/interleave.ts';
 import {
+  type BobConfirmation,
   CODE,
-  type Confirmed,
   DAY,
   DOCUMENTS,
-  DOWN,
   MINUTE,
   NOW,
   RegistrationScene,
+  SERVICE_UNAVAILABLE,
   TWO_KEYS,
 } from '../../support/registration-scene.ts';
 import { propertyRuns } from '../../support/runs.ts';
 import { failingSteps } from '../../support/step-faults.ts';
-import { OFF, USUAL_LIMITS } from '../../support/usual-limits.ts';
+import { NO_LIMITS, USUAL_LIMITS } from '../../support/usual-limits.ts';
 
 let scene: RegistrationScene;
 beforeEach(async () => {
-  scene = await RegistrationScene.start(OFF);
+  scene = await RegistrationScene.start(NO_LIMITS);
 });
 
 /** A registration by email, whose code is valid for ten minutes. */
@@ -27,7 +27,7 @@ async function register({ code = CODE, password = 'right password', members = {}
   expect(await scene.request({ body: { password }, members })).toBe(204);
 }
 
-const confirm = (given: Confirmed = {}) => scene.confirm({ password: 'right password', ...given });
+const confirm = (given: BobConfirmation = {}) => scene.confirm({ password: 'right password', ...given });
 /** The hashes of the last use case. */
 const hashes = () => scene.steps.filter((step) => step.startsWith('hash')).length;
 
@@ -151,7 +151,7 @@ describe('A refusal', () => {
     return register();
   };
 
-  it.each<[string, before: () => Promise<unknown>, Confirmed, minutes?: number]>([
+  it.each<[string, before: () => Promise<unknown>, BobConfirmation, minutes?: number]>([
     ['of a wrong code', () => register({ members: DOCUMENTS }), wrong],
     ['of a wrong password and code', asked, { ...wrong, password: 'wrong password' }],
     ['of a wrong password', asked, { password: 'wrong password' }],
@@ -180,7 +180,7 @@ describe('A refusal', () => {
   });
 
   it('by the source comes before any hash', async () => {
-    scene.limits = { ...OFF, confirmationsPer10Minutes: 1 };
+    scene.limits = { ...NO_LIMITS, confirmationsPer10Minutes: 1 };
     await register();
     await confirm(wrong);
     expect(await confirm()).toBe('too_many_requests');
@@ -190,10 +190,10 @@ describe('A refusal', () => {
   it('does not come because the source could not be counted', async () => {
     scene.limits = USUAL_LIMITS;
     await register();
-    expect(await confirm({ step: failingSteps({ 'update confirmation': DOWN }) })).toBe(204);
+    expect(await confirm({ step: failingSteps({ 'update confirmation': SERVICE_UNAVAILABLE }) })).toBe(204);
     expect(scene.events).toContainEqual({
       name: 'LimitUncheckable',
-      fields: expect.objectContaining({ channel: 'email', reason: DOWN.reason }),
+      fields: expect.objectContaining({ channel: 'email', reason: SERVICE_UNAVAILABLE.reason }),
     });
   });
 });
@@ -220,7 +220,7 @@ describe('Guesses', () => {
   });
 
   it('count once, and one event is published, when the SDK repeats each write after a lost answer', async () => {
-    const repeating: Confirmed = {
+    const repeating: BobConfirmation = {
       step: async (name, call) => {
         if (name.startsWith('update')) await call();
         return call();
@@ -235,7 +235,7 @@ describe('Guesses', () => {
   it('that are right but could not be written are not used up, however often that fails', async () => {
     await register({ members: DOCUMENTS });
     await guess('1', '2', '3', '4');
-    const step = failingSteps({ 'update registration': DOWN });
+    const step = failingSteps({ 'update registration': SERVICE_UNAVAILABLE });
     for (let i = 0; i < 7; i += 1) expect(await confirm({ step })).toBe('internal_error');
     expect(await confirm()).toBe(204);
   });
@@ -250,7 +250,7 @@ describe('Guesses', () => {
   it('in parallel: at most five are compared, in any order', async () => {
     await fc.assert(
       fc.asyncProperty(fc.infiniteStream(fc.nat()), fc.integer({ min: 0, max: 7 }), async (choices, wrong) => {
-        scene = await RegistrationScene.start(OFF);
+        scene = await RegistrationScene.start(NO_LIMITS);
         await register();
         const guesses = [...Array.from({ length: wrong }, (_, index) => `99999${index}`), CODE, CODE];
         const answers = await interleave(

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { ConditionFailed } from '../../../lib/aws/dynamodb.ts';
 import {
   type Answer,
-  type Asked,
+  type BobRequest,
   DAY,
-  DOWN,
   MINUTE,
   NOW,
   RECIPIENTS,
   RegistrationScene,
+  SERVICE_UNAVAILABLE,
 } from '../../support/registration-scene.ts';
 import { failingSteps, faultySteps } from '../../support/step-faults.ts';
 import { USUAL_LIMITS } from '../../support/usual-limits.ts';
@@ -45,7 +45,7 @@ async function sceneAfter(first: First): Promise<RegistrationScene> {
 }
 
 describe('An Idempotency-Key', () => {
-  it.each<[what: string, scope: Asked, other: Asked, Answer]>([
+  it.each<[what: string, scope: BobRequest, other: BobRequest, Answer]>([
     ['of the same source', {}, {}, 'replayed'],
     ['of another source', {}, { source: '192.0.2.1' }, 204],
     ['of one /64', { source: '2001:db8::1' }, { source: '2001:db8::ffff' }, 'replayed'],
@@ -87,7 +87,9 @@ describe('An Idempotency-Key', () => {
   it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
     const scene = await sceneAfter('finished');
     scene.limits = { ...USUAL_LIMITS, sourcePerHour: 1 };
-    expect(await scene.request({ ...KEYED, step: failingSteps({ 'update replay': DOWN }) })).toBe('replayed');
+    expect(await scene.request({ ...KEYED, step: failingSteps({ 'update replay': SERVICE_UNAVAILABLE }) })).toBe(
+      'replayed',
+    );
   });
 
   it('of a repeat asks no captcha', async () => {
@@ -97,7 +99,7 @@ describe('An Idempotency-Key', () => {
     }
   });
 
-  it.each<[First, what: string, Asked, Answer]>([
+  it.each<[First, what: string, BobRequest, Answer]>([
     ['finished', 'the same body', {}, 'replayed'],
     ['finished', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
     ['finished', 'another body', OTHER_BODY, 'idempotency_key_reused'],
@@ -132,7 +134,7 @@ describe('An Idempotency-Key', () => {
   );
 
   it('is stored with a fingerprint of everything but the passwords, which would be faster to guess than a hash', async () => {
-    const fingerprintOf = async (asked: Asked) => {
+    const fingerprintOf = async (asked: BobRequest) => {
       const scene = await RegistrationScene.start();
       await scene.request({ ...KEYED, ...asked });
       return (await scene.items('keys'))[0]?.fingerprint;

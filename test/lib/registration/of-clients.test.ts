@@ -2,7 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
-import { type Asked, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
+import {
+  type BobRequest,
+  FAILURE_KINDS,
+  RegistrationScene,
+  SERVICE_UNAVAILABLE,
+} from '../../support/registration-scene.ts';
 import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
 import { USUAL_LIMITS } from '../../support/usual-limits.ts';
 
@@ -16,13 +21,13 @@ async function sceneOf(known: Parameters<RegistrationScene['addClient']>[0]): Pr
 const CLIENTS = { email: true, phone: true };
 const deliveries = async (scene: RegistrationScene) => (await scene.registrations()).map(({ delivery }) => delivery);
 /** A request whose every send fails in this way. */
-function sendFails(kind: DeliveryFailureKind, left = true): Asked {
+function sendFails(kind: DeliveryFailureKind, left = true): BobRequest {
   const failure = new DeliveryFailure(kind, 'Refused', { left });
   return { step: (name, call) => (/^send( |$)/.test(name) ? Promise.reject(failure) : call()) };
 }
 
 /** A request whose message is throttled until its time is up. */
-function throttled(): Asked {
+function throttled(): BobRequest {
   const time = new AbortController();
   const step: Step = async (name, call) => {
     if (name !== 'send') return call();
@@ -52,7 +57,7 @@ describe('A client’s address', () => {
   });
 
   /** Requests that differ in no more than whose address it is. */
-  type Ending = [what: string, asked: (scene: RegistrationScene, by: Channel) => Asked];
+  type Ending = [what: string, asked: (scene: RegistrationScene, by: Channel) => BobRequest];
 
   it.each<Ending>([
     ['a message sent', () => ({})],
@@ -75,8 +80,8 @@ describe('A client’s address', () => {
       [`a send of which nothing left: ${kind}`, () => sendFails(kind, false)],
     ]),
     ['a send that is throttled until the time is up', throttled],
-    ['a record that could not be kept', () => ({ step: failingSteps({ 'put registration': DOWN }) })],
-    ['a note that could not be written', () => ({ step: failingSteps({ 'put delivery': DOWN }) })],
+    ['a record that could not be kept', () => ({ step: failingSteps({ 'put registration': SERVICE_UNAVAILABLE }) })],
+    ['a note that could not be written', () => ({ step: failingSteps({ 'put delivery': SERVICE_UNAVAILABLE }) })],
   ])('makes the same calls and gets the same answer as a stranger’s: %s', async (_, asked) => {
     // A request by any phone channel goes the same way.
     for (const by of ['email', 'sms'] as const) {

@@ -3,10 +3,16 @@ import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../
 import type { ProblemType } from '../../../lib/problem.ts';
 import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
 import type { Limits } from '../../../lib/validators/registration-settings.ts';
-import { FILES } from '../../support/document-files.ts';
+import { SMALLEST_FILES } from '../../support/document-files.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
-import { type Asked, DOCUMENTS, DOWN, FAILURE_KINDS, RegistrationScene } from '../../support/registration-scene.ts';
+import {
+  type BobRequest,
+  DOCUMENTS,
+  FAILURE_KINDS,
+  RegistrationScene,
+  SERVICE_UNAVAILABLE,
+} from '../../support/registration-scene.ts';
 import { failingSteps, overtakenStep, type Step } from '../../support/step-faults.ts';
 import { USUAL_LIMITS } from '../../support/usual-limits.ts';
 
@@ -17,10 +23,10 @@ const SOURCE = '2001:db8:1:2::1';
 const KEYED = { idempotencyKey: 'key-1', source: SOURCE };
 
 /** A request, how the scene differs, and the requests before it. */
-interface Given extends Asked {
+interface Given extends BobRequest {
   channels?: Channel[];
   limits?: Partial<Limits>;
-  earlier?: Asked[];
+  earlier?: BobRequest[];
 }
 
 async function sceneOf({ channels, limits, earlier = [] }: Given): Promise<RegistrationScene> {
@@ -31,18 +37,18 @@ async function sceneOf({ channels, limits, earlier = [] }: Given): Promise<Regis
   return scene;
 }
 
-const to = (recipient: ReturnType<typeof toEmail>): Asked => ({ body: { recipient } });
+const to = (recipient: ReturnType<typeof toEmail>): BobRequest => ({ body: { recipient } });
 const ANN = to(toEmail('ann@example.com'));
-const WRONG_FORM: Asked = { body: { form_id: 'FORM0009' } };
-const WRONG_REFERRER: Asked = { body: { referrer_id: 'REFANN01' } };
-const WRONG_FIELD: Asked = { members: { other: 1 } };
-const documents = (doc: string): Asked => ({ members: { d0cUpl: [{ id: '1', name: 'a', doc }] } });
-const fails = (step: string, error: unknown = DOWN) => ({ step: failingSteps({ [step]: error }) });
-const sendFails = (kind: DeliveryFailureKind, left = true): Asked => ({
+const WRONG_FORM: BobRequest = { body: { form_id: 'FORM0009' } };
+const WRONG_REFERRER: BobRequest = { body: { referrer_id: 'REFANN01' } };
+const WRONG_FIELD: BobRequest = { members: { other: 1 } };
+const documents = (doc: string): BobRequest => ({ members: { d0cUpl: [{ id: '1', name: 'a', doc }] } });
+const fails = (step: string, error: unknown = SERVICE_UNAVAILABLE) => ({ step: failingSteps({ [step]: error }) });
+const sendFails = (kind: DeliveryFailureKind, left = true): BobRequest => ({
   step: (name, call) =>
     /^send( |$)/.test(name) ? Promise.reject(new DeliveryFailure(kind, 'Refused', { left })) : call(),
 });
-const EXE = documents(FILES.exe.toString('base64'));
+const EXE = documents(SMALLEST_FILES.exe.toString('base64'));
 const LARGE = documents('A'.repeat(4_400_000));
 const PASSED = { captcha: 'passed' } as const;
 
@@ -123,7 +129,7 @@ describe('A request that is refused', () => {
   });
 
   const ITS_MESSAGE = { source: 1, recipient: 1, domain: 1 };
-  it.each<[string, asked: Asked, other: Asked, Partial<Limits>, counts: object]>([
+  it.each<[string, asked: BobRequest, other: BobRequest, Partial<Limits>, counts: object]>([
     ['update recipient', {}, {}, {}, ITS_MESSAGE],
     ['update domain', {}, ANN, { mailDomainPerHour: 1 }, ITS_MESSAGE],
     ['update wrong', WRONG_FORM, WRONG_FORM, { wrongIdsPer10Minutes: 1 }, { wrong: 1 }],
@@ -159,10 +165,10 @@ describe('A request that is refused', () => {
 });
 
 describe('The referral code of a request', () => {
-  const [KNOWN, UNKNOWN] = ['REFANN01', 'REFANN99'].map((referrer_id): Asked => ({ body: { referrer_id } }));
+  const [KNOWN, UNKNOWN] = ['REFANN01', 'REFANN99'].map((referrer_id): BobRequest => ({ body: { referrer_id } }));
 
   /** What a request with a code shows and leaves, for Bob, who got a message a moment ago. */
-  async function onPause(asked: Asked = {}, repeats = 1) {
+  async function onPause(asked: BobRequest = {}, repeats = 1) {
     const scene = await sceneOf({ earlier: [{}] });
     await scene.addClient({});
     const answers = [];
@@ -191,7 +197,7 @@ describe('The referral code of a request', () => {
   });
 
   it('costs a guess if it is wrong, also when another request for the recipient comes first', async () => {
-    const asked = async (code: Asked = {}) => {
+    const asked = async (code: BobRequest = {}) => {
       const scene = await sceneOf({});
       await scene.addClient({});
       const step = overtakenStep('read form', () => scene.twin().request());
@@ -209,7 +215,7 @@ describe('Limits that cannot be checked', () => {
     expect(scene.sent).toHaveLength(1);
     expect(scene.events).toContainEqual({
       name: 'LimitUncheckable',
-      fields: expect.objectContaining({ channel: 'email', reason: DOWN.reason }),
+      fields: expect.objectContaining({ channel: 'email', reason: SERVICE_UNAVAILABLE.reason }),
     });
   });
 
@@ -222,16 +228,16 @@ describe('Limits that cannot be checked', () => {
     expect(scene.steps.at(-1)).toBe('delete key');
     expect(scene.events).toContainEqual({
       name: 'LimitUncheckable',
-      fields: expect.objectContaining({ channel: by, reason: DOWN.reason }),
+      fields: expect.objectContaining({ channel: by, reason: SERVICE_UNAVAILABLE.reason }),
     });
   });
 
-  it.each<[string, Asked[]]>([
+  it.each<[string, BobRequest[]]>([
     ['source', ['a', 'b', 'c', 'd', 'e'].map((name) => to(toEmail(`${name}@x.example`)))],
     ['recipient', [{}]],
   ])('but were read as reached refuse: %s', async (kind, earlier) => {
     const scene = await sceneOf({ earlier });
-    const step = failingSteps({ 'update source': DOWN, 'update recipient': DOWN });
+    const step = failingSteps({ 'update source': SERVICE_UNAVAILABLE, 'update recipient': SERVICE_UNAVAILABLE });
     const source = kind === 'source' ? SOURCE : '192.0.2.1';
     expect(await scene.request({ source, step })).toBe('too_many_requests');
     expect(scene.sent).toEqual([]);
@@ -268,7 +274,7 @@ describe('A source that makes us ask outside', () => {
   const LIMITS = { ...USUAL_LIMITS, wrongIdsPer10Minutes: 3, networkSourcesPerHour: 3 };
 
   /** The answers to as many requests, one after another. */
-  async function answersTo(count: number, given: (index: number) => Asked, started?: RegistrationScene) {
+  async function answersTo(count: number, given: (index: number) => BobRequest, started?: RegistrationScene) {
     const scene = started ?? (await RegistrationScene.start(LIMITS));
     const answers = [];
     for (let index = 0; index < count; index += 1) {
@@ -296,7 +302,7 @@ describe('A source that makes us ask outside', () => {
     expect(sends).toBe(5 * attempts);
   });
 
-  it.each<[string, (index: number) => Asked, ProblemType, number]>([
+  it.each<[string, (index: number) => BobRequest, ProblemType, number]>([
     ['made-up captcha tokens', () => ({ captcha: 'refused' }), 'captcha_failed', 5],
     ['a captcha of which nobody answers', (index) => ({ captcha: 'down', ...number(index) }), 'internal_error', 5],
     ['wrong form ids', () => WRONG_FORM, 'form_not_found', 3],

@@ -6,12 +6,12 @@ import {
   CODE,
   DAY,
   DOCUMENTS,
-  DOWN,
   NOW,
   PASSWORD,
   PEPPER,
   RECIPIENTS,
   RegistrationScene,
+  SERVICE_UNAVAILABLE,
 } from '../../support/registration-scene.ts';
 import { failingSteps, type Step } from '../../support/step-faults.ts';
 
@@ -29,7 +29,7 @@ describe('The channel', () => {
 
   it('that cannot be prepared is still used', async () => {
     const scene = await RegistrationScene.start();
-    scene.prepare = () => Promise.reject(DOWN);
+    scene.prepare = () => Promise.reject(SERVICE_UNAVAILABLE);
     expect(await scene.request()).toBe(204);
     expect(scene.sent).toHaveLength(1);
   });
@@ -38,15 +38,17 @@ describe('The channel', () => {
 describe('A failure before the send', () => {
   it('waits for running calls: nothing happens after an answer', async () => {
     const scene = await RegistrationScene.start();
-    expect(await scene.request({ ...KEYED, step: failingSteps({ 'find proven_email': DOWN }) })).toBe('internal_error');
-    expect(scene.problem?.cause).toBe(DOWN);
+    expect(await scene.request({ ...KEYED, step: failingSteps({ 'find proven_email': SERVICE_UNAVAILABLE }) })).toBe(
+      'internal_error',
+    );
+    expect(scene.problem?.cause).toBe(SERVICE_UNAVAILABLE);
     for (const step of scene.steps) expect(scene.log).toContain(`${step} done`);
   });
 
   it('has the same answer when nothing can be undone either, and each failure is logged', async () => {
     const scene = await RegistrationScene.start();
     const undoing = ['release source', 'delete document', 'delete registration', 'delete key'];
-    const failures = Object.fromEntries(['put registration', ...undoing].map((step) => [step, DOWN]));
+    const failures = Object.fromEntries(['put registration', ...undoing].map((step) => [step, SERVICE_UNAVAILABLE]));
     const asked = { ...KEYED, members: DOCUMENTS, step: failingSteps(failures) };
     expect(await scene.request(asked)).toBe('internal_error');
     expect(scene.events.map(({ name, fields }) => fields.step ?? name).toSorted()).toEqual(
@@ -114,7 +116,7 @@ describe('A send', () => {
 
   it.each(['put delivery', 'update key 2'])('answers 204 also when it could not be noted (%s)', async (step) => {
     const scene = await RegistrationScene.start();
-    expect(await scene.request({ ...KEYED, step: failingSteps({ [step]: DOWN }) })).toBe(204);
+    expect(await scene.request({ ...KEYED, step: failingSteps({ [step]: SERVICE_UNAVAILABLE }) })).toBe(204);
     expect(scene.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
   });
 

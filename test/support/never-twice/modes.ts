@@ -21,7 +21,7 @@ export interface ServerModes {
   paths: 'api' | NonNullable<WebApiServerOptions['older']>;
 }
 
-export const serverModes: fc.Arbitrary<ServerModes> = fc.record({
+export const arbitraryServerModes: fc.Arbitrary<ServerModes> = fc.record({
   passwordCheck: fc.oneof(
     ...[fc.constant('known' as const), fc.constant('known' as const)],
     fc.constantFrom<PasswordCheck[]>('refused', 'silent', 'accepts_any', 'accepts_any', 'second_silent'),

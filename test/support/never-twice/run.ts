@@ -6,7 +6,7 @@ import { type AccountWorld, WorldPool } from '../account-world.ts';
 import { bundleInto } from '../bundles.ts';
 import { addCount, type Counts, History } from './history.ts';
 import { LedgerWatch } from './ledger-watch.ts';
-import { KINDS, type Kind, SKEW_MS, type Story, storiesOf } from './steps.ts';
+import { CONNECTIONS_BY_KIND, type Kind, SKEW_MS, type Story, storiesOf } from './steps.ts';
 
 /**
  * Random histories of requests, retries, kills, pauses, faults, edits and operators' commands, against the functions as
@@ -99,7 +99,7 @@ async function main(): Promise<void> {
     options: {
       help: { type: 'boolean', default: false },
       runs: { type: 'string', default: '1000' },
-      kind: { type: 'string', multiple: true, default: Object.keys(KINDS) },
+      kind: { type: 'string', multiple: true, default: Object.keys(CONNECTIONS_BY_KIND) },
       lanes: { type: 'string', default: '12' },
       only: { type: 'string' },
       seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
@@ -107,8 +107,9 @@ async function main(): Promise<void> {
   });
   const say = (text: string) => void process.stdout.write(`${text}\n`);
   if (values.help) return say(USAGE);
-  const kinds = values.kind.filter((kind): kind is Kind => kind in KINDS);
-  if (kinds.length !== values.kind.length) throw new Error(`--kind is one of ${Object.keys(KINDS).join(', ')}.`);
+  const kinds = values.kind.filter((kind): kind is Kind => kind in CONNECTIONS_BY_KIND);
+  if (kinds.length !== values.kind.length)
+    throw new Error(`--kind is one of ${Object.keys(CONNECTIONS_BY_KIND).join(', ')}.`);
   const [runs, lanes, seed] = [Number(values.runs), Number(values.lanes), Number(values.seed)];
   if (!(runs >= 1 && lanes >= 1 && seed >= 0)) throw new Error('--runs, --lanes and --seed are numbers.');
   const only = values.only === undefined ? undefined : Number(values.only);

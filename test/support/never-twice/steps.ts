@@ -4,7 +4,7 @@ import { KEY_HOURS, keyExpiry } from '../../../lib/records/idempotency-keys.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed, type ServerName } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
 import type { Shape } from './checks.ts';
-import { type ServerModes, serverModes } from './modes.ts';
+import { arbitraryServerModes, type ServerModes } from './modes.ts';
 import type { Moment } from './moments.ts';
 
 /** How long a key is kept after the last write, in milliseconds. */
@@ -18,11 +18,11 @@ const LATE_MS = [50, 1_500, 20_000, 65_000, 200_000];
 export const SKEW_MS = 90_000;
 
 /** The connections of each kind of histories. */
-export const KINDS = {
+export const CONNECTIONS_BY_KIND = {
   accounts: ['tp5-live', 'tp5-live', 'tp5-demo', 'tp5-demo', 'tp5-list', 'gw-live', 'gw-live', 'gw-demo'],
   'web-registration': ['reg-live', 'reg-live', 'reg-demo'],
 } as const satisfies Record<string, readonly ConnectionId[]>;
-export type Kind = keyof typeof KINDS;
+export type Kind = keyof typeof CONNECTIONS_BY_KIND;
 
 const faultOf = (...kinds: FaultKind[]) =>
   fc.record({
@@ -186,7 +186,7 @@ const killed: fc.Arbitrary<Moment> = fc.oneof(
 
 /** All events that may happen to requests for accounts of a kind. */
 export function storiesOf(kind: Kind): fc.Arbitrary<Story> {
-  return fc.record({ modes: serverModes, steps: stepsOf(KINDS[kind]) });
+  return fc.record({ modes: arbitraryServerModes, steps: stepsOf(CONNECTIONS_BY_KIND[kind]) });
 }
 
 function stepsOf(connections: readonly ConnectionId[]): fc.Arbitrary<Step[]> {

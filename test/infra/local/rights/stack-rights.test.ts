@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { localResources, localSettings } from '../../../../infra/local/local-settings.ts';
 import { bucketArn } from '../../../../infra/local/rights/arn.ts';
-import { functionRights, keptRights } from '../../../../infra/local/rights/stack-rights.ts';
+import { cachedRights, functionRights } from '../../../../infra/local/rights/stack-rights.ts';
 import { temporaryFolder } from '../../../support/temporary-folder.ts';
 
 it('The rights of a stack are synthesized again if a source has changed, or if their file cannot be read', async () => {
@@ -11,7 +11,7 @@ it('The rights of a stack are synthesized again if a source has changed, or if t
   const path = join(folder, 'new', 'rights.json');
   const synthesized: string[] = [];
   const find = (sources: string) =>
-    keptRights(path, sources, async () => {
+    cachedRights(path, sources, async () => {
       synthesized.push(sources);
       return { types: { From: sources }, functions: {} };
     });

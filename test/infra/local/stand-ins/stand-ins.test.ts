@@ -16,7 +16,7 @@ import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
-import { spokenText, startVoice, VOICES } from '../../../../infra/local/stand-ins/voice.ts';
+import { POLLY_VOICES, spokenText, startVoice } from '../../../../infra/local/stand-ins/voice.ts';
 import { snsPublisher } from '../../../../lib/aws/sns.ts';
 import { failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { startedStandIn } from '../../../support/senders.ts';
@@ -305,7 +305,7 @@ const DIGIT = '<say-as interpret-as="digits">1</say-as>';
 
 describe('The stand-in of the voice service', () => {
   it('knows the voices that the service knows', () => {
-    const known = Object.values(VOICES).flatMap((voices) => voices.split(' '));
+    const known = Object.values(POLLY_VOICES).flatMap((voices) => voices.split(' '));
     expect(known.toSorted()).toEqual(Object.values(VoiceId).toSorted());
   });
 
