@@ -1,8 +1,7 @@
 import type * as v from 'valibot';
-import type { CountLimitName } from '../lib/validators/limits.ts';
+import { COUNT_LIMIT_NAMES, type CountLimitName, limitWords } from '../lib/validators/limits.ts';
 import { OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from '../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS, type SpendSetting, spendSetting } from './channels.ts';
-import { LIMIT_WORDS } from './limit-words.ts';
 import type { MessageRow, SettingRow } from './setting-row.ts';
 import { readSettings, type SettingsSchema } from './settings.ts';
 
@@ -27,7 +26,7 @@ type RowOf<N extends SettingName> = N extends `${PhoneChannel | 'brand'}.${strin
 const TOKENS = { callerRoles: undefined, jwtIssuer: 'https://login.acme.example', jwtAudience: 'accounts' };
 
 const LIMIT_ROWS = Object.fromEntries(
-  LIMIT_WORDS.map(([name, words]): [string, SettingRow] => [`limits.${name}`, { words }]),
+  COUNT_LIMIT_NAMES.map((name): [string, SettingRow] => [`limits.${name}`, { words: limitWords(name) }]),
 ) as Record<`limits.${CountLimitName}`, SettingRow>;
 
 /** The rows of the channels to phones, by their settings' full names. */

@@ -1,10 +1,9 @@
 import { JSON_LIMITS } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
-import { COUNT_LIMITS, type LimitedCounter } from '../../lib/validators/limits.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type LimitedCounter, limitWords } from '../../lib/validators/limits.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
-import { LIMIT_WORDS } from '../limit-words.ts';
 import { markdownList, markdownTable } from './json.ts';
 import { problemTable } from './problems.ts';
 import { documentSizes } from './schemas.ts';
@@ -54,8 +53,8 @@ export function confirmationLimits(): string {
 }
 
 function countLimits(isCounted: (counter: LimitedCounter) => boolean): string[] {
-  return LIMIT_WORDS.filter(([name]) => isCounted(COUNT_LIMITS[name].counter)).map(
-    ([name, words]) => `${DEFAULT_LIMITS[name]} ${words}`,
+  return COUNT_LIMIT_NAMES.filter((name) => isCounted(COUNT_LIMITS[name].counter)).map(
+    (name) => `${DEFAULT_LIMITS[name]} ${limitWords(name)}`,
   );
 }
 
