@@ -9,7 +9,7 @@ const config = webhookConfig();
 const dependencies = webhookDependencies(config);
 const log = telemetry('notify-crm', config.stage);
 
-/** Posts the events of the queues to the CRM. Those that it returns are delivered again. */
+/** Posts the events of the queues to the CRM. The queue delivers again each message whose id the handler returns. */
 export async function handler(
   { Records }: SQSEvent,
   context: { getRemainingTimeInMillis(): number },

@@ -12,7 +12,7 @@ const config = registrationConfig();
 const readSecret = secretReader({ first: config.pepperSecret });
 const dependencies = registrationDependencies(config, readSecret);
 
-/** `POST /public/v1/account/register/request`: keeps a pending registration and sends its one-time password → 204. */
+/** `POST /public/v1/account/register/request`: stores a pending registration and sends its one-time password → 204. */
 export const handler = endpoint({
   body: registrationRequestSchema(config.phone?.countries),
   front: createFront(config.front, readSecret),

@@ -9,7 +9,7 @@ import { telemetry } from '../lib/telemetry.ts';
 const config = settlementConfig();
 const dependencies = settlementDependencies(config);
 const log = telemetry('settle-operations', config.stage);
-/** For registrations, in milliseconds; the rest of the time is for accounts. */
+/** The time for publishing registrations, in milliseconds. The rest of the function's time is for accounts. */
 const PUBLISHING_MS = 10_000;
 
 /**

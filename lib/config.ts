@@ -83,8 +83,8 @@ export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'CRITICAL';
 const LOG_LEVELS: readonly string[] = ['INFO', 'WARN', 'ERROR', 'CRITICAL', 'SILENT'];
 
 /**
- * Whether lines of a level are logged. No setting of a deployment, where all are: the local service has `LOG_LEVEL`,
- * which is the lowest level that is logged, or `SILENT`.
+ * Whether lines of a level are logged. A deployment logs all levels, and has no setting for it. The local service has
+ * `LOG_LEVEL`: the lowest level that is logged, or `SILENT`.
  */
 export function logFilter(environment: NodeJS.ProcessEnv = process.env): (level: LogLevel) => boolean {
   const { LOG_LEVEL = 'INFO' } = environment;
@@ -122,7 +122,7 @@ interface Wanted<E extends v.ObjectEntries, R extends string, O extends string> 
   contradictions?: (settings: Values<E>) => string[];
 }
 
-/** These settings, and these resources, each from its variable. An empty variable is an absent one. */
+/** Reads these settings, and these resources, each from its variable. An empty variable counts as absent. */
 function read<const E extends v.ObjectEntries, R extends string, O extends string = never>(
   environment: NodeJS.ProcessEnv,
   { settings: entries, resources, optional = [], contradictions = () => [] }: Wanted<E, R, O>,

@@ -45,7 +45,7 @@ export async function awaitAll<const T extends readonly unknown[]>(
 /** Waits for a random part of this time, in milliseconds, or until the signal aborts. Never throws. */
 export async function pauseAtRandom(maxMs: number, signal: AbortSignal): Promise<void> {
   const { promise: isOver, resolve } = Promise.withResolvers<void>();
-  // Not unreferenced: it may be the only work of the function.
+  // The timer is not unreferenced: it may be the only work of the function.
   const timer = setTimeout(resolve, Math.random() * maxMs);
   signal.addEventListener('abort', () => resolve(), { once: true });
   if (!signal.aborted) await isOver;

@@ -8,7 +8,10 @@ export class Failure extends Error {
   }
 }
 
-/** The code of an error such as `ECONNREFUSED`, or its name; never its message. A cause comes before its error. */
+/**
+ * The code of an error such as `ECONNREFUSED`, or its name; never its message. If the error has a cause, the cause's
+ * code.
+ */
 export function errorCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   if (error.cause instanceof Error) return errorCode(error.cause);

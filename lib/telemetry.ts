@@ -10,12 +10,12 @@ import { COUNTED_EVENTS, type CountedName } from './validators/counted-events.ts
  * of the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  // A request for a registration ends with one of the first four, unless an earlier one with its key has.
+  // Each registration request ends with one of the first four events, unless an earlier request with its key did.
   OtpSent: 'INFO',
   OtpOutcomeUnknown: 'ERROR',
-  /** A provider refused a message, such as its template. The request is answered as if it had been sent. */
+  /** A provider refused a message, for example its template. The request is answered as if it had been sent. */
   MessageRefused: 'ERROR',
-  /** It was answered with an error, and sent nothing. */
+  /** The request was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
   /** A provider refused the recipient of a message. */
   RecipientRefused: 'WARN',
@@ -61,9 +61,12 @@ const EVENTS = {
   /** An item of the CRM's table breaks its rules and counts as absent. */
   CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
-  /** It did not come through the front, or the front has another secret: all people behind it are one source. */
+  /**
+   * The request did not come through the front, or the front has another secret: then all people behind it are one
+   * source.
+   */
   FrontRefused: 'WARN',
-  /** The front proved itself and named no single address: its own counts, so all people are one source. */
+  /** The front proved itself but named no single address. Its own address counts, so all people are one source. */
   FrontUnreadable: 'ERROR',
   /** A provider or a trading server refused or failed, and the request was answered with 502, 503 or 504. */
   DependencyFailed: 'WARN',
@@ -89,7 +92,7 @@ const FIELDS = {
   login: 'number',
   /** How many logins of its ranges an operation has tried. */
   login_tries: 'number',
-  /** From the message to its confirmation. */
+  /** The time from the message to its confirmation. */
   seconds_to_confirm: 'number',
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',
@@ -161,7 +164,7 @@ const MEASURED: Partial<Record<CountedName, string>> = {
 
 /**
  * The metrics of a log line, in CloudWatch's embedded metric format: the count of the event, and what it measured.
- * @returns undefined if nothing of it is counted
+ * @returns undefined if the event is not counted
  */
 function metrics(event: EventName, Timestamp: number, fields: object) {
   const counted = Object.entries({ [event]: 'Count', ...MEASURED }).flatMap(([Name, Unit]) => {
@@ -220,7 +223,7 @@ function inSource(line: string): string {
 
 function sourceMapOf(url: string): SourceMap | undefined {
   try {
-    // Loaded here, because Node loads more for it than for the rest of this file.
+    // `node:module` is loaded here: Node loads more for it than for the rest of this file.
     const { SourceMap } = process.getBuiltinModule('node:module');
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(url)}.map`, 'utf8')));
   } catch {

@@ -21,7 +21,7 @@ export const AT_MOST_ONCE = {
 export interface ServiceErrorResponse {
   /** The service's error name. */
   name: string;
-  /** May quote the request: use it to classify, never keep or log it. */
+  /** The error's message may quote the request: use it to classify the error, never keep or log it. */
   message: string;
   /** A more specific code, on some services. */
   Reason?: string | undefined;
@@ -29,8 +29,8 @@ export interface ServiceErrorResponse {
 }
 
 /**
- * The errors of one service, by name and reason such as `ConflictException.OPTED_OUT`, or by name alone. For all others
- * the common rules apply.
+ * The kind of failure for each error of one service, by error name and reason such as `ConflictException.OPTED_OUT`, or
+ * by name alone. The common rules decide about all other errors.
  */
 export type FailureKindsByError = Readonly<
   Partial<Record<string, DeliveryFailureKind | ((answer: ServiceErrorResponse) => DeliveryFailureKind)>>
@@ -112,11 +112,11 @@ function deliveryFailure(error: unknown, handedOver: boolean, failures: FailureK
     return new DeliveryFailure(kind, loggableName(code ?? name), { left, cause: error });
   }
   if (!isServiceAnswer(error)) {
-    // Not a response of the service, but a proxy's page or a truncated one: only the status is reliable.
+    // This is not a response of the service, but a proxy's page or a truncated response: only the status is reliable.
     const kind = status >= 500 && status !== 503 ? 'unknown_outcome' : kindByStatus(status);
     return new DeliveryFailure(kind, `Http${status}`, { left: true });
   }
-  // The answer is not kept as the cause: its message may quote the recipient.
+  // The SDK's error is not kept as the cause: its message may quote the recipient.
   const reason = error.Reason === undefined ? name : `${name}.${error.Reason}`;
   const kind = failures[reason] ?? failures[name] ?? COMMON[name] ?? kindByStatus(status);
   return new DeliveryFailure(typeof kind === 'string' ? kind : kind(error), loggableName(reason), { left: true });
@@ -127,7 +127,8 @@ function isConnectFailure(error: Record<string, unknown>, code: string | undefin
     // The SDK's connect timeout has a name and no code, like its other timeouts: only the message differs.
     return error.name === 'TimeoutError' && /did not establish a connection/.test(String(error.message));
   }
-  // An error without a system call sums up failed connections to several addresses. Later ones name `read` or `write`.
+  // An error without a system call sums up failed connections to several addresses. Later failures name `read` or
+  // `write`.
   const call = error.syscall;
   const connecting = call === 'connect' || call === 'getaddrinfo' || error instanceof AggregateError;
   return NOT_CONNECTED.has(code) && connecting;

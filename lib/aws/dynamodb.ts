@@ -80,7 +80,7 @@ export function databaseClient(config: DynamoDBClientConfig = {}, ahead = 0): Dy
   });
 }
 
-/** The maximum of one `BatchGetItem`. */
+/** The maximum number of items of one `BatchGetItem`. */
 const MAX_BATCH = 100;
 
 /**
@@ -117,7 +117,7 @@ function tableReads(client: DynamoDBDocumentClient, TableName: string) {
 
     /**
      * The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte.
-     * @param filter which of them are returned. Absent: all
+     * @param filter selects the returned items. Absent: all of them
      */
     async query(
       pk: string,
@@ -270,7 +270,7 @@ export type TransactionWrite = { table: string; expression?: WriteExpression } &
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
 export type Transact = (writes: readonly TransactionWrite[], signal: AbortSignal) => Promise<void>;
 
-/** The pause before a transaction is repeated: random, up to this, in milliseconds. */
+/** The longest pause before a transaction is repeated, in milliseconds. The pause is random. */
 const MAX_PAUSE_MS = 200;
 /**
  * The errors after which nothing was written: a concurrent transaction writes the same items, or the table is
@@ -282,8 +282,8 @@ const TRANSIENT: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Transactions across the tables of a client. One that was throttled, or in conflict with another, is repeated until the
- * signal aborts.
+ * Transactions across the tables of a client. A throttled or conflicting transaction is repeated until the signal
+ * aborts.
  */
 export function transactionWriter(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {

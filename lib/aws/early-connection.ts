@@ -68,7 +68,7 @@ export class EarlyConnectionAgent extends Agent {
   #connect(options: ConnectionOptions): void {
     this.#early?.destroy();
     this.#early = super.createConnection(options);
-    // The request that needs it connects again and reports the error.
+    // The request that needs the connection connects again and reports the error.
     this.#early?.on('error', () => {});
   }
 

@@ -1,9 +1,9 @@
 import { errorCode, Failure } from '../failure.ts';
 
-/** A call to an AWS service failed, or its data is malformed. If it was a write, it may be done. */
+/** A call to an AWS service failed, or its data is malformed. A failed write may have been executed. */
 export class AwsFailure extends Failure {
   override readonly name = 'AwsFailure';
-  /** The key of a stored item that cannot be read, which is logged: nobody has typed it. */
+  /** The key of a stored item that cannot be read. It may be logged, because no caller has typed it. */
   item?: unknown;
 
   /** @param key of an item that cannot be read */
@@ -31,8 +31,8 @@ export class AwsFailure extends Failure {
 }
 
 /**
- * Says for whom the time was up. The SDK names its own timeouts alike, and as those of the network, which have a system
- * call.
+ * The reason of a time-out: the caller's time was up, or the service did not answer or connect in time. Undefined for
+ * every other error. Time-outs of the network have the same names, but also a system call.
  */
 function sdkTimeout(error: unknown): string | undefined {
   if (!(error instanceof Error) || 'syscall' in error) return undefined;

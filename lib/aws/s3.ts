@@ -16,7 +16,7 @@ export interface NewObject {
   mediaType: string;
   /** SHA-256 of the body, base64. The service refuses a body with another hash. */
   sha256: string;
-  /** A lifecycle rule of the bucket may select it. */
+  /** The object's tag. A lifecycle rule of the bucket may select objects by it. */
   tag?: { readonly Key: string; readonly Value: string } | undefined;
 }
 
@@ -48,12 +48,12 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}) {
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
-    /** Removes an object, if there is one. @throws AwsFailure; it may be removed */
+    /** Removes an object, if there is one. @throws AwsFailure; the object may be removed */
     async delete(key: string, abortSignal: AbortSignal): Promise<void> {
       await AwsFailure.translate(client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), { abortSignal }));
     },
 
-    /** Removes all tags of an object, if any. @throws AwsFailure; they may be removed */
+    /** Removes all tags of an object, if it has any. @throws AwsFailure; the tags may be removed */
     async deleteTags(key: string, abortSignal: AbortSignal): Promise<void> {
       const command = new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key });
       await AwsFailure.translate(client.send(command, { abortSignal }));

@@ -8,14 +8,20 @@ import { within } from '../deadline.ts';
 import { EarlyConnectionAgent, KEEP_ALIVE_OPTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 
-/** Reads the text of a secret by name or ARN. `fresh`: it is read now, also if a cached value could be used. */
+/** Reads the text of a secret by name or ARN. `fresh`: reads it now, even if a cached value could be used. */
 export type ReadSecret = (name: string, signal: AbortSignal, options?: { fresh?: boolean }) => Promise<string>;
 
 /** How long a value is used before it is read again, in milliseconds: a rotated secret is in use after this long. */
 export const SECRET_FRESH_MS = 5 * 60_000;
-/** How long a value is used if it cannot be refreshed, in milliseconds: a deleted secret expires. */
+/**
+ * How long a value is used if the secret cannot be read again, in milliseconds. A deleted secret stops working after
+ * it.
+ */
 const STALE_MS = 60 * 60_000;
-/** The secret that every request needs is awaited this long before it is read again, in milliseconds. */
+/**
+ * How long the first read of the secret that every request needs may take, in milliseconds. After it, the request
+ * itself reads the secret.
+ */
 const FIRST_MS = 3_000;
 /** The pause after a failed refresh, in milliseconds: an outage delays few requests. */
 const NEXT_TRY_MS = 30_000;

@@ -65,14 +65,14 @@ const throttlingKind = ({ message }: ServiceErrorResponse) => (/daily/i.test(mes
 const FAILURES: FailureKindsByError = {
   Throttling: throttlingKind,
   ThrottlingException: throttlingKind,
-  // Most of its texts are about this account: it is paused, in the sandbox, or lacks an identity (`Email address is not
-  // verified`). `Address blacklisted` and the suppression list are about the recipient, a virus is content.
+  // Most texts of this error are about this account: it is paused, in the sandbox, or lacks an identity (`Email address
+  // is not verified`). `Address blacklisted` and the suppression list are about the recipient, a virus is content.
   MessageRejected: ({ message }) =>
     (/not verified|paused|suspended/i.test(message) && 'misconfigured') ||
     (/blacklist|suppress|\brecipient\b/i.test(message) && 'refused_recipient') ||
     (/content|virus/i.test(message) && 'refused_message') ||
     'misconfigured',
-  // `Illegal address`, `Missing final '@domain'`, `User name is missing` and their like.
+  // `Illegal address`, `Missing final '@domain'`, `User name is missing` and similar texts.
   InvalidParameterValue: ({ message }) =>
     /address|domain|user name/i.test(message) ? 'refused_recipient' : 'misconfigured',
 };

@@ -30,7 +30,7 @@ export function eventQueues(urls: readonly string[], undelivered: string, config
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 
-    /** Puts an event into the queue of undelivered ones. @throws AwsFailure; then it may be there or not */
+    /** Puts an event into the queue of undelivered events. @throws AwsFailure; the event may be in the queue */
     async setAside(MessageBody: string, abortSignal: AbortSignal): Promise<void> {
       const command = new SendMessageCommand({ QueueUrl: undelivered, MessageBody });
       await AwsFailure.translate(client.send(command, { abortSignal }));

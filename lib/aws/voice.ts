@@ -30,7 +30,7 @@ export function callChannel(
           MessageBody: spokenMessage(message, translation, brand),
           MessageBodyTextType: 'SSML',
           VoiceId: translation.voice,
-          // Without it the service would retry for 72 hours, with a code that has expired.
+          // Without a time to live, the service would retry for 72 hours, with a code that has expired.
           TimeToLive: message.kind === 'code' ? CODE_VALID_MINUTES * 60 : NOTICE_LIFE_SECONDS,
           ProtectConfigurationId: settings.protectConfigurationId,
         }),
@@ -42,7 +42,9 @@ export function callChannel(
   };
 }
 
-/** Whom or what a refused field speaks of. All others are settings. */
+/**
+ * The kind of failure for each refused field that concerns the recipient or the message. All other fields are settings.
+ */
 const FIELD_KINDS = [
   ['DestinationPhoneNumber', 'refused_recipient'],
   ['MessageBody', 'refused_message'],

@@ -22,7 +22,7 @@ export interface WebhookDependencies {
     seconds: number,
     signal: AbortSignal,
   ): Promise<void>;
-  /** Puts an event into the queue of undelivered ones, from which an operator delivers it again. */
+  /** Puts an event into the queue of undelivered events. An operator delivers it again from there. */
   setAside(body: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -32,11 +32,13 @@ export interface QueuedEvent {
   body: string;
   queueArn: string;
   receiptHandle: string;
-  /** How often it was delivered, this time included. */
+  /** How often the event was delivered, this delivery included. */
   deliveries: number;
 }
 
-/** The timeout of moving or postponing an event, in milliseconds. The time of its delivery may be over. */
+/**
+ * The timeout of moving or postponing an event, in milliseconds. It is separate: the time of the delivery may be over.
+ */
 const MOVE_MS = 2_000;
 
 /**
@@ -72,7 +74,7 @@ export async function notifyCrm(
   }
 }
 
-/** Whether a call to the queues has succeeded. After a failure the event stays where it is. */
+/** Whether a call to the queues has succeeded. After a failure the event stays in its queue. */
 function succeeds(call: Promise<void>): Promise<boolean> {
   return call.then(
     () => true,
@@ -81,8 +83,8 @@ function succeeds(call: Promise<void>): Promise<boolean> {
 }
 
 /**
- * The delay of the next delivery, by the number of earlier ones: at least as long as the CRM asks for, if that is no
- * longer than the longest delay.
+ * The delay before the next delivery, in seconds, by the number of earlier deliveries. It is at least as long as the
+ * CRM asks for, unless the CRM asks for more than the longest delay.
  */
 export function secondsUntilNext(deliveries: number, retryAfterSeconds = 0): number {
   const backoff = REDELIVERY.firstSeconds * 2 ** (deliveries - 1);
@@ -90,7 +92,8 @@ export function secondsUntilNext(deliveries: number, retryAfterSeconds = 0): num
 }
 
 /**
- * Notifies the CRM, and writes the record of the client that it made, so that the first account can be opened at once.
+ * Notifies the CRM, and writes the record of the client that the CRM created, so that the first account can be opened
+ * at once.
  */
 async function notifyOfRegistration(
   { registrations, documents, clients, post }: WebhookDependencies,
@@ -99,12 +102,12 @@ async function notifyOfRegistration(
   signal: AbortSignal,
 ): Promise<void> {
   const registration = await registrations.get(registrationId, signal);
-  // Expired, or erased at the person's request: there is nothing left to post.
+  // The registration has expired, or was erased at the person's request: there is nothing left to post.
   if (registration === undefined) return;
   // The record decides what was proven. Other principals of the AWS account may have the right to put events on the bus.
   const event = registrationConfirmed(registration);
   const linked = await documents.link(registration.documents, signal);
-  // Confirming may have left them to expire, because their scan had not ended.
+  // The confirmation may have left documents to expire, because their scan had not ended.
   if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);
   const message = { id: event.id, body: registrationMessage(event, registration, linked) };
   const { client_id, unusable } = await post(message, signal);
@@ -116,7 +119,10 @@ async function notifyOfRegistration(
   telemetry.event('CrmNotified');
 }
 
-/** The client that a registration became. The country is that of the phone, if it has one of its own. */
+/**
+ * The record of the client that the CRM created from a registration. The country is the phone number's, if that number
+ * belongs to one country.
+ */
 async function buildClient(id: string, { email, name, language, phone }: StoredRegistration): Promise<Client> {
   const client: Client = {
     ...{ id, name },

@@ -18,7 +18,7 @@ const EventSchema = v.pipe(
   ]),
 );
 
-/** Reads an event as the bus has it. @throws Error for anything else */
+/** Parses an event as it is on the bus. @throws Error for anything else */
 export function parseEvent(body: string): v.InferOutput<typeof EventSchema> {
   return v.parse(EventSchema, body);
 }

@@ -120,8 +120,8 @@ const LenientAnswerSchema = v.pipe(
 );
 
 /**
- * Reads an answer, which may be any text. A member `client_id` of a JSON object names a client, as a text or as a
- * number.
+ * Parses the CRM's answer, which may be any text. A member `client_id` of a JSON object names a client, as a text or as
+ * a number.
  */
 function parseAnswer(text: string): CrmAnswer {
   const { client_id } = parseLeniently(LenientAnswerSchema, text) ?? {};

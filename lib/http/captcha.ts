@@ -111,7 +111,7 @@ function judge(settings: CaptchaSettings, status: number, text: string): Captcha
 /** A valid token counts only if its host, if it has one, is a page of the broker, and if its score is high enough. */
 function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { hostname, score }: Answer): CaptchaOutcome {
   const sent = hostname?.trim().toLowerCase().replace(/\.$/, '') ?? '';
-  // The settings have international domains in punycode. A host that is no domain stays, and is foreign.
+  // The settings have international domains in punycode. A host that is not a domain is compared as it is.
   const host = domainToASCII(sent) || sent;
   const isForeign =
     hostnames !== undefined && !NO_HOST.includes(host) && !hostnames.some((domain) => covers(domain, host));
@@ -123,7 +123,7 @@ function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { host
   return isSure ? { kind: 'passed' } : { kind: 'refused', reason: 'score' };
 }
 
-/** Whether a host is this domain, or one below it. */
+/** Whether a host is this domain or a subdomain of it. */
 function covers(domain: string, host: string): boolean {
   return host === domain || host.endsWith(`.${domain}`);
 }

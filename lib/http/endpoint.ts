@@ -267,7 +267,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
 
 const OptionalKeySchema = v.optional(IdempotencyKeySchema);
 
-/** Without a caller, the key of another client could match. */
+/** Without a caller's name, the key of another client could match. */
 const NAMELESS_CALLER: Violation = {
   header: 'Idempotency-Key',
   rule: 'not_supported',

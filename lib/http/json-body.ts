@@ -7,11 +7,11 @@ import { isObject, jsonPointer, type PathKey, type ViolationRule } from '../vali
  * as parsing. Every valid request is within the limits.
  */
 export const JSON_LIMITS = {
-  /** Members of one object, or elements of one array. */
+  /** The maximum number of members of one object, or of elements of one array. */
   width: 10_000,
   /** Members of all objects and arrays together: enough for 200 kB of custom fields and the fixed fields. */
   members: 101_000,
-  /** Objects and arrays within each other. */
+  /** The maximum depth of nested objects and arrays. */
   depth: 32,
 } as const;
 

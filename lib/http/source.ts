@@ -23,7 +23,9 @@ export interface Front {
   readSource(request: SentFrom, signal: AbortSignal, report: (event: FrontEvent) => void): Promise<string>;
 }
 
-/** A secret that is not the front's; the right one, and no single address next to it. */
+/**
+ * The event of a front whose secret is wrong, or of one whose secret is right but whose header holds no single address.
+ */
 type FrontEvent = Extract<EventName, 'FrontRefused' | 'FrontUnreadable'>;
 
 /**
@@ -44,9 +46,9 @@ export const NO_FRONT: Front = {
 };
 
 /**
- * The front names the person's address in a header. The header counts only together with the front's secret. If it
- * does not hold a single address, or the secret is a wrong one, the address that the gateway saw counts, and the caller
- * hears of it: all people would be one source.
+ * The front names the person's address in a header. The header counts only together with the front's secret. If the
+ * secret is wrong, or the header does not hold a single address, the address that the gateway saw counts. Then `report`
+ * gets the event, because all people would be one source.
  */
 export function createFront(
   settings: FrontSettings | undefined,
@@ -55,7 +57,7 @@ export function createFront(
   if (settings === undefined) return NO_FRONT;
   const { header, secret, only } = settings;
 
-  /** Whether a request proves that it came through the front; undefined if it says nothing of it. */
+  /** Whether a request proves that it came through the front; undefined if it holds no proof. */
   async function isThroughFront({ headers }: SentFrom, signal: AbortSignal): Promise<boolean | undefined> {
     const proof = headers['x-front-secret'];
     if (proof === undefined) return undefined;

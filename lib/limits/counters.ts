@@ -5,22 +5,22 @@ import type { LimitedCounter } from '../validators/limits.ts';
 import type { PhoneChannel } from '../validators/otp-types.ts';
 import type { Recipient, RegistrationRequest } from '../validators/registration.ts';
 
-/** What the limits may count of a request to register. */
+/** The parts of a registration request that the limits may count. */
 export interface LimitedRequest {
   source: string;
   userAgent?: string | undefined;
   body: RegistrationRequest;
 }
 
-/** When a counter counts, and what is known then. */
+/** The steps at which counters count, each with the data that is known then. */
 interface CountedSteps {
-  /** A request has arrived. It keeps these counts once it has asked anything outside of the service. */
+  /** A request has arrived. Its counts stay once it has called another service. */
   request: LimitedRequest;
   /** A form id or a referral code is unknown. */
   wrong_id: LimitedRequest;
-  /** A message will be sent: what is counted for its recipient alone. */
+  /** A message will be sent. Counters of this step belong to its recipient alone. */
   recipient: LimitedRequest;
-  /** A message will be sent: what recipients share. */
+  /** A message will be sent. Counters of this step are shared by recipients. */
   message: LimitedRequest;
   /** A request repeats a key, which is given with its scope. */
   replay: { key: readonly string[] };
@@ -36,9 +36,9 @@ export type CounterKind = LimitedCounter | 'wrong_network';
 /** A counter that counts at one step. */
 export interface CounterAt<S extends CountedStep> {
   step: S;
-  /** What is counted together; undefined: the counter does not count this. */
+  /** The value whose requests are counted together. Undefined: the counter does not count this request. */
   value(counted: Counted<S>): string | undefined | Promise<string | undefined>;
-  /** Given: different members are counted, instead of requests. */
+  /** If present, the counter counts different members instead of requests. */
   member?(counted: Counted<S>): string | undefined;
 }
 
@@ -53,7 +53,7 @@ function sourceCounters<S extends 'request' | 'wrong_id' | 'confirmation'>(
   ];
 }
 
-/** A counter of messages to phones, of what recipients share. */
+/** A counter of messages to phones, for a value that recipients share. */
 function phoneCounter(
   value: (recipient: Extract<Recipient, { channel: PhoneChannel }>) => string,
 ): CounterAt<'message'> {
@@ -67,7 +67,7 @@ const [source, network] = sourceCounters('request');
 const [wrong, wrong_network] = sourceCounters('wrong_id');
 const [confirmation, confirmation_network] = sourceCounters('confirmation');
 
-/** Every counter: when it counts, and what it counts together. Those of one step count in this order. */
+/** Every counter: its step, and the value that it counts by. Counters of one step count in this order. */
 export const COUNTERS: Readonly<Record<CounterKind, { [S in CountedStep]: CounterAt<S> }[CountedStep]>> = {
   source,
   network,
@@ -90,7 +90,7 @@ export const COUNTERS: Readonly<Record<CounterKind, { [S in CountedStep]: Counte
   confirmation_network,
 };
 
-/** One spelling of all addresses of a mailbox; a number as it is. */
+/** One spelling for all email addresses of a mailbox; a phone number as it is. */
 function countedAddress({ channel, key }: Recipient): string {
   return channel === 'email' ? foldedEmail(key) : key;
 }
@@ -102,8 +102,9 @@ interface CountedSource {
 }
 
 /**
- * The IPv6 networks whose addresses hold an IPv4 address, by their first hexadecimal digits, and where it is: IPv4-mapped
- * (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), and Teredo (RFC 4380), which inverts the client's.
+ * The IPv6 networks whose addresses hold an IPv4 address, by their first hexadecimal digits, and the position of that
+ * address: IPv4-mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), and Teredo (RFC 4380), which inverts the
+ * client's.
  */
 const IPV4_HOLDERS: readonly { prefix: string; at: number; inverted?: true }[] = [
   { prefix: '00000000000000000000ffff', at: 24 },
@@ -120,7 +121,7 @@ const IPV4_HOLDERS: readonly { prefix: string; at: number; inverted?: true }[] =
 export function countedSource(address: string): CountedSource {
   const plain = address.trim().replace(/%.*$/, '');
   if (!isIPv6(plain)) return { name: plain };
-  // A URL writes all of it in hexadecimal; every group then gets its four digits.
+  // A URL writes the whole address in hexadecimal; every group then gets its four digits.
   const digits = (half: string) => half.replace(/\w+/g, (group) => group.padStart(4, '0')).replaceAll(':', '');
   const [head = '', tail = ''] = new URL(`http://[${plain}]`).hostname.slice(1, -1).split('::').map(digits);
   const hex = head + tail.padStart(32 - head.length, '0');

@@ -20,7 +20,7 @@ import {
  */
 export interface Counter {
   readonly kind: CounterKind;
-  /** When it counts. */
+  /** The step at which the counter counts. */
   readonly step: CountedStep;
   readonly pk: string;
   /** How many requests may pass in one window. */
@@ -40,14 +40,14 @@ export interface CountResult {
    * and the counter could not be read or has room.
    */
   waitMs: number | undefined;
-  /** Why it could not be counted or read. */
+  /** Why the request could not be counted, or the counter not read. */
   failure?: unknown;
   /** The counter of the request, its id there, and the item after the write. */
   counted?: { readonly counter: Counter; readonly id: string; readonly item: Item };
 }
 export type CountedRequest = NonNullable<CountResult['counted']>;
 
-/** How a request counts. */
+/** The table, clock and signal of one count. */
 interface Counting {
   table: Table;
   now: () => number;
@@ -85,7 +85,7 @@ async function count(
     }
   } catch (error) {
     failure = error;
-    // Counted or not: one too many is on the safe side.
+    // The request may have been counted. One count too many is on the safe side.
     item = await (early ?? read)().catch(() => undefined);
     if (item?.counted_by === id) return { waitMs: 0, counted: { counter, id, item } };
   }
@@ -210,7 +210,7 @@ async function releaseMember(
     names,
     values,
   };
-  // The last one again: another request may have been released between the first two.
+  // The write for the last request is tried again: another request may have been released between the first two.
   for (const write of [last, oneOfSeveral, last]) {
     if ((await tryWrite(once.update(key, write, signal))) !== undefined) return;
   }
@@ -254,7 +254,7 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
       );
       const early = async ({ pk }: Counter) => (await reading).seen?.get(pk);
       const counting = countInTurn(arrived, async (one, isFirst) =>
-        // The first one is written while the read is under way. By then the read of the next one is there.
+        // The first counter is written while the read is under way. The later ones use what was read.
         isFirst
           ? count({ table, now, signal }, one, undefined, () => early(one))
           : count({ table, now, signal }, one, await early(one)),
@@ -296,7 +296,10 @@ export function dynamoLimits(table: Table, once: () => Table, limits: Limits, no
   };
 }
 
-/** Counts in the order of the counters, as for a source and then for its network: after a reached limit none changes. */
+/**
+ * Counts one counter after the other, such as a source and then its network. After a reached limit, no further counter
+ * changes.
+ */
 async function countInTurn(
   counters: readonly Counter[],
   countOne: (one: Counter, isFirst: boolean) => Promise<CountResult>,
@@ -327,7 +330,8 @@ function limitCounters(limits: Limits) {
   const windows = COUNT_LIMIT_NAMES.map((name) => ({ ...COUNT_LIMITS[name], max: limits[name] }));
   // The pauses depend on the count of the day.
   if (isCountedToday) windows.push({ ...COUNT_LIMITS.recipientPerDay, max: 1e9 });
-  // A guess releases its /64, so that a few of them do not lock a /48 for an hour; it is counted here instead.
+  // A guess of an id releases its /64, so that a few guesses do not lock a /48 for an hour. This window counts the
+  // guesses.
   const guesses = { counter: 'wrong_network', window: 'ten_minutes', max: limits.networkSourcesPerHour } as const;
   const enabledWindows = (kind: CounterKind): Counter['windows'] =>
     [...windows, guesses].flatMap(({ counter, window, max }) =>

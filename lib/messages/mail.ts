@@ -10,7 +10,7 @@ export interface EmailSettings {
   configurationSet?: string | undefined;
 }
 
-/** The sender and reply address of every mail: the brand, and its support. */
+/** The sender and reply address of every mail: the brand's name with the sender address, and its support address. */
 export function mailSenderFields(
   settings: EmailSettings,
   brand: Brand,
@@ -126,7 +126,7 @@ function brandMark({ name, logo }: Brand, ink: string): string {
 
 /** The end of a mail: the support address, that the message is automatic, and the legal text of the brand. */
 function closing({ footer, ...translation }: Translation, brand: Brand): Rich[] {
-  // At the end of its line and without marks around it, so that it can be copied from plain text.
+  // The address is at the end of its line and without marks around it, so that it can be copied from plain text.
   const support = richPhrase(footer.support, { email: addressLink(brand.supportEmail) });
   const automatic = richPhrase(footer.automatic, { brand: isolatedValue(brand.name, translation) });
   const { legal } = brand;

@@ -43,11 +43,11 @@ export type DeliveryFailureKind =
 type SendFailureRule = {
   /** Counted, with an alarm. */
   readonly event: 'OtpOutcomeUnknown' | 'MessageRefused' | 'RecipientRefused' | 'OtpDeliveryFailed';
-  /** How often a message is sent in all while it fails in this way. */
+  /** The maximum number of attempts while a message fails in this way. */
   readonly attempts: number;
 } & (
   | {
-      /** As if the message had been sent: the registration and all counts stay. */
+      /** The request is answered as if the message had been sent: the registration and all counts stay. */
       readonly answer: 204;
       /** How the delivery is noted for operators. */
       readonly noted: 'unknown' | 'refused';
@@ -88,7 +88,7 @@ export class DeliveryFailure extends Failure {
   }
 }
 
-/** A mail to one recipient. All addresses in ASCII: SES takes international domains as punycode only. */
+/** A mail to one recipient. All addresses are in ASCII: SES takes international domains as punycode only. */
 export interface Mail {
   from: { name: string; address: string };
   replyTo: string;

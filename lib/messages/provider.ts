@@ -14,7 +14,7 @@ import { smsText } from './sms.ts';
 import { findTranslation } from './translations/languages.ts';
 
 export interface ProviderOptions {
-  /** The broker's own provider. */
+  /** The address of the broker's own provider. */
   url: string;
   /** The keys that requests are signed with. */
   keys: (signal: AbortSignal) => Promise<SigningKeys>;

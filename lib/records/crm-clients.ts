@@ -39,8 +39,8 @@ export type CrmClients = ReturnType<typeof dynamoCrmClients>;
 export function dynamoCrmClients(table: Table) {
   return {
     /**
-     * Writes a new client, who is found by the verified address alone. A client who exists keeps the record; if this
-     * address was only typed there, it is proven from now on. A repeat has no effect.
+     * Writes a new client, who is found by the verified address alone. An existing client keeps the record. If that
+     * record has this address as only typed, the address is proven from now on. A repeat has no effect.
      * @throws AwsFailure
      */
     async add(client: Omit<Client, 'unproven'>, verified: AddressKind, signal: AbortSignal): Promise<Added> {
@@ -62,7 +62,7 @@ export function dynamoCrmClients(table: Table) {
         names: { '#index': index, '#record': 'record' },
         values: {
           ':address': address,
-          // As it is stored: reading it changes its spelling.
+          // The address as it is stored: parsing changes its spelling.
           ':typed': verified === 'email' ? (known.record as Client).email : address,
           ':rest': record.unproven.filter((kind) => kind !== verified),
         },

@@ -25,8 +25,8 @@ export const crmKey = {
 };
 
 /**
- * A phone number as `readPhone` gives it. One that gets no message only has a possible length, which may be shorter or
- * longer than E.164 allows.
+ * A phone number as `readPhone` returns it. A number that gets no message needs only a possible length, which may be
+ * shorter or longer than E.164 allows.
  */
 export const PHONE_NUMBER = /^\+[1-9]\d{2,19}$/;
 
@@ -70,7 +70,10 @@ export const ClientSchema = closedObject({
   country: v.optional(CountrySchema),
   language: v.optional(OneLineSchema),
   referral_code: v.optional(IdSchema),
-  /** The addresses that a person only typed. They are data: nobody is found by them, and nothing is sent to them. */
+  /**
+   * The addresses that a person only typed. They are data: the service finds no client by them, and sends nothing to
+   * them.
+   */
   unproven: v.optional(v.array(v.picklist(ADDRESS_KINDS))),
 });
 export type Client = v.InferOutput<typeof ClientSchema>;
@@ -100,12 +103,12 @@ const connectionEntries = {
   demo: v.boolean(),
   /** The name of a Secrets Manager secret. */
   secret: OneLineSchema,
-  /** The highest leverage that accounts may have here, as in 1:leverage. */
+  /** The highest leverage of accounts on this connection, as in 1:leverage. */
   max_leverage: v.exactOptional(wholeNumber(1)),
   /** How the server wants countries: the English name (default), or the ISO 3166-1 alpha-2 code. */
   country_format: v.exactOptional(v.picklist(['name', 'code'])),
 };
-/** Group name to its 1-based number in the plug-in's list. */
+/** Maps the name of a group to its number in the plug-in's list, from 1. */
 const groupNumbers = v.record(OneLineSchema, wholeNumber(1));
 const groupNames = v.optional(v.array(OneLineSchema));
 /** A smaller range would soon be full. */
@@ -124,7 +127,10 @@ const loginRangesSchema = (version: 'tp5' | 'tp4') => {
     v.pipe(v.array(range), v.minLength(1, violationMessage('size', 'must list at least one range'))),
   ]);
 };
-/** An account in the range without proof goes to the operators. Absent: it is the operation's that may have opened it. */
+/**
+ * True: an account in the range without proof goes to the operators. Absent: it counts as opened by the operation that
+ * may have opened it.
+ */
 const strict = v.exactOptional(v.boolean());
 const codePage = v.optional(OneLineSchema, 'windows-1252');
 /** The letter before every command of a text protocol. Absent: `W`. */
@@ -137,7 +143,7 @@ const WebApiConnectionSchema = closedObject({
   groups: groupNames,
   logins: loginRangesSchema('tp5'),
   strict,
-  /** PEM: the authority, or the server's own certificate, to trust. */
+  /** The authority, or the server's own certificate, to trust. PEM. */
   ca: v.optional(v.string()),
   /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted for any issuer. */
   fingerprint: v.optional(
@@ -182,7 +188,7 @@ export function isManagerGroup(group: string): boolean {
   return /^\s*managers?\s*(?:\\|$)/i.test(group);
 }
 
-/** Both ends included. */
+/** Both ends are included. */
 export interface LoginRange {
   from: number;
   to: number;
@@ -194,7 +200,7 @@ export function loginRanges(connection: Connection): LoginRange[] {
   return Array.isArray(connection.logins) ? connection.logins : [connection.logins];
 }
 
-/** Two connections of one platform version on one host, so perhaps one server, share logins. */
+/** Whether two connections share logins. Connections of one platform version on one host count as one server. */
 export function loginsOverlap(one: Connection, other: Connection): boolean {
   if (one.platform !== other.platform || one.host.toLowerCase() !== other.host.toLowerCase()) return false;
   return loginRanges(one).some((mine) =>

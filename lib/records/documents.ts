@@ -9,7 +9,7 @@ import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from 
 import { jsonPointer, type Violation } from '../validators/primitives.ts';
 import type { LinkedDocumentSchema } from './event-schemas.ts';
 
-/** A document, and where to download it. */
+/** A document with the link to download it. */
 export interface LinkedDocument extends v.InferOutput<typeof LinkedDocumentSchema> {
   /** The key of the object in the bucket. */
   key: string;
@@ -60,8 +60,8 @@ export function s3Documents(
     },
 
     /**
-     * Removes the documents of a registration that sent no message.
-     * @param count their number; some may not be stored
+     * Removes the documents of a registration whose message was not sent.
+     * @param count the number of its documents; some may not be stored
      * @throws AwsFailure
      */
     async remove(registrationId: string, count: number, signal: AbortSignal): Promise<void> {
@@ -72,9 +72,9 @@ export function s3Documents(
     },
 
     /**
-     * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If they are
-     * scanned, it keeps the verdict, and leaves out a document that has none yet: two writers of tags would overwrite
-     * each other's changes.
+     * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If documents
+     * are scanned, a document keeps its verdict, and one without a verdict is left out: two writers of tags would
+     * overwrite each other's changes.
      * @throws AwsFailure
      */
     async keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void> {
@@ -141,7 +141,9 @@ async function put(
 
 const UNKNOWN = 'application/octet-stream';
 
-/** The types of one family: which brands a camera lists first says little about what its files hold. */
+/**
+ * The types of HEIF pictures count as one: the brand that a camera lists first says little about what its files hold.
+ */
 const HEIF_NAMES = ['image/heic', 'image/heif', 'image/heic-sequence', 'image/heif-sequence'];
 
 /** Other names of the detected types. All older Office files have one type. */
@@ -162,7 +164,7 @@ const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   'application/zip': ['application/x-zip-compressed'],
 };
 
-/** Types of plain text. Their content looks the same, so the form's first accepted one is used. */
+/** Types of plain text. Their content looks the same, so the first type that the form accepts is used. */
 const TEXTS = ['text/plain', 'text/csv', 'text/tab-separated-values', 'text/markdown'];
 
 /** The detected media type; undefined if the form does not accept it. */

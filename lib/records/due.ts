@@ -23,8 +23,8 @@ export function dueAttributes(id: string, at: number) {
 export const DUE_ATTRIBUTES = [DUE_INDEX.shard, DUE_INDEX.at];
 
 /**
- * The current items that are due until then (epoch ms), oldest first, at most `most` of each shard, without those that
- * have ended in the meantime. The index is eventually consistent.
+ * Reads the items that are due at `until` (epoch ms), oldest first, at most `most` of each shard. The index is
+ * eventually consistent: the items are read again, and ended ones are left out.
  */
 export async function readDue(table: Table, until: number, most: number, signal: AbortSignal): Promise<Item[]> {
   const keys = await Promise.all(DUE_SHARDS.map((shard) => table.queryIndex(DUE_INDEX, shard, until, most, signal)));

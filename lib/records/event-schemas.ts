@@ -49,14 +49,14 @@ const AccountOpened = v.pipe(
   v.description('A trading account was opened for a client, and its record is written.'),
 );
 
-/** The events by their `detail-type`. */
+/** The schemas of the events, by their `detail-type`. */
 export const EVENT_SCHEMAS = { RegistrationConfirmed, AccountOpened } as const;
 export type EventType = keyof typeof EVENT_SCHEMAS;
 export type EventDetail<T extends EventType> = v.InferOutput<(typeof EVENT_SCHEMAS)[T]>;
 
 const text = (what: string) => v.pipe(v.string(), v.description(what));
 
-/** A document of a registration, and where to download it. */
+/** A document of a registration, with the link to download it. */
 export const LinkedDocumentSchema = v.object({
   field_key: text('The key of the form field.'),
   index: v.pipe(v.number(), v.integer(), v.description('The place in the array of that field.')),

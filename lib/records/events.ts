@@ -30,7 +30,7 @@ export function lazyEvents(open: () => Promise<PutEvent>) {
   };
 }
 
-/** The event of a registration, as its record has it. @throws Failure if nobody has confirmed it */
+/** The event of a registration, as its record has it. @throws Failure if it is not confirmed */
 export function registrationConfirmed({
   confirmation,
   ...registration

@@ -13,8 +13,8 @@ export function keyItem(scope: readonly string[]): string {
 }
 
 /**
- * When a key expires, in epoch seconds. A worker whose clock is ahead must not start a second time what its caller may
- * still repeat, so it is a little later than documented.
+ * When a key expires, in epoch seconds: a little later than documented. Otherwise a worker whose clock is ahead could
+ * start again what the caller may still repeat.
  * @param at when the last step was, in epoch milliseconds
  */
 export function keyExpiry(at: number): number {
@@ -55,8 +55,8 @@ function sortMembers(value: unknown, without: readonly string[] = []): unknown {
 }
 
 /**
- * Of a write under a lease, `:lease`, with the next revision, `:revision`. A worker that has lost its lease writes
- * nothing, and a late duplicate of a write changes nothing.
+ * The condition of a write under a lease, with the values `:lease` and the next revision, `:revision`. A worker that
+ * has lost its lease writes nothing, and a late duplicate of a write changes nothing.
  */
 export const UNDER_LEASE = 'lease = :lease AND revision <= :revision';
 
@@ -66,14 +66,14 @@ export interface WantedLease {
   lease: string;
   at: number;
   until: number;
-  /** The new expiry of the item, in epoch seconds. Absent: it stays. */
+  /** The new expiry of the item, in epoch seconds. Absent: the expiry stays. */
   expiresAt?: number;
 }
 
 /**
  * Acquires the item of a key that no worker holds.
- * @param isFree what else must hold
- * @returns the item, undefined if it is not free
+ * @param isFree a further condition
+ * @returns the item; undefined if the key is not free
  */
 export function acquireLease(
   table: Table,
@@ -83,7 +83,7 @@ export function acquireLease(
 ): Promise<Item | undefined> {
   const set = updateAttributes({ lease, lease_until: until, expires_at: expiresAt });
   const expression = {
-    // The revision never starts again, so a late duplicate of an earlier write finds a later one.
+    // The revision never starts again, so a late duplicate of an earlier write finds a later revision.
     update: `${set.update}, revision = revision + :one`,
     // An earlier attempt of this write counts, if its answer was lost and the SDK repeated it.
     condition: `lease = :lease OR (lease_until <= :now AND ${condition})`,
@@ -93,7 +93,7 @@ export function acquireLease(
   return tryWrite(table.update({ pk }, expression, signal, true));
 }
 
-/** Whether the key was used with one of these bodies. */
+/** The condition that the key was used with one of these bodies. */
 export function isSameBody(fingerprints: readonly string[]): { condition: string; values: Item } {
   const values = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
   return { condition: `fingerprint IN (${Object.keys(values).join(', ')})`, values };

@@ -7,7 +7,10 @@ import { crmKey, parseRecord } from './crm-records.ts';
 
 export type RegistrationDirectory = ReturnType<typeof dynamoRegistrationDirectory>;
 
-/** How long a form is kept, in milliseconds. Every registration needs it, and one item has 3,000 reads a second. */
+/**
+ * How long a form is kept in memory, in milliseconds. Every registration needs its form, and one item has 3,000 reads a
+ * second.
+ */
 const FORM_KEPT_MS = 30_000;
 
 /** The CRM records of a registration. The calls of a method run in parallel. A malformed item counts as absent. */
@@ -23,7 +26,10 @@ export function dynamoRegistrationDirectory(table: Table, now: () => number = Da
     return form;
   }
 
-  /** The first of the clients with this value: their look-up says that there is one, the doctor lists all. */
+  /**
+   * The first client with this value. One is enough to know that the address is a client's; the doctor lists all of
+   * them.
+   */
   async function findClient(index: CrmIndex, value: string | undefined, signal: AbortSignal) {
     if (value === undefined) return undefined;
     const [key] = await table.findKeys(index, value, 1, signal);
@@ -46,7 +52,7 @@ export function dynamoRegistrationDirectory(table: Table, now: () => number = Da
 
     /**
      * Whether a client has proven each of these addresses: the email address in its look-up form, the phone number in
-     * E.164. What a person only typed has no place in these indexes.
+     * E.164. Addresses that a person only typed are not in these indexes.
      */
     async isClient(
       { emailKey, phone }: { emailKey?: string | undefined; phone?: string | undefined },

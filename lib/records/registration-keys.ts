@@ -24,21 +24,24 @@ export interface HeldKey {
   revision: number;
 }
 
-/** `registrationId` is known once the message may have left. */
+/** The result of a claim. `registrationId` is known once the message may have left. */
 export type KeyClaim =
-  /** New, or its earlier worker ended before anything was sent. */
+  /** The key is new, or its earlier worker ended before anything was sent. */
   | { kind: 'fresh'; held: HeldKey }
   /** An earlier worker may have sent the message, and has ended. */
   | { kind: 'undecided'; held: HeldKey; registrationId: string | undefined }
   | { kind: 'finished'; registrationId: string | undefined }
-  /** Another worker holds it. */
+  /** Another worker holds the key. */
   | { kind: 'in_progress'; retryAfterSeconds: number; registrationId: string | undefined }
   /** The key was used with another body. */
   | { kind: 'reused' };
 
 /** The names of the record of a key. */
 export interface KeyNames {
-  /** The name that is written: a keyed hash, because an IPv4 address is found by trying all of them. */
+  /**
+   * The name that is written: a keyed hash, because an unkeyed hash of an IPv4 address is found by trying all
+   * addresses.
+   */
   readonly pk: string;
   /** The names under the other keys of a pepper that is rotated. */
   readonly rotated: readonly string[];
@@ -97,7 +100,7 @@ export function dynamoRegistrationKeys(table: Table, formerTable: Table, now: ()
       }),
     );
 
-  /** What an item under a rotated or former name of the key decides. */
+  /** The claim that an item under a rotated or former name of the key decides. */
   async function claimOfOthers(
     { rotated, former }: KeyNames,
     fingerprints: readonly string[],

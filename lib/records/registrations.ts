@@ -30,12 +30,12 @@ export interface PendingRegistration extends Omit<v.InferOutput<typeof Confirmed
 export interface Delivery {
   /** `owner_notice`: the address is a client's, and no code was sent. */
   kind: 'code' | 'owner_notice';
-  /** `refused`: certainly nothing was sent, which only a notice may hide. */
+  /** `refused`: certainly nothing was sent, and the caller got the same answer as after a sent message. */
   outcome: 'sent' | 'unknown' | 'refused';
   message_id?: string | undefined;
   /** ISO 8601, UTC. */
   sent_at: string;
-  /** Whether a client had proven the address then. */
+  /** Whether a client had proven the email address when the registration was requested. */
   email_taken: boolean;
   phone_taken: boolean;
 }
@@ -44,7 +44,7 @@ export interface Delivery {
 interface Confirmation {
   /** ISO 8601, UTC. */
   confirmed_at: string;
-  /** Whether a client had proven the address then, or when the registration was requested. */
+  /** Whether a client had proven the email address at the confirmation, or when the registration was requested. */
   email_taken: boolean;
   phone_taken: boolean;
   /** False: the event is not known to be published. */
@@ -83,7 +83,7 @@ export function dynamoRegistrations(
     list: index.list,
     countGuesses: index.countGuesses,
 
-    /** Keeps a registration next to the others of its address. */
+    /** Stores a registration next to the others of its address. */
     async put(registration: PendingRegistration, seals: Seals, requestedAt: number, signal: AbortSignal) {
       const expires_at = Math.floor(requestedAt / 1_000) + DAY_SECONDS;
       const item = { ...registrationKey(registration.registration_id), ...registration, expires_at };
@@ -94,7 +94,7 @@ export function dynamoRegistrations(
       ]);
     },
 
-    /** Removes a registration whose message was certainly not sent. The others do not change. */
+    /** Removes a registration whose message was certainly not sent. The other registrations of the address stay. */
     async remove(registration: PendingRegistration, signal: AbortSignal) {
       const key = registrationKey(registration.registration_id);
       await awaitAll([table.delete(key, signal), index.remove(registration, signal)]);
@@ -108,7 +108,7 @@ export function dynamoRegistrations(
 
     /**
      * Reads a registration and the note of its delivery, in one call. @returns undefined if it has expired
-     * @throws AwsFailure also for one that cannot be read: its event must not be dropped
+     * @throws AwsFailure, also for a registration that cannot be read: its event must not be dropped
      */
     async get(registrationId: string, signal: AbortSignal): Promise<StoredRegistration | undefined> {
       const keys = [registrationKey(registrationId), deliveryKey(registrationId)];
@@ -120,7 +120,7 @@ export function dynamoRegistrations(
       return { ...registration, delivery: note?.delivery as Delivery | undefined };
     },
 
-    /** Confirms a registration, which is kept for some days from then on. @returns false when it was confirmed before */
+    /** Confirms a registration. It is kept for some days from then on. @returns false if it was confirmed before */
     async confirm(registration: StoredRegistration, confirmation: Confirmation, signal: AbortSignal) {
       const id = registration.registration_id;
       const expires_at = Math.floor(now() / 1_000) + confirmedDays * DAY_SECONDS;
@@ -143,8 +143,8 @@ export function dynamoRegistrations(
     },
 
     /**
-     * The confirmed ones, the oldest first, whose events were not published in time, and the keys of items in their list
-     * that cannot be read.
+     * The confirmed registrations whose events were not published in time, oldest first, and the keys of items in that
+     * list that cannot be read.
      */
     async unpublished(signal: AbortSignal): Promise<{ registrations: StoredRegistration[]; unreadable: string[] }> {
       const items = await readDue(table, now(), MAX_UNPUBLISHED, signal);
@@ -192,8 +192,8 @@ function parseRegistration(item: Item | undefined): StoredRegistration | undefin
 }
 
 /**
- * The registration with the address that gets its code in place of what was typed, if the two differ. Operators erase
- * typed addresses, so they may write those members, but not `address`: what they write there is never proven.
+ * The registration with the address that gets its code in place of the typed one, if the two differ. Operators erase
+ * typed addresses, so they may write those members, but not `address`: what they write there never counts as proven.
  */
 function withProvenAddress(registration: StoredRegistration): StoredRegistration {
   const { otp_type, address, email = '' } = registration;
@@ -214,7 +214,7 @@ const EntrySchema = v.object({
   ...SealsSchema.entries,
   /** Epoch milliseconds. */
   requested_at_ms: v.number(),
-  /** The different guesses at its code, sealed. */
+  /** The different guesses at the code, sealed. */
   guesses: v.array(v.string()),
   /** True: kept until the confirmation can no longer be repeated. */
   confirmed: v.optional(v.boolean()),
@@ -235,13 +235,16 @@ type Indexed = Address & { registration_id: string };
 
 /** A code is valid for ten minutes, and its confirmation may be repeated for 24 hours. */
 const KEPT_MS = 25 * 60 * 60_000;
-/** Older ones are dropped if their codes have expired and they are not confirmed. */
+/**
+ * The number of registrations that an address keeps. Older ones are dropped if their codes have expired and they are
+ * not confirmed.
+ */
 const MAX_INDEXED = 50;
 /** The number of registrations that one expression drops. */
 const MAX_DROPPED = 50;
 /** The number of guesses that one expression counts. */
 const MAX_GUESSED = 40;
-/** How often guesses are counted when others are counted at the same time. */
+/** How often one request tries to count its guesses while other requests count theirs. */
 const MAX_ATTEMPTS = 6;
 
 /**
@@ -279,7 +282,7 @@ function dynamoRegistrationIndex(table: Table, now: () => number) {
       };
       const key = indexKey(registration);
       const item = await tryWrite(table.update(key, expression, signal, true));
-      // If this fails, the next registration repeats it.
+      // If dropping fails, the next registration repeats it.
       if (item !== undefined) await dropOld(key, item, signal).catch(() => {});
     },
 
@@ -363,7 +366,7 @@ function guessUpdate(guesses: readonly Guess[], at: number) {
   };
 }
 
-/** The attributes of such an item that are no registrations. */
+/** The attributes of the item of an address that are not registrations. */
 const OF_THE_INDEX = ['pk', 'expires_at', 'guessed_at'];
 
 /** The attributes of the item of an address that should be registrations, and cannot be read. */
@@ -372,7 +375,7 @@ export function unreadableEntries(item: Item = {}): string[] {
   return entries.filter(([, entry]) => !v.is(EntrySchema, entry)).map(([name]) => name);
 }
 
-/** The confirmed ones first, then the newest. */
+/** The registrations of an item: confirmed ones first, then the newest. */
 function parseIndexed(item: Item = {}): IndexedRegistration[] {
   const entries = Object.entries(item).flatMap(([registration_id, entry]) => {
     const { success, output } = v.safeParse(EntrySchema, entry);

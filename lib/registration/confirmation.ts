@@ -59,7 +59,7 @@ export async function confirmRegistration(
   if (registration === undefined) throw new Problem('code_not_accepted');
   const isFirst = registration.confirmation === undefined;
   const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
-  // Of simultaneous requests one confirmed it, which counts and publishes that.
+  // Only one of simultaneous requests has confirmed the registration. That one counts and publishes it.
   if (confirmed !== registration) telemetry.event('RegistrationConfirmed', conversion(confirmed));
   if (confirmed !== registration || isOverdue(registration, dependencies.now())) {
     await bestEffort(telemetry, 'event', (settling) => publish(dependencies, confirmed, settling));
@@ -69,7 +69,7 @@ export async function confirmRegistration(
 
 function conversion({ otp_type, requested_at, delivery, confirmation }: StoredRegistration) {
   const sentAt = Date.parse(delivery?.sent_at ?? requested_at);
-  // Two functions may have two clocks.
+  // The clocks of the two functions may differ.
   const seconds = Math.max(0, (Date.parse(confirmation?.confirmed_at ?? '') - sentAt) / 1_000);
   return { channel: otp_type, seconds_to_confirm: seconds };
 }
@@ -102,7 +102,7 @@ async function findRegistration(
   });
   const counted = await registrations.countGuesses({ otp_type: channel, address }, guesses, listed, signal);
   const right = guesses.find((one) => counted.has(one.registrationId) && isSameSeal(one.guess, one.seals.code));
-  // It reads even without a match, so that every refusal makes the same calls.
+  // The registration is read even without a match, so that every refusal makes the same calls.
   const registration = await registrations.get(right?.registrationId ?? 'none', signal);
   if (registration === undefined || right === undefined || registration.delivery?.kind === 'owner_notice')
     return undefined;
@@ -136,7 +136,10 @@ async function confirm(
   return won ? { ...registration, confirmation } : registration;
 }
 
-/** Publishes the events of confirmed registrations that are overdue. Failed ones are published later, and named. */
+/**
+ * Publishes the overdue events of confirmed registrations. If one fails, its registration is logged and the next run
+ * tries again.
+ */
 export async function publishPending(
   dependencies: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   telemetry: Telemetry,
@@ -145,7 +148,7 @@ export async function publishPending(
   try {
     const { registrations, unreadable } = await dependencies.registrations.unpublished(signal);
     for (const item of unreadable) telemetry.event('EventFailed', { item, reason: REGISTRATION_MALFORMED });
-    // One after another, each on its own: one that fails does not stop the next.
+    // One registration after another: a failed one does not stop the next.
     for (const one of registrations) {
       await publish(dependencies, one, signal).catch((error: unknown) => {
         telemetry.event('EventFailed', { registration_id: one.registration_id, ...describeError(error) });
@@ -156,7 +159,7 @@ export async function publishPending(
   }
 }
 
-/** Publishes the event and records that. May be repeated. */
+/** Publishes the event, and records that it is published. May be repeated. */
 async function publish(
   { events, registrations }: Pick<ConfirmationDependencies, 'events' | 'registrations'>,
   registration: StoredRegistration,

@@ -50,7 +50,7 @@ export interface RegistrationDependencies {
   pepper(signal: AbortSignal): Promise<Pepper>;
   /** Hashes a password. @returns the PHC string of the hash */
   hashPassword(password: string, salt: Buffer): Promise<string>;
-  /** Whether a hash is that of a password; without a hash it takes as long, and is true. */
+  /** Whether a password has this hash. Without a hash the check takes as long, and returns true. */
   matchesPassword(hash: string | undefined, password: string): Promise<boolean>;
   makeCode(): string;
   /** Waits for a random part of this time, in milliseconds; less if the signal aborts. Never throws. */
@@ -64,16 +64,20 @@ interface Work {
   readonly request: ApiRequest<RegistrationRequest>;
   readonly telemetry: Telemetry;
   readonly signal: AbortSignal;
-  /** The id of the registration, if it is kept. */
+  /** The id of the registration, if it is stored. */
   readonly registrationId: string;
   /** The counts, claims and writes of the request. They are undone if certainly nothing was sent. */
   readonly done: {
     readonly counted: CountedRequest[];
-    /** Marked before a request leaves for a provider of captchas or messages. Unmarked if certainly nothing left. */
+    /**
+     * True once a request may have left for a provider of captchas or messages. False again if certainly nothing left.
+     */
     asked: boolean;
     /** The claimed `Idempotency-Key`. */
     key?: HeldKey;
-    /** The number of documents. Like the registration recorded before the write: a failed write may have succeeded. */
+    /**
+     * The number of documents. Set before they are written, like the registration: a failed write may have succeeded.
+     */
     documents?: number;
     registration?: PendingRegistration;
   };
@@ -91,7 +95,7 @@ interface AdmittedWork extends Work {
 }
 
 /**
- * Keeps a pending registration and sends its one-time password (specification, 4.1). Neither the answer nor the calls
+ * Stores a pending registration and sends its one-time password (specification, 4.1). Neither the answer nor the calls
  * show whether the address is a client's: its owner gets a notice instead of a code.
  * @throws Problem for every outcome but 204
  */
@@ -188,7 +192,7 @@ async function claimKey({ dependencies, request, signal, done }: Work, pepper: P
   return claim;
 }
 
-/** The key with its scope. A caller without a name is its source as the limits count it. */
+/** The key with its scope. A caller without a name is identified by its source, as the limits count it. */
 function scopedKey({ idempotencyKey, source, caller }: ApiRequest<RegistrationRequest>): string[] | undefined {
   return idempotencyKey === undefined
     ? undefined
@@ -283,7 +287,7 @@ async function prepare(work: AdmittedWork, { documents: sent }: CheckedCustomFie
     return await dependencies.documents.store(registrationId, sent, signal);
   }
 
-  /** `send` does what cannot be prepared. */
+  /** If preparing the channel fails, `send` does the same work. */
   async function openChannel() {
     const channel = await dependencies.channel(recipient.channel);
     await channel.prepare?.(language).catch(() => {});
@@ -305,9 +309,9 @@ interface ChosenMessage {
 }
 
 /**
- * Keeps the registration, marks the key, counts what recipients share, and looks for the client, in parallel: none of
- * these depends on whose address it is. Simultaneous requests for one recipient have ended before, so they cannot use up
- * its prefix, country or domain.
+ * Stores the registration, marks the key, counts what recipients share, and looks for the client, in parallel: none of
+ * these depends on whose address it is. Simultaneous requests for one recipient have ended before, so they cannot use
+ * up its prefix, country or domain.
  * @returns the code; or the notice to the owner of the address, who gets no code
  */
 async function keep(
@@ -434,7 +438,7 @@ async function finish({ dependencies, telemetry }: Work, key: HeldKey): Promise<
 async function undo({ dependencies, registrationId, done, telemetry }: Work, error?: unknown): Promise<void> {
   const { limits, keys, registrations } = dependencies;
   const { counted, key, documents = 0, registration } = done;
-  // Once it has asked anything outside, a request stays counted as one, whatever the answer was.
+  // Once a request has called another service, it stays counted as a request, whatever the answer was.
   const released = counted.filter(({ counter }) => !(done.asked && counter.step === 'request'));
   await Promise.all([
     released.length > 0 && bestEffort(telemetry, 'limits', (signal) => limits.release(released, signal)),
@@ -442,12 +446,13 @@ async function undo({ dependencies, registrationId, done, telemetry }: Work, err
     documents > 0 &&
       bestEffort(telemetry, 'documents', (signal) => dependencies.documents.remove(registrationId, documents, signal)),
   ]);
-  // Last: a retry with the same key must not see the counts of this request. A lost key is another worker's.
+  // The key is released last: a retry with the same key must not see the counts of this request. A lost key belongs to
+  // another worker.
   if (key === undefined || error instanceof LeaseLost) return;
   await bestEffort(telemetry, 'release', (signal) => keys.release(key, signal));
 }
 
-/** Records the counts of a decision for `undo`, and passes its limit. */
+/** Records the counts of a decision for `undo`, then checks its limit. */
 function passCounted(work: Work, decision: LimitDecision): void {
   work.done.counted.push(...decision.counted);
   passLimit(work, decision);
@@ -459,7 +464,7 @@ function passLimit({ request, telemetry }: Work, decision: LimitDecision): void 
   refuseReached(decision, channel, telemetry);
   if (decision.kind !== 'unchecked') return;
   telemetry.event('LimitUncheckable', { channel, ...describeError(decision.failure) });
-  // Texts and calls cost money: none is sent without its limits. A mail is.
+  // Texts and calls cost money, so none is sent while the limits cannot be checked. A mail is sent.
   if (channel !== 'email') throw new Error('The limits could not be checked.');
 }
 

@@ -8,7 +8,7 @@ export interface KeyVersion {
   readonly text: string;
 }
 
-/** A secret with versions is malformed. The message holds nothing of it. */
+/** A secret with versions is malformed. The message quotes nothing of the secret. */
 export class KeysMalformed extends Error {
   override readonly name = 'KeysMalformed';
 }
@@ -51,17 +51,17 @@ export function keyedHash(key: string, text: string): string {
 /** A secret key. */
 export interface PepperKey {
   readonly version: string;
-  /** For the HMACs of codes and bodies. */
+  /** The key of the HMACs of codes and bodies. */
   readonly hmacKey: KeyObject;
-  /** For `keyedHash`. */
+  /** The key of `keyedHash`. */
   readonly hashKey: string;
 }
 
 /** The secret keys. Several, so that a new one can replace an old one while old codes still verify. */
 export interface Pepper {
-  /** What new codes are sealed with. */
+  /** The key that seals new codes. */
   readonly current: PepperKey;
-  /** The current one first. */
+  /** All keys, the current one first. */
   readonly keys: readonly PepperKey[];
 }
 

@@ -34,7 +34,7 @@ export const SealsSchema = v.object({
   pepper_version: v.string(),
   /** HMAC-SHA-256, base64url. */
   code: v.string(),
-  /** What `passwordDigest` returns. */
+  /** The result of `passwordDigest`. */
   password: v.string(),
   /** When the code expires, in epoch milliseconds. */
   expires_at_ms: v.number(),
@@ -46,7 +46,7 @@ export type Seals = v.InferOutput<typeof SealsSchema>;
 /**
  * Seals a code for one registration, next to the digest of its password. The code is valid for ten minutes from `now`
  * (epoch milliseconds).
- * @param passwordHash its PHC string
+ * @param passwordHash the PHC string of the password
  */
 export function sealCodeAndPassword(
   { code, passwordHash }: { code: string; passwordHash: string },
@@ -76,7 +76,7 @@ export function passwordDigest(passwordHash: string): string {
   return hash('sha256', passwordHash, 'base64url');
 }
 
-/** Takes as long for all seals of one length. */
+/** Whether two seals are equal. The comparison takes equally long for all seals of one length. */
 export function isSameSeal(one: string, other: string): boolean {
   const [expected, actual] = [Buffer.from(one), Buffer.from(other)];
   return expected.length === actual.length && timingSafeEqual(expected, actual);

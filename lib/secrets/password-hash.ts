@@ -17,7 +17,7 @@ export async function hashPassword(password: string, salt: Buffer): Promise<stri
 /** A hash without a password. Verifying it takes as long as any other hash. */
 const NO_PASSWORD_HASH = phcString('A'.repeat(22), 'A'.repeat(43));
 
-/** Whether a hash is that of a password; without a hash it takes as long, and is true. */
+/** Whether a password has this hash. Without a hash the check takes as long, and returns true. */
 export async function matchesPassword(phc: string | undefined, password: string): Promise<boolean> {
   const matches = await verifyPassword(phc ?? NO_PASSWORD_HASH, password);
   return matches || phc === undefined;

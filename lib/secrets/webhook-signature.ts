@@ -8,7 +8,7 @@ export type SigningKeys = readonly [string, ...string[]];
 /** The minimum length of a key in bytes, by Standard Webhooks. */
 const MIN_KEY_BYTES = 24;
 
-/** What can be wrong with a key, with a sentence that holds none of it. */
+/** The errors of a key, each as a sentence that quotes nothing of the key. */
 const KEY_ERRORS = {
   missing: 'must be a text',
   white_space: 'must have no white space',
@@ -34,7 +34,7 @@ function keyError(key: unknown): keyof typeof KEY_ERRORS | undefined {
   return Buffer.from(encoded, 'base64').length < MIN_KEY_BYTES ? 'short' : undefined;
 }
 
-/** A secret for signing cannot be read. Neither message nor reason holds any of it. */
+/** A secret for signing cannot be read. Neither message nor reason quotes any of it. */
 export class SigningSecretMalformed extends Failure {
   override readonly name = 'SigningSecretMalformed';
 

@@ -27,9 +27,9 @@ export type Language = keyof typeof FILES;
 export const LANGUAGES = Object.keys(FILES) as Language[];
 
 /**
- * The language of a message: that of the tag in its script, else that of the tag, else English; only one of `offered`. `Intl` knows the old
- * names (`in` is `id`, `cmn` is `zh`) and the scripts of regions (`zh-TW` is `zh-Hant`). It knows no extended languages,
- * as in `zh-yue`. CRM records may have underscores instead of hyphens.
+ * The language of a message, one of `offered`: the tag's language in the tag's script, else the tag's language, else
+ * English. `Intl` knows the old names (`in` is `id`, `cmn` is `zh`) and the scripts of regions (`zh-TW` is `zh-Hant`).
+ * It knows no extended languages, as in `zh-yue`. CRM records may have underscores instead of hyphens.
  */
 export function pickLanguage(tag: string | undefined, offered: readonly string[] = LANGUAGES): Language {
   const isOffered = (one: string): one is Language => isLanguage(one) && offered.includes(one);

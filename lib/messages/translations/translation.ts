@@ -7,7 +7,7 @@ type Phrase<Placeholder extends string> = `${string}{${Placeholder}}${string}`;
 export interface Translation {
   /** The BCP 47 tag; the name of the file. */
   language: string;
-  /** Absent for languages from left to right. */
+  /** The direction of the script. Absent: from left to right. */
   direction?: 'rtl';
   /** Meta's code of the language, under which the deployment's message templates are approved. Absent: `language`. */
   whatsapp?: string;
@@ -61,7 +61,7 @@ export interface Translation {
   };
   /** The end of every mail. */
   footer: {
-    /** Ends with the address, so that it can be copied. */
+    /** The phrase ends with the address, so that people can copy it. */
     support: Phrase<'email'>;
     automatic: Phrase<'brand'>;
   };
