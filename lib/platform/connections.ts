@@ -52,7 +52,7 @@ export function platformConnections({
           const changed = await readSecret(connection.secret, again, { fresh: true }).catch(() => undefined);
           if (changed === undefined) return undefined;
           const parsed = parse(changed);
-          // The next call finds this platform by it.
+          // The next call finds this platform by the changed secret.
           entry.secret = changed;
           return parsed;
         };

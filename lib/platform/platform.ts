@@ -7,7 +7,7 @@ export type PasswordRole = 'master' | 'investor';
 /** An order to open an account. Passwords are always present: given ones, or generated ones of `passwords.ts`. */
 export interface AccountOrder {
   operationId: string;
-  /** The account's comment, by which it is recognized: the operation's id with its mark. */
+  /** The account's comment, by which the service recognizes it: the operation's id with its mark. */
   comment: string;
   group: string;
   /** 1 to 5000, as in 1:leverage. */
@@ -45,9 +45,9 @@ export interface Mark {
 
 /**
  * The result of a look-up at a login. `ours`: the comment has the operation's id, or the server accepts the generated
- * password and refuses another one. `foreign`: the comment has the id of another operation of ours, and no password shows
- * that the account is this one's. `unmarked`: any other account. A refused password proves nothing, because people change
- * passwords. `silent`: the platform has no command for it.
+ * password and refuses another one. `foreign`: the comment has the id of another operation of ours, and no password
+ * shows that the account is this one's. `unmarked`: any other account. A refused password proves nothing, because
+ * people change passwords. `silent`: the platform has no command for a look-up.
  */
 export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
 
@@ -99,15 +99,15 @@ export interface ServerRights {
 }
 
 export interface ClosedGroups {
-  /** The server does not have them. */
+  /** Groups that the server does not have. */
   unknown: string[];
-  /** The server does not show them: accounts may or may not be opened there. */
+  /** Groups that the server does not show: accounts may or may not be opened there. */
   notShown: string[];
 }
 
 /** What a server does where servers differ. */
 export interface ServerVariant {
-  /** What the server speaks, in words of the protocol, for operators. */
+  /** What the server speaks, in the protocol's terms, for operators. */
   speaks: string[];
   /** Whether our operation's id can be read in an account's comment. */
   comments: 'shown' | 'hidden' | 'unknown';
@@ -154,7 +154,7 @@ export type Proof = 'unsent' | 'not_served' | 'content' | 'nothing';
 export interface PlatformFailureOptions {
   /** A code for the log, such as `retcode_8` or `connect_timeout`; never text of the platform or of a person. */
   reason: string;
-  /** Default: `nothing`. */
+  /** Absent: `nothing`. */
   proof?: Proof;
   retryAfterSeconds?: number | undefined;
   errors?: Violation[];
@@ -181,7 +181,7 @@ export class PlatformFailure extends Error {
   }
 }
 
-/** The error of a step before the command, such as a login to the server, as a failure of the command. */
+/** Turns the error of a step before the command, such as a login to the server, into a failure of the command. */
 export function unsentFailure(error: unknown): unknown {
   if (!(error instanceof PlatformFailure)) return error;
   const proof = error.kind === 'platform_refused' ? 'not_served' : 'unsent';

@@ -36,21 +36,21 @@ export type AnswerKind =
   | 'unknown_code'
   /** An error of the text protocols that says that the server has no such command. */
   | 'no_command'
-  /** HTTP statuses: 401 and 403; 404; 405 and 501; 415; other 5xx; the rest. */
+  /** HTTP statuses: 401 and 403; 404; 405 and 501; 415; other 5xx; all others. */
   | 'status_denied'
   | 'status_missing'
   | 'status_method'
   | 'status_type'
   | 'status_outage'
   | 'status_other'
-  /** Not an answer of the protocol, such as a page of HTML, or an error text that nobody has documented. */
+  /** Not an answer of the protocol, such as a page of HTML, or an undocumented error text. */
   | 'page'
   /** No answer in time; for `connect`, no connection in time. */
   | 'silence'
   /** The connection ended before the answer; for `connect`, it was refused. */
   | 'closed';
 
-/** What is known after a step. */
+/** What the service knows after each step. */
 interface Proven {
   /** `outage`: a later try may succeed. `refused`: an operator must act. */
   connect: 'accepted' | 'refused' | 'outage';
@@ -63,7 +63,9 @@ interface Proven {
    * no answer says what happened.
    */
   open: 'executed' | 'exists' | 'content' | 'not_served' | 'other_type' | 'doubtful_refusal' | 'outcome_unknown';
-  /** `lacks`: the server has no such command. `refused`: it refuses us. `unanswered`: it must be asked again later. */
+  /**
+   * `lacks`: the server has no such command. `refused`: it refuses us. `unanswered`: the service must ask again later.
+   */
   look: 'exists' | 'absent' | 'lacks' | 'refused' | 'unanswered';
   /** `accepted` proves something only next to another password that was `refused` in the same look-up. */
   password: 'accepted' | 'refused' | 'lacks' | 'unanswered';
@@ -75,9 +77,9 @@ type Row = { readonly [S in ServerStep]: Proven[S] };
 
 const OUTAGE = { connect: 'outage', login: 'outage' } as const;
 const REFUSED = { connect: 'refused', login: 'refused' } as const;
-/** The questions must be asked again later. */
+/** The service must ask its questions again later. */
 const UNANSWERED = { look: 'unanswered', password: 'unanswered', balance: 'unanswered' } as const;
-/** No answer says whether the command was executed, and questions must be asked again. */
+/** No answer says whether the command was executed, and the service must ask its questions again. */
 const OUTCOME_UNKNOWN = { open: 'outcome_unknown', deposit: 'outcome_unknown', ...UNANSWERED } as const;
 const CONTENT_REFUSED = { open: 'content', deposit: 'content', balance: 'refused' } as const;
 const NOT_SERVED = { open: 'not_served', deposit: 'not_served', balance: 'refused' } as const;
@@ -113,12 +115,12 @@ const PROOF: Readonly<Record<AnswerKind, Row>> = {
 
 export const ANSWER_KINDS = Object.keys(PROOF) as AnswerKind[];
 
-/** What an answer of this kind proves in a step. */
+/** What an answer of this kind proves at a step. */
 export function provenBy<S extends ServerStep>(step: S, kind: AnswerKind): Proven[S] {
   return PROOF[kind][step];
 }
 
-/** What an answer to a command that opens an account or pays proves, as a failure has it. */
+/** What an answer to a command that opens an account or pays proves, as the `proof` of its failure. */
 export function commandProof(step: 'open' | 'deposit', kind: AnswerKind): Proof {
   const proven = provenBy(step, kind);
   return proven === 'content' || proven === 'not_served' ? proven : 'nothing';
@@ -139,8 +141,8 @@ const STATUS_KINDS: ReadonlyMap<number, AnswerKind> = new Map([
 ]);
 
 /**
- * Whether a password proves whose an account is. A server that accepts any password proves nothing, so another password is
- * asked for at once, if the first one was accepted.
+ * Whether a password proves whose an account is. A server that accepts any password proves nothing. So after an
+ * accepted password, `ask` tries another one at once.
  * @param ask asks whether a password is the account's; @throws if the server does not answer
  */
 export async function provePassword(
@@ -148,6 +150,6 @@ export async function provePassword(
   ask: (password: string) => Promise<Exclude<Proven['password'], 'unanswered'>>,
 ): Promise<boolean> {
   if ((await ask(password)) !== 'accepted') return false;
-  // The same characters in another order obey the same rules.
+  // The same characters in another order keep the same rules.
   return (await ask(`${password.slice(1)}${password.slice(0, 1)}`)) === 'refused';
 }

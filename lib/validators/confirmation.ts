@@ -63,7 +63,7 @@ export type ConfirmationRequest = v.InferOutput<typeof ConfirmationRequestSchema
 
 type BodyContext = v.RawCheckContext<v.InferOutput<typeof ConfirmationBodySchema>>;
 
-/** Checks the other fields of a body without a known channel, whose schema checks none of them. */
+/** Checks the shared fields of a body without a known channel: no channel's schema checks them. */
 function checkSharedFields({ dataset, addIssue }: BodyContext): void {
   const body: unknown = dataset.value;
   if (!isObject(body) || v.is(v.picklist(OTP_TYPES), body.otp_type)) return;
@@ -74,7 +74,7 @@ function checkSharedFields({ dataset, addIssue }: BodyContext): void {
   }
 }
 
-/** The phone is checked also when other fields break their rules. */
+/** Checks the phone even if other fields break their rules. */
 async function checkPhone({ dataset, addIssue }: BodyContext): Promise<void> {
   const body: unknown = dataset.value;
   if (!isObject(body) || !isPhoneChannel(body.otp_type) || !v.is(PhoneSchema, body.phone)) return;

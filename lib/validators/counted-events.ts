@@ -1,9 +1,12 @@
-/** The members of a log line by which a metric is counted. Each combination of them is a metric that AWS bills. */
+/** The members of a log line by which a metric is counted. AWS bills each combination of their values as a metric. */
 const ALL = ['stage'] as const;
 const BY_FUNCTION = ['service', 'stage'] as const;
 const BY_CHANNEL = ['service', 'stage', 'channel'] as const;
 
-/** The events that an alarm or the dashboard counts, and the fields that are metrics. All else is in the log alone. */
+/**
+ * The events that an alarm or the dashboard counts, with the fields that are metrics. All other events are in the log
+ * alone.
+ */
 export const COUNTED_EVENTS = {
   OtpSent: BY_CHANNEL,
   OtpOutcomeUnknown: BY_CHANNEL,

@@ -59,7 +59,7 @@ export async function checkCustomField(
 type LeftEmpty = Readonly<Record<string, (member: unknown) => boolean>>;
 const PERSON: LeftEmpty = { id: isEmpty, name: isBlank };
 const isNull = (member: unknown) => member === null;
-/** The members of a list's elements, and when each was left empty. A document may have the id or name `""`. */
+/** The types with elements, and when an element was left empty. A document may have the id or name `""`. */
 const ELEMENTS: Partial<Record<FieldType, LeftEmpty>> = {
   document: { id: isNull, name: isNull, doc: isEmpty },
   participants: PERSON,
@@ -98,7 +98,7 @@ function isMissing(value: unknown, type: FieldType): boolean {
   return type === 'dynamicSelect' && dropEmpty(value) === undefined;
 }
 
-/** The rules of its field that a value of the right type breaks. */
+/** The rules of the form's field that a value of the right type breaks. */
 function formViolations(field: FormField, value: unknown): BodyViolation[] {
   if (field.must === true && value !== true) {
     return [{ pointer: jsonPointer([field.key]), rule: 'must_be_true', detail: 'must be true' }];

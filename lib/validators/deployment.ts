@@ -11,7 +11,7 @@ import { flag, patternText, receiverAddress, wholeNumber } from './setting-types
 
 const LEGAL_MUST =
   'must be a text, or texts by language such as {"en": "…"}, English among them; each of 1 to 3,000 characters';
-/** No text begins like an object: JSON with a mistake would end every mail. */
+/** No legal text begins like an object: JSON with a mistake would be at the end of every mail. */
 const legalText = v.pipe(v.string(LEGAL_MUST), v.regex(/^(?!\s*\{)[^\x00-\x09\x0b-\x1f\x7f]{1,3000}$/, LEGAL_MUST));
 const legalTexts = v.pipe(
   v.record(patternText(/^[a-z]{2}(-[A-Z][a-z]{3})?$/, LEGAL_MUST), legalText, LEGAL_MUST),
@@ -27,8 +27,8 @@ const BrandSchema = closedObject({
   /** The color of the header of mails. */
   color: v.optional(patternText(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #0b5cad'), '#0b5cad'),
   /**
-   * The end of every mail that the law requires: registered name, number, address, warning. One text, or one by
-   * language.
+   * The text at the end of every mail that the law requires: registered name, number, address, warning. One text, or
+   * one by language.
    */
   legal: v.optional(v.union([legalTexts, legalText], LEGAL_MUST)),
   /** The logo in the header of mails, in place of the name. Mail programs load it from this address. */
@@ -75,7 +75,7 @@ export const confirmingSettings = {
   confirmedDays: v.optional(wholeNumber(1, 365), DEFAULT_CONFIRMED_DAYS),
 };
 export const documentSettings = {
-  /** True: documents are scanned for malware, and the CRM gets links to those without any. */
+  /** True: documents are scanned for malware, and the CRM gets links to clean documents only. */
   scanDocuments: v.optional(flag),
 };
 export const crmSettings = {
@@ -83,7 +83,7 @@ export const crmSettings = {
   crmWebhook: v.optional(receiverAddress),
 };
 
-/** Settings that need another one. */
+/** The settings that need another setting. */
 export const DEPENDENT_SETTINGS: readonly (readonly [setting: string, needed: string])[] = [
   ['scanDocuments', 'confirmation'],
   ['scanDocuments', 'crmWebhook'],
@@ -120,12 +120,12 @@ export type CrmIndex = (typeof CRM_INDEXES)[number];
 /** The index over the operations that have not ended, oldest first in each shard (lib/openings/ledger.ts). */
 export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as const;
 
-/** The index of the reservations of logins: each operation's, by its id. */
+/** The index over the reservations of logins, by the id of their operation. */
 export const RESERVATION_INDEX = 'operation_id';
 
 /**
- * What is read of a registration's key that version 1.0.0 kept among the operations. The right to read it names these
- * attributes, so it shows nothing of an operation.
+ * The attributes of a registration's key that version 1.0.0 kept among the operations. The right to read such a key
+ * names them, so it shows nothing of an operation.
  */
 export const FORMER_KEY_ATTRIBUTES = [
   ...(['pk', 'fingerprint', 'state', 'lease', 'lease_until'] as const),
@@ -133,8 +133,8 @@ export const FORMER_KEY_ATTRIBUTES = [
 ] as const;
 
 /**
- * The index over the confirmed registrations, by their ids, with all their attributes. The CRM reads it, and so no
- * registration that is not confirmed.
+ * The index over the confirmed registrations, by their ids, with all attributes. The CRM reads this index, so it sees
+ * no unconfirmed registration.
  */
 export const CONFIRMED_INDEX = 'confirmed_id';
 

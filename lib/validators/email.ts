@@ -24,7 +24,7 @@ const NO_ADDRESS = violationMessage('format', 'must be an email address');
  * domain in the Unicode form of UTS 46 (non-transitional).
  */
 export const EmailSchema = v.pipe(
-  // A mailed domain may be shorter than the typed one, which may be in full width.
+  // The sent domain may be shorter than the typed one, which may be in full width.
   normalizedString(4 * MAX_CHARACTERS, TOO_LONG, readEmail),
   v.rawCheck(({ dataset, addIssue }) => {
     const message = dataset.typed ? emailError(dataset.value) : undefined;
@@ -76,7 +76,7 @@ export function emailKey(email: string): string {
 /** Mail providers that give one mailbox several addresses. */
 const SEVERAL_ADDRESSES: readonly {
   domains: RegExp;
-  /** The domain that all of them count as. */
+  /** The domain that all these domains count as. */
   domain: string;
   /** The local part as the provider compares it. */
   compared?: (local: string) => string;

@@ -1,4 +1,4 @@
-/** A file of the package that it does not declare: its list, front-coded. */
+/** A file of the package that the package does not declare: its list of passwords, front-coded. */
 declare module 'fxa-common-password-list/src/encoded-passwords.js' {
   const encodedPasswords: string;
   export default encodedPasswords;

@@ -50,7 +50,7 @@ export const DocumentSchema = closedObject({
   ),
 });
 
-/** Some CRMs have texts as ids, others numbers. */
+/** Some CRMs use texts as ids, others numbers. */
 const PersonIdSchema = v.pipe(
   v.unknown(),
   v.rawCheck(({ dataset: { value: id }, addIssue }) => {
@@ -157,12 +157,14 @@ function isDate(text: string): boolean {
 }
 
 function checkOpenValue<T>({ dataset, addIssue }: v.RawCheckContext<T>): void {
-  // Next to other violations, a text that breaks its own rule would count twice.
+  // A text that breaks its own rule would otherwise count twice.
   const message = dataset.typed && dataset.issues === undefined ? openValueMessage(dataset.value) : undefined;
   if (message !== undefined) addIssue({ message });
 }
 
-/** The message for a value of any shape that cannot be kept. It reads no more of the value than could be kept. */
+/**
+ * The message for a value of any shape that is too large to store. It reads no more of the value than could be stored.
+ */
 function openValueMessage(value: unknown): string | undefined {
   const tooLong = violationMessage('length', `must be at most ${MAX_JSON_CHARACTERS} characters of JSON`);
   let room = MAX_JSON_CHARACTERS;

@@ -7,10 +7,10 @@ export const IS_RECORDED_AS_READ = {
   email: true,
   type: true,
   name: true,
-  /** The record has one text in E.164. */
+  /** The record has the phone as one text in E.164. */
   phone: false,
   otp_type: true,
-  /** The record has a hash. */
+  /** The record has a hash of the password. */
   password: false,
   repeat_password: false,
   form_id: true,

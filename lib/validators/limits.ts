@@ -84,7 +84,7 @@ export const COUNT_LIMITS = {
 } as const satisfies Record<string, CountLimit>;
 export type CountLimitName = keyof typeof COUNT_LIMITS;
 export const COUNT_LIMIT_NAMES = Object.keys(COUNT_LIMITS) as CountLimitName[];
-/** What a limit counts for. */
+/** A counter that a limit is of. */
 export type LimitedCounter = (typeof COUNT_LIMITS)[CountLimitName]['counter'];
 
 /** What a limit counts and for how long: `messages to a recipient in an hour`. */

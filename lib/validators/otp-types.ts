@@ -13,7 +13,7 @@ export function isPhoneChannel(channel: unknown): channel is PhoneChannel {
   return PHONE_CHANNELS.some((name) => name === channel);
 }
 
-/** Names as a sentence has them: `sms, call or whatsapp`. */
+/** Joins names for a sentence: `sms, call or whatsapp`. */
 export function joinWithOr(names: readonly string[]): string {
   return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }

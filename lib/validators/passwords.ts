@@ -70,7 +70,7 @@ function isSameText(one: string, other: string): boolean {
   return first === second;
 }
 
-/** Whether it is a block and its repetitions; the last one may be cut. */
+/** Whether a password is a block and its repetitions; the last one may be cut. */
 function isRepeated(password: string): boolean {
   for (let block = 1; block <= password.length / 2; block += 1) {
     if (password.startsWith(password.slice(block))) return true;

@@ -42,7 +42,7 @@ export interface ParsedPhone {
   valid: boolean;
 }
 
-/** Large, so loaded on first use. */
+/** The plans are large, so the first use loads them. */
 const numberingPlans = once(() => import('./phone-numbers.ts'));
 
 /**
@@ -104,7 +104,7 @@ function withLocalReadings(
 
 type Phone = { country_code?: string; number?: string };
 
-/** The phones that were read: each is read once, because this is the slowest rule. */
+/** The phones that were read. Each is read once, because this is the slowest rule. */
 const phonesSeen = new WeakMap<Phone, ReturnType<typeof readPhone>>();
 
 /** Reads a phone of a request; several rules may ask for it. @param channel as the request names it */

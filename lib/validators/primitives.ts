@@ -46,12 +46,15 @@ export type Violation = ({ pointer: string } | { parameter: string } | { header:
 export type BodyViolation = Extract<Violation, { pointer: string }>;
 
 export type PathKey = string | number;
-/** What `listViolations` reads of an issue. The received value is not part of it. */
+/** The members of an issue that `listViolations` reads. The received value is not one of them. */
 type Issue = Pick<v.BaseIssue<unknown>, 'kind' | 'type' | 'expected' | 'input' | 'message' | 'path'>;
 
-/** The violations that are listed at most, so that a hostile body cannot produce an answer larger than itself. */
+/** The maximum number of listed violations, so that a hostile body cannot produce an answer larger than itself. */
 export const MAX_VIOLATIONS = 100;
-/** An answer never repeats a longer name of a member. The pointer then names the object that has the member. */
+/**
+ * The longest name of a member that an answer repeats. For a longer one, the pointer names the object that has the
+ * member.
+ */
 const MAX_NAME = 255;
 
 /** The message of an action: the rule's word and a sentence about the field. It never holds the received value. */
@@ -149,10 +152,10 @@ export function isEmpty(value: unknown): boolean {
   return value === '' || value === null || value === undefined;
 }
 
-/** The longest text that is searched for something else than white space. A longer one is too long for its field. */
+/** The longest text that is searched for anything but white space. A longer one is too long for its field. */
 const MAX_BLANK_UNITS = 1_016;
 
-/** Whether a value was left empty whose reading removes white space and invisible marks: those alone are nothing. */
+/** Whether a field was left empty that is stored without white space and invisible marks: those alone are nothing. */
 export function isBlank(value: unknown): boolean {
   if (typeof value !== 'string' || value.length > MAX_BLANK_UNITS) return isEmpty(value);
   return isBlankText(value);
@@ -217,7 +220,7 @@ export function closedObject<const E extends v.ObjectEntries>(entries: E): v.Str
     const never = unknown.slice(0, MAX_VIOLATIONS).map((key) => [key, v.never()]);
     return v.object({ ...entries, ...Object.fromEntries(never) });
   });
-  // Other schemas and documents read its members.
+  // Other schemas and documents read the members of this one.
   return { ...schema, type, reference, expects, message, entries } as v.StrictObjectSchema<E, undefined>;
 }
 
@@ -289,14 +292,15 @@ export function boundedList<const S extends v.GenericSchema>(item: S, max: numbe
 }
 
 /**
- * A string of at most `max` UTF-16 units, which is read before its rules are checked. A longer one is refused unread.
+ * A string of at most `max` UTF-16 units. `read` returns its normal form, which the rules then check. A longer string
+ * is refused unread.
  */
 export function normalizedString(max: number, message: string, read: (value: string) => string) {
   const isShort = ({ length }: string) => length <= max;
   return v.pipe(v.string(), v.check(isShort, message), v.transform(read));
 }
 
-/** A string of `min` to `max` characters (code points), in the form in which its kind is read. */
+/** A string of `min` to `max` characters (code points), in the normal form of its kind. */
 export function boundedText(min: number, max: number, kind: TextKind = 'text') {
   const length = violationMessage('length', `must be ${describeLength(min, max)}`);
   return v.pipe(
@@ -333,7 +337,7 @@ export function boundedLabel(min: number, max: number, kind: TextKind = 'text') 
 /** A person's name. A reader sees everything that it holds. */
 export function personName(max: number) {
   return v.pipe(
-    // The last rule refuses an empty name, with one word.
+    // The last rule refuses an empty name, so that it breaks one rule only.
     boundedText(0, max, 'name'),
     v.metadata({ minLength: 1 }),
     v.check(isVisible, violationMessage('characters', 'must hold no control or invisible characters')),
@@ -392,7 +396,7 @@ export const LanguageSchema = v.pipe(
   v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );
 
-/** Whether a tag repeats a variant or an extension. Only `Intl` knows; it knows no private tags. */
+/** Whether a tag repeats a variant or an extension. Only `Intl` can tell; it knows no private tags. */
 function isRepetitive(tag: string): boolean {
   const [, language = '', subtags = ''] = /^([a-z]+)(?:-[a-z]{3})*((?:-.*)?)$/i.exec(tag) ?? [];
   if (tag.length <= 5 || language.toLowerCase() === 'x') return false;

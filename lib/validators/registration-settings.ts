@@ -120,19 +120,19 @@ export type CaptchaSettings = v.InferOutput<typeof CaptchaSchema>;
 export const FrontSchema = closedObject({
   /** The request header with the address, in lower case. */
   header: patternText(/^[a-z0-9-]{1,64}$/, 'must be the name of a request header in lower case'),
-  /** The name of the secret `{"current": "…", "previous": "…"}` whose value it sends in `x-front-secret`. */
+  /** The name of the secret `{"current": "…", "previous": "…"}`. The proxy sends its value in `x-front-secret`. */
   secret: secretName,
   /** True: a request without that secret is refused, so that requests cannot bypass the proxy. */
   only: v.optional(flag, false),
 });
 export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
-/** What both functions of a registration need of the edge. */
+/** The settings of the edge that both functions of a registration need. */
 export const edgeSettings = {
   limits: v.optional(LimitsSchema, {}),
   front: v.optional(FrontSchema),
 };
-/** What the function that sends one-time passwords needs. */
+/** The settings that the function for sending one-time passwords needs. */
 export const sendingSettings = {
   /** The channels of one-time passwords. */
   channels: v.optional(ChannelsSchema, ['email']),
@@ -143,7 +143,9 @@ export const sendingSettings = {
   captcha: v.optional(CaptchaSchema),
 };
 
-/** The errors of listed channels without their settings. The broker's own provider needs none of those of AWS. */
+/**
+ * The errors of listed channels that lack settings. A channel of the broker's own provider needs no settings of AWS.
+ */
 export function missingByChannels(
   settings: { channels: readonly Channel[]; phone?: unknown; provider?: unknown } & { [C in PhoneChannel]?: unknown },
 ): string[] {

@@ -85,7 +85,7 @@ export const RegistrationBodySchema = documented(
 type KeptField = { [Name in FixedField]: (typeof IS_RECORDED_AS_READ)[Name] extends true ? Name : never }[FixedField];
 const KEPT_FIELDS = FIXED_FIELDS.filter((name) => IS_RECORDED_AS_READ[name]) as KeptField[];
 
-/** The members of a request that the record has unchanged. */
+/** The members of a request that the record keeps unchanged. */
 export function keptFields<Body extends { [Name in KeptField]?: unknown }>(body: Body): Pick<Body, KeptField> {
   return Object.fromEntries(KEPT_FIELDS.map((name) => [name, body[name]])) as Pick<Body, KeptField>;
 }
@@ -135,7 +135,7 @@ export function registrationRequestSchema(served: ServedCountries) {
         phoneValid: parsed?.valid,
         recipient: otp_type === 'email' ? { channel: otp_type, key, to: email } : phoneRecipient(otp_type, parsed),
         password,
-        /** All members of the body. Those of the form are not checked yet. */
+        /** All members of the body. The form's members are not checked yet. */
         members: body as Readonly<Record<string, unknown>>,
       };
     }),
@@ -240,7 +240,7 @@ export type CustomFieldsOutcome =
       violations: BodyViolation[];
       /** The documents without violations. Their content is checked too, so that all errors are listed. */
       documents: CheckedDocument[];
-      /** True if something is over its size: the answer is 413, even with other errors. */
+      /** True if a value is over its size: the answer is 413, even with other errors. */
       tooLarge: boolean;
     };
 

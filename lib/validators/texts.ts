@@ -24,7 +24,7 @@ export function parseText(schema: v.GenericSchema, given: unknown): unknown {
     return typeof given === 'string' && /^\s*\d+(\.\d+)?\s*$/.test(given) ? Number(given) : given;
   }
   if (type === 'boolean') return given === 'true' || (given === 'false' ? false : given);
-  // In a file of JSON, digits are a number.
+  // In a JSON file, digits are a number.
   if (typeof given === 'number') return String(given);
   return typeof given === 'string' ? given.trim() : given;
 }
@@ -90,7 +90,7 @@ function explain(issue: v.BaseIssue<unknown>): string {
   if (issue.type === 'strict_object') return 'must be a group of settings, in JSON';
   // Valibot's own messages quote the value.
   if (issue.message.startsWith('Invalid')) return 'is of the wrong kind';
-  // An email address has the rules of requests: a word, a colon and a sentence.
+  // The messages for an email address come from the rules of requests: a word, a colon and a sentence.
   return issue.message.replace(/^\w+: /, '');
 }
 

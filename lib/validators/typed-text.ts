@@ -3,7 +3,7 @@
  * other scripts. The rules of a field come after it, and keep the form that it returns.
  */
 
-/** Line ends and tabs are of a text. All other control characters (C0, DEL and C1) are not. */
+/** A text may have line ends and tabs. It may not have other control characters (C0, DEL and C1). */
 const NO_TEXT = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/;
 const NO_LINE = /[\x00-\x1f\x7f-\x9f]/;
 /** A file name or an id on one line: no line separators, no change of direction, no path. */
@@ -54,7 +54,7 @@ export function isVisible(name: string): boolean {
   return name.isWellFormed() && !INVISIBLE.test(name.replace(SPELLED_JOINER, ''));
 }
 
-/** A text without white space, line ends and invisible characters around it. */
+/** The text without white space, line ends and invisible characters around it. */
 export function trimInvisible(typed: string): string {
   return typed.replace(/^[\s\p{Cf}\p{DI}]+/u, '').replace(/[\s\p{Cf}\p{DI}]+$/u, '');
 }
@@ -64,7 +64,7 @@ export function isBlankText(text: string): boolean {
   return /^[\s\p{Cf}\p{DI}]*$/u.test(text);
 }
 
-/** Whether a reader sees anything of it. The blank pattern of Braille (U+2800) counts as a symbol in Unicode. */
+/** Whether a reader sees anything of a text. The blank pattern of Braille (U+2800) counts as a symbol in Unicode. */
 export function isAnyVisible(text: string): boolean {
   return /[^\s\p{C}\p{Z}\p{DI}\u2800]|\p{Co}/u.test(text);
 }
@@ -80,7 +80,7 @@ export function readPassword(password: string): string {
 const INVISIBLE_MARKS = /[\p{Cf}\p{DI}]/gu;
 /** The scheme of a copied link, in any width. */
 const TEL_SCHEME = /^\s*[tｔ][eｅ][lｌ]\s*[:：]/iu;
-/** Letters that the keyboards of Japan, China and Korea have where others have a dash. */
+/** Letters at the place where keyboards of Japan, China and Korea have them instead of a dash. */
 const DASH_LETTERS = '\u30fc\uff70\u4e00\u3161';
 /** Half a character, a control character, a letter, or a numeral that is no digit: none of them separates digits. */
 const NO_SEPARATOR = /(?!\s)[\p{Cc}\p{Cs}\p{L}\p{Nl}\p{No}]/u;
@@ -101,7 +101,9 @@ function readNumber(typed: string): string {
   return withPlusInFront(number.slice(0, endWithoutMarks(number)));
 }
 
-/** The length of a text without separators at its end. A pattern would take the square of their number. */
+/**
+ * The length of a text without separators at its end. The time of a pattern would grow with the square of their number.
+ */
 function endWithoutMarks(text: string): number {
   let end = text.length;
   while (end > 0 && '(. /-'.includes(text.charAt(end - 1))) end -= 1;
@@ -163,12 +165,15 @@ export function comparableText(text: string): string {
   return text.normalize('NFKC').toLowerCase();
 }
 
-/** `pt_BR` and `pt_BR.UTF-8`, as systems write them, as `pt-BR`. */
+/** Reads `pt_BR` and `pt_BR.UTF-8`, as systems write them, as `pt-BR`. */
 function readLanguage(typed: string): string {
   return typed.replace(/(?:\.[\w-]+)?(?:@\w+)?$/, '').replaceAll('_', '-');
 }
 
-/** How each kind of text is read, before its rules. The rules, the stored value and the CRM have the returned form. */
+/**
+ * How each kind of text is read before its rules are checked. The rules, the stored value and the CRM have the returned
+ * form.
+ */
 export const TEXT_READINGS = {
   /** Free text, and ids: as typed. */
   text: (typed: string) => typed,

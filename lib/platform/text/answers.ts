@@ -31,7 +31,7 @@ export function readPassword(answer: ServerReply): 'accepted' | 'refused' | 'lac
   return proven === 'accepted' || proven === 'refused' ? proven : 'lacks';
 }
 
-/** The kind of an answer to a question that `answerFailure` has let through. */
+/** The kind of an answer to a question in which `answerFailure` found no failure. */
 function answerKind({ lines: [first, reason = ''] }: ServerReply): AnswerKind {
   if (first === 'OK') return 'done';
   if (NO_SUCH_LOGIN.test(plain(reason))) return 'absent';
@@ -51,7 +51,7 @@ export function answerFailure({ lines: [first, reason], closed }: ServerReply): 
   return failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason) ? failure : undefined;
 }
 
-/** The server refuses our master password. The plug-in says `invalid data` then. In both cases nothing was executed. */
+/** The server refuses our master password; the plug-in then says `invalid data`. In both cases nothing was executed. */
 export function isMasterRefused(outcome: unknown): boolean {
   return outcome instanceof PlatformFailure && ['invalid_master', 'invalid_data'].includes(outcome.reason);
 }
@@ -59,7 +59,7 @@ export function isMasterRefused(outcome: unknown): boolean {
 /** About the login itself, unlike `command not found`. */
 const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/;
 const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/;
-/** The gateway has lost the server. A command may have been executed before. */
+/** The gateway has lost its connection to the server. A command may have been executed before. */
 const DISCONNECTED = /^(mt is disconnected|no connection|common error)$/;
 const LOST_SERVER = 'platform_disconnected';
 /**

@@ -25,7 +25,7 @@ const KEYS = [
 
 type Parameters = [key: string, value: Bytes][];
 
-/** A server of the text protocols, as its commands need it. */
+/** A server of the text protocols, with what its commands need. */
 export interface TextServer {
   connection: TextProtocolConnection;
   master: string;
@@ -175,7 +175,7 @@ function hasGroupNumbers({ groups }: TextProtocolConnection): boolean {
   return groups !== undefined && !Array.isArray(groups);
 }
 
-/** A number or a name. A truncated or changed name could be another group. */
+/** A group's number or name. A truncated or changed name could be another group. */
 function groupValue({ connection, page }: TextServer, group: string): Bytes {
   const { groups } = connection;
   if (groups !== undefined && !Array.isArray(groups)) {

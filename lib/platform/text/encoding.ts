@@ -67,7 +67,10 @@ export async function codePage(name: string): Promise<CodePage | undefined> {
 
 /** Each of these characters is a grapheme. */
 const LATIN = /^[\x20-\xff]*$/;
-/** Graphemes are the same in every language. Making this takes a twentieth of a cold start, and most names are Latin. */
+/**
+ * Graphemes are the same in every language. Making the segmenter takes a twentieth of a cold start, and most names are
+ * Latin.
+ */
 const segmenter = once(() => new Intl.Segmenter('en', { granularity: 'grapheme' }));
 
 function graphemes(text: string): Iterable<string> {
@@ -76,7 +79,7 @@ function graphemes(text: string): Iterable<string> {
 
 /** Graphemes that begin with a pictograph, half a flag or a skin tone, and keycaps. */
 const EMOJI = /^(?:\p{Extended_Pictographic}|\p{Regional_Indicator}|\p{Emoji_Modifier}|[\d#*]\ufe0f?\u20e3)/u;
-/** They ask for the text or the emoji of a symbol that has both. */
+/** Marks that ask for the text or the emoji form of a symbol that has both. */
 const PRESENTATION = /[\ufe0e\ufe0f]/g;
 const SPACES = /[\p{Cc}\p{Zl}\p{Zp}\p{Zs}]+/gu;
 
@@ -86,7 +89,7 @@ function replaceReserved(character: string): string {
   return character;
 }
 
-/** ASCII that resembles the character; may be empty. Checked afterwards, because ＝ becomes `=`. */
+/** ASCII that resembles the character; may be empty. The result is checked afterwards, because ＝ becomes `=`. */
 async function transliterated(character: string): Promise<Bytes> {
   const { default: anyAscii } = await import('any-ascii');
   return [...anyAscii(character)]
@@ -115,7 +118,7 @@ function windowsEncoder(name: string): Encoder {
 }
 
 async function iconvEncoder(name: string): Promise<Encoder | undefined> {
-  // The tables are half a megabyte: loaded by the first command to such a server.
+  // The tables are half a megabyte, so the first command to such a server loads them.
   const { default: iconv } = await import('iconv-lite');
   if (!iconv.encodingExists(name)) return undefined;
   return (character) => {

@@ -3,7 +3,7 @@ import { PlatformFailure } from '../platform.ts';
 
 /** The answer to one command: complete lines only, so a truncated number is never read. */
 export interface ServerReply {
-  /** The first one is `OK`, `ERROR` or `DISABLE`, if the answer is a valid one. */
+  /** The lines of the answer. In a valid answer the first one is `OK`, `ERROR` or `DISABLE`. */
   lines: string[];
   /** The closing `end` was seen. */
   ended: boolean;
@@ -11,7 +11,7 @@ export interface ServerReply {
   closed: boolean;
 }
 
-/** No valid answer is longer. */
+/** No valid answer is longer than this. */
 const MAX_ANSWER_BYTES = 8_192;
 /** The wait for `end` after a complete answer, in milliseconds: some servers omit it. */
 const END_MS = 200;
@@ -51,7 +51,7 @@ export class TextConnection {
     });
   }
 
-  /** Whether the server has closed it. */
+  /** Whether the server has closed the connection. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -123,8 +123,8 @@ const STATUS = /^(ok|error|disable)(?:\.|[:\s]+(.+))?$/i;
 const LOGIN = /^login\s*=/i;
 
 /**
- * Reads the complete lines from the status on, which is in capitals then. Lines end with CRLF or LF; only `end` may lack
- * it. A byte order mark and one line before the status, a banner, are left out.
+ * Reads the complete lines from the status on, and writes the status in capitals. Lines end with CRLF or LF; only `end`
+ * may lack it. A byte order mark and one line before the status, a banner, are left out.
  */
 function read(received: string): Pick<ServerReply, 'lines' | 'ended'> & { status: number } {
   const receivedLines = received

@@ -43,21 +43,20 @@ import { openTextSession, type ServerReply, type TextConnection } from './exchan
 export interface TextLimits {
   /** How long connecting may take, in milliseconds. */
   connectTimeoutMs: number;
-  /** The timeout of an opening, in milliseconds. Other commands get at most three seconds. */
+  /** The timeout of a command that opens an account, in milliseconds. Other commands get at most three seconds. */
   answerTimeoutMs: number;
   /** The time of day, in epoch milliseconds. */
   now: () => number;
 }
 
 const DEFAULTS: TextLimits = { connectTimeoutMs: 4_000, answerTimeoutMs: 14_000, now: Date.now };
-/** How long the answer to a question may take. A look-up of three fits into `LOOK_MS` of the effects. */
+/** The timeout of one question, in milliseconds. A look-up of three questions fits into `LOOK_MS` of the effects. */
 const QUESTION_MS = 3_000;
 const PASSWORD_MS = 1_800;
 
 /**
- * A tp4 server with the text protocol of the web-registration plug-in or of a manager-interface gateway: one TCP
- * connection for each command, one line there, a few lines back. Nothing is encrypted.
- *
+ * A tp4 server with the text protocol of the web-registration plug-in or of a manager-interface gateway. Each command
+ * has one TCP connection: one line goes there, a few lines come back. Nothing is encrypted.
  * `web-registration` knows groups by index, chooses every login itself, and has no read-only flag and no look-up.
  * `interface-gateway` has all of these; it looks accounts up by login alone.
  */
@@ -144,8 +143,8 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 
   /**
-   * The gateway is asked whether login 1 exists, which needs the master password. The plug-in has no command that
-   * creates nothing, so only the connection is tried there.
+   * Asks a gateway whether login 1 exists, which needs the master password. The plug-in has no command that creates
+   * nothing, so only its connection is tried.
    */
   async check(signal: AbortSignal): Promise<void> {
     const server = await this.#server();
@@ -168,7 +167,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     );
   }
 
-  /** The protocol has no command for them. */
+  /** The protocol has no command for rights. */
   async rights(): Promise<ServerRights> {
     return { openAccounts: 'unknown', seePersonalData: 'unknown', changeBalances: 'unknown' };
   }
@@ -181,7 +180,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     const prefix = commandPrefix({ connection: this.#connection });
     const seen: ServerVariant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
     if (!this.keyed) {
-      // The plug-in does not answer other commands than the one that opens accounts.
+      // The plug-in answers no other command than the one that opens accounts.
       const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
       const isGateway = answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
       return isGateway ? { ...seen, speaks: [`${prefix}CHKACCOUNT, as an interface-gateway does`] } : seen;
@@ -189,7 +188,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     const asked = login ?? 1;
     if ((await this.#existence(asked, signal).catch(unanswered)) !== 'lacks') seen.speaks.push(`${prefix}CHKACCOUNT`);
     for (const name of this.#lacks('password_check') ? [] : PASSWORD_COMMANDS) {
-      // Nobody has a random password.
+      // No account has a random password.
       const password = `Aa1${randomBytes(4).toString('hex')}`;
       const answer = await this.#tryPassword(name, asked, { role: 'master', password }, signal).catch(unanswered);
       if (answer === 'lacks') continue;
@@ -230,7 +229,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     }
   }
 
-  /** @throws PlatformFailure without an answer: it must be asked again later */
+  /** @throws PlatformFailure without an answer: the service must ask again later */
   async #existence(login: number, signal: AbortSignal) {
     if (this.#lacks('account_check')) return 'lacks';
     const command = (server: TextServer) => checkAccountCommand(server, login);
@@ -282,7 +281,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   }
 }
 
-/** For operators only, a question that stays unanswered looks like a command that is missing. @throws every other error */
+/** In a check for operators, an unanswered question looks like a missing command. @throws every other error */
 function unanswered(error: unknown): 'lacks' {
   if (hasNoResponse(error)) return 'lacks';
   throw error;

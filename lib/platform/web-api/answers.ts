@@ -65,7 +65,7 @@ const CODE_KINDS: readonly (readonly [kind: AnswerKind, codes: readonly number[]
   ['busy_at_login', [1_018]],
   ['not_us', codesBetween(1_001, 1_034)],
   ['payment', [...codesBetween(4_001, 4_009), 10_006, 10_018, 10_019]],
-  // About the server's state. Servers answer executed commands with them.
+  // Codes about the server's state. Servers answer executed commands with them.
   ['server_state', [4, 5, 6, 10, 11, TOO_FREQUENT, 15, 1_000]],
   // The server itself does not know the outcome: network, timeout, common error, partial, canceled, duplicate.
   ['server_unsure', [2, 7, 9, 14, 16, 17]],
@@ -95,7 +95,7 @@ export function openingFailure(retcode: number, loginGiven = false): PlatformFai
   if (retcode === 3_007) return refused('account_limit_reached');
   if (retcode === 3_004) return refused('login_taken');
   if (retcode === 3_003 && loginGiven) return refused('validation_failed', { errors: [RESERVED] });
-  // The connection's range belongs to another server, or lies outside this one's ranges: an operator's mistake.
+  // The connection's range belongs to another server, or lies outside this server's ranges: an operator's mistake.
   if (retcode === 3_003) return refused('platform_refused', { reason: 'login_outside_server_ranges' });
   return actingFailure('open', retcode);
 }

@@ -65,7 +65,7 @@ export function createMutex(): (signal?: AbortSignal) => Promise<() => void> {
 export interface ClientTimeouts {
   /** TCP and TLS, in milliseconds. */
   connectMs: number;
-  /** Both steps of authentication, in milliseconds; the server itself allows 10 s between them. */
+  /** The timeout of both steps of authentication, in milliseconds. The server itself allows 10 s between them. */
   authMs: number;
   /** The timeout of one command, in milliseconds. */
   commandMs: number;
@@ -74,7 +74,7 @@ export interface ClientTimeouts {
   now: () => number;
 }
 
-/** What a client of the Web API is given, besides the server and its secret. */
+/** The dependencies of a client of the Web API, besides the server and its secret. */
 export interface ClientDependencies {
   /** The connection for the first session. */
   early?: EarlyLine | undefined;
@@ -87,7 +87,7 @@ type WebApiSession = ReturnType<typeof createSession> & { family: PathFamily };
 
 /**
  * Connects and authenticates both sides.
- * @param isLast the other family was asked already, on a connection that ended then
+ * @param isLast true: the other family was asked before, and the connection ended
  * @throws PlatformFailure `platform_unavailable` or `platform_refused`
  */
 async function openSession(
@@ -193,7 +193,9 @@ const NO_DEADLINE = Number.POSITIVE_INFINITY;
 /** The reason of a path that the server forbids. */
 const FORBIDDEN = 'forbidden';
 
-/** Commands to one server: one at a time, over one session, which is kept and renewed when it has ended. */
+/**
+ * Sends commands to one server: one at a time, over one session. The session is kept, and renewed when it has ended.
+ */
 export class WebApiClient {
   readonly #server: WebApiHost;
   readonly #readSecretAgain: ReadSecretAgain<WebApiSecret> | undefined;
@@ -205,7 +207,7 @@ export class WebApiClient {
   /** The family that the server had last. */
   #family: PathFamily = 'api';
   #closed = false;
-  /** The content types of bodies, the better one first. */
+  /** The content types of bodies, the preferred one first. */
   #types: [string, string] = ['application/x-www-form-urlencoded', 'application/json'];
   /** The server is known to read bodies of the first type. */
   #isTypeKnown = false;
@@ -277,12 +279,13 @@ export class WebApiClient {
   }
 
   /**
-   * A command that changes something, sent once. It is sent again after 401 and 403, which may mean that the session has
-   * ended: they prove that it was not executed. A body is also sent in another form if the server does not read the first.
-   * That is safe, because an opening names its login, and a payment has no body.
+   * A command that changes something, sent once. It is sent again after 401 and 403, which may mean that the session
+   * has ended: they prove that it was not executed. A body is also sent in another form if the server does not read the
+   * first. That is safe, because an opening names its login, and a payment has no body.
    * @param sendDeadline epoch milliseconds: no byte is sent later
-   * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been taken, else
-   * with the proof that it was not. What follows an answer that proves nothing cannot prove that nothing was done
+   * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been executed,
+   * else with the proof that it was not. After an answer that proves nothing, no later answer proves that nothing was
+   * executed
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     const unproven: LostAnswer[] = [];

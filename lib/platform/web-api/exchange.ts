@@ -8,7 +8,7 @@ import type { AnswerKind } from '../proof.ts';
 /** The address of a server, and the proof of its identity. */
 export type WebApiHost = Pick<WebApiConnection, 'host' | 'port' | 'ca' | 'fingerprint'>;
 
-/** System error codes. Other codes are of TLS and certificates. */
+/** System error codes. Other codes come from TLS and certificates. */
 const SYSTEM_ERROR = /^E(?!RR_|PROTO$)[A-Z_]+$/;
 
 /** An authenticated connection. Closing `tls` closes `tcp`. */
@@ -44,7 +44,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
   return new Promise((resolve, reject) => {
     let secureContext: SecureContext;
     try {
-      // The server's own certificate may be trusted too.
+      // The server's own certificate may be in `ca` too.
       secureContext = createSecureContext(ca === undefined ? {} : { ca, allowPartialTrustChain: true });
     } catch (error) {
       // The PEM of `ca` cannot be read.
@@ -63,7 +63,7 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       tcp.destroy();
       reject(outcome);
     };
-    // Stays for the life of the sockets: an error of an idle session only ends it.
+    // The listener stays for the life of the socket: an error of an idle session only ends the session.
     const onError = (error: NodeJS.ErrnoException) => finish(connectFailure(error));
     const onConnect = () => {
       // Commands are small, and each is followed by a wait.
@@ -110,7 +110,7 @@ export interface EarlyLine {
    * failed
    */
   take(): Promise<WebApiLine | undefined>;
-  /** Closes it; it is not needed. */
+  /** Closes the connection; it is not needed. */
   drop(): void;
 }
 
@@ -140,7 +140,7 @@ export function connectEarly(server: WebApiHost, timeoutMs: number, signal: Abor
 export interface WebApiRequest {
   /** The path with its query. */
   path: string;
-  /** Makes it a POST. Passwords are only here, because servers log paths. */
+  /** The body of a POST; without it the request is a GET. Passwords are only here, because servers log paths. */
   body?: Record<string, string>;
   headers?: Record<string, string>;
   /** The same values by the names that the older family has in a query; for servers that read no body. */

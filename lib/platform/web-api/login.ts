@@ -47,7 +47,7 @@ export async function authenticate(
   const second = asksOther ? await get(other, `/api/auth/start?${query}`).catch(unlessClosed) : undefined;
   // Web servers may end a connection after 404.
   if (asksOther && second === undefined) return undefined;
-  // If neither is a Web API, the first answer says more: its paths are the usual ones.
+  // If neither answer is of a Web API, the first one says more: its paths are the usual ones.
   const isOther = second !== undefined && second.status === 200;
   const family = isOther ? other : known;
   const start = isOther ? second : first;
@@ -97,7 +97,10 @@ export function isDenied({ status }: HttpAnswer): boolean {
   return status !== 200 && statusKind(status) === 'status_denied';
 }
 
-/** A status and a page are answers: something is there, and it does not let us in. 403 means a wrong password. */
+/**
+ * Parses one step's answer. A status or a page is an answer too: a server is there, and it does not let us in. 403
+ * means a wrong password.
+ */
 function authenticationStep(answer: HttpAnswer): unknown {
   const kind = answerKind(answer);
   const proven = provenBy('login', kind);
@@ -110,7 +113,9 @@ function authenticationStep(answer: HttpAnswer): unknown {
   throw new PlatformFailure('platform_refused', { reason });
 }
 
-/** The server has refused our login or its proof, unlike one that is no Web API. */
+/**
+ * Whether the server has refused our login or its proof. An answer of something else than a Web API is no such refusal.
+ */
 export function isLoginRefused(error: unknown): boolean {
   return (
     error instanceof PlatformFailure &&

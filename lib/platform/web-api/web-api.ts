@@ -211,10 +211,13 @@ async function askPassword(
   return proven;
 }
 
-/** What the second lock has on the server. @param login an account, or the manager itself. @throws PlatformFailure */
+/**
+ * What the server shows to the second lock: comments and passwords. @param login an account, or the manager itself.
+ * @throws PlatformFailure
+ */
 export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<ServerVariant> {
   const user = await readUser(client, login, signal);
-  // Nobody has a random password.
+  // No account has a random password.
   const password = `Aa1!${randomBytes(8).toString('hex')}`;
   const answer = await askPassword(client, { login, role: 'master', password }, signal);
   return {
@@ -231,7 +234,7 @@ export async function readVariant(client: WebApiClient, login: number, signal: A
 const OPERATION_ID =
   /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?:-[\da-f]{16}(?![\da-f]))?|[\da-f-]{2,20}$)/g;
 
-/** What a comment may contain of operations' comments. Other texts prove nothing: people edit comments. */
+/** The ids of operations that a comment may contain. Other texts prove nothing: people edit comments. */
 export function operationComments(comment: string): string[] {
   return comment.toLowerCase().match(OPERATION_ID) ?? [];
 }
@@ -260,7 +263,7 @@ function userBody(order: AccountOrder, connection: WebApiConnection): Record<str
     PassMain: order.masterPassword,
     PassInvestor: order.investorPassword,
     Group: order.group,
-    // A letter with more marks than that is one grapheme.
+    // A letter with more marks than fit is one grapheme, so nothing is left of the name.
     Name: cutText(order.name.replace(/\p{Cc}+/gu, ' '), NAME_UNITS) || 'Client',
     Leverage: String(order.leverage),
     Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
