@@ -15,7 +15,7 @@ interface Loud {
   wait(ms: number): Promise<unknown>;
   /** From now on the database refuses the calls to this table. Undefined: it refuses none. */
   refuse(table: string | undefined): Promise<unknown>;
-  stop(): void;
+  stop(): Promise<unknown>;
 }
 
 /**
@@ -35,8 +35,13 @@ export async function loudService(settings: Record<string, unknown>, isHurried =
     child.send(asked);
     return ((await once(child, 'message')) as [boolean])[0];
   };
+  const stop = () => {
+    const ended = once(child, 'exit');
+    child.disconnect();
+    return ended;
+  };
   return {
-    ...{ url, lines, tick: () => ask({ tick: true }), stop: () => void child.kill() },
+    ...{ url, lines, stop, tick: () => ask({ tick: true }) },
     ...{ wait: (ms) => ask({ wait: ms }), refuse: (refused) => ask({ refused }) },
   };
 }

@@ -108,9 +108,9 @@ class Walk {
     return this.#service.loud.url;
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#service.database.destroy();
-    this.#service.loud.stop();
+    await this.#service.loud.stop();
   }
 
   /** Begins with the next alarm. */
