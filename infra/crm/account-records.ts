@@ -4,13 +4,13 @@ import { type AccountRecord, openedAccounts } from '../../lib/records/accounts.t
 import { EVENT_SCHEMAS } from '../../lib/records/event-schemas.ts';
 import type { Target } from './target.ts';
 
-/** The records as they were read, and the keys of those that cannot be read. */
+/** The records of accounts, and the keys of items that cannot be read. */
 export interface ReadAccounts {
   records: AccountRecord[];
   unreadable: string[];
 }
 
-/** Parses the items of accounts. One that cannot be read hides no other. */
+/** Parses the items of accounts. An unreadable item hides no other. */
 export function readAccountRecords(items: readonly Item[]): ReadAccounts {
   const read: ReadAccounts = { records: [], unreadable: [] };
   for (const item of items) {

@@ -22,7 +22,9 @@ export interface Terminal {
   wait(milliseconds: number): Promise<unknown>;
 }
 
-/** Characters that a terminal would obey or that hide something: control, direction, invisible. Lines may end. */
+/**
+ * Characters that a terminal would obey, or that hide something: control, direction, invisible. A line feed is allowed.
+ */
 const UNSAFE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
 
 /** A text with its unsafe characters escaped as in JSON: text that is JSON keeps its meaning. */
@@ -107,7 +109,9 @@ export function countOf(count: number, noun: string): string {
 
 /** How a person gets the rights of these commands. */
 const OPERATORS_POLICY = 'attach the policy that the output OperatorsPolicy names';
-/** The policy has a secret of another name than the stage's only after the deployment of the setting. */
+/**
+ * The policy gets a secret whose name does not begin with the stage's prefix only with the deployment of the setting.
+ */
 const SECRET_POLICY = `${OPERATORS_POLICY}; if it is attached, the setting that names this secret is not deployed: npm run deploy`;
 /** The operators' policy denies the keys of the service. */
 const KEY_ROTATION_POLICY =
@@ -115,11 +119,11 @@ const KEY_ROTATION_POLICY =
 
 /** The keys that requests to receivers are signed with, which `signingSecretName` names. */
 const SIGNING_KEYS = /^secretsmanager:\S+ on \S+:secret:broker-api\/[^/]+\/(crm-webhook|provider)\b/;
-/** Who writes a registration can have it published as proven. */
+/** A role that writes a registration can have any address published as proven. */
 const RESTORATION = /^dynamodb:PutItem on \S+[Rr]egistrations/;
 const RESTORE_POLICY = 'use a role that has the policy of the output RestorePolicy';
 
-/** S3 says so if the policy of the bucket refuses a caller. */
+/** The words of S3 if the policy of the bucket refuses a caller. */
 const BY_THE_BUCKET = /explicit deny in a resource-based policy/;
 const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy';
 
@@ -195,7 +199,9 @@ export function missingRight(error: unknown): string | undefined {
 /** How AWS names a thing that does not exist. CloudFormation has no specific name for it. */
 const ABSENT = /NotFound|NoSuch|does not exist/;
 
-/** The result of a call to AWS; undefined if the resource does not exist. @param names the errors that say so */
+/**
+ * The result of a call to AWS; undefined if the resource does not exist. @param names the names of errors that mean so
+ */
 export async function undefinedIfAbsent<T>(work: Promise<T>, names = ABSENT): Promise<T | undefined> {
   try {
     return await work;

@@ -15,7 +15,7 @@ interface ConnectionWarning {
 /** The secrets that the account functions of a stack may read. */
 export interface ReadableSecrets {
   stack: string;
-  /** How their names begin. */
+  /** The prefix of their names. */
   prefix: string;
 }
 
@@ -92,7 +92,7 @@ export async function resolveHost(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Whether a host has an address that no public network leads to. An unknown host has none. */
+/** Whether a host has an address that the internet does not reach. An unknown host has none. */
 export async function hasPrivateAddress(
   host: string,
   resolve: (host: string) => Promise<string[]> = resolveHost,

@@ -40,7 +40,7 @@ export async function parseCrmFile(text: string): Promise<CrmFile> {
   return file;
 }
 
-/** What a reader of a CRM file does with its parts. */
+/** The callbacks of a reader of a CRM file. */
 interface FileVisitor {
   record?(one: LocatedRecord): void;
   secret?(name: string, value: unknown): void;
@@ -73,7 +73,7 @@ export async function checkCrmFile(source: ByteSource, visitor: FileVisitor): Pr
 
 /**
  * Reads the records of a CRM file, those of one part of the source at a time.
- * @param errors gets what is wrong with the JSON, and what the schemas of the records refuse
+ * @param errors gets the errors of the JSON, and those of the records by their schemas
  */
 export async function* locateRecords(
   source: ByteSource,
@@ -109,11 +109,11 @@ function locateRecord(
   return result.typed ? [{ path, kind, record: result.output } as LocatedRecord] : [];
 }
 
-/** How to choose the login range that every connection needs whose protocol names logins. */
+/** How to choose the login range. Every connection whose protocol names logins needs one. */
 const CHOOSE_RANGE =
   'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server';
 
-/** Duplicate ids and referral codes. Two clients may have one address. */
+/** The errors for duplicate ids and referral codes. Two clients may have one address. */
 function duplicateErrors({ path, kind, record }: LocatedRecord, seen: SeenKeys): RecordError[] {
   const keys = [{ key: RECORD_KINDS[kind].key(record.id), path: `${path}.id` }];
   if (kind === 'clients' && record.referral_code !== undefined)

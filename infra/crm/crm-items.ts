@@ -22,7 +22,9 @@ export interface CrmRecords {
 export type CrmKind = keyof CrmRecords;
 type CrmRecord = CrmRecords[CrmKind][number];
 
-/** `indexed`: how the index `kind` names the records; clients are too many to be listed by it. */
+/**
+ * `indexed`: the value of the index `kind` for the records; clients have none, because they are too many to be listed.
+ */
 export const RECORD_KINDS = {
   forms: { schema: FormSchema, key: crmKey.form, indexed: 'form' },
   clients: { schema: ClientSchema, key: crmKey.client, indexed: undefined },
@@ -46,7 +48,7 @@ export function emptyCrmRecords(): CrmRecords {
   return { forms: [], clients: [], account_types: [], connections: [] };
 }
 
-/** The records one by one; `path` names each in the words of the caller. */
+/** The records one by one; `path` returns the text that names a record in errors. */
 function locatedRecords(
   records: CrmRecords,
   path: (kind: CrmKind, index: number, id: string) => string,
@@ -61,7 +63,7 @@ export function itemKey(kind: CrmKind, id: string): string {
   return RECORD_KINDS[kind].key(id);
 }
 
-/** Puts a record among the others of its kind. */
+/** Adds a record to those of its kind. */
 export function addRecord(records: CrmRecords, one: LocatedRecord): void {
   (records[one.kind] as CrmRecord[]).push(one.record);
 }
@@ -94,7 +96,7 @@ export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
   return Promise.all(locatedRecords(records, () => '').map(serializeRecord));
 }
 
-/** The record of an item, or the errors of an unreadable one. */
+/** Parses the record of an item. @returns the record, or its errors if it cannot be read */
 export function parseItem({ pk, record }: CrmItem): LocatedRecord | { errors: RecordError[] } {
   const kind = recordKind(pk);
   if (kind === undefined) return { errors: [{ path: pk, rule: 'is not a key of this table' }] };
@@ -113,7 +115,7 @@ export interface RecordError {
   rule: string;
 }
 
-/** The first errors, and how many there are. */
+/** The first errors, and the number of all. */
 export class ErrorList<E = RecordError> {
   readonly listed: E[] = [];
   count = 0;
@@ -131,7 +133,7 @@ export class ErrorList<E = RecordError> {
 
 export class CrmFileError extends Error {
   override readonly name = 'CrmFileError';
-  /** How many errors there are; the message lists the first thousand. */
+  /** The number of errors; the message lists the first thousand. */
   readonly count: number;
 
   constructor(listed: readonly RecordError[], count: number = listed.length) {

@@ -4,7 +4,7 @@ import { CRM_KINDS, type CrmKind, type ErrorList, memberPath } from './crm-items
 /** The bytes of a file. Each call reads them from the beginning. */
 export type ByteSource = () => AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** One record, by its position in its list, or one of the local secrets, by its name. */
+/** One record with its position in its list, or one local secret with its name. */
 export type CrmFileEntry =
   | { member: CrmKind; key: number; value: unknown }
   | { member: 'local_secrets'; key: string; value: unknown };
@@ -15,7 +15,7 @@ const PATHS = [...CRM_KINDS, 'local_secrets'].map((name) => `$.${name}.*`);
 /**
  * Reads a CRM file part by part, whatever the order of its members. It holds the entries of one part of the source, and
  * reads the next part after the caller has taken them.
- * @param errors gets what is wrong with the JSON and with the members of the file. It quotes no value of the file
+ * @param errors gets the errors of the JSON and of the members of the file. It quotes no value of the file
  */
 export async function* readEntries(source: ByteSource, errors: ErrorList): AsyncGenerator<CrmFileEntry[]> {
   const top = new TopLevel(errors);
@@ -64,7 +64,7 @@ function isKind(name: unknown): name is CrmKind {
   return CRM_KINDS.some((kind) => kind === name);
 }
 
-/** Judges the members of a file by the first token of their values. */
+/** Checks the members of a file by the first token of their values. */
 class TopLevel {
   readonly #errors: ErrorList;
   readonly #known = new Set<string>();
@@ -82,7 +82,7 @@ class TopLevel {
     return this.#first === undefined;
   }
 
-  /** The file is another value than an object. */
+  /** Whether the file holds another value than an object. */
   get isOther(): boolean {
     return this.#first !== undefined && this.#first !== TokenType.LEFT_BRACE;
   }
@@ -119,7 +119,7 @@ async function lineAndColumn(source: ByteSource, offset: number): Promise<string
   for await (const bytes of source()) {
     for (const byte of bytes.subarray(0, offset - at)) {
       if (byte === 0x0a) [line, column] = [line + 1, 1];
-      // The further bytes of a character count with its first.
+      // Further bytes of a character count with its first byte.
       else if ((byte & 0xc0) !== 0x80) column += 1;
     }
     at += bytes.length;

@@ -17,7 +17,7 @@ import type { CrmItem } from './crm-items.ts';
 /** A change of one item: the new item, or the key of a deleted one. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
 
-/** A number as it can be written again: an object, if JavaScript cannot represent it. */
+/** Parses a number so that it can be written back unchanged: as an object, if JavaScript cannot represent it. */
 export function exactNumber(text: string): number | NumberValue {
   return Math.abs(Number(text)) > Number.MAX_SAFE_INTEGER ? NumberValue.from(text) : Number(text);
 }
@@ -25,16 +25,16 @@ export function exactNumber(text: string): number | NumberValue {
 export type CrmTable = ReturnType<typeof crmTable>;
 export type TableItems = ReturnType<typeof tableItems>;
 
-/** The maximum of one batch, by DynamoDB. */
+/** The maximum number of writes in one batch of DynamoDB. */
 const MAX_WRITES = 25;
 /** The number of parallel batches, and the retries of unprocessed items. */
 export const PARALLEL_BATCHES = 4;
 const MAX_ROUNDS = 12;
-/** The time for one question, also for hundreds of items. */
+/** The timeout of one call, in milliseconds, also for hundreds of items. */
 const CALL_MS = 60_000;
 const callSignal = () => AbortSignal.timeout(CALL_MS);
 
-/** The table of CRM records, as its operators see it. Nothing here reads the whole table into memory. */
+/** The table of CRM records, as operators see it. No method reads the whole table into memory. */
 export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
   const { documents, pages, get, update } = tableItems(TableName, ['pk'], config);
 
@@ -51,7 +51,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
   return {
     /** All items, or those that the filter of a scan selects, a page at a time. */
     pages: (filter: ScanFilter = {}) => pages(filter) as AsyncGenerator<CrmItem[]>,
-    /** The keys of an index and its values, a page at a time. Equal values follow each other. */
+    /** The keys and values of an index, a page at a time. Equal values follow each other. */
     indexPages: (index: CrmIndex) =>
       pages({ IndexName: index, ConsistentRead: false }) as unknown as AsyncGenerator<CrmItem[]>,
     /** The keys of the items with this value in an index, in ascending order. */
@@ -78,7 +78,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
   };
 }
 
-/** A list in parts of at most this many. */
+/** Splits a list into parts of at most this many elements. */
 export function chunksOf<T>(list: readonly T[], most: number): T[][] {
   return Array.from({ length: Math.ceil(list.length / most) }, (_, part) => list.slice(part * most, (part + 1) * most));
 }
@@ -88,9 +88,9 @@ type ScanFilter = Pick<
   'FilterExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues' | 'IndexName' | 'ConsistentRead'
 >;
 
-/** One table, item by item, as the commands on whole tables need it. @param keys the attributes of its key */
+/** The items of one table, for commands on whole tables. @param keys the attributes of the table's key */
 export function tableItems(TableName: string, keys: readonly string[], config: DynamoDBClientConfig) {
-  // A batch may be large, and an operator's line slow.
+  // A batch may be large, and an operator's connection slow.
   const requestHandler = { connectionTimeout: 5_000, requestTimeout: CALL_MS };
   const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 5, requestHandler, ...config }), {
     marshallOptions: { removeUndefinedValues: true },

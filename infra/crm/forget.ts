@@ -11,18 +11,18 @@ import { findClientIds, type Person, parsePerson } from './person.ts';
 import { removeRecords } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
 
-/** `client`: the id of a client, instead of an address. */
+/** `client`: the id of a client, in place of an address. */
 type ForgetOptions = { client?: string; dryRun?: boolean };
 
-/** Whose data is deleted: the addresses, and the client who has proven them, if there is one. */
+/** The person whose data is deleted: the addresses, and the client who has proven them, if there is one. */
 interface Forgotten {
   addresses: readonly Person[];
   clientId?: string | undefined;
 }
 
 /**
- * Deletes the data about a person: registrations, documents and the client's record. An address that another
- * person only typed is removed there, and nothing more: that person may be a stranger.
+ * Deletes the data about a person: registrations, documents and the client's record. If another person only typed one
+ * of the addresses, only the address is removed there: that person may be a stranger.
  */
 export async function forgetPerson(
   target: Target,
@@ -36,7 +36,7 @@ export async function forgetPerson(
   const found = await findRegistrations(registrations, addresses);
   const typedClients = await findTyped(target, addresses);
   if (!dryRun) {
-    // The documents first: the registrations hold their keys.
+    // The documents are deleted first: the registrations hold their keys.
     await deleteDocuments(target, found.documents);
     for (const pk of [...found.registrations, ...found.lists, ...found.deliveries]) await registrations.delete({ pk });
     for (const { pk, members } of found.typed) await registrations.update({ pk }, removal(members));
@@ -56,7 +56,7 @@ const NOT_TOUCHED =
   '(35 days), the suppression list of SES, counters of limits (under keyed names, at most 24 hours), and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
 
 /**
- * A client is forgotten with all addresses that no other client has proven.
+ * Finds a person: a client with all addresses that no other client has proven.
  * @throws CommandError if several clients have proven the address: an operator decides which of them is meant
  */
 async function findPerson(
@@ -103,11 +103,11 @@ interface Found {
   /** Keys of items. */
   registrations: string[];
   lists: string[];
-  /** Keys of the notes of their deliveries; some may not exist. */
+  /** The keys of the notes of deliveries; some may not exist. */
   deliveries: string[];
   /** Keys of objects. */
   documents: string[];
-  /** Registrations of other recipients, where the address was only typed. */
+  /** Registrations of other recipients in which the address was only typed. */
   typed: Typed[];
 }
 
@@ -141,7 +141,7 @@ function typedMembers({ email_key, phone }: Item, wanted: ReadonlySet<unknown>):
   ];
 }
 
-/** The clients who only typed one of the addresses. */
+/** The clients whose records have one of the addresses as typed only. */
 async function findTyped({ table }: Target, addresses: readonly Person[]): Promise<Typed[]> {
   const wanted = new Set(addresses.map(({ address }) => address));
   const found: Typed[] = [];
@@ -165,7 +165,7 @@ async function findTyped({ table }: Target, addresses: readonly Person[]): Promi
 
 const TypedEmailSchema = v.fallback(v.object({ email: v.optional(v.string()) }), {});
 
-/** Removes members, such as `record.email`, from an item that still exists. */
+/** Builds an update that removes members, such as `record.email`, from an item that still exists. */
 function removal(members: readonly string[]) {
   const parts = members.flatMap((member) => member.split('.'));
   return {

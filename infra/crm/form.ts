@@ -55,7 +55,7 @@ interface Property {
   required: boolean;
 }
 
-/** How a page shows the fixed fields that need more than their name as a label. */
+/** How a page shows the fixed fields that need more than a label with their name. */
 const FIXED_PROPERTIES: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
   email: { ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
   type: { ui: { 'ui:widget': 'hidden' } },
@@ -77,7 +77,7 @@ const FIXED_PROPERTIES: Partial<Record<FixedField, { title?: string; ui: Schema 
   language: { ui: { 'ui:widget': 'hidden' } },
 };
 
-/** The fixed fields before and after those of the form. */
+/** The fixed fields that a page shows before and after the form's fields. */
 const BEFORE = ['name', 'email'] as const;
 const AFTER = FIXED_FIELDS.filter((name) => !BEFORE.some((one) => one === name));
 
@@ -92,7 +92,7 @@ const COUNTRY_WIDGET = {
   'ui:enumNames': COUNTRIES.map(([, name]) => name),
   'ui:options': { countries: true },
 };
-/** What JSON Schema cannot say of files. */
+/** The rules for files that JSON Schema cannot express. */
 const DOCUMENT_LIMITS = {
   maxDocuments: MAX_DOCUMENTS,
   maxDocumentBytes: MAX_DOCUMENT_BYTES,

@@ -28,11 +28,14 @@ export async function openLedger({ clientOf, resource }: Target): Promise<Operat
 /** The item of an operation, as operators see it. */
 export interface ListedOperation {
   pk: string;
-  /** The operation's id; empty in an item that does not have it. */
+  /** The operation's id; empty if the item has none. */
   id: string;
   /** Undefined if the item cannot be read. */
   held: HeldOperation | undefined;
-  /** Epoch milliseconds, `OPERATOR_ONLY` or `RETRY_ONLY`. Undefined: it is not on the list of open operations. */
+  /**
+   * Epoch milliseconds, `OPERATOR_ONLY` or `RETRY_ONLY`. Undefined: the operation is not on the list of open
+   * operations.
+   */
   dueAt: number | undefined;
 }
 /** An operation whose item can be read. */
@@ -71,7 +74,7 @@ export async function* openOperations(target: Target): AsyncGenerator<ListedOper
   let keys: Item[] = [];
   const read = async () => {
     const items = new Map((await table.get(keys)).map((item) => [item.pk, item]));
-    // An operation without this attribute has ended in the meantime.
+    // An operation without this attribute has ended since the index was read.
     const open = keys
       .flatMap(({ pk }): Item[] => [items.get(pk) ?? []].flat())
       .filter((item) => item[DUE_INDEX.shard] !== undefined);

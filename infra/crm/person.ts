@@ -7,7 +7,7 @@ import { wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import type { Target } from './target.ts';
 
-/** A person by one address. */
+/** A person, identified by one address. */
 export interface Person {
   /** The address as registrations store it: an email in its look-up form, or a number in E.164. */
   address: string;

@@ -13,10 +13,10 @@ export const LOCAL_HOST = 'local';
 /** A connection and its location. */
 export type LocatedConnection = Omit<LocatedRecordMap<'connections'>, 'kind'>;
 
-/** The database allows 400 KB for an item; the rest is for the other attributes. */
+/** The database allows 400 KB for an item. The difference is for the other attributes. */
 const MAX_RECORD_BYTES = 390_000;
 
-/** Simulated servers, which only the local service has, are not allowed in a deployment. */
+/** The errors of connections to simulated servers: only the local service has them, so a deployment may not. */
 export function localHostErrors(connections: readonly LocatedConnection[]): RecordError[] {
   return connections.flatMap(({ path, record }) =>
     record.host === LOCAL_HOST
@@ -25,7 +25,7 @@ export function localHostErrors(connections: readonly LocatedConnection[]): Reco
   );
 }
 
-/** The rules of one record that its schema does not know. */
+/** The errors of one record by the rules that its schema does not check. */
 export async function recordErrors({ path, kind, record }: LocatedRecord): Promise<RecordError[]> {
   const errors: RecordError[] = [];
   const recordError = (at: string, rule: string) => {
@@ -62,7 +62,7 @@ function connectionErrors(connection: Connection, report: (at: string, rule: str
 }
 
 /**
- * Ranges of logins that overlap on one host, for servers of one platform version.
+ * The errors of login ranges that overlap on one host, for servers of one platform version.
  * @param kept connections that are in the table already
  */
 export function overlapErrors(

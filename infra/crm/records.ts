@@ -34,8 +34,8 @@ interface ChangeOptions {
 }
 
 /**
- * Adds and changes the records of a CRM file, which is read twice: first all of it is checked, then it is written part by
- * part.
+ * Adds and changes the records of a CRM file. The file is read twice: first all of it is checked, then it is written
+ * part by part.
  */
 export async function importFile(target: Target, file: string, { dryRun = false }: ChangeOptions, terminal: Terminal) {
   const where = { target, dryRun, terminal };
@@ -53,7 +53,7 @@ export async function importFile(target: Target, file: string, { dryRun = false 
   });
 }
 
-/** The records of a file that was checked before. What was changed since is not written. */
+/** The records of a file that was checked before. A record that changed after the check is not written. */
 async function* checkedRecords(source: ByteSource, assertUnchanged: () => Promise<void>) {
   for await (const records of locateRecords(source, new ErrorList())) {
     await assertUnchanged();
@@ -83,7 +83,9 @@ export async function exportFile(target: Target, file: string | undefined, termi
   unreadable.finish('the others are written');
 }
 
-/** The text of a CRM file, part by part: clients as they come, then the others, which are few. */
+/**
+ * The text of a CRM file, part by part: clients first, as the table returns them, then the other kinds, which are few.
+ */
 async function* exportParts(
   target: Target,
   terminal: Terminal,
@@ -222,7 +224,7 @@ export function tablePrinter({ printPage }: Pick<Terminal, 'printPage'>, heading
   };
 }
 
-/** Two spaces end a column, so a cell has no two together. */
+/** Two spaces end a column, so no cell may contain two spaces in a row. */
 function cells(row: readonly string[]): string[] {
   return row.map((text) => printableLine(text).replaceAll(/\s+/gu, ' ').trim());
 }

@@ -2,14 +2,17 @@ import { GetQueueAttributesCommand, SQSClient, StartMessageMoveTaskCommand } fro
 import { countOf, type Terminal } from './command.ts';
 import type { Target } from './target.ts';
 
-/** The messages that a queue has: those that can be received, those that are worked on or postponed, and delayed ones. */
+/**
+ * The attributes that count a queue's messages: those that can be received, those that are worked on or postponed, and
+ * delayed ones.
+ */
 const COUNTS = [
   'ApproximateNumberOfMessages',
   'ApproximateNumberOfMessagesNotVisible',
   'ApproximateNumberOfMessagesDelayed',
 ] as const;
 
-/** Delivers the events again that were set aside, because the CRM did not accept them. They keep their ids. */
+/** Delivers events again that were set aside, because the CRM did not accept them. The events keep their ids. */
 export async function redeliverEvents({ resource, clientOf }: Target, { print }: Terminal): Promise<void> {
   const client = new SQSClient({ maxAttempts: 5, useQueueUrlAsEndpoint: false, ...clientOf('SQS') });
   const look = async (QueueUrl: string) => {
@@ -24,8 +27,8 @@ export async function redeliverEvents({ resource, clientOf }: Target, { print }:
     const delivering = await Promise.all([await resource('CrmQueue'), accounts].map(look));
     const waiting = delivering.reduce((total, { count }) => total + count, 0);
     if (aside.count > 0) {
-      // An event that could not reach its queue has no queue of origin, so the target is named. New registrations do not
-      // wait behind those of the past in the queue of accounts.
+      // An event that could not reach its queue has no queue of origin, so the target is named. In the queue of
+      // accounts, old events do not delay new registrations.
       const DestinationArn = aside.arn?.replace(/[^:]+$/, accounts.split('/').at(-1) ?? '');
       await client.send(new StartMessageMoveTaskCommand({ SourceArn: aside.arn, DestinationArn }));
     }

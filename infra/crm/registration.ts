@@ -32,7 +32,7 @@ import { UnreadableItems } from './unreadable.ts';
 
 const CALL_MS = 10_000;
 const callSignal = () => AbortSignal.timeout(CALL_MS);
-/** SES answers one question about a message a second. */
+/** The maximum number of messages that SES is asked about: it answers one question about a message a second. */
 const MAX_TRACKED = 5;
 
 /**
@@ -158,7 +158,7 @@ async function showSuppression(
 
 const LimitSettingsSchema = v.object({ channels: deploymentEntries.channels, limits: deploymentEntries.limits });
 
-/** The local service has the default limits. */
+/** Reads the limits of the deployment. The local service has the default limits. */
 async function readLimits(target: Target, terminal: Terminal) {
   if (target.stack === undefined) return { limits: DEFAULT_LIMITS, channels: OTP_TYPES };
   const { values, errors } = parseSettings(LimitSettingsSchema, await settingsOf(target, terminal));
@@ -166,7 +166,10 @@ async function readLimits(target: Target, terminal: Terminal) {
   return values;
 }
 
-/** The counters themselves have names that only the functions can derive; the registrations show what they count. */
+/**
+ * Shows which limits hold the next message. Only the functions can derive the names of the counters, so the
+ * registrations show what was counted.
+ */
 async function showLimits(target: Target, person: Person, found: readonly Found[], terminal: Terminal): Promise<void> {
   const deployed = await readLimits(target, terminal);
   for (const { channel } of listRecipients(person).filter((one) => deployed.channels.includes(one.channel))) {
@@ -184,20 +187,20 @@ function describeLimits(reached: ReturnType<typeof reachedLimits>): string {
   return `held by ${limits.join(', ')}.`;
 }
 
-/** SES refuses an id that is not one of its own, as other providers give them. */
+/** SES refuses an id that is not one of its own, such as one of another provider. */
 const NO_MAIL = /^(NotFound|BadRequest)Exception/;
 
 /** The part of SES that knows about addresses and emails. */
 type MailAccount = ReturnType<typeof mailAccount>;
 
 function mailAccount(config: SESv2ClientConfig) {
-  // Insights may be asked for once a second: the client waits and asks again.
+  // SES answers one question about a message a second: the client waits and asks again.
   const client = new SESv2Client({ maxAttempts: 8, ...config });
 
   return {
     /**
      * An address to which SES accepts emails and delivers none: its reason, `BOUNCE` or `COMPLAINT`, and since when.
-     * @param address SES compares its local part exactly: the list may have another spelling
+     * @param address its local part must be spelled as on the list: SES compares it exactly
      */
     async suppressed(address: string) {
       const command = new GetSuppressedDestinationCommand({ EmailAddress: address });
@@ -255,7 +258,7 @@ export function reachedLimits(limits: Limits, times: readonly number[], now: num
     .sort((a, b) => b.until - a.until);
 }
 
-/** The last window of this length: each starts with the first time after the one before. */
+/** The last window of this length. Each window starts with the first time after the window before. */
 function lastWindow(ordered: readonly number[], length: number): { end: number; count: number } {
   let last = { end: 0, count: 0 };
   for (const time of ordered)

@@ -24,14 +24,16 @@ import { UnreadableItems } from './unreadable.ts';
 /** `from`: the name of the table that AWS restored. */
 type RestoreOptions = { from: string; dryRun?: boolean };
 
-/** How the items of a table are copied back. An item whose key exists is never overwritten: it is newer. */
+/**
+ * How the items of a table are copied back. An item whose key exists is never overwritten: the existing one is newer.
+ */
 interface RestoreRule {
   table: TableName;
-  /** Why an item is not restored, in a few words; undefined if it is. */
+  /** The reason for which an item is not restored, in a few words; undefined if it is restored. */
   leaveOut?(item: Item): string | undefined;
   /** The copied item. */
   copied?(item: Item): Item;
-  /** Two items of one key are the same thing only if they have the same owner. */
+  /** The attribute that names the owner: two items of one key are the same thing only if it is equal. */
   owner?: 'operation_id';
   /** The reservation that an item needs before it is copied. */
   reservation?(item: Item): Item | undefined;
@@ -56,7 +58,7 @@ const RULES: Readonly<Record<string, RestoreRule>> = {
 /** The members of an operation that decide how it is copied. Operations of registrations have no `life`. */
 const OperationSchema = v.object({
   operation_id: v.string(),
-  /** Without it the reservation could not be released. */
+  /** Without the incarnation, the reservation could not be released. */
   incarnation: v.optional(v.string()),
   life: v.looseObject({ at: v.string(), login: v.optional(v.number()), deposit: v.optional(v.string()) }),
   plan: v.optional(
@@ -72,8 +74,8 @@ const OperationSchema = v.object({
 });
 
 /**
- * Unfinished work may have been completed after the restored state. The settler looks for its account and its deposit,
- * and pays nothing. An operator decides about accounts that cannot be looked up.
+ * Opens an operation again, because its unfinished work may have been completed after the restored state. The settler
+ * looks for its account and its deposit, and pays nothing. An operator decides about accounts that cannot be looked up.
  */
 function reopen(item: Item): Item {
   const parsed = v.safeParse(OperationSchema, item);
@@ -102,12 +104,12 @@ function reservation(item: Item): Item | undefined {
   return { pk: reservationKey(plan, life.login), operation_id, incarnation, connection_id: plan.connection_id };
 }
 
-/** How many accounts without a place are named. */
+/** The maximum number of accounts without a place that are named. */
 const MAX_UNPLACED = 20;
 
 /**
- * Writes the reservations again that the accounts' records show, under the keys that requests give them. An item whose
- * key exists is never overwritten.
+ * Writes reservations again from the records of accounts, under the keys that requests give them. An item whose key
+ * exists is never overwritten.
  */
 export async function rebuildReservations(
   target: Target,
@@ -203,7 +205,7 @@ async function copy(items: Item[], run: Run): Promise<void> {
   });
   if (candidates.length === 0) return;
   const keyOf = (item: Item) => JSON.stringify(live.itemKey(item));
-  // Two accounts may have one reservation.
+  // Two accounts may share one reservation.
   const wanted = new Map(candidates.map((item) => [keyOf(item), item]));
   const existing = new Map((await live.get([...wanted.values()])).map((item) => [keyOf(item), item]));
   for (const item of candidates) {
@@ -243,9 +245,9 @@ class Report {
   copied = 0;
   existing = 0;
   readonly leftOut = new Map<string, number>();
-  /** Items of other operations. */
+  /** Items that belong to other operations than the restored ones. */
   readonly conflicts = new ErrorList<string>();
-  /** Accounts, and why their reservations have no key. */
+  /** Accounts, each with the reason for which its reservation has no key. */
   readonly unplaced = new ErrorList<string>(MAX_UNPLACED);
 
   /** @throws CommandError if items of other operations were found, or accounts without a place */

@@ -24,8 +24,9 @@ import { findConnection, readConnections } from './table-records.ts';
 import type { Target } from './target.ts';
 
 /**
- * Stores the secret of a connection, of a setting, or the pepper, in the shape that its reader expects. It asks a person
- * for the value, or reads the standard input. Any other name is refused: no part of the service would read that secret.
+ * Stores the secret of a connection, the secret of a setting, or the pepper, in the shape that its reader expects. It
+ * asks a person for the value, or reads the standard input. Any other name is refused: no part of the service would
+ * read that secret.
  */
 export async function putSecret(target: Target, name: string, terminal: Terminal): Promise<void> {
   const { secret, text, hosts, versions } = await readSecret(target, name, terminal);
@@ -44,7 +45,7 @@ interface NewSecret {
 }
 
 async function readSecret(target: Target, name: string, terminal: Terminal): Promise<NewSecret> {
-  // First: a role that may replace the keys of the service reads no records.
+  // The service's secrets come first: a role that may replace the keys of the service reads no records.
   const services = [
     ...(await settingSecretsOf(target, terminal)),
     ...(target.isTable ? [] : [passwordSecret(await target.resource(PASSWORD_SECRET))]),
@@ -67,7 +68,7 @@ async function readSecret(target: Target, name: string, terminal: Terminal): Pro
   );
 }
 
-/** The secrets of the stack's settings, of those that cdk.json has for its next deployment, and the pepper. */
+/** The secrets of the stack's settings, those that cdk.json has for the next deployment, and the pepper. */
 async function settingSecretsOf(target: Target, terminal: Terminal): Promise<ServiceSecret[]> {
   const deployed = await settingsOf(target, terminal);
   const { stage } = deployed;
@@ -96,7 +97,7 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
   try {
     parse(text);
   } catch (error) {
-    // Other parsers' messages may quote the value.
+    // The messages of other parsers may quote the value.
     const why = error instanceof SigningSecretMalformed ? ` ${error.message}` : '';
     throw new CommandError(`The secret ${name} must be ${shape}; nothing was stored.${why}`);
   }
@@ -105,7 +106,7 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
 
 /**
  * Asks for the secret of a connection.
- * @param users the connections that share the secret: their servers get it, unless the value itself names others
+ * @param users the connections that share the secret: their servers get it, unless the value itself names other servers
  */
 async function platformSecret(
   connection: Connection,
@@ -161,7 +162,7 @@ async function rotateSigningKey(target: Target, name: string, terminal: Terminal
   terminal.print(`${current}\n`);
 }
 
-/** Until no function caches an earlier value, and until the last code sealed with it has expired. */
+/** How long a function may use an earlier value of a secret, in milliseconds. */
 const KNOWN_MS = SECRET_FRESH_MS;
 const FORGOTTEN_MS = SECRET_FRESH_MS + CODE_VALID_MINUTES * 60_000;
 
@@ -180,7 +181,10 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
   terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and no other is left.\n`);
 }
 
-/** The secret that logins and passwords of accounts are derived from, as `secret put` and `secret rotate` call it. */
+/**
+ * The name by which `secret put` and `secret rotate` know the secret that logins and passwords of accounts are derived
+ * from.
+ */
 const PASSWORDS = 'passwords';
 /** The name of the secret in the stack. */
 const PASSWORD_SECRET = 'PasswordSecret';
@@ -243,17 +247,17 @@ async function waitUntil(time: number, until: string, { report, wait }: Terminal
   await wait(left);
 }
 
-/** Secrets Manager, as operators use it. */
+/** The secrets of Secrets Manager, as operators use them. */
 export function secretStore(config: SecretsManagerClientConfig) {
   const client = new SecretsManagerClient(config);
   return {
-    /** The text and its date; undefined if there is no such secret. */
+    /** The text of a secret and its date; undefined if there is no such secret. */
     async read(name: string) {
       const answer = await undefinedIfAbsent(client.send(new GetSecretValueCommand({ SecretId: name })));
       if (answer?.SecretString === undefined || answer.CreatedDate === undefined) return undefined;
       return { text: answer.SecretString, since: answer.CreatedDate };
     },
-    /** Whether there is such a secret, and the platform versions whose functions may read it: undefined means all. */
+    /** Whether a secret exists, and the platform versions whose functions may read it: undefined means all. */
     async describe(name: string): Promise<{ versions: string | undefined } | undefined> {
       const answer = await undefinedIfAbsent(client.send(new DescribeSecretCommand({ SecretId: name })));
       return answer && { versions: answer.Tags?.find(({ Key }) => Key === VERSIONS_TAG)?.Value };

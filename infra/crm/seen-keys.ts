@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** Remembers keys and where each was first, in a temporary file: its memory does not grow with their number. */
+/** Remembers where each key was first, in a temporary file: its memory does not grow with the number of keys. */
 export class SeenKeys {
   /** Without a name SQLite makes a file of its own, which is deleted when the database is closed. */
   readonly #database = new DatabaseSync('');

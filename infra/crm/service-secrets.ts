@@ -9,7 +9,7 @@ import { SETTING_NAMES, signingSecretName } from '../settings.ts';
 /** The file with the settings of this project. */
 export const CDK_JSON = fileURLToPath(new URL('../../cdk.json', import.meta.url));
 
-/** A secret of the service itself; those of the trading servers are named by their connections. */
+/** A secret of the service itself. The secrets of trading servers are named by their connections. */
 export interface ServiceSecret {
   /** `pepper`, or the setting that names the secret: `captcha.secret`. */
   purpose: string;
@@ -18,7 +18,7 @@ export interface ServiceSecret {
   shape: string;
   /** @throws Error for a value of another shape */
   parse(text: string): unknown;
-  /** Whether requests to a system of the broker are signed with it: `secret rotate` makes such a secret. */
+  /** Present if the secret signs requests to a system of the broker: `secret rotate` makes such a secret. */
   signs?: true;
 }
 
@@ -60,8 +60,8 @@ function signingSecrets({ stage = 'prod', ...given }: Record<string, unknown>): 
 
 /**
  * The secrets that these settings name or need, and the pepper.
- * @param given as `gatherSettings` returns them, also if they are not valid yet @param pepper the name of the pepper
- * secret, if the stack is known
+ * @param given as `gatherSettings` returns them, valid or not @param pepper the name of the pepper secret, if the stack
+ * is known
  */
 export function serviceSecrets(given: Record<string, unknown>, pepper?: string): ServiceSecret[] {
   const named = SETTING_NAMES.filter((setting) => /\bsecret$/i.test(setting)).flatMap((purpose): ServiceSecret[] => {

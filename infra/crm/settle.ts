@@ -32,7 +32,7 @@ import { openTable, type Target } from './target.ts';
 import { UNREADABLE_ITEM_PAGE } from './unreadable.ts';
 import { describeWays, type KnownOperation, type WayOption, type WayToSettle, waysToSettle } from './ways-to-settle.ts';
 
-/** An operator's command holds an operation for this long at most. */
+/** The longest time for which an operator's command holds an operation, in milliseconds. */
 const LEASE_MS = 60_000;
 const CALL_MS = 10_000;
 const callSignal = () => AbortSignal.timeout(CALL_MS);
@@ -59,7 +59,7 @@ async function existingOperation(target: Target, id: string): Promise<ReadableOp
   throw new CommandError(`There is no operation ${id}.${traces.join('')}${retry}`);
 }
 
-/** What is known of an operation apart from its own item, which a restore may have lost or set back. */
+/** The traces of an operation outside its own item, which a restore may have lost or set back. */
 interface Traces {
   record: AccountRecord | undefined;
   reservations: { pk: string; login: number; connectionId: string }[];
@@ -80,7 +80,10 @@ async function findTraces(target: Target, id: string): Promise<Traces> {
   return { record: records[0], reservations };
 }
 
-/** Gathers what is known of an operation. A plan that a restore lost is taken from the account's record. */
+/**
+ * Gathers what the ledger, the records and the server know of an operation. A plan that a restore lost is taken from
+ * the account's record.
+ */
 async function examine(target: Target, held: HeldOperation, dueAt: number | undefined): Promise<KnownOperation> {
   const { life, plan } = held;
   const known = { held, dueAt, recorded: undefined, seen: new Map(), holders: new Map(), now: Date.now() };
@@ -91,7 +94,7 @@ async function examine(target: Target, held: HeldOperation, dueAt: number | unde
   }
   if (life.at === 'sent') return { ...known, seen: await lookAt(target, held, plan, [life.login]) };
   if (life.at !== 'undecided') return known;
-  // A restore may have left it without its login, or without its plan.
+  // A restore may have left the operation without its login, or without its plan.
   const traces =
     life.login === undefined && plan?.keyed !== false ? await findTraces(target, held.operationId) : undefined;
   const record = traces?.record ?? (plan && (await recordOf(target, plan.user_id, held.operationId)));
@@ -119,7 +122,7 @@ async function otherHolders(
   return new Map(others.map(({ pk, operation_id }) => [reservedLogin(pk), String(operation_id)]));
 }
 
-/** What a server says about the logins of an operation. A server that chooses its logins cannot be asked for any. */
+/** The server's answers about the logins of an operation. A server that chooses its logins cannot be asked for any. */
 async function lookAt(
   target: Target,
   { operationId }: HeldOperation,
@@ -194,7 +197,8 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
   const held = await store.ledger.acquire(found.pk, 'operator', LEASE_MS, callSignal());
   if (held === undefined) throw new CommandError('Another worker holds it now; try again in a minute.');
   const fact = await findFact(target, { ...found, held }, option, login).catch(async (error: unknown) => {
-    // Nothing was written yet. Later a write may have arrived without an answer, and is not taken back.
+    // Nothing was written yet. After a later write, the lease is not given back: its answer may be lost although it
+    // arrived.
     await store.ledger.rest(held, found.dueAt ?? RETRY_ONLY, callSignal()).catch(() => {});
     throw error;
   });
@@ -210,7 +214,7 @@ function parseLogin(option: string, text: string | undefined): number | undefine
   return login;
 }
 
-/** @throws CommandError with the ways that are accepted, if this is none of them */
+/** The fact that the operator has found. @throws CommandError with the accepted ways, if this is none of them */
 async function findFact(
   target: Target,
   { held, dueAt }: ReadableOperation,
@@ -232,7 +236,10 @@ async function findFact(
   return way.fact(login ?? 0);
 }
 
-/** The place of the account at the login that shows the operation's id, on the operation's server or, if it is not known, on any. */
+/**
+ * The place of the account whose comment has the operation's id at this login, on the operation's server or, if it is
+ * not known, on any.
+ */
 async function placeOfMarked(
   target: Target,
   { operationId, plan }: HeldOperation,
@@ -249,7 +256,10 @@ async function placeOfMarked(
   return undefined;
 }
 
-/** After the reservations were lost, another operation or an operator may have reserved the login. */
+/**
+ * Reserves the login for the operation. After reservations were lost, another operation or an operator may have
+ * reserved it.
+ */
 async function takeLogin(target: Target, place: ReservationPlace, operationId: string, login: number): Promise<void> {
   const pk = reservationKey(place, login);
   const [item] = await (await openTable(target, 'Logins')).get([{ pk }]);
@@ -257,17 +267,20 @@ async function takeLogin(target: Target, place: ReservationPlace, operationId: s
     await changeHolder(target, pk, String(item.operation_id), operationId);
 }
 
-/** A retry of an operation that a restore left without its login would find its reservation, and use that login. */
+/**
+ * Leaves the login to no operation. A restore may have left the operation without its login: its retry would find the
+ * reservation, and use that login.
+ */
 async function reserveForNobody(target: Target, operationId: string, login: number): Promise<void> {
   const { reservations } = await findTraces(target, operationId);
   for (const { pk } of reservations.filter((one) => one.login === login))
     await changeHolder(target, pk, operationId, NOBODY);
 }
 
-/** The one who held it releases only a reservation of its own incarnation. */
+/** Changes the holder of a reservation. The former holder releases only a reservation of its own incarnation. */
 async function changeHolder(target: Target, pk: string, from: string, to: string): Promise<void> {
   const values = { ':from': from, ':to': to };
-  // The reservation is changed already if the SDK repeated this write after a lost answer.
+  // If the SDK repeated this write after a lost answer, the reservation is changed already.
   const condition = 'operation_id IN (:from, :to)';
   const update = { update: 'SET operation_id = :to REMOVE incarnation', condition, values };
   const isChanged = await (await openTable(target, 'Logins')).update({ pk }, update);

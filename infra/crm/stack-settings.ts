@@ -4,19 +4,19 @@ import { logicalId } from '../tables.ts';
 import { CommandError, explainFailure, missingRight, type Terminal } from './command.ts';
 import { readContext } from './service-secrets.ts';
 
-/** What an operator works on, as far as its settings are concerned. */
+/** The target of an operator's command, as far as its settings are concerned. */
 export interface SettingsTarget {
   /** The name of the stack; absent for the local service and for a table alone. */
   stack?: string;
-  /** The settings of the stack; it is asked once. Absent without a stack. */
+  /** The settings of the stack; the stack is asked once. Absent without a stack. */
   deployed?(): Promise<DeployedSettings>;
 }
 
-/** The settings of a stack, or why they are not known. */
+/** The settings of a stack, or the reason for which they are unknown. */
 export type DeployedSettings = { settings: Settings } | { unknown: string };
 
 /**
- * Reads the settings that a stack carries, in the metadata of its table of CRM records. A stack of version 1.0.0 carries
+ * Reads the settings that a stack carries in the metadata of its table of CRM records. A stack of version 1.0.0 carries
  * none.
  * @throws CommandError if this version does not know one of the settings
  */
@@ -48,7 +48,10 @@ export function writtenSettings(cdkJson: string, stack = ''): Record<string, unk
 
 export const CDK_JSON_USED_INSTEAD = 'The settings of cdk.json are used, which may be others.';
 
-/** The settings of a stack, in the form of `gatherSettings`; those of cdk.json if it does not show them, and without a stack. */
+/**
+ * The settings of a stack, in the form of `gatherSettings`. Without a stack, and for a stack that does not show them,
+ * those of cdk.json.
+ */
 export async function settingsOf(
   { stack, deployed }: SettingsTarget,
   { cdkJson, report }: Pick<Terminal, 'cdkJson' | 'report'>,

@@ -69,7 +69,7 @@ export async function readConnections(target: Target, report?: Terminal['report'
   return connections;
 }
 
-/** Reports how many are done, each time another ten thousand are. */
+/** Reports the number of finished items, once for each ten thousand. */
 export function reportProgress({ report }: Pick<Terminal, 'report'>, what: string): (done: number) => void {
   let total = 0;
   return (done) => {
@@ -88,8 +88,8 @@ interface ItemLocation {
 }
 
 /**
- * The errors of connections that are added or changed: simulated servers, and logins that two have.
- * @param changed each is named by its path in an error
+ * The errors of connections that are added or changed: simulated servers, and logins that two connections share.
+ * @param changed each connection is named by its path in an error
  */
 export async function connectionErrors(
   { target, terminal }: Pick<ItemLocation, 'target' | 'terminal'>,
@@ -97,7 +97,7 @@ export async function connectionErrors(
 ): Promise<RecordError[]> {
   if (changed.length === 0) return [];
   const ids = new Set(changed.map(({ record }) => record.id));
-  // The connections of the table that do not change: their logins stay reserved.
+  // The connections of the table that do not change keep their logins.
   const kept = (await readConnections(target, terminal.report))
     .filter(({ id }) => !ids.has(id))
     .map((record) => ({ path: `the table's connections[${JSON.stringify(record.id)}]`, record }));
@@ -120,9 +120,9 @@ export async function warnOfConnections(
 const MAX_COMPARED = 100;
 
 /**
- * Adds and changes valid records, in parallel batches: a call reads 100 items, and one writes 25 of those that differ. It
- * holds a few batches, and takes the next records when those are written.
- * @param records part by part; their errors are known @returns how many differ
+ * Adds and changes valid records, in parallel batches: a call reads 100 items, and one writes 25 of those that differ.
+ * It holds a few batches, and takes the next records when those are written.
+ * @param records in parts; their errors are known @returns the number of records that differ
  */
 export async function writeRecords(
   { target, dryRun, terminal }: ItemLocation,
@@ -147,7 +147,7 @@ export async function writeRecords(
   return total;
 }
 
-/** Joins and splits parts into parts of this size; the last may be smaller. */
+/** Joins and splits parts into parts of this size; the last one may be smaller. */
 async function* inParts<T>(parts: AsyncIterable<readonly T[]> | Iterable<readonly T[]>, size: number) {
   let remainder: T[] = [];
   for await (const part of parts) {
@@ -172,7 +172,7 @@ async function findChanges({ table }: Target, part: readonly LocatedRecord[]): P
     .filter(({ item, before }) => !isDeepStrictEqual(before, item));
 }
 
-/** Deletes records of a kind; none, if one of them is missing. */
+/** Deletes records of a kind. If one of them is missing, none is deleted. */
 export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: readonly string[]): Promise<void> {
   const { table, name } = where.target;
   const known = new Set((await table.readMany(ids.map((id) => itemKey(kind, id)))).map(({ pk }) => pk));

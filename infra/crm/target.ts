@@ -16,7 +16,7 @@ export interface Target extends SettingsTarget {
   name: string;
   /** The table of CRM records. */
   table: CrmTable;
-  /** The settings of the clients of a service; empty: the environment has them. */
+  /** The configuration of the client of a service; empty: the environment has it. */
   clientOf(service: Service): ClientConfig;
   /** Whether only a table is named, and nothing else can be used. */
   isTable?: true;
@@ -29,7 +29,7 @@ export interface Target extends SettingsTarget {
   pepperSecret?: string | undefined;
 }
 
-/** A service as the name of the variable with its endpoint has it. */
+/** A service, as the name of its endpoint variable spells it. */
 type Service = 'DYNAMODB' | 'S3' | 'SECRETS_MANAGER' | 'SESV2' | 'SQS';
 
 interface ClientConfig {
@@ -38,7 +38,7 @@ interface ClientConfig {
   credentials?: { accessKeyId: string; secretAccessKey: string };
 }
 
-/** The options that name it. */
+/** The options of a command that name its target. */
 export interface WrittenTarget {
   stack?: string;
   table?: string;

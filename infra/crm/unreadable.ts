@@ -3,7 +3,7 @@ import { CommandError, countOf, type Terminal } from './command.ts';
 /** Where an operator reads what to do with an item that cannot be read. */
 export const UNREADABLE_ITEM_PAGE = 'infra/docs/data.md, An item that cannot be read.';
 
-/** Names the items that cannot be read, while a command goes over the others. */
+/** Names the items that cannot be read, while a command works on the others. */
 export class UnreadableItems {
   readonly #report: Terminal['report'];
   #count = 0;
@@ -19,7 +19,7 @@ export class UnreadableItems {
   };
 
   /**
-   * @param rest what was done with the others
+   * @param rest what was done with the other items
    * @throws CommandError if there was an unreadable item: the command did less than it was asked to do
    */
   finish(rest: string): void {

@@ -4,14 +4,16 @@ import type { Fact, Life } from '../../lib/openings/life.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 
-/** What is known of an operation: its own item, its traces in other tables, and what its server says. */
+/** The knowledge about an operation: its own item, its traces in other tables, and the answers of its server. */
 export interface KnownOperation {
   /** A plan that a restore lost is taken from the account's record. */
   held: HeldOperation;
   dueAt: number | undefined;
   /** The login of the account's record. */
   recorded: number | undefined;
-  /** The logins that it may have opened, with the server's answers; undefined: the server cannot be asked. */
+  /**
+   * The logins that the operation may have opened, with the server's answers; undefined: the server cannot be asked.
+   */
   seen: ReadonlyMap<number, Sighting | undefined>;
   /** The other operation that has reserved a login, or `NOBODY`, by login. */
   holders: ReadonlyMap<number, string>;
@@ -26,13 +28,16 @@ export type WayOption = 'login' | 'foreign' | 'none' | 'deposit';
 /** A way of settling an operation that is accepted now. */
 export interface WayToSettle {
   option: WayOption;
-  /** The login that it names. Absent with `login`: any one, see `marked`. */
+  /** The login that the command names. Absent with `login`: any login, see `marked`. */
   login?: number;
   /** Every login is accepted whose account on a server shows the operation's id. */
   marked?: true;
-  /** The login is reserved for the operation, although another operation may hold it: the account is proved to be ours. */
+  /**
+   * The command reserves the login for the operation, even if another operation holds it: the account is proved to be
+   * ours.
+   */
   takesLogin?: true;
-  /** The fact for `life.ts`; `login` is the one that the operator names. */
+  /** The fact for `life.ts`; `login` is the login that the operator names. */
   fact(login: number): Fact;
 }
 
@@ -73,7 +78,7 @@ function waysOutOfUndecided(
   const there = [...seen].filter(([, sighting]) => sighting !== 'absent');
   const fact = plan === undefined ? resumed : found;
   const isOurs = ([login, sighting]: [number, unknown]) => login === recorded || sighting === 'ours';
-  // Without a proof, the login of another operation stays reserved for that one.
+  // Without a proof, a login that another operation holds stays reserved for that operation.
   const takesLogin = (one: [number, unknown]) => isOurs(one) || holders.get(one[0]) === NOBODY;
   // If the login is unknown, the operation may also be found by the comment of an account on the server.
   const isNamedElsewhere = asked === undefined && recorded === undefined;
@@ -90,7 +95,7 @@ function waysOutOfUndecided(
   ];
 }
 
-/** What is there to do, and each command that `settle` accepts. */
+/** Describes the next step, and each command that `settle` accepts. */
 export function describeWays(known: KnownOperation, ways: readonly WayToSettle[]): string {
   const { operationId: id, life } = known.held;
   const lines = ways.map(({ option, login, marked }) => {

@@ -21,16 +21,16 @@ export type DoctorQuestion = keyof typeof DOCTOR_QUESTIONS;
 /** One line of the doctor's answer. */
 export interface CheckResult {
   question: DoctorQuestion;
-  /** Such as `tp5-live-1`. */
+  /** The checked thing, such as `tp5-live-1`. */
   subject: string;
   /** `unknown`: the probe failed, mostly because a right is missing. */
   state: 'works' | 'missing' | 'warning' | 'unknown';
   detail: string;
-  /** The command, or the step of a person, that fixes it; with every state but `works`. */
+  /** The command, or the step of a person, that fixes the problem. Every state but `works` has one. */
   fix?: string;
 }
 
-/** A result, for which the check adds its own question and subject. */
+/** The outcome of a check, to which the check adds its question and subject. */
 export type CheckOutcome = Omit<CheckResult, 'question' | 'subject'> &
   Partial<Pick<CheckResult, 'question' | 'subject'>>;
 
@@ -41,7 +41,7 @@ export interface DoctorCheck<Probes = AwsProbes> {
   run(probes: Probes): Promise<CheckOutcome | CheckOutcome[]>;
 }
 
-/** A check of one subject. */
+/** Makes a check of one subject. */
 export function checkOf<Probes = AwsProbes>(
   question: DoctorQuestion,
   subject: string,
@@ -86,7 +86,7 @@ export function exitCode(results: readonly CheckResult[]): 0 | 1 {
   return results.some(({ state }) => state === 'missing' || state === 'unknown') ? 1 : 0;
 }
 
-/** From this many executions on, the account functions can have a tenth each, and AWS keeps its 100 unreserved. */
+/** From this number of executions on, the account functions can have a tenth each, and AWS keeps its 100 unreserved. */
 const ROOMY = 400;
 
 /** The account's requirements, with or without settings and a deployed stack. */
@@ -162,7 +162,7 @@ function identityBeforeDeployment(exists: boolean, senderIdentity: string): Chec
 
 function dmarc(domain: string): DoctorCheck {
   return checkOf('code', `DMARC of ${domain}`, async (probes) => {
-    // A domain without a policy has that of its registrable domain.
+    // A domain without a policy follows the policy of its registrable domain.
     const names = [...new Set([domain, getDomain(domain) ?? domain])];
     const records = await Promise.all(names.map((name) => probes.txtRecords(`_dmarc.${name}`)));
     const policy = records.flat().find((record) => /^v=DMARC1/i.test(record));
@@ -202,7 +202,7 @@ export function nextStepChecks(settings: Settings, stack: string): DoctorCheck[]
   ];
 }
 
-/** An output that the stack has if, and only if, the function is deployed. */
+/** Whether the stack has the output that comes only with this function. */
 async function hasFunction(probes: AwsProbes, stack: string, name: string): Promise<boolean> {
   return (await probes.stack(stack))?.outputs[`${name}LogGroup`] !== undefined;
 }
@@ -271,7 +271,10 @@ function spendCheck(
   });
 }
 
-/** A system of the broker that the service posts to. Its name must have a public address: AWS reaches no other. */
+/**
+ * Checks a system of the broker that the service posts to. Its host name must have a public address: AWS reaches no
+ * other.
+ */
 function receiver(question: DoctorQuestion, subject: string, url: string): DoctorCheck {
   const { hostname } = new URL(url);
   return checkOf(question, subject, async (probes) => {
@@ -283,7 +286,10 @@ function receiver(question: DoctorQuestion, subject: string, url: string): Docto
   });
 }
 
-/** Both templates in every language in use: else messages in a language fail, which callers choose. */
+/**
+ * Checks that both templates are approved in every language in use. Otherwise messages in a language fail, and callers
+ * choose the language.
+ */
 function templates(settings: Settings, translations: readonly TemplateLanguage[]): DoctorCheck[] {
   const { whatsapp } = settings;
   if (!sendsThroughAws(settings, 'whatsapp') || whatsapp === undefined) return [];
@@ -312,7 +318,7 @@ export interface TemplateLanguage {
 }
 
 /**
- * The stack by its name: its state, and the receivers of its alarms.
+ * The checks of a stack: its state, and the receivers of its alarms.
  * @param isDeployed false: only the checks that make sense before the first deployment
  */
 export function stackChecks(
@@ -333,7 +339,7 @@ async function stackState(probes: AwsProbes, stack: string, retainData: boolean)
   const unprotect = `aws cloudformation update-termination-protection --no-enable-termination-protection --stack-name ${stack}`;
   const events = `aws cloudformation describe-stack-events --stack-name ${stack}`;
   if (/^(ROLLBACK|CREATE)_(COMPLETE|FAILED)$/.test(status) && status !== 'CREATE_COMPLETE') {
-    // The next deployment deletes the resources of a failed first one. Protection would prevent that.
+    // The next deployment deletes the resources of a first deployment that failed. Protection would prevent that.
     const again = found.protected ? `${unprotect} && npm run deploy` : 'npm run deploy';
     return missingOutcome(`${status}: the first deployment failed`, `${events}, fix the cause, then: ${again}`);
   }
@@ -351,7 +357,10 @@ function receiverChecks(stack: string): DoctorCheck[] {
   ];
 }
 
-/** Checks who receives the alarms of a topic. @param output the output of the stack that has the topic's ARN */
+/**
+ * Checks that the alarms of a topic have a confirmed receiver. @param output the output of the stack that has the
+ * topic's ARN
+ */
 function receivers(stack: string, kind: string, output: string, absent: typeof missingOutcome): DoctorCheck {
   return checkOf('alarm', `receivers of ${kind}`, async (probes) => {
     const topic = (await probes.stack(stack))?.outputs[output];

@@ -57,13 +57,13 @@ interface Options {
   fix?: true;
 }
 
-/** What the operator asks for. */
+/** The operator's request. */
 interface Look {
   cdkJson: string;
   fix: boolean;
   /** Progress. */
   report(text: string): void;
-  /** The ids of the connections to check. None: everything is checked. */
+  /** The ids of the connections to check. Empty: everything is checked. */
   ids: readonly string[];
 }
 
@@ -82,13 +82,13 @@ async function examineAws(look: Look, name?: string): Promise<CheckResult[]> {
   return [...checked, ...(await examineServers(look, { stack }, more))];
 }
 
-/** Settings, and what there is to say about them. */
+/** Settings, with the results of the checks that led to them. */
 interface FoundSettings {
   settings?: Settings;
   results: CheckResult[];
 }
 
-/** The settings of a deployed stack; `written`, if it does not show its own. */
+/** The settings of a deployed stack. If the stack does not show its own: `written`. */
 async function stackSettings(stack: string, written: FoundSettings, cdkJson: string): Promise<FoundSettings> {
   const about = { question: 'deployed', subject: 'settings' } as const;
   try {
@@ -125,7 +125,7 @@ async function examineServers(
   }
 }
 
-/** The settings in cdk.json. @param stack its stage overrides the stage in the file */
+/** The settings in cdk.json. @param stack the stage in its name overrides the stage in the file */
 function readSettingsFile(cdkJson: string, stack?: string): FoundSettings {
   const fix = 'npm run setting -- name=value …';
   try {
@@ -154,7 +154,7 @@ export async function awsChecks(settings: Settings, stack: string, deployed: boo
 
 const SIGNS = { works: 'ok', missing: 'MISSING', warning: 'warning', unknown: 'unknown' } as const;
 
-/** For people: each question with its results, below each how to fix it, and at the end the next step. */
+/** Formats the results for people: each question with its results, below each its fix, and at the end the next step. */
 export function formatReport(results: readonly CheckResult[]): string {
   const width = Math.max(0, ...results.map(({ subject }) => subject.length)) + 2;
   const asked = (Object.keys(DOCTOR_QUESTIONS) as DoctorQuestion[])

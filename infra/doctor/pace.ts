@@ -4,18 +4,20 @@ import { type Settings, sendsThroughAws } from '../settings.ts';
 import { checkOf, type DoctorCheck, warningOutcome, workingOutcome } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
 
-/** What bounds the registrations by one channel. */
+/** A quota that bounds the registrations by one channel. */
 interface Quota {
   of: string;
   perSecond: number;
-  /** What raises it. */
+  /** How to raise the quota. */
   raise: string;
 }
 
-/** The registrations that one execution of the function accepts in a second: each takes 0.25 s with its password hash. */
+/**
+ * The registrations that one execution of the function accepts in a second: each takes 0.25 s, with its password hash.
+ */
 const PER_EXECUTION = 4;
 
-/** The smallest quota on the way of a registration, for each channel, and what raises it. */
+/** The smallest quota on the way of a registration, for each channel, and how to raise it. */
 export function throughputChecks(settings: Settings): DoctorCheck[] {
   return settings.channels.map((channel) =>
     checkOf('code', `pace of ${channel}`, async (probes) => {
@@ -59,7 +61,7 @@ async function senderQuota(channel: Channel, probes: AwsProbes): Promise<Quota> 
   return { of: service, perSecond, raise: `ask for more: Service Quotas, ${service}${quota}` };
 }
 
-/** The service's own limits of a phone channel, which a campaign meets first. */
+/** The service's own limits of a phone channel. A campaign reaches them first. */
 function ownLimits({ limits }: Settings, channel: Channel): string {
   if (channel === 'email') return '';
   const named = [

@@ -37,7 +37,7 @@ export function awsProbes() {
 
 function accountProbes() {
   return {
-    /** How many calls of functions may run at once in the account. */
+    /** The quota of simultaneous executions of functions in the account. */
     async concurrentExecutions() {
       const { AccountLimit } = await new LambdaClient({}).send(new GetAccountSettingsCommand({}));
       return AccountLimit?.ConcurrentExecutions ?? 0;
@@ -94,7 +94,7 @@ function messageProbes() {
         max: MaxLimit,
       }));
     },
-    /** Whether texts and calls still go to verified numbers alone. */
+    /** Whether AWS still sends texts and calls to verified numbers alone. */
     async messagingSandbox() {
       const { AccountAttributes = [] } = await client.send(new DescribeAccountAttributesCommand({}));
       return AccountAttributes.some(({ Name, Value }) => Name === 'ACCOUNT_TIER' && Value === 'SANDBOX');
@@ -146,12 +146,12 @@ function stackProbes() {
   };
 }
 
-/** What the probes of the service need to know. */
+/** The options of the probes of the service. */
 interface ServerProbeOptions {
-  /** The option of `npm run crm` that leads there: `--stack broker-api-prod`. */
+  /** The option of `npm run crm` for this target: `--stack broker-api-prod`. */
   place: string;
   cdkJson: string;
-  /** Writes, before the records are reported, what follows from them. */
+  /** True: before the report, the probes write the attributes that follow from the records. */
   fix: boolean;
   /** Progress. */
   report: (text: string) => void;
@@ -169,18 +169,18 @@ export function serverProbes(target: Target, { place, cdkJson, fix, report }: Se
       records ??= inspectRecords(target, { fix, report });
       return records;
     },
-    /** What is wrong with a connection before its server is asked. */
+    /** The warnings about a connection, before its server is asked. */
     async warnings(connection: Connection) {
       readable ??= readableSecrets(target, { cdkJson, report });
       return connectionWarnings(connection, await readable, resolveHost);
     },
     /** A secret's text. */
     secret: async (name: string) => (await secretStore(clientOf('SECRETS_MANAGER')).read(name))?.text,
-    /** A secret without its text. Undefined: there is none. */
+    /** The description of a secret, without its text. Undefined: there is no such secret. */
     describedSecret: (name: string) => secretStore(clientOf('SECRETS_MANAGER')).describe(name),
     /** Connects, logs in and asks; changes nothing. @throws PlatformFailure */
     report: (connection: Connection) => reportServer(target, connection),
-    /** How a table of the stack is kept. */
+    /** The recovery and expiry of a table of the stack. */
     async table(name: TableName) {
       const TableName = await target.resource(logicalId(name));
       const client = new DynamoDBClient(target.clientOf('DYNAMODB'));

@@ -17,9 +17,12 @@ import type { Target } from '../crm/target.ts';
 /** The table of CRM records, as the service sees it. */
 export interface RecordReport {
   items: number;
-  /** How many of them the inspection has fixed. */
+  /** The number of items that the inspection has fixed. */
   fixed: number;
-  /** What the service cannot use: the first thousand. Derived: it follows from the record, so that a fix can write it. */
+  /**
+   * The errors that keep the service from using an item: the first thousand. `derived`: a fix can write the attribute
+   * from the record.
+   */
   errors: (RecordError & { derived?: true })[];
   /** Errors that are not listed. */
   more: number;
@@ -92,7 +95,7 @@ async function judgePage(page: readonly CrmItem[]) {
   return { broken, differing, located };
 }
 
-/** The number of clients that are named of one group. */
+/** The maximum number of clients that are named of one group. */
 const MAX_NAMED = 10;
 
 /** The clients that share a value of an index, each group as one text. Equal values of an index follow each other. */

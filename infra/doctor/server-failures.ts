@@ -1,6 +1,6 @@
 import type { PlatformFailure, PlatformFailureKind } from '../../lib/platform/platform.ts';
 
-/** What a failure of the login to a trading server means, and what an operator does. */
+/** The meaning of a failed login to a trading server, and its fix for an operator. */
 interface ServerFailure {
   detail: string;
   fix: string;
@@ -14,7 +14,7 @@ const SECRET = 'put it into the secret again: crm secret put';
 const CERTIFICATE = 'correct ca or fingerprint of the connection, or have the certificate of the server corrected';
 
 /**
- * The failures that have more to say than their kind, by their reason. `auth_http_3xx` is each status from 300 to 399,
+ * The failures, by their reason, that have more to say than their kind. `auth_http_3xx` is each status from 300 to 399,
  * `tls_…` each other error of TLS. trading-servers.md has a row for each.
  */
 export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
@@ -102,7 +102,7 @@ const KINDS: Readonly<Partial<Record<PlatformFailureKind, ServerFailure>>> = {
 };
 const OTHER: ServerFailure = { detail: 'failed', fix: 'ask its administrator' };
 
-/** What the failure means, with its reason, and its fix. */
+/** The meaning of the failure, with its reason, and its fix. */
 export function serverFailure({ kind, reason }: PlatformFailure): ServerFailure {
   const anyOfKind = reason.replace(/^(auth_http_\d)\d\d$/, '$1xx').replace(/^tls_.+$/, 'tls_…');
   const found = SERVER_FAILURES[reason] ?? SERVER_FAILURES[anyOfKind] ?? KINDS[kind] ?? OTHER;

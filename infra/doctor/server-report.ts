@@ -7,7 +7,7 @@ import type { Target } from '../crm/target.ts';
 
 /** The accounts in the login ranges of a connection. */
 export interface RangeReport {
-  /** The number of checked logins: all of the ranges, or a sample; 0 if the server has no such command. */
+  /** The number of checked logins: all logins of the ranges, or a sample; 0 if the server has no such command. */
   asked: number;
   taken: number;
   /** Accounts in the ranges that the ledger does not know. Empty if there is no ledger to compare with. */
@@ -23,10 +23,10 @@ export interface ServerReport {
   variant: ServerVariant;
 }
 
-/** How many reservations are held at once: a server may have any number of accounts. */
+/** The maximum number of reservations in memory: a server may have any number of accounts. */
 const COMPARED_AT_ONCE = 1_000;
 
-/** How many logins of a range are checked if the server cannot list its accounts. */
+/** The number of logins of a range that are checked if the server cannot list its accounts. */
 const SAMPLES = 20;
 
 /** Inspects a trading server. @throws PlatformFailure if the server does not accept our login */
@@ -81,7 +81,7 @@ async function takenLogins(
   return { asked: samples.length, taken };
 }
 
-/** Logins that are spread evenly over a range, both ends included. */
+/** Logins, spread evenly over a range, both ends included. */
 function sampleLogins({ from, to }: LoginRange): number[] {
   const step = (to - from) / (SAMPLES - 1);
   return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));

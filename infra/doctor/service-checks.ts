@@ -25,7 +25,7 @@ import type { ServerProbes } from './probes.ts';
 import { serverFailure } from './server-failures.ts';
 import type { RangeReport, ServerReport } from './server-report.ts';
 
-/** Recovery and expiry, which AWS does not switch on in a table that it restores. */
+/** Checks the recovery and expiry of each table: AWS does not switch them on in a table that it restores. */
 export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =>
   checkOf('deployed', `table ${name}`, async (probes) => {
     const { expires = false, recoveryDays } = stackTable(name);
@@ -42,7 +42,7 @@ export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =
   }),
 );
 
-/** The service’s own secrets, each by its name and its shape. */
+/** Checks the service’s own secrets, each by its name and its shape. */
 export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<ServerProbes>[] {
   return secrets.map(({ purpose, name, shape, parse, signs }) =>
     checkOf(secretQuestion(purpose), `secret ${purpose}`, async (probes) => {
@@ -75,7 +75,7 @@ const importRecords = ({ place }: ServerProbes) => `npm run crm -- import crm.js
 
 const MAY_SHARE = 'look whether they are one person; two may share an address';
 
-/** The CRM records: whether the service can read each, and whether there is a form to register with. */
+/** Checks the CRM records: whether the service can read each, and whether there is a form to register with. */
 export const recordChecks: DoctorCheck<ServerProbes>[] = [
   checkOf('register', 'forms', async (probes) => {
     const { forms } = await probes.records();
@@ -96,8 +96,9 @@ export const recordChecks: DoctorCheck<ServerProbes>[] = [
 ];
 
 /**
- * The trading servers: for each connection its secret, the login, the rights, its groups, and its range of logins.
- * @param ids of the connections; none: all
+ * Checks the trading servers: for each connection its secret, the login, the rights, its groups, and its range of
+ * logins.
+ * @param ids of the connections; empty: all
  */
 export function connectionCheck(ids: readonly string[] = []): DoctorCheck<ServerProbes> {
   return checkOf('server', 'connections', async (probes) => {
@@ -142,9 +143,12 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   });
 }
 
-/** What a secret lacks that version 1.0.0 stored: it works until it is put again. */
+/**
+ * The names that a secret of version 1.0.0 lacks: its servers and its platform versions. The secret works until an
+ * operator puts it again.
+ */
 async function lackingNames(probes: ServerProbes, { secret }: Connection, { hosts }: { hosts?: string[] }) {
-  // The simulated servers of the local service start at other ports each time.
+  // The simulated servers of the local service have other ports after each start.
   if (probes.place.startsWith('--local')) return [];
   const described = await probes.describedSecret(secret);
   return [
@@ -251,7 +255,7 @@ const PASSWORDS = {
   unknown: 'may not check passwords',
 };
 
-/** The dialect, and what can show whose account is at a login, next to the ledger. */
+/** Reports the dialect of the server, and which proofs of ownership it offers next to the ledger. */
 function onVariant({ id, protocol }: Connection, { rights, variant }: ServerReport): CheckOutcome[] {
   const { speaks, passwords } = variant;
   if (protocol === 'web-registration') {
