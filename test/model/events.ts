@@ -3,13 +3,15 @@ import { freeLogins } from './server.ts';
 import {
   ANOTHER,
   addCommand,
+  changeLedger,
   describeLife,
   FOREIGN,
   isOf,
-  type Ledger,
   LOGINS,
   NOBODY,
   NOTHING,
+  openAccount,
+  reserve,
   type Turn,
   takeCommand,
   type World,
@@ -29,7 +31,8 @@ export function happenAlone(turn: Turn): void {
     for (const chosen of freeLogins(turn, login, server)) {
       turn.add(`a late command of ${id} opens ${chosen}`, (next) => {
         takeCommand(next, id, login, server);
-        (server === next.server ? next.accounts : next.earlier)[chosen] = id;
+        if (server === next.server) openAccount(next, chosen, id);
+        else next.earlier = next.earlier.with(chosen, id);
       });
     }
   }
@@ -46,14 +49,14 @@ export function happenAlone(turn: Turn): void {
   if (turn.scenario.stranger === true && !accounts.includes(FOREIGN)) {
     for (const free of LOGINS.filter((one) => accounts[one] === NOTHING)) {
       turn.add(`somebody else opens ${free}`, (next) => {
-        next.accounts[free] = FOREIGN;
+        openAccount(next, free, FOREIGN);
       });
     }
   }
   const gone = LOGINS.find((login) => accounts[login] !== NOTHING);
   if (turn.scenario.restored === true && gone !== undefined) {
     turn.add(`the server is restored without ${gone}`, (next) => {
-      next.accounts[gone] = NOTHING;
+      next.accounts = next.accounts.with(gone, NOTHING);
     });
   }
 }
@@ -69,10 +72,10 @@ function interfere(turn: Turn): void {
     for (const login of LOGINS.filter((one) => reservations[one] === NOTHING && !isUsed(one))) {
       turn.add(`another operation reserves ${login} and sends its command`, (next) => {
         next.hasAnother = true;
-        (next.ledgers[index] as Ledger).reservations[login] = ANOTHER;
+        reserve(next, index, login, ANOTHER);
         // A plug-in names its login once the account is open.
         if (keyed) addCommand(next, ANOTHER, login);
-        else next.accounts[login] = ANOTHER;
+        else openAccount(next, login, ANOTHER);
       });
     }
   }
@@ -83,9 +86,7 @@ function interfere(turn: Turn): void {
       if (!isOf(owner, 'A')) continue;
       // Without comments an operator says that it is somebody else's.
       const holder = turn.scenario.shows === 'comments' ? owner : NOBODY;
-      turn.add(`another operation leaves ${login} to ${holder}`, (next) => {
-        (next.ledgers[index] as Ledger).reservations[login] = holder;
-      });
+      turn.add(`another operation leaves ${login} to ${holder}`, (next) => reserve(next, index, login, holder));
     }
   }
   if (moves === true && server === 0) {
@@ -109,7 +110,6 @@ export function loseTables(turn: Turn): void {
   if (ledger === undefined) return;
   const isPaid = payments > 0 || workers.some((worker) => worker?.step === 'pay' || worker?.step === 'repay');
   const isPaying = (loses === 'ledger' || loses === 'all') && losesWhilePaying !== true && isPaid;
-  const first = (next: World) => next.ledgers[0] as Ledger;
   const overtake = (next: World) => {
     next.workers = next.workers.map((worker) => worker && { ...worker, stale: true });
   };
@@ -117,7 +117,7 @@ export function loseTables(turn: Turn): void {
   for (const [request, { id, life }] of Object.entries(ledger.operations).slice(0, 1)) {
     if (expires === true && life.at === 'done' && !life.unpaid) {
       turn.add(`the key of ${id} expires`, (next) => {
-        first(next).operations[request] = { id, life: { at: 'gone' } };
+        changeLedger(next, 0, { operations: { ...ledger.operations, [request]: { id, life: { at: 'gone' } } } });
       });
     }
     if (loses === undefined || isPaying || turn.world.lost || life.at === 'gone') continue;
@@ -137,13 +137,12 @@ export function loseTables(turn: Turn): void {
         const { server } = ledger.operations[request] ?? {};
         const hasPlan = state.at === 'sent' || state.at === 'open' || (state.at === 'undecided' && !keyed);
         const keepsServer = loses === 'reservations' || hasPlan;
-        first(next).operations[request] = {
-          id,
-          life: state,
-          ...(keepsServer && server !== undefined ? { server } : {}),
-        };
-        if (loses !== 'operations') first(next).reservations = first(next).reservations.map(() => NOTHING);
-        if (loses === 'all') first(next).records = first(next).records.map(() => NOTHING);
+        const operation = { id, life: state, ...(keepsServer && server !== undefined ? { server } : {}) };
+        changeLedger(next, 0, {
+          operations: { ...ledger.operations, [request]: operation },
+          ...(loses === 'operations' ? {} : { reservations: ledger.reservations.map(() => NOTHING) }),
+          ...(loses === 'all' ? { records: ledger.records.map(() => NOTHING) } : {}),
+        });
         if (loses !== 'reservations') overtake(next);
       });
     }

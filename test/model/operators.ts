@@ -1,6 +1,7 @@
 import type { Fact } from '../../lib/openings/life.ts';
 import { isOwn } from './scenario.ts';
 import {
+  changeLedger,
   changeWorker,
   isOf,
   type Ledger,
@@ -8,6 +9,8 @@ import {
   ledgerOf,
   NOBODY,
   NOTHING,
+  reserve,
+  setWorker,
   type Turn,
   type Worker,
   type World,
@@ -19,14 +22,14 @@ export function askOperator(turn: Turn, worker: Worker, index: number): void {
   const { accounts, earlier, commands, deposits, payments, workers } = turn.world;
   const { life, id } = worker;
   // An operator gets an operation long after its functions have ended.
-  const isAlone = !workers.some((one) => one !== null && one !== worker && isOf(one.id, id));
+  const isAlone = !workers.some((one, at) => one !== null && at !== index && isOf(one.id, id));
   const say = (fact: Fact, also: (next: World) => void = () => {}) =>
     turn.add(`${workerName(worker, index)} says ${fact.on}${'login' in fact ? ` ${fact.login}` : ''}`, (next) => {
       also(next);
       changeWorker(next, index, { fact });
     });
   turn.add(`${workerName(worker, index)} finds no way`, (next) => {
-    next.workers[index] = null;
+    setWorker(next, index, null);
   });
   if (life.at !== 'sent' && life.at !== 'undecided' && life.at !== 'done') return;
   if (life.at === 'sent' && !isOwn(turn.scenario)) return;
@@ -65,7 +68,7 @@ export function askOperator(turn: Turn, worker: Worker, index: number): void {
   if (!isElsewhere && !isHere && isOver)
     say({ on: 'operator_found_none' }, (next) => {
       const { records } = next.ledgers[worker.ledger] as Ledger;
-      if (records[login] === id) records[login] = NOTHING;
+      if (records[login] === id) changeLedger(next, worker.ledger, { records: records.with(login, NOTHING) });
     });
 }
 
@@ -83,9 +86,7 @@ function askWithoutLogin(turn: Turn, worker: Worker, say: (fact: Fact, also?: (n
         takeLogin(next, worker, login),
       );
     if (!isOurs && isTraced(login))
-      say({ on: 'operator_foreign' }, (next) => {
-        (next.ledgers[worker.ledger] as Ledger).reservations[login] = NOBODY;
-      });
+      say({ on: 'operator_foreign' }, (next) => reserve(next, worker.ledger, login, NOBODY));
   }
   if (!LOGINS.some((login) => accounts[login] !== NOTHING && isTraced(login))) say({ on: 'operator_found_none' });
 }
@@ -98,5 +99,5 @@ function isShownAt({ scenario, world }: Turn, id: string, login: number): boolea
 /** A login that another operation or an operator has reserved since is the operation's again. */
 function takeLogin(world: World, { ledger, id }: Worker, login: number): void {
   const { reservations } = world.ledgers[ledger] as Ledger;
-  if (reservations[login] !== NOTHING) reservations[login] = id;
+  if (reservations[login] !== NOTHING) reserve(world, ledger, login, id);
 }

@@ -7,6 +7,7 @@ import {
   ledgerOf,
   MAX_PENDING,
   NOTHING,
+  openAccount,
   type Turn,
   takeCommand,
   type Worker,
@@ -33,7 +34,7 @@ export function receiveAnswer(turn: Turn, { id, life }: Worker, learn: Learn): v
   for (const chosen of freeLogins(turn, login)) {
     const execute = (next: World) => {
       consume(next);
-      next.accounts[chosen] = id;
+      openAccount(next, chosen, id);
       const isRecorded = next.ledgers.some(({ records }) => records[chosen] === id);
       if (isRecorded && next.earlier[chosen] === NOTHING) next.isReopened = true;
     };
@@ -54,7 +55,7 @@ export function receiveAnswer(turn: Turn, { id, life }: Worker, learn: Learn): v
     if (holder === NOTHING || holder === id || opened === undefined) continue;
     learn({ on: 'opened', login: chosen }, `has opened ${opened}, and gets the answer ${chosen}`, (next) => {
       consume(next);
-      next.accounts[opened] = id;
+      openAccount(next, opened, id);
     });
   }
 }

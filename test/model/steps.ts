@@ -8,6 +8,7 @@ import {
   adoptIdentity,
   advance,
   beginWork,
+  changeLedger,
   changeWorker,
   describeLife,
   type Id,
@@ -16,6 +17,8 @@ import {
   ledgerOf,
   MAX_LIVES,
   NOTHING,
+  reserve,
+  setWorker,
   storeLife,
   type Turn,
   type Worker,
@@ -35,7 +38,7 @@ export function exploreSteps(turn: Turn): void {
     const isWaiting = life.at === 'sent' && life.commands === 'one';
     if (turn.scenario.answers !== true || !isWaiting)
       turn.add(`${workerName(worker, index)} dies`, (next) => {
-        next.workers[index] = null;
+        setWorker(next, index, null);
       });
     if (worker.fact !== null) decideFact(turn, worker, worker.fact, index);
     else if (worker.step === null) askOperator(turn, worker, index);
@@ -54,7 +57,9 @@ function acquire(turn: Turn, index: number, request: string, ledger: number): vo
     const derived = request === 'A' ? `A${turn.world.derivation}` : id;
     const next = turn.mistake.random === true ? `${request}${lives + 1}` : derived;
     turn.add(`request ${index + 1} claims ${next}`, (world) => {
-      (world.ledgers[ledger] as Ledger).operations[request] = { id: next, life: { at: 'claimed' } };
+      const { operations } = world.ledgers[ledger] as Ledger;
+      const claimed = { id: next, life: { at: 'claimed' } } as const;
+      changeLedger(world, ledger, { operations: { ...operations, [request]: claimed } });
       beginWork(world, index, ledger, next, 'request', { at: 'claimed' });
     });
     return;
@@ -82,14 +87,14 @@ function decideFact(turn: Turn, worker: Worker, fact: Fact, index: number): void
     }
     if (worker.stale && turn.mistake.ignoresVersion !== true) {
       turn.add(`${title}, is overtaken`, (next) => {
-        next.workers[index] = null;
+        setWorker(next, index, null);
       });
       continue;
     }
     checkRelease(turn, worker, fact, to, context);
     if (turn.mistake.cancelsRelease === true && isGivenUpByAnother(turn, worker, to)) {
       turn.add(`${title}, cannot give its login up`, (next) => {
-        next.workers[index] = null;
+        setWorker(next, index, null);
       });
       continue;
     }
@@ -140,7 +145,7 @@ function writeState(
 ): void {
   if (turn.mistake.reservesFirst && login !== undefined && worker.holds !== login) {
     turn.add(`${workerName(worker, index)} reserves ${login}`, (next) => {
-      (next.ledgers[worker.ledger] as Ledger).reservations[login] = worker.id;
+      reserve(next, worker.ledger, login, worker.id);
       changeWorker(next, index, { holds: login });
     });
     return;
@@ -154,7 +159,7 @@ function writeState(
   if (to.at !== 'sent' || to.commands !== 'one') return;
   turn.add(`${title}, gets no answer, and takes it back`, (next) => {
     storeLife(next, { ...worker, life: to }, { at: 'gone' }, undefined);
-    next.workers[index] = null;
+    setWorker(next, index, null);
   });
 }
 
@@ -222,7 +227,7 @@ function act(turn: Turn, worker: Worker, step: Worker['step'], index: number): v
     });
   switch (step) {
     case 'prepare':
-      return void prepare(turn, worker, learn);
+      return void prepare(turn, worker, index, learn);
     case 'send':
       if (hasMoved(turn, worker)) return void learn({ on: 'moved' }, 'does not send to another server');
       return void turn.add(`${workerName(worker, index)} sends the command`, (next) => {
@@ -244,12 +249,12 @@ function act(turn: Turn, worker: Worker, step: Worker['step'], index: number): v
       return void learn({ on: 'resume' }, 'resumes');
     default:
       return void turn.add(`${workerName(worker, index)} ends`, (next) => {
-        next.workers[index] = null;
+        setWorker(next, index, null);
       });
   }
 }
 
-function prepare(turn: Turn, worker: Worker, learn: Learn): void {
+function prepare(turn: Turn, worker: Worker, index: number, learn: Learn): void {
   const { keyed, shows, rederives } = turn.scenario;
   learn({ on: 'not_executed' }, 'refuses the order');
   const { reservations, records } = ledgerOf(turn, worker);
@@ -261,12 +266,12 @@ function prepare(turn: Turn, worker: Worker, learn: Learn): void {
     const found: Fact = keyed
       ? { on: 'ready', login: recorded, found: true }
       : { on: 'recorded', login: recorded, opened_at: '' };
-    const adopted = (next: World) => adoptIdentity(next, worker, records[recorded] as Id);
+    const adopted = (next: World) => adoptIdentity(next, index, worker, records[recorded] as Id);
     return void learn(found, `finds the record of ${recorded}`, adopted);
   }
   if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
   if (reservation > 0) {
-    const adopted = (next: World) => adoptIdentity(next, worker, reservations[reservation] as Id);
+    const adopted = (next: World) => adoptIdentity(next, index, worker, reservations[reservation] as Id);
     return void learn({ on: 'ready', login: reservation, found: true }, `has chosen ${reservation}`, adopted);
   }
   const logins = loginsOf(turn, worker.id).filter((one) => one !== undefined);

@@ -10,8 +10,9 @@ export const NOBODY: Id = 'N0';
 /** An operation of ours without a part in the model but its reservation, its command and its account. */
 export const ANOTHER: Id = 'B0';
 
+/** A part of a world is replaced, never changed: the worlds that have it share it. */
 export interface Worker {
-  id: Id;
+  readonly id: Id;
   /** The ledger that it writes. */
   ledger: number;
   role: DecisionContext['worker'];
@@ -32,19 +33,19 @@ export interface Worker {
 
 export interface Ledger {
   /** The current operation of each request. */
-  operations: Record<string, { id: Id; life: Life; server?: number }>;
+  readonly operations: Readonly<Record<string, { id: Id; life: Life; server?: number }>>;
   /** By login: the operation that holds it. */
-  reservations: Id[];
+  readonly reservations: readonly Id[];
   /** By login: the operation whose record names it. */
-  records: Id[];
+  readonly records: readonly Id[];
 }
 
 export interface World {
-  ledgers: Ledger[];
+  ledgers: readonly Ledger[];
   /** By login: the operation whose account it is. */
-  accounts: Id[];
+  accounts: readonly Id[];
   /** The accounts of the server that the connection led to before; commands go to the server of their time. */
-  earlier: Id[];
+  earlier: readonly Id[];
   /** The server that the connection leads to: 0, then 1. */
   server: number;
   /** How often the derivation of the request has changed: 0 or 1. */
@@ -54,7 +55,7 @@ export interface World {
   /** The login whose comment a dealer has changed to another operation's id; 0: none. */
   relabelled: number;
   /** Commands that were sent and may still be executed; login 0: the server chooses. */
-  commands: { id: Id; login: number; server: number }[];
+  commands: readonly Command[];
   /** Paying commands that may still be executed. */
   payments: number;
   deposits: number;
@@ -62,7 +63,13 @@ export interface World {
   lost: boolean;
   /** An account was opened again that the ledger knows and the server had lost. */
   isReopened: boolean;
-  workers: (Worker | null)[];
+  workers: readonly (Worker | null)[];
+}
+
+export interface Command {
+  readonly id: Id;
+  readonly login: number;
+  readonly server: number;
 }
 
 export const LOGINS = [1, 2];
@@ -97,68 +104,6 @@ export function firstWorld(scenario: Scenario): World {
     lost: false,
     isReopened: false,
     workers: Array.from({ length: workers }, () => null),
-  };
-}
-
-/** Equal for worlds that differ only in the order of equal workers. */
-export function keyOf(world: World, { workers: alike }: Scenario): string {
-  const { ledgers, accounts, relabelled, commands, payments, deposits, lost, workers } = world;
-  const { earlier, server, derivation, hasAnother } = world;
-  const shown = workers.map((worker) => (worker === null ? '' : workerKey(worker)));
-  const pending = commands.map(({ id, login, server: of }) => `${id}${login}${of}`).sort();
-  let key = `${accounts}${relabelled}|${pending}|${payments}${deposits}${lost ? 'l' : ''}|`;
-  key += `${earlier}${server}${derivation}${hasAnother ? 'a' : ''}|`;
-  for (const { operations, reservations, records } of ledgers) {
-    key += `${reservations}|${records}|`;
-    for (const request in operations) {
-      const stored = operations[request];
-      if (stored !== undefined) key += `${stored.id}${lifeKey(stored.life)}${stored.server ?? ''}|`;
-    }
-  }
-  return `${key}${shown.slice(0, alike).sort()}|${shown.slice(alike)}`;
-}
-
-function workerKey({ id, ledger, role, life, stale, fact, step, reserved, holds, seenOwner }: Worker): string {
-  const shownFact = fact === null ? '' : factKey(fact);
-  const known = `${stale ? 's' : ''}${reserved}${holds}${seenOwner}`;
-  return `${id}${ledger}${role}${lifeKey(life)}${known}${shownFact}/${step ?? ''}`;
-}
-
-function lifeKey(life: Life): string {
-  switch (life.at) {
-    case 'sent':
-      return `sent${life.login}${life.commands}`;
-    case 'open':
-      return `open${life.login}${life.deposit}${life.recorded ? 'r' : ''}${life.published ? 'p' : ''}`;
-    case 'done':
-      return `done${life.login}${life.unpaid ? 'u' : ''}`;
-    case 'undecided':
-      return `undecided${life.login}`;
-    default:
-      return life.at;
-  }
-}
-
-function factKey(fact: Fact): string {
-  if (fact.on === 'completed') return `completed${fact.deposit}${fact.recorded ? 'r' : ''}${fact.published ? 'p' : ''}`;
-  if (fact.on === 'ready') return `ready${fact.login}${fact.found ? 'f' : ''}`;
-  return 'login' in fact ? `${fact.on}${fact.login}` : fact.on;
-}
-
-/** A copy whose parts are replaced, never changed. */
-export function copyWorld(world: World): World {
-  const { ledgers, accounts, earlier, commands, workers } = world;
-  return {
-    ...world,
-    ledgers: ledgers.map(({ operations, reservations, records }) => ({
-      operations: { ...operations },
-      reservations: [...reservations],
-      records: [...records],
-    })),
-    accounts: [...accounts],
-    earlier: [...earlier],
-    commands: [...commands],
-    workers: [...workers],
   };
 }
 
@@ -223,18 +168,38 @@ export function beginWork(world: World, index: number, ledger: number, id: Id, r
   );
   const fact: Fact | null = role === 'operator' ? null : { on: 'resume' };
   const nothing = { reserved: 0, holds: 0, seenOwner: NOTHING };
-  world.workers[index] = { id, ledger, role, life, stale: false, fact, step: null, ...nothing };
+  setWorker(world, index, { id, ledger, role, life, stale: false, fact, step: null, ...nothing });
+}
+
+export function setWorker(world: World, index: number, worker: Worker | null): void {
+  const workers = [...world.workers];
+  workers[index] = worker;
+  world.workers = workers;
 }
 
 export function changeWorker(world: World, index: number, changes: Partial<Worker>): void {
   const worker = world.workers[index];
-  if (worker) world.workers[index] = { ...worker, ...changes };
+  if (worker) setWorker(world, index, { ...worker, ...changes });
 }
 
 /** Gives a worker its next step, or ends it. */
 export function advance(world: World, index: number, step: Step): void {
-  if (step === 'rest' || step === 'stop') world.workers[index] = null;
+  if (step === 'rest' || step === 'stop') setWorker(world, index, null);
   else changeWorker(world, index, { fact: null, step });
+}
+
+export function changeLedger(world: World, index: number, changes: Partial<Ledger>): void {
+  world.ledgers = world.ledgers.with(index, { ...(world.ledgers[index] as Ledger), ...changes });
+}
+
+export function reserve(world: World, ledger: number, login: number, holder: Id): void {
+  const { reservations } = world.ledgers[ledger] as Ledger;
+  changeLedger(world, ledger, { reservations: reservations.with(login, holder) });
+}
+
+/** A server opens an account. */
+export function openAccount(world: World, login: number, owner: Id): void {
+  world.accounts = world.accounts.with(login, owner);
 }
 
 /** Writes a state, with the reservations that go with it. */
@@ -245,35 +210,39 @@ export function storeLife(
   login: number | undefined,
 ): void {
   const { operations, reservations, records } = world.ledgers[ledger] as Ledger;
-  const server = operations[id.charAt(0)]?.server ?? (to.at === 'sent' ? world.server : undefined);
+  const request = id.charAt(0);
+  const server = operations[request]?.server ?? (to.at === 'sent' ? world.server : undefined);
   const hasPlan = to.at !== 'gone' && to.at !== 'claimed' && server !== undefined;
-  operations[id.charAt(0)] = { id, life: to, ...(hasPlan ? { server } : {}) };
+  const operation = { id, life: to, ...(hasPlan ? { server } : {}) };
+  changeLedger(world, ledger, { operations: { ...operations, [request]: operation } });
   const earlier = 'login' in life ? (life.login ?? 0) : 0;
   const isGivenUp = life.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && to.login !== earlier));
-  if (isGivenUp && reservations[earlier] === id) reservations[earlier] = seenOwner;
+  if (isGivenUp && reservations[earlier] === id) reserve(world, ledger, earlier, seenOwner);
   const isHeld = ![NOTHING, id].includes(reservations[earlier] ?? NOTHING);
-  if (to.at === 'claimed' && earlier !== 0 && !isHeld) reservations[earlier] = NOBODY;
-  if (login !== undefined) reservations[login] = id;
-  if (to.at === 'open' || to.at === 'done') records[to.login] = id;
+  if (to.at === 'claimed' && earlier !== 0 && !isHeld) reserve(world, ledger, earlier, NOBODY);
+  if (login !== undefined) reserve(world, ledger, login, id);
+  if (to.at === 'open' || to.at === 'done') changeLedger(world, ledger, { records: records.with(to.login, id) });
 }
 
 /** An operation that has sent nothing gets the identity under which a trace of it was found. */
-export function adoptIdentity(world: World, worker: Worker, found: Id): void {
+export function adoptIdentity(world: World, index: number, worker: Worker, found: Id): void {
   if (found === worker.id) return;
   const { operations } = world.ledgers[worker.ledger] as Ledger;
-  const stored = operations[worker.id.charAt(0)];
-  if (!worker.stale && stored?.id === worker.id) operations[worker.id.charAt(0)] = { ...stored, id: found };
-  world.workers = world.workers.map((one) => (one === worker ? { ...worker, id: found } : one));
+  const request = worker.id.charAt(0);
+  const stored = operations[request];
+  if (!worker.stale && stored?.id === worker.id)
+    changeLedger(world, worker.ledger, { operations: { ...operations, [request]: { ...stored, id: found } } });
+  changeWorker(world, index, { id: found });
 }
 
 export function addCommand(world: World, id: Id, login: number): void {
   const { server } = world;
   if (world.commands.filter((one) => one.id === id && one.login === login).length < MAX_PENDING) {
-    world.commands.push({ id, login, server });
+    world.commands = [...world.commands, { id, login, server }];
   }
 }
 
 export function takeCommand(world: World, id: Id, login: number, server = world.server): void {
   const index = world.commands.findIndex((one) => one.id === id && one.login === login && one.server === server);
-  if (index >= 0) world.commands.splice(index, 1);
+  if (index >= 0) world.commands = world.commands.toSpliced(index, 1);
 }
