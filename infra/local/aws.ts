@@ -14,7 +14,7 @@ import { SENDERS, type SenderName } from './stand-ins/senders.ts';
 import { startSqs } from './stand-ins/sqs.ts';
 import type { StandIn } from './stand-ins/stand-in.ts';
 
-/** The services of AWS that run inside, next to those that send; each is a target of faults. */
+/** The services of AWS that the local service embeds, next to those that send messages. Each is a target of faults. */
 const SERVICES = ['dynamodb', 's3', 'secrets', 'events', 'sqs'] as const;
 type ServiceName = SenderName | (typeof SERVICES)[number];
 
@@ -65,7 +65,7 @@ export async function startAws(
   ]);
   const sending = Object.fromEntries(senders) as Record<SenderName, StandIn>;
   const standIns = { ...sending, s3, secrets, events, sqs };
-  /** Points an AWS client to them, as an administrator. */
+  /** Points an AWS client to the embedded services, as an administrator. */
   const environment: Readonly<Record<string, string>> = {
     AWS_REGION: AWS_REGION,
     AWS_ACCESS_KEY_ID: administrator,

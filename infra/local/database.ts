@@ -15,9 +15,9 @@ interface DatabaseCall {
   operation: string;
   /** The table of the write. A transaction has all its tables, separated by commas. */
   table: string;
-  /** Of a read by keys: their number. */
+  /** The number of keys of a read by keys. */
   keys?: number;
-  /** A repeat: its client had no answer in time, or a failure. */
+  /** True: the client repeated the call after no answer in time, or after a failure. */
   repeated?: true;
 }
 
@@ -81,16 +81,19 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
     faults,
     /** Every call so far, oldest first; a test may empty it. */
     calls,
-    /** The late duplicates of calls; each ends when it is executed. */
+    /** The late duplicates of calls; each promise ends when its call is executed. */
     repeats,
     createTables: () => createTables(dynamo),
     createTable: (input: Definition) => createTable(dynamo, input),
-    /** A call of this process: counted, without rights, faults and HTTP. @param input in the format of the protocol */
+    /**
+     * Executes a call of this process, which is counted and has no rights, faults or HTTP. @param input in the format
+     * of the protocol
+     */
     execute(operation: string, input: DynamoAttributes) {
       calls.push(describeCall(operation, input));
       return dynamo.execute(operation, input);
     },
-    /** Called after each call that has written, with all its writes, before it is answered. */
+    /** Calls the listener after each call that has written, with all its writes, before the call is answered. */
     onWritten(listener: (changes: readonly ItemChange[]) => void) {
       dynamo.onWritten = listener;
     },
@@ -194,9 +197,7 @@ function describeCall(operation: string, input: CallInput): DatabaseCall {
   return { operation, table, ...(keys === 0 ? {} : { keys }) };
 }
 
-/**
- * The parts of a call, each with its action and table. Of a transaction, IAM checks the rights of the single writes.
- */
+/** The parts of a call, each with its action and table. IAM checks a transaction by the rights of its single writes. */
 function partsOf(action: string, input: CallInput): Part[] {
   const { TableName, RequestItems = {}, TransactItems, ...keyed } = input;
   if (TransactItems === undefined) {

@@ -10,7 +10,7 @@ interface Message {
   event: BusEvent;
   state: 'delivering' | 'waiting' | 'delivered' | 'undelivered';
   receiptHandle: string;
-  /** How often it was delivered so far. */
+  /** The number of deliveries of the message so far. */
   deliveries: number;
   /** Epoch milliseconds. */
   visibleAt: number;
@@ -18,7 +18,7 @@ interface Message {
 
 /** The visibility timeout of the stack's queues. */
 const VISIBILITY_MS = 90_000;
-/** How many events of each kind are delivered at once. */
+/** The maximum number of events of each kind that are delivered at the same time. */
 const AT_ONCE = 5;
 
 /**
@@ -69,7 +69,7 @@ export class DeliveryQueue {
   /** Oldest first. */
   list() {
     return this.#messages.map(({ event, state, deliveries, visibleAt }) => ({
-      /** The id of its registration or account. */
+      /** The id of the registration or account. */
       id: String(event.detail.id),
       type: event['detail-type'],
       at: event.time,

@@ -33,17 +33,19 @@ const CONDITION_FAILED = 'ConditionalCheckFailedException';
 
 /**
  * Dynalite, with `TransactWriteItems`: while a transaction runs no other call does, and the writes before a failed one
- * are undone. A token that was used answers again, as on AWS.
+ * are undone. A repeated token gets the first answer again, as on AWS.
  */
 export class Dynamo {
   readonly #dynalite = dynalite({ createTableMs: 0 });
   readonly #tokens = new Set<string>();
   /** The attributes of each table's key; absent: `pk`. */
   readonly #keys: ReadonlyMap<string, readonly string[]>;
-  /** Ends when the transactions that have come in so far are over. */
+  /** Ends when all transactions that have arrived so far have ended. */
   #transaction: Promise<unknown> = Promise.resolve();
   readonly #running = new Set<Promise<StandInAnswer>>();
-  /** Called after each call that has written, with all its writes. While it is set, writes run one at a time. */
+  /**
+   * Called after each call that has written, with all its writes. While a listener is set, writes run one at a time.
+   */
   onWritten: ((changes: readonly ItemChange[]) => void) | undefined;
 
   constructor(keys: ReadonlyMap<string, readonly string[]>) {

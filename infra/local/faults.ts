@@ -4,21 +4,25 @@ const COMMON_KINDS = ['throttled', 'refused', 'down', 'slow'] as const;
 /** `refused` is an error of the set-up; `refused_recipient` concerns the address of the message alone. */
 const SENDER_KINDS = ['refused', 'refused_recipient', 'throttled', 'down', 'slow'] as const;
 
-/** The embedded services that send no codes by AWS: what each does, and its kinds of fault (`PUT /_local/faults/{target}`). */
+/**
+ * The embedded services that send no codes by AWS: the purpose of each, and its kinds of fault (`PUT
+ * /_local/faults/{target}`).
+ */
 const SERVICES = {
   /**
-   * `reply_lost`: executed without an answer; `repeated`: executed and answered, and again `ms` later, as a late repeat.
+   * `reply_lost`: the call is executed without an answer. `repeated`: the call is executed and answered, and executed
+   * again `ms` later, as a late duplicate.
    */
   dynamodb: { about: 'the database', kinds: [...COMMON_KINDS, 'reply_lost', 'repeated'] },
   s3: { about: 'stores documents', kinds: COMMON_KINDS },
   secrets: { about: 'stores secrets', kinds: COMMON_KINDS },
-  /** `partial`: the call is answered with 200, but the first event of it was not taken. */
+  /** `partial`: the call is answered with 200, but the bus did not take its first event. */
   events: { about: 'takes events', kinds: [...COMMON_KINDS, 'partial'] },
   sqs: { about: 'postpones deliveries', kinds: COMMON_KINDS },
-  /** `garbage`: the CRM's answer is malformed; `gone`: it answers that its address is gone (410). */
+  /** `garbage`: the CRM's answer is malformed. `gone`: the CRM answers that its address is gone (410). */
   crm: { about: 'receives events', kinds: [...COMMON_KINDS, 'reply_lost', 'garbage', 'gone'] },
   captcha: { about: 'verifies captchas', kinds: COMMON_KINDS },
-  /** `refused_message`: this message alone; `reply_lost`: the message is sent, and not answered. */
+  /** `refused_message`: only this message is refused. `reply_lost`: the message is sent, and the call not answered. */
   provider: { about: 'sends messages for the broker', kinds: [...SENDER_KINDS, 'refused_message', 'reply_lost'] },
 } as const;
 type ServiceName = keyof typeof SERVICES;
@@ -46,7 +50,7 @@ export function serviceFaults(name: ServiceName): Faults {
   return new Faults(kinds, about);
 }
 
-/** The faults of a service of AWS that sends messages. @param about what it does */
+/** The faults of a service of AWS that sends messages. @param about the purpose of the service */
 export function senderFaults(about: string): Faults {
   return new Faults(SENDER_KINDS, about);
 }
@@ -57,18 +61,20 @@ export const CONNECTION_ENDINGS = ['orderly', 'cut', 'reset'] as const;
 
 export interface Fault {
   kind: FaultKind;
-  /** Occurs at this step instead of a command; then only the calls of the step count. */
+  /** The step at which the fault occurs, instead of at a command. Then only the calls of this step count. */
   step?: FaultStep;
   /** The number of calls that fail. */
   times: number;
   /** The number of calls that succeed before. */
   after?: number;
   /**
-   * Of `slow` and `late`: the delay before the call is processed, in milliseconds; of `repeated`: before the repeat.
+   * For `slow` and `late`: the delay before the call is processed, in milliseconds. For `repeated`: the delay before
+   * the repeat.
    */
   ms?: number;
   /**
-   * Of `late`: how the connection is closed before: in order, without TLS's close (if there is TLS), or with a reset.
+   * For `late`: how the connection is closed before the delay: in order, without TLS's close (if there is TLS), or with
+   * a reset.
    */
   ending?: (typeof CONNECTION_ENDINGS)[number];
   /** The platform's return code, for `retcode` and `executed_retcode`. */
@@ -77,7 +83,7 @@ export interface Fault {
 
 /** A call that arrived at a target, before it is processed. */
 export interface IncomingCall {
-  /** The service's own name of it: an operation, a path, a command. */
+  /** The call's name in its service: an operation, a path, a command. */
   name: string;
   /** The call's fault, if it has one. */
   fault: Fault | undefined;
@@ -88,14 +94,14 @@ export interface IncomingCall {
 /** The fault that waits at a target, for its next calls. */
 export class Faults {
   #waiting: (Fault & { after: number }) | undefined;
-  /** Starts at the time (epoch ms), so that a restarted service has a higher one. */
+  /** The version starts at the current time (epoch ms), so that a restarted service has a higher one. */
   #version = Date.now();
   readonly kinds: readonly FaultKind[];
   readonly about: string | undefined;
 
   /**
    * @param kinds that are listed; a test may set others
-   * @param about what the service does; absent: a trading server
+   * @param about the purpose of the service; absent: a trading server
    */
   constructor(kinds: readonly FaultKind[] = COMMON_KINDS, about?: string) {
     this.kinds = kinds;
@@ -107,15 +113,15 @@ export class Faults {
     await sleep(ms, undefined, { signal, ref: false });
   };
 
-  /** Awaited before a call is processed: a test may inspect or delay it. */
+  /** Awaited before a call is processed. A test may inspect or delay the call. */
   onCall: (call: IncomingCall) => Promise<void> | undefined = () => undefined;
 
   /** Called when a fault was set or cleared: `down` must close its port before the next call comes. */
   onChange: () => void = () => {};
 
   /**
-   * As `GET /_local/faults` shows it. The version grows with every change of the waiting fault, also by calls. So the newer
-   * of two states is known.
+   * The waiting fault, as `GET /_local/faults` shows it. The version grows with every change of the fault, also by
+   * calls, so it shows which of two states is newer.
    */
   state() {
     return { about: this.about, kinds: this.kinds, waiting: this.list(), version: this.#version };
@@ -135,7 +141,7 @@ export class Faults {
     this.onChange();
   }
 
-  /** The fault that the next command will have; counts nothing. */
+  /** The fault of the next command. Nothing is counted. */
   peek(): Fault | undefined {
     const [fault] = this.list();
     return fault?.step !== undefined || fault?.after ? undefined : fault;
@@ -146,7 +152,7 @@ export class Faults {
     return this.#waiting === undefined ? [] : [{ ...this.#waiting }];
   }
 
-  /** The fault of this call, if it has one; counts the call. Default: a command. */
+  /** The fault of this call, if it has one; counts the call. @param step absent: the call is a command */
   next(step?: FaultStep): Fault | undefined {
     const fault = this.#waiting;
     if (fault === undefined || fault.step !== step) return undefined;
@@ -164,7 +170,7 @@ export class Faults {
 /** The targets that can be made to fail: embedded services by name, simulated trading servers by connection id. */
 export type FaultTargets = ReadonlyMap<string, Faults>;
 
-/** Every target with the kinds of fault that it has and the one that waits. */
+/** Every target with its kinds of fault and its waiting fault. */
 export function listFaults(targets: FaultTargets) {
   return Object.fromEntries([...targets].map(([name, faults]) => [name, faults.state()]));
 }

@@ -25,11 +25,11 @@ export interface Route {
 
 export interface GatewayOptions {
   routes: Route[];
-  /** 0 (or nothing) picks a free one. */
+  /** Absent or 0: a free port. */
   port?: number;
   /** Other origins whose pages may call the routes for pages. */
   allowedOrigins?: readonly string[];
-  /** Request headers that these pages may send beyond the usual ones. */
+  /** The additional request headers that these pages may send. */
   allowedHeaders?: readonly string[];
   /** Adds routes without a function. */
   addRoutes?: (app: FastifyInstance) => void;
@@ -50,8 +50,8 @@ const MAX_BODY_BYTES = 10 * 1024 * 1024;
 const MAX_EVENT_BYTES = 6 * 1024 * 1024 + 100;
 const INTEGRATION_TIMEOUT_MS = 30_000;
 /**
- * The number of parallel events of a function; others wait. On Lambda each has its own processor. Here all share one
- * with the database, whose answers would exceed the functions' timeouts.
+ * The maximum number of simultaneous events of a function; further events wait. On Lambda each event has its own
+ * processor. Here all share one with the database, whose answers would exceed the functions' timeouts.
  */
 const EVENTS_AT_ONCE = 8;
 /** The bytes of a too large body that are drained, so that the caller can read the answer. */
@@ -95,7 +95,7 @@ export async function startGateway(options: GatewayOptions) {
     reply.header('apigw-requestid', request.id);
     const { origin = '', host } = request.headers;
     const allowed = request.routeOptions.config.origins;
-    // A page that is being built runs on this machine, at a port of its own.
+    // A page under development runs on this machine, at a port of its own.
     const local = allowed !== undefined && LOCAL_ORIGIN.test(origin) ? [origin] : [];
     const origins = [`http://${host}`, ...(allowed ?? []), ...local];
     if (isForeignRequest(request.raw, origins)) throw new GatewayAnswer(403, 'Forbidden');
@@ -113,7 +113,7 @@ export async function startGateway(options: GatewayOptions) {
   });
   for (const route of options.routes) addRoute(app, route, options);
   options.addRoutes?.(app);
-  // On IPv4 and, if the machine has it, IPv6.
+  // The server listens on IPv4 and, if the machine has it, IPv6.
   await app.listen({ host: 'localhost', port: options.port ?? 0 });
   const { port } = app.server.address() as AddressInfo;
   return { url: `http://localhost:${port}`, port, close: () => app.close() };
@@ -128,7 +128,7 @@ function addRoute(app: FastifyInstance, route: Route, options: GatewayOptions): 
     method: 'POST',
     url,
     config,
-    // Everything is done in this hook: before the handler, fastify would read the body and judge its media type.
+    // This hook does everything: before the handler, fastify would read the body and judge its media type.
     onRequest: async (request, reply) => {
       if (route.cors === true)
         allowOrigin(request, reply).header('access-control-expose-headers', exposeHeaders.join(','));
@@ -170,7 +170,7 @@ async function createEvent(route: Route, request: FastifyRequest): Promise<Gatew
   return JSON.parse(payload) as GatewayEvent;
 }
 
-/** @throws GatewayAnswer 413 when the body is too large; after the rest of it is drained */
+/** @throws GatewayAnswer 413 if the body is too large; after the rest of the body is drained */
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -183,7 +183,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** @throws GatewayAnswer 500 when the function crashes or times out, 503 when the gateway's own time is over */
+/** @throws GatewayAnswer 500 if the function crashes or times out, 503 if the gateway's own time is over */
 async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: number): Promise<StructuredResult> {
   const endsAt = Date.now() + route.timeoutMs;
   const [ms, status, message] =
@@ -205,7 +205,7 @@ async function invoke(route: Route, event: GatewayEvent, integrationTimeoutMs: n
   }
 }
 
-/** @throws Error if it has no status: the functions name it */
+/** @throws Error if the result has no status: the functions set one */
 function structuredResult(result: unknown): StructuredResult {
   const plain = JSON.parse(JSON.stringify(result ?? {})) as StructuredResult;
   const { statusCode: status } = plain;
@@ -221,7 +221,7 @@ function sendResult(reply: FastifyReply, { statusCode, headers, body }: Structur
   return reply.send(Buffer.from(body ?? ''));
 }
 
-/** Sends a message as bytes, to which no charset is added: API Gateway names none. */
+/** Sends a message as bytes, so that fastify adds no charset: API Gateway names none. */
 function sendMessage(reply: FastifyReply, status: number, message: string): FastifyReply {
   return reply
     .code(status)
@@ -247,7 +247,7 @@ function gatewayEvent(
   const url = new URL(`http://localhost${request.url}`);
   const { cookie, connection, expect, 'transfer-encoding': _, ...kept } = request.headersDistinct;
   const headers = Object.fromEntries(Object.entries(kept).map(([name, values = []]) => [name, values.join(',')]));
-  // Of these media types the gateway passes the body on as text, else in base64.
+  // The gateway passes the body of these media types on as text, and any other body in base64.
   const isText = /^\s*(text\/|application\/(json|xml|javascript)\s*(;|$))/i.test(headers['content-type'] ?? '');
   const cookies = cookie?.flatMap((value) => value.split(/;\s*/));
   const socketAddress = request.socket.remoteAddress ?? '';
@@ -274,7 +274,8 @@ function gatewayEvent(
         method: 'POST',
         path: url.pathname,
         protocol: `HTTP/${request.httpVersion}`,
-        // Locally the first address of the header is the caller's, so that one machine can be many.
+        // In the local service the first address of the header is the caller's, so that one machine can be many
+        // callers.
         sourceIp: stripPort(headers['x-forwarded-for']?.split(',')[0] ?? '') ?? socketAddress,
         userAgent: headers['user-agent'] ?? '',
       },
@@ -290,12 +291,12 @@ function gatewayEvent(
   };
 }
 
-/** Several values of one name are joined by commas. */
+/** Joins the values of one name by commas. */
 function queryParameters({ searchParams }: URL): Record<string, string> {
   return Object.fromEntries([...searchParams.keys()].map((name) => [name, searchParams.getAll(name).join(',')]));
 }
 
-/** The time as the access log has it, such as `12/Mar/2020:19:03:58 +0000`. */
+/** The time in the format of the access log, such as `12/Mar/2020:19:03:58 +0000`. */
 function accessLogTime(date: Date): string {
   const [, day, month, year, time] = /^\w+, (\d+) (\w+) (\d+) ([\d:]+) GMT$/.exec(date.toUTCString()) ?? [];
   return `${day}/${month}/${year}:${time} +0000`;

@@ -4,8 +4,8 @@ import { type AddressInfo, Server, type Socket } from 'node:net';
 import type { Faults } from './faults.ts';
 
 /**
- * Has a server listen on this machine alone.
- * @param port 0: a free one
+ * Makes a server listen on this machine alone.
+ * @param port 0: a free port
  * @returns the port
  * @throws Error such as `EADDRINUSE`
  */
@@ -20,7 +20,9 @@ export async function listenOn(server: Server, port: number, host = '127.0.0.1')
   return (server.address() as AddressInfo).port;
 }
 
-/** The names of this machine, with any port. Any other name may be a foreign one that points here (DNS rebinding). */
+/**
+ * The names of this machine, with any port. Any other name may be a foreign host name that points here (DNS rebinding).
+ */
 const OWN_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
 /**

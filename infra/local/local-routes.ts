@@ -45,7 +45,7 @@ export function localRoutes(app: FastifyInstance, state: LocalState): void {
   );
 }
 
-/** Every media type is JSON: people type these calls. Some clients name a type without a body. */
+/** Takes every media type as JSON: people type these calls. Some clients name a type without a body. */
 function acceptJson(app: FastifyInstance): void {
   const options = { parseAs: 'string', bodyLimit: MAX_BODY_BYTES } as const;
   app.removeAllContentTypeParsers();
@@ -69,7 +69,7 @@ function answerProblems(app: FastifyInstance): void {
   });
 }
 
-/** What the service has done: events, deliveries, clients and accounts; and what a registration page needs. */
+/** Routes for events, deliveries, clients and accounts of the service, and for what a registration page needs. */
 function dataRoutes(app: FastifyInstance, { bus, crm, deliveries, forms, form, captcha, platforms }: LocalState): void {
   app.get('/events', () => bus.list());
   app.delete('/events', (_request, reply) => {

@@ -34,7 +34,7 @@ const SETTINGS = {
   ...Object.fromEntries(
     Object.entries(PHONE_CHANNEL_ROWS).flatMap(([name, { local }]) => (local === undefined ? [] : [[name, local]])),
   ),
-  // `startService` has the address of the receiver.
+  // `startService` sets the address of the receiver.
   crmWebhook: 'http://localhost/',
 };
 
@@ -57,7 +57,7 @@ export const RESOURCES = {
   WEBHOOK_QUEUE: 'crm',
   WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
   WEBHOOK_UNDELIVERED_QUEUE: 'crm-undelivered',
-  /** The same queues under their logical ids in the template, by which operators' commands find them. */
+  /** The same queues under their logical ids in the template. Operators' commands find them by these ids. */
   CRM_QUEUE: 'crm',
   CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
@@ -70,7 +70,7 @@ export type DeploymentSettings = v.InferOutput<typeof DeploymentSchema>;
 
 /**
  * The settings of a local service.
- * @param changed those that differ, by their names in cdk.json
+ * @param changed the settings that differ, by their names in cdk.json
  * @throws SettingsError with every error
  */
 export function localSettings(changed: Readonly<Record<string, unknown>> = {}): DeploymentSettings {
@@ -85,7 +85,10 @@ export function localResources({ phone }: DeploymentSettings): Record<string, st
   return { ...RESOURCES, ...(servesAll ? {} : { PROTECT_CONFIGURATION_ID }) };
 }
 
-/** A folder with the file of settings, as it is next to the code on Lambda, until it is closed or the process exits. */
+/**
+ * Writes the file of settings into a folder, as it is next to the code on Lambda. The folder exists until it is closed
+ * or the process exits.
+ */
 export function taskRoot(settings: DeploymentSettings): { variables: { LAMBDA_TASK_ROOT: string }; close(): void } {
   const { folder, close } = processFolder('local-service');
   writeFileSync(join(folder, SETTINGS_FILE), settingsFile(settings));
@@ -97,7 +100,7 @@ export function signingKeys(secrets: ReadonlyMap<string, string>, receiver: 'crm
   return parseSigningSecret(secrets.get(signingSecretName('local', receiver)) ?? '');
 }
 
-/** The values of all secrets by name: the file's own ones, and made-up ones for the rest. */
+/** The values of all secrets by name: those of the file, and made-up values for the rest. */
 export function makeSecrets(
   { connections, local_secrets: given }: CrmFile,
   { captcha, front, provider }: DeploymentSettings,
@@ -115,7 +118,7 @@ export function makeSecrets(
   for (const [name, value] of Object.entries(given)) values.set(name, JSON.stringify(value));
   for (const { secret } of connections) {
     if (values.has(secret)) continue;
-    // Members of both kinds of protocol, because connections may share a secret.
+    // The secret has members for both kinds of protocol, because connections may share a secret.
     const password = `${randomBytes(9).toString('base64url')}aA1!`;
     values.set(secret, JSON.stringify({ login: 1000, password, master: randomBytes(12).toString('base64url') }));
   }

@@ -23,7 +23,10 @@ export interface LiveSources {
   crm: CrmStandIn | undefined;
 }
 
-/** A load test makes thousands: this many of the newest of each kind, and of each server, are shown. */
+/**
+ * The number of the newest messages of each kind, and of the newest accounts of each server, that the page shows. A
+ * load test makes thousands.
+ */
 export const SHOWN_PER_KIND = 50;
 
 /** The parts of the page at `/_local`. Each is sent whole, under its name. */
@@ -42,13 +45,13 @@ function pageState({ outbox, platforms, firstCalls, targets, bus, deliveries, cr
     return [id, { total: accounts.length, newest: newest(accounts) }] as const;
   });
   return {
-    /** Calls to try with the records that the service has. */
+    /** Calls to try, with the records that the service has. */
     calls: firstCalls,
     outbox: outboxState(outbox.list()),
     accounts: Object.fromEntries(servers),
     faults: listFaults(targets),
     crm: {
-      /** How many events there are, including those not shown. */
+      /** The number of all events, including those not shown. */
       total: events.length,
       events: newest(events).map(({ id, 'detail-type': type, time: at, detail }) => ({ id, type, at, detail })),
       clients: newest(crm?.clients()),
@@ -62,7 +65,10 @@ function newest<T>(oldestFirst: readonly T[] = []): T[] {
   return oldestFirst.slice(-SHOWN_PER_KIND).toReversed();
 }
 
-/** @returns a function for one page: the parts that changed since its last call, as JSON by name; first all */
+/**
+ * @returns a function for one page. It returns the parts that changed since its last call, as JSON by name; the first
+ * call returns all parts
+ */
 export function watchState(sources: LiveSources): () => [name: string, json: string][] {
   const sent = new Map<string, string>();
   return () => {
@@ -77,7 +83,7 @@ export function watchState(sources: LiveSources): () => [name: string, json: str
 }
 
 function outboxState(sent: readonly SentMessage[]) {
-  /** How many messages of each kind there are, including those not shown. */
+  /** The number of all messages of each kind, including those not shown. */
   const counts = Object.fromEntries(MESSAGE_KINDS.map((kind) => [kind, 0])) as Record<MessageKind, number>;
   const messages = sent.toReversed().filter(({ kind }) => {
     counts[kind] += 1;

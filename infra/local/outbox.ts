@@ -10,10 +10,10 @@ export interface OutboxEntry {
   /** An address, a phone number in E.164, or the user's id of a popup. */
   to: string;
   subject?: string;
-  /** The readable text; of a call, the spoken one. */
+  /** The readable text. A call has the spoken text. */
   text: string;
   html?: string;
-  /** BCP 47, if the message has one. */
+  /** The language of the message, BCP 47. Absent: it has none. */
   language?: string;
 }
 
@@ -51,7 +51,7 @@ export class Outbox extends History<SentMessage> {
   }
 }
 
-/** An event as a rule's target gets it. */
+/** An event as the target of a rule gets it. */
 export interface BusEvent {
   version: '0';
   id: string;
@@ -67,7 +67,7 @@ export interface BusEvent {
 
 /** The event bus of the local service. */
 export class Bus extends History<BusEvent> {
-  /** The target of its rule. */
+  /** The target of the bus's rule. */
   target: (event: BusEvent) => void = () => {};
 
   deliver(event: BusEvent): void {

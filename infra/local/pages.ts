@@ -5,7 +5,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderReference } from '../openapi/reference.ts';
 import { copiedFiles, versionFile } from '../registration-page/files.ts';
 
-/** Our files and those of packages, by the name in `/_local/pages/{name}`. There is no build step. */
+/**
+ * The local service's own files and those of packages, by the name in `/_local/pages/{name}`. There is no build step.
+ */
 const OURS = new URL('./pages/', import.meta.url);
 const TYPES: Record<string, string> = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
 const MODULES: Record<string, string> = {
@@ -109,7 +111,7 @@ async function localDocument({ headers }: FastifyRequest): Promise<string> {
   return JSON.stringify({ ...document, info, servers });
 }
 
-/** The rendered references by their documents: rendering takes seconds. */
+/** The rendered references, by their documents: rendering takes seconds. */
 const references = new Map<string, Promise<string>>();
 
 /** The pages, `/pages/{name}`: their files, `/docs`: the API reference, and `/openapi.json`: its document. */

@@ -33,7 +33,7 @@ import { startCrm, startProvider } from './stand-ins/receivers.ts';
 type LoadFunction = (name: FunctionName) => Promise<LambdaHandler>;
 
 export interface ServiceOptions {
-  /** 0 (or nothing) picks a free one. */
+  /** Absent or 0: a free port. */
   port?: number;
   /** The records of the CRM instead of the demo records. */
   records?: CrmFile | undefined;
@@ -49,7 +49,7 @@ export interface ServiceOptions {
   allowedHeaders?: readonly string[];
   /** False: the functions log to the standard output, as they do to CloudWatch. */
   quiet?: boolean;
-  /** Loads a function; the bundled ones can be run this way. Called once the environment is set. */
+  /** Loads a function, such as a bundled one. Called once the environment is set. */
   load?: LoadFunction;
   /** True: scheduled functions run here too. */
   clock?: boolean;
@@ -63,11 +63,11 @@ const QUIET = { LOG_LEVEL: 'SILENT' };
 let running = false;
 let loads = 0;
 
-/** Something that runs until it is closed. */
+/** A part of the service that runs until it is closed. */
 interface Closable {
   close(): unknown;
 }
-/** Keeps what runs, so that it ends with the service, also if the service fails to start. */
+/** Registers a running part, so that it ends with the service, also if the service fails to start. */
 type Open = <T extends Closable>(started: T) => T;
 
 /**
@@ -164,8 +164,8 @@ async function startNotifier(load: LoadFunction, deliveries: DeliveryQueue): Pro
 }
 
 /**
- * The account functions may read only secrets whose names begin as the setting `platformSecrets` says. Secrets with
- * other names are kept below that prefix here, as an operator would name them there.
+ * The records, with every connection's secret below the prefix of the setting `platformSecrets`: the account functions
+ * may read only such secrets. An operator would name them like this there.
  */
 function grantSecrets(records: CrmFile): CrmFile {
   const readable = (name: string) => (name.startsWith(PLATFORM_SECRETS) ? name : `${PLATFORM_SECRETS}${name}`);
@@ -254,7 +254,7 @@ function addIdentity(load: LoadFunction): LoadFunction {
   };
 }
 
-/** Loads a function again, so that its cold start belongs to this service. */
+/** Loads a function anew, so that its cold start belongs to this service. */
 async function loadSource(name: FunctionName): Promise<LambdaHandler> {
   const url = new URL(`../../functions/${name}.ts?service=${loads}`, import.meta.url);
   return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;

@@ -95,7 +95,7 @@ const PARENT_WATCH_MS = 250;
 /** The part of a process that ends it with its terminal or with npm. */
 type EndingProcess = SignaledProcess & Pick<NodeJS.Process, 'env' | 'ppid'>;
 
-/** Ends at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
+/** Ends the process at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
 export function exitWithParent(process: EndingProcess): void {
   exitOnSignals(process, 0);
   if (!isNpmStart(process.env)) return;
@@ -124,7 +124,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, unknown> {
     const value = environment[variableName(name)];
     if (value) settings[name] = value;
   }
-  // The name of a provider is enough: the stand-in has its own secret key.
+  // The name of a provider is enough here: the stand-in has its own secret key.
   const { captcha: provider } = settings;
   if (typeof provider === 'string' && /^\w+$/.test(provider)) {
     const minScore = provider === 'recaptcha' ? { minScore: 0.5 } : {};
@@ -139,7 +139,7 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, unknown> {
   return settings;
 }
 
-/** Whether this is an address of a system of the broker; plain HTTP on this machine only. */
+/** Whether this may be the address of a system of the broker. Plain HTTP is allowed on this machine only. */
 function isReceiver(url: string): boolean {
   return /^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])\S+$/.test(url) && URL.canParse(url);
 }

@@ -12,7 +12,8 @@ exitWithParent(process);
 endWithReader();
 try {
   const options = await startOptions(process.env);
-  // Loaded afterwards, so that an error in the file or the port is printed at once. Compiled once for all starts.
+  // The service is loaded last, so that an error in the file or the port is printed at once. Its code is compiled once
+  // for all starts.
   enableCompileCache();
   const { startService } = await import('./service.ts');
   const { url } = await startService({ ...options, quiet: false, clock: true });

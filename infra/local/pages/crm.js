@@ -4,11 +4,12 @@ import { Ago, CopyButton, Section, shellCommand } from './parts.js';
 /** @import { CrmState, FaultsState } from '../outbox-page.ts' */
 /** @import { FirstCall } from '../first-calls.ts' */
 
-/** This many events are shown. */
+/** The number of events that are shown. */
 const FEW = 10;
 
 /**
- * The CRM's clients, the deliveries of the webhook, and what the CRM accepted. Only the stand-in can be made to fail.
+ * The CRM's clients, the deliveries of the webhook, and the events that the CRM accepted. Only the stand-in can be made
+ * to fail.
  *
  * @param {{ crm: CrmState; call: FirstCall | undefined; faults: FaultsState[string] | undefined }} props
  */
@@ -67,7 +68,7 @@ function Clients({ clients, call }) {
 
 /** @param {Pick<CrmState, 'deliveries' | 'received' | 'events'>} props */
 function Deliveries({ deliveries, received, events }) {
-  /** What the CRM accepted; before, the event itself. */
+  /** The event that the CRM accepted. If it has accepted none yet: the event of the bus. */
   const eventData = (/** @type {string} */ id) =>
     received.find((message) => message.id === id)?.data ?? events.find(({ detail }) => detail.id === id)?.detail;
   return html`

@@ -15,14 +15,14 @@ const LOOKS = {
   popup: { one: 'Pop-up', many: 'Pop-ups', color: 'light-dark(#a82a5b, #f290b4)' },
 };
 
-/** How a kind looks. One without a look of its own looks like a text with its name. @param {Kind} kind */
+/** The look of a kind. A kind without a look of its own looks like a text with its name. @param {Kind} kind */
 function lookOf(kind) {
   const look = LOOKS[kind];
   if (look !== undefined) return { ...look, icon: kind };
   const name = `${kind}`.replace(/^./, (letter) => letter.toUpperCase());
   return { one: name, many: name, color: 'currentcolor', icon: 'sms' };
 }
-/** A longer mail is folded to this height. */
+/** The height to which a longer mail is folded, in pixels. */
 const FOLDED_PX = 384;
 const LANGUAGE_NAMES = new Intl.DisplayNames(['en'], { type: 'language' });
 
@@ -166,7 +166,10 @@ function Mail({ message }) {
   `;
 }
 
-/** The mail in a frame that runs nothing: its start, or all. @param {{ message: ShownMessage; hidden: boolean }} props */
+/**
+ * The mail in a frame that runs nothing: its beginning, or all of it. @param {{ message: ShownMessage; hidden: boolean
+ * }} props
+ */
 function Paper({ message: { id, to }, hidden }) {
   const [height, setHeight] = useState(FOLDED_PX);
   const [isFolded, setFolded] = useState(true);

@@ -86,7 +86,7 @@ export function announce(text) {
   findElement('announcer').textContent = text;
 }
 
-/** @param {string} id of an element that the page has */
+/** The element with this id. @param {string} id of an element that the page has */
 export function findElement(id) {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`The page has no #${id}.`);

@@ -6,7 +6,7 @@ import { findElement, Top } from './parts.js';
 /** @import { Captcha, Form } from '../../registration-page/page/types.ts' */
 
 /**
- * The registration page that brokers copy, with what only the local service has around it: the choice of a form, a link
+ * The registration page that brokers copy, and around it what only the local service has: the choice of a form, a link
  * to the outbox, and a checkbox in place of a captcha's widget.
  */
 
@@ -15,7 +15,7 @@ async function get(path) {
   return (await fetch(`/_local/${path}`)).json();
 }
 
-/** A checkbox that gets the token a provider's widget would give. @type {Captcha} */
+/** A checkbox that gets the token that a provider's widget would return. @type {Captcha} */
 const checkbox = (element, onToken) => {
   const box = Object.assign(document.createElement('input'), { type: 'checkbox' });
   const label = document.createElement('label');

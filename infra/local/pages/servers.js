@@ -7,7 +7,7 @@ import { CallToCopy, Section } from './parts.js';
 /** @typedef {AccountsState[string]} ServerAccounts */
 /** @typedef {ServerAccounts['newest'][number]} Account */
 
-/** This many accounts of a server are shown at first. */
+/** The number of accounts of a server that are shown at first. */
 const FEW = 3;
 const MONEY = new Intl.NumberFormat('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 

@@ -81,7 +81,7 @@ export class AccountStore {
     return { ...empty, login, group: bulk.group, name: `Client ${login}`, leverage: 1, readonly: false, balance: 0 };
   }
 
-  /** Keeps a new account. @param account with login 0 it gets the next free one @returns its login */
+  /** Stores a new account. @param account with login 0 it gets the next free login @returns its login */
   add(account: StoredAccount): number {
     while (this.find(this.#nextLogin) !== undefined) this.#nextLogin += 1;
     const login = account.login > 0 ? account.login : this.#nextLogin;
@@ -92,8 +92,8 @@ export class AccountStore {
 
 /**
  * How a server answers whether a password is an account's. `refused`: it has no such command. `silent`: it does not
- * answer, and the connection stays open. `accepts_any`: every password is right. `second_silent`: the same, but every
- * second question stays without an answer.
+ * answer, and the connection stays open. `accepts_any`: it accepts every password. `second_silent`: it accepts every
+ * password, and leaves every second question without an answer.
  */
 export type PasswordCheck = AnswerToUnknown | 'accepts_any' | 'second_silent';
 /** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
@@ -102,7 +102,7 @@ export type AnswerToUnknown = 'known' | 'refused' | 'silent';
 /** The delay of a slow or late server whose fault names none, in milliseconds. */
 const ACTING_LATE_MS = 1_000;
 
-/** The faults that only a command that changes something can have. */
+/** The faults of commands that change something; other commands cannot have them. */
 const OF_CHANGES: ReadonlySet<FaultKind> = new Set([
   ...(['reply_lost', 'late', 'executed_retcode', 'executed_twice', 'login_ignored'] as const),
 ]);
@@ -165,7 +165,7 @@ export abstract class SimulatedPlatform extends AccountStore {
   /** Serves a new connection. */
   protected abstract accept(socket: Socket): void;
 
-  /** @param port 0: a free one */
+  /** @param port 0: a free port */
   async listen(port = 0): Promise<void> {
     this.port = await listenOn(this.#listener, port);
     this.#down = refuseWhileDown(this.#listener, this.faults);
@@ -185,7 +185,7 @@ export abstract class SimulatedPlatform extends AccountStore {
     await this.faults.pause(ms, this.#closing.signal);
   }
 
-  /** How the next question for a password is answered. Counts it. */
+  /** The answer to the next question for a password. Counts the question. */
   protected nextPasswordAnswer(check: PasswordCheck = 'known'): AnswerToUnknown | 'accepts_any' {
     if (check !== 'second_silent') return check;
     this.#passwordQuestions += 1;
@@ -234,9 +234,7 @@ export abstract class SimulatedPlatform extends AccountStore {
     }
   }
 
-  /**
-   * Counts a command, and returns its fault. A fault of a command that changes something waits for one.
-   */
+  /** Counts a command, and returns its fault. A fault of commands that change something waits for such a command. */
   protected async nextFault(call: Omit<IncomingCall, 'fault'>, changesSomething: boolean): Promise<Fault | undefined> {
     this.commands += 1;
     const kind = this.faults.peek()?.kind;

@@ -11,7 +11,7 @@ import {
   type StoredAccount,
 } from './simulated-server.ts';
 
-/** The longest line that is read; a longer one closes the connection. */
+/** The length of the longest line that is read; a longer line closes the connection. */
 const MAX_LINE = 1_023;
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
@@ -68,15 +68,15 @@ export interface TextServerOptions {
   master: string;
   /** The groups in the plug-in's order: the first one has index 1. */
   groups: SimulatedGroup[];
-  /** The code page in which the server shows names. It only knows bytes itself. */
+  /** The code page in which the server shows names. The server itself knows bytes only. */
   codePage?: string;
   /** How long the plug-in makes one `IP=` wait between two accounts. */
   floodSeconds?: number;
   /** The gateway has the plug-in's groups and deposits: groups by number, no read-only flag. */
   groupNumbers?: boolean;
-  /** The letter before every command; the server closes after others. Default: `W`. */
+  /** The letter before every command; another letter closes the connection. Default: `W`. */
   prefix?: 'W' | 'Z';
-  /** True: it ignores `INVESTOR`, so its accounts have no investor password. */
+  /** True: the server ignores `INVESTOR`, so its accounts have no investor password. */
   ignoresInvestor?: boolean;
   /** How the gateway answers `WCHKACCOUNT` and the check of a password; absent: it supports both. */
   accountCheck?: AnswerToUnknown;
@@ -85,7 +85,7 @@ export interface TextServerOptions {
   passwordCommand?: 'CHECKPASS' | 'CHKACCPASS';
   /** How answers are written. Default: as documented. */
   answers?: AnswerStyle;
-  /** How many bytes of an answer go out in one packet. */
+  /** The number of bytes of an answer that go out in one packet. */
   packetBytes?: number;
 }
 
@@ -95,11 +95,12 @@ export type AnswerStyle =
   | ('no_end' | 'partial');
 
 /**
- * An answer: its lines without `end`. `closes`: the server closes without an answer; `silent`: it does not even close.
+ * An answer: its lines without `end`. `closes`: the server closes without an answer. `silent`: the server sends nothing
+ * and keeps the connection open.
  */
 type Reply = string[] | 'closes' | 'silent';
 
-/** Bytes with the final NUL that the server has for a value. */
+/** The size of each value in bytes, with the final NUL of the server's language. */
 const SIZES = { group: 16, password: 16, name: 128, email: 48, comment: 64, other: 256 };
 
 /** The details that `WNEWACCOUNT` keeps in addition, with the maximum bytes. */
@@ -107,7 +108,9 @@ const DETAILS = {
   ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
   ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
 };
-/** The keys that `WNEWACCOUNT` accepts. It refuses a new one, so that no test passes without its effect. */
+/**
+ * The keys that `WNEWACCOUNT` accepts. The server refuses an unknown key, so that no test passes without its effect.
+ */
 const KEYS = new Set([
   ...['MASTER', 'IP', 'GROUP', 'LOGIN', 'NAME', 'PASSWORD', 'INVESTOR', 'EMAIL', 'COMMENT', 'LEVERAGE', 'READONLY'],
   ...['DEPOSIT', 'BALANCE', 'BALCOMMENT'],
@@ -185,7 +188,7 @@ class SimulatedTextServer extends SimulatedPlatform {
    * @param line one line as it came, a character for each byte
    */
   #execute(line: string): Reply {
-    // To the server's language a text ends with its first NUL.
+    // A text of the server's language ends at its first NUL.
     if (!line.startsWith(this.#options.prefix ?? 'W')) return 'closes';
     const [command = ''] = line.slice(1).split('\0');
     if (command.startsWith('NEWACCOUNT') && !hasKnownKeys(command)) return error('invalid data');
@@ -325,15 +328,15 @@ function integer(text: string | undefined): number {
 }
 
 /**
- * Fewer than five characters, or only one of lower case, upper case, digits; any other character counts for a missing
- * kind.
+ * Whether a password has fewer than `minLength` characters, or only one of lower case, upper case and digits; any other
+ * character counts for a missing kind.
  */
 function isSimple(password: string, minLength = 5): boolean {
   const classes = [/[a-z]/, /[A-Z]/, /\d/].filter((one) => one.test(password)).length;
   return password.length < Math.max(5, minLength) || (classes < 2 && !/[^A-Za-z\d]/.test(password));
 }
 
-/** An answer as some servers write it. */
+/** An answer in the style of some servers. */
 function inStyle([first = '', second, ...rest]: string[], style: AnswerStyle | undefined): string[] {
   const lines = [first, ...(second === undefined ? [] : [second]), ...rest];
   switch (style) {

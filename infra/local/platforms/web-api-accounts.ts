@@ -9,9 +9,9 @@ export interface ManagerRights {
   changeBalances?: boolean;
   /** `names`: of an account's personal data only the name is shown, and no comment. */
   personalData?: boolean | 'names';
-  /** False: it may not read its own record with its rights. */
+  /** False: the manager may not read its own record with its rights. */
   ownRecord?: boolean;
-  /** Older servers know one right to all personal data, whose place is that of the name on newer ones. */
+  /** True: the server knows one right to all personal data. Newer servers use its place for the name. */
   older?: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface WebApiAccountsOptions {
 /** A command's answer as JSON. */
 export interface WebApiReply {
   retcode: string;
-  /** The status of a page of HTML, which is answered instead. */
+  /** The status of a page of HTML, which is the answer instead. */
   http_status?: number;
   [member: string]: unknown;
 }
@@ -46,8 +46,8 @@ const HIDDEN = {
   all: TEXTS.filter((name) => name !== 'Company'),
 };
 /**
- * The members that `user/add` acts on or keeps. Other ones are refused, so that a test cannot pass without their
- * effect.
+ * The members that `user/add` acts on or stores. The server refuses other members, so that a test cannot pass without
+ * their effect.
  */
 const ADDED = new Set([
   ...['PassMain', 'PassInvestor', 'Group', 'Leverage', 'Rights', 'Login', 'Language', 'Agent'],
@@ -204,7 +204,7 @@ export class WebApiAccounts {
   }
 }
 
-/** The texts of the return codes that this server has. A fault can name others. */
+/** The texts of the return codes that this server has. A fault can name other codes. */
 const RETCODES: Record<number, string> = {
   0: 'Done',
   3: 'Invalid parameters',

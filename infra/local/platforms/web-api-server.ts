@@ -15,13 +15,13 @@ import {
 } from './web-api-accounts.ts';
 
 export interface WebApiServerOptions extends WebApiAccountsOptions {
-  /** 0 or absent: a free one. */
+  /** Absent or 0: a free port. */
   port?: number;
-  /** Paths that the manager may not use: 403, logged in or not. */
+  /** Paths that the manager may not use: they are answered with 403, logged in or not. */
   forbiddenPaths?: string[];
   /** The idle timeout of a session, in milliseconds. */
   idleMs?: number;
-  /** Default: a self-signed one for localhost. */
+  /** Absent: a self-signed certificate for localhost. */
   certificate?: Certificate;
   /** The content type that bodies must have, and the answer to another one. Default: any. */
   contentType?: { wants: 'application/x-www-form-urlencoded' | 'application/json'; refusal: '3' | '415' };
@@ -41,11 +41,11 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
 }
 
 export type WebApiServer = SimulatedServer & {
-  /** Every certificate is self-signed, so it is its own authority. */
+  /** The authority to trust, PEM. Every certificate is self-signed, so it is its own authority. */
   readonly ca: string;
-  /** How many sessions were opened so far. */
+  /** The number of sessions that were opened so far. */
   readonly sessions: number;
-  /** How many connections are open. */
+  /** The number of open connections. */
   readonly connections: number;
   /** Forgets every session, but keeps the connections: their next command gets 403. */
   forgetSessions(): void;
@@ -82,7 +82,7 @@ interface Session {
 }
 
 const LOWEST_VERSION = 484;
-/** How long a connection may take to log in, in milliseconds. */
+/** The time that a connection has for its login, in milliseconds. */
 const LOGIN_MS = 10_000;
 
 class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
@@ -155,7 +155,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     if (!socket.destroyed) this.#https.emit('connection', socket);
   }
 
-  /** Each connection is a session, which ends with it. */
+  /** Adds a connection. Each connection is a session, which ends with it. */
   #add(socket: Socket): void {
     this.#connections.set(socket, { state: 'new', serverRandom: '', busy: false });
     socket
@@ -285,7 +285,7 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
 
   /** undefined: the path is forbidden or unknown. */
   #answer(response: ServerResponse, content: WebApiReply | undefined): void {
-    // Once the port is to be closed, this was the connection's last answer.
+    // The port will be closed, so this was the connection's last answer.
     if (this.faults.peek()?.kind === 'down') response.shouldKeepAlive = false;
     if (content?.http_status !== undefined) {
       return void response.writeHead(content.http_status, { 'content-type': 'text/html' }).end(PAGE);

@@ -7,7 +7,7 @@ export interface NeededRight {
   action: string;
   /** An ARN, or the phone number of a text. */
   resource: string;
-  /** The values of condition keys; some keys have several. */
+  /** The values of condition keys; some keys have several values. */
   context?: Readonly<Record<string, string | readonly string[]>>;
 }
 
@@ -62,13 +62,13 @@ export function parseRights(principal: string, statements: readonly Statement[])
   });
 }
 
-/** The rights that allow it; none: it is denied, as a whole if one right denies it. */
+/** The rights that allow a call. Empty: the call is denied. One denying right denies the call. */
 export function allowingRights(rights: readonly Right[], need: NeededRight): Right[] {
   const concerned = rights.filter((right) => right.concerns(need));
   return concerned.some(({ denies }) => denies) ? [] : concerned;
 }
 
-/** The resources of a statement: each by itself, or all others than some. */
+/** The resources of a statement: each by itself, or all resources but some. */
 function parseScopes({ Resource = [], NotResource }: Statement) {
   if (NotResource === undefined) return [Resource].flat().map((pattern) => ({ text: pattern, matches: like(pattern) }));
   const excluded = [NotResource].flat();
@@ -92,7 +92,7 @@ const isLike = (patterns: readonly string[], value: string) => patterns.some((pa
 const one = (value: Parameters<Evaluate>[1]) => String(value ?? '');
 const all = (value: Parameters<Evaluate>[1]) => [value ?? []].flat();
 
-/** The conditions that are evaluated. A call may have no value of a key. */
+/** The operators of conditions that are evaluated. A call may have no value for a condition key. */
 const OPERATORS: Readonly<Record<string, Evaluate>> = {
   StringEquals: (wanted, value) => wanted.includes(one(value)),
   StringNotEquals: (wanted, value) => !wanted.includes(one(value)),
@@ -133,7 +133,7 @@ export function newAccessKeyId(): string {
 export interface ObservedCall {
   caller: string;
   need: NeededRight;
-  /** The rights that allow it, by their ids; none: it was denied. */
+  /** The ids of the rights that allow the call. Empty: it was denied. */
   by: string[];
 }
 

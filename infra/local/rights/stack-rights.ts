@@ -42,7 +42,7 @@ export async function functionRights(
   return { rights, scansDocuments: Object.values(types).includes('AWS::GuardDuty::MalwareProtectionPlan') };
 }
 
-/** The settings of a deployment that `npm run deploy` would accept: without those of channels that it lacks. */
+/** The settings of a deployment that `npm run deploy` would accept: without the settings of channels that it lacks. */
 function deployable(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   // Limits and the brand give no right: deployments that differ in them alone are synthesized once.
   const { limits: _, brand: __, ...given }: Record<string, unknown> = settings;
@@ -78,7 +78,7 @@ function resourceNames(
     const name = resources[variable];
     if (reference === undefined || name === undefined) continue;
     const toArn = ARNS[types[reference] ?? ''];
-    // A reference to a secret is its ARN already.
+    // A reference to a secret is already its ARN.
     names.set(reference, types[reference] === 'AWS::SecretsManager::Secret' ? secretArn(name) : name);
     if (toArn !== undefined) names.set(`${reference}.Arn`, toArn(name));
   }
@@ -127,7 +127,10 @@ function stackRights(settings: Readonly<Record<string, unknown>>): Promise<Stack
   });
 }
 
-/** The rights that a file has from the same sources; else they are synthesized, and the file has them from then on. */
+/**
+ * The rights from a file that was written for the same sources. If there is none, the rights are synthesized and the
+ * file is written.
+ */
 export async function cachedRights(
   path: string,
   sources: string,
@@ -137,21 +140,21 @@ export async function cachedRights(
   if (kept.success && kept.output.sources === sources) return kept.output.rights;
   const rights = await synthesize();
   await mkdir(dirname(path), { recursive: true });
-  // In one step: other processes may do the same.
+  // The file is written in one step: other processes may write it at the same time.
   const unfinished = `${path}.${randomUUID()}`;
   await writeFile(unfinished, JSON.stringify({ sources, rights }));
   await rename(unfinished, path);
   return rights;
 }
 
-/** The rights, and a hash of all that they follow from. */
+/** The rights, and a hash of everything that they follow from. */
 const KeptSchema = v.pipe(
   v.string(),
   v.parseJson(),
   v.object({ sources: v.string(), rights: v.custom<StackRights>(isObject) }),
 );
 
-/** Changes with every source that the stack may be made of, and with the version of CDK. */
+/** A hash that changes with every source of the stack, and with the version of CDK. */
 function hashSources(): string {
   const paths = globSync(['{infra,lib}/**/*.{ts,json}', 'package-lock.json'], { cwd: ROOT }).sort();
   return hash('sha256', paths.map((path) => `${path}\n${readFileSync(join(ROOT, path), 'utf8')}`).join('\n'));

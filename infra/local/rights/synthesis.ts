@@ -10,7 +10,7 @@ import { readSettings } from '../../settings.ts';
 
 /** The rights of a stack's functions, with the references of its template. */
 export interface StackRights {
-  /** The types of its resources, by logical id. */
+  /** The types of the template's resources, by logical id. */
   types: Readonly<Record<string, string>>;
   /** The rights of the functions, by their names. */
   functions: Readonly<Record<string, FunctionRights>>;
@@ -64,7 +64,7 @@ interface BucketStatement {
   Condition?: { ArnNotLike?: { 'aws:PrincipalArn': unknown } };
 }
 
-/** The statements of a bucket's policy that refuse this role, because they do not name it. */
+/** The statements of a bucket's policy that refuse this role, because they do not name the role. */
 function refusals(statements: readonly BucketStatement[], role: string) {
   const arn = JSON.stringify({ 'Fn::GetAtt': [role, 'Arn'] });
   return statements

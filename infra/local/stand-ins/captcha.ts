@@ -72,7 +72,7 @@ export async function startCaptcha({ secret, settings, faults }: CaptchaOptions)
   });
 }
 
-/** Providers answer it with status 200. */
+/** The error of a refused token. Providers answer it with status 200. */
 function refusal(code: string): ServiceError {
   return new ServiceError(code, undefined, 200);
 }

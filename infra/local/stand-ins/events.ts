@@ -54,7 +54,7 @@ export function startEvents({ buses, deliver, ...options }: EventsOptions): Prom
       target: 'AWSEvents',
       operations: { PutEvents: putEvents },
       resources: (input) => [...new Set(entriesOf(input).map(({ EventBusName }) => busArn(EventBusName)))],
-      // A call with several types has none that a right names.
+      // A call with several types has no single type that a right could name.
       context: (input) => {
         const types = entriesOf(input).map(({ DetailType }) => DetailType);
         return { 'events:detail-type': [...new Set(types)].join(' ') };

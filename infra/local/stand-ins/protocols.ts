@@ -118,7 +118,7 @@ export function formValues(form: URLSearchParams, prefix: string, suffix = ''): 
   }
 }
 
-/** An object in JSON; undefined: it is something else. */
+/** Parses an object in JSON; undefined for any other text. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -26,7 +26,7 @@ interface ReceivedMessage {
   /** The `webhook-id`. */
   id: string;
   type: string;
-  /** ISO 8601, of its first arrival. */
+  /** The time of the first arrival, ISO 8601. */
   at: string;
   data: Record<string, unknown>;
 }
@@ -59,7 +59,7 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
     const { type, data } = JSON.parse(body) as Pick<ReceivedMessage, 'type' | 'data'>;
     const at = new Date().toISOString();
     if (!messages.has(id)) messages.set(id, { id, type, at, data });
-    // The other address is data that somebody typed: that another client has proven it does not matter here.
+    // The other address was only typed, so it does not matter that another client has proven it.
     const isTaken = data.verified === 'email' ? data.email_taken : data.phone_taken;
     if (type === 'RegistrationConfirmed' && isTaken !== true && !clients.has(id)) {
       const newId = `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;

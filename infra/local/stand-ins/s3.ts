@@ -37,7 +37,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
   const actions: Record<string, (name: string, call: Call) => StandInAnswer> = {
     PutObject: put,
     GetObject: get,
-    // S3 answers the same whether the object existed or not.
+    // S3 gives the same answer whether the object existed or not.
     DeleteObject(name) {
       objects.delete(name);
       return DONE;
@@ -65,7 +65,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     return run(name, call);
   }
 
-  /** @throws ServiceError if there is none */
+  /** @throws ServiceError if there is no such object */
   function find(name: string): S3Object {
     const object = objects.get(name);
     if (object === undefined) throw new ServiceError('NoSuchKey', 'The specified key does not exist.', 404);
@@ -108,7 +108,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
   return Object.assign(served, { objects, scan });
 }
 
-/** @throws ServiceError if its checksum or its tags are wrong */
+/** @throws ServiceError if the checksum or the tags are wrong */
 function readObject(headers: Call['headers'], body: Buffer): S3Object {
   const given = headers['x-amz-checksum-sha256'];
   if (given !== undefined && given !== createHash('sha256').update(body).digest('base64')) {
@@ -147,7 +147,7 @@ function tagging(tags: S3Object['tags']): StandInAnswer {
   return xmlAnswer(200, xmlElement('Tagging', xmlElement('TagSet', set.join(''))));
 }
 
-/** Whether a link that is signed in its address has expired. */
+/** Whether a presigned link has expired. */
 function isExpired(path: string): boolean {
   const { searchParams } = new URL(path, 'http://localhost');
   const [date, seconds] = [searchParams.get('X-Amz-Date'), searchParams.get('X-Amz-Expires')];

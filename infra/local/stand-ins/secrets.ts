@@ -7,7 +7,7 @@ import { ServiceError, type StandIn, type StandInOptions, serveStandIn } from '.
 export interface SecretsOptions extends Omit<StandInOptions, 'record'> {
   /** Values by the secret's name. A put changes them. */
   secrets: Map<string, string>;
-  /** The tags that they have at the start, by the secret's name. */
+  /** The tags of the secrets at the start, by the secret's name. */
   tags?: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
@@ -36,7 +36,7 @@ export function startSecretsManager({
     return described(name);
   }
 
-  /** @throws ServiceError if there is none */
+  /** @throws ServiceError if there is no such secret */
   function read(name: string): string {
     const value = secrets.get(name);
     if (value !== undefined) return value;

@@ -8,11 +8,11 @@ import type { StandIn, StandInOptions } from './stand-in.ts';
 import { startVoice } from './voice.ts';
 
 interface Sender {
-  /** Its name among the targets of faults. */
+  /** The service's name among the targets of faults. */
   name: string;
-  /** What it does, for the page of the outbox. */
+  /** The service's purpose, for the page of the outbox. */
   about: string;
-  /** The clients that call it: the ends of their variables `AWS_ENDPOINT_URL_…`. */
+  /** The clients that call the service: the ends of their variables `AWS_ENDPOINT_URL_…`. */
   clients: readonly string[];
   /** @param resources the variables of all functions, which name their resources */
   start(

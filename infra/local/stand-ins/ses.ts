@@ -13,7 +13,7 @@ import {
 } from './stand-in.ts';
 
 export interface SesOptions extends StandInOptions {
-  /** Identities (addresses or domains) that mails may be sent from. */
+  /** The identities (addresses or domains) that may send mails. */
   verified: string[];
   /** The existing configuration sets. */
   configurationSets?: string[];
@@ -149,7 +149,7 @@ function sesAccount() {
      * @returns whether it is delivered
      */
     accept({ id, from, subject, to }: AcceptedMail): boolean {
-      // To send, SES compares in any case.
+      // When it sends, SES compares addresses in any case.
       const isSuppressed = [...suppressed.keys()].some((one) => one.toLowerCase() === to.toLowerCase());
       const Details = { Bounce: { BounceType: 'PERMANENT', BounceSubType: 'OnAccountSuppressionList' } };
       const end = isSuppressed ? { Type: 'BOUNCE', Details } : { Type: 'DELIVERY' };

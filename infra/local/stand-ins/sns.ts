@@ -25,7 +25,7 @@ export function startSns({ topics = [], record, ...options }: SnsOptions): Promi
         }
         return { MessageId: requestId() };
       },
-      /** The resource of a text is its number. */
+      /** The resource of a text is its phone number. */
       needs: (form, action) => [{ action, resource: form.get('TopicArn') ?? form.get('PhoneNumber') ?? '' }],
       throttled: new ServiceError('Throttled', 'Rate exceeded', 429),
       refused: new ServiceError('AuthorizationError', 'User is not authorized to perform: SNS:Publish', 403),

@@ -7,8 +7,8 @@ import { requestId, ServiceError, type StandIn, type StandInOptions, serveStandI
 
 export interface SqsOptions extends Omit<StandInOptions, 'record'> {
   /**
-   * The queues of the CRM's events, and the name of that of registrations. The other ones are named `-accounts` and
-   * `-undelivered`.
+   * The queues of the CRM's events, and the name of the queue of registrations. The other queues have its name with
+   * `-accounts` and `-undelivered`.
    */
   queue: DeliveryQueue;
   name: string;

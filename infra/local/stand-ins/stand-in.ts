@@ -28,7 +28,7 @@ export interface Call {
   path: string;
   headers: IncomingMessage['headers'];
   body: string;
-  /** The body as it came. */
+  /** The unchanged bytes of the body. */
   bytes: Buffer;
   /** A fault that the service itself makes. */
   fault?: Fault | undefined;
@@ -56,9 +56,9 @@ export class ServiceError extends Error {
   }
 }
 
-/** How one service answers. */
+/** The answers of one service. */
 export interface StandInService {
-  /** The name of an allowed call, which may still fail; absent: that of the service. */
+  /** The name of an allowed call, which may still fail; absent: the name of the service. */
   name?(call: Call): string;
   /** @throws ServiceError */
   answer(call: Call): StandInAnswer | Promise<StandInAnswer>;
@@ -71,7 +71,7 @@ export interface StandInService {
   refused_recipient?: ServiceError;
   /** The error of a refused message. Only the broker's own provider has it. */
   refused_message?: ServiceError;
-  /** How requests are signed. Absent: they are not signed. */
+  /** The signature of requests. Absent: they are not signed. */
   signed?: Signed;
 }
 
@@ -123,7 +123,7 @@ export async function serveStandIn(service: StandInService, { faults, callers }:
         const refusal = service[fault.kind];
         if (refusal !== undefined) throw refusal;
       }
-      // On a connection that was kept from before.
+      // This connection was kept from before the fault.
       if (fault?.kind === 'down') return 'down';
       if (fault?.kind === 'slow') await faults.pause(fault.ms ?? 1_000, closing.signal);
       return await service.answer({ ...call, fault });
