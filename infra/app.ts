@@ -22,7 +22,7 @@ try {
   markRelease(stack, packageJson.version, deployedCommit());
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
-  // `cdk bootstrap` asks the app for its stacks only to learn their environments. This one cannot be deployed.
+  // `cdk bootstrap` asks the app for its stacks only to learn their environments. This stack cannot be deployed.
   Annotations.of(new Stack(app, 'settings-needed')).addError(
     `${error.message}\nWrite them: npm run setting -- name=value …`,
   );

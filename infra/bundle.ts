@@ -56,7 +56,8 @@ export async function bundleFile(entry: string, outdir: string, project = ROOT):
     },
   });
   const { output } = await build.generate({
-    // Nothing is written there: paths in the source maps are relative to it, so that a stack trace says `lib/….ts`.
+    // Nothing is written into this folder: paths in the source maps are relative to it, so that a stack trace says
+    // `lib/….ts`.
     dir: ROOT,
     format: 'esm',
     entryFileNames: ENTRY_FILE,
@@ -92,7 +93,7 @@ const builtinsByCall: Plugin = {
     handler(id, importer, { kind }) {
       // The bundler's own helpers are loaded before all else.
       if (importer?.startsWith('\0rolldown/')) return { id, external: true };
-      // A `require` and an `import()` get the module itself. The members of `process` depend on how this file was
+      // A `require` and an `import()` get the whole module. The members of `process` depend on how this file was
       // started, and would change the bytes.
       const isWhole = kind !== 'import-statement' || /^(node:)?process$/.test(id);
       return { id: `${BUILTIN}${id}${isWhole ? WHOLE : ''}`, moduleSideEffects: false };
@@ -112,7 +113,7 @@ const builtinsByCall: Plugin = {
   },
 };
 
-/** Reads them once: each command asks twice. */
+/** Reads the credentials once: each command asks for them twice. */
 const CREDENTIALS_OF_LAMBDA = `
   import { fromEnv } from '@aws-sdk/credential-provider-env';
   export const defaultProvider = (options) => {
@@ -167,9 +168,9 @@ function describe(chunks: OutputChunk[]) {
       ),
     ].sort();
   return {
-    /** What Lambda loads at cold start: the entry and every chunk that it imports outright. */
+    /** The files that Lambda loads at cold start: the entry and every chunk that it imports statically. */
     startUpFiles: [...startUp].map(({ fileName }) => fileName).sort(),
-    /** Their bytes, minified, without source maps. */
+    /** The bytes of these files, minified, without source maps. */
     startUpBytes: bytesOf(startUp),
     totalBytes: bytesOf(chunks),
     /** Every bundled file of ours or of a package, by its path in the project. */

@@ -4,23 +4,23 @@ import type { MessageRow } from './setting-row.ts';
 interface ChannelDeclaration {
   /** The channel's name for people. */
   title: string;
-  /** The service of AWS that sends its messages, by its name in Service Quotas. */
+  /** The service of AWS that sends the channel's messages, by its name in Service Quotas. */
   service: string;
-  /** The default of AWS, which no call reads. Absent: the account's own number is read. */
+  /** AWS's default, for a quota that no call reads. Absent: the account's own number is read. */
   messagesPerSecond?: number;
 }
 
 /** The right to send by a channel. */
 export interface SendingRight {
   sid: string;
-  /** Such as `sns:Publish`. */
+  /** The action of the right, such as `sns:Publish`. */
   action: string;
-  /** The kind and the name of each resource, or its ARN. Absent: all that is no resource of the service. */
+  /** The kind and the name of each resource, or its ARN. Absent: everything that is no resource of the service. */
   resources?: readonly (readonly [resource: string, name: string] | string)[];
 }
 
 interface PhoneChannelDeclaration extends ChannelDeclaration {
-  /** What it sends, in the plural. */
+  /** The messages of the channel, in the plural. */
   messages: string;
   /** The settings of `npm start`, if the channel needs any. */
   local?: object;
@@ -31,13 +31,13 @@ interface PhoneChannelDeclaration extends ChannelDeclaration {
   right(settings: Partial<ChannelSettings>, protectConfigurationId: string | undefined): SendingRight | undefined;
   /** The cost from which on an alarm is raised. */
   spend: {
-    /** The default of the setting: US dollars a month with a metric of AWS, else messages a day. */
+    /** The default of the setting: US dollars a month if AWS has a metric of the cost, else messages a day. */
     usual: number;
     metric?: readonly [namespace: string, name: string];
     /** The monthly limit of AWS, and its name in the command that changes it. */
     limit?: { name: string; kind: string };
   };
-  /** The rows of its settings. */
+  /** The rows of the channel's settings. */
   settings: Readonly<Record<string, MessageRow>>;
 }
 type SettingsOf<C extends PhoneChannel> = keyof NonNullable<ChannelSettings[C]>;
@@ -147,7 +147,7 @@ export function spendSetting(channel: PhoneChannel): SpendSetting {
   return `${channel}${unit}` as SpendSetting;
 }
 
-/** Every channel, with what all of them have. */
+/** Every channel, with the members that all channels have. */
 export const CHANNELS: Readonly<Record<Channel, ChannelDeclaration>> = {
   email: { title: 'Email', service: 'Amazon SES' },
   ...PHONE_CHANNEL_ROWS,

@@ -16,7 +16,10 @@ export function endWithReader(code = 0): void {
     output.on('error', (error) => process.exit(isReaderGone(error) ? code : 1));
 }
 
-/** Lets the process go on when the reader of one of its outputs has gone: for commands that write or change something. */
+/**
+ * Lets the process continue when the reader of one of its outputs has gone: for commands that write or change
+ * something.
+ */
 export function outliveReader(): void {
   for (const output of [process.stdout, process.stderr])
     output.on('error', (error) => {

@@ -66,7 +66,7 @@ export async function deploy(args: readonly string[], cdkJson: string, steps: De
   return code;
 }
 
-/** Why the update is refused, and how it can be done. */
+/** The reasons for which the update is refused, and how it can be done. */
 async function refusals(stack: string, folder: string, template: Template, steps: DeploySteps): Promise<string[]> {
   const deployed = await steps.deployed(stack);
   const [before, after] = [storedResources(deployed), storedResources(template)];
@@ -96,7 +96,7 @@ function retainsData({ Resources = {} }: Template): boolean {
   return Resources[logicalId('Crm')]?.Properties?.DeletionProtectionEnabled === true;
 }
 
-/** The settings, the folder, and the rest of the command line. */
+/** Splits the command line into the settings, the folder, and all other arguments. */
 function readArguments(args: readonly string[]) {
   const options = {
     context: { type: 'string', short: 'c', multiple: true },
@@ -118,7 +118,10 @@ function contextArguments(context: Record<string, string>): string[] {
   return Object.entries(context).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
 
-/** False after a failed first deployment: the next one deletes its rest. */
+/**
+ * Whether the stack was ever created. After a failed first deployment it was not: the next one deletes what is left of
+ * it.
+ */
 function hasBeenCreated(status: string | undefined): boolean {
   return status !== undefined && !/^(CREATE_(?!COMPLETE$)|ROLLBACK_|REVIEW_|DELETE_)/.test(status);
 }

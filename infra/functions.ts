@@ -34,17 +34,17 @@ export type ResourceName =
   | 'registrationsQueue';
 
 /**
- * The tag of a trading server's secret that names the platform versions whose functions may read it: `tp5`. Secrets that
- * version 1.0.0 stored have none, and are read by both.
+ * The tag of a trading server's secret that names the platform versions whose functions may read it: `tp5`. Secrets of
+ * version 1.0.0 have no tag, and the functions of both versions read them.
  */
 export const VERSIONS_TAG = 'broker-api-versions';
 
 /** The use of one resource. */
 export interface ResourceUse {
-  /** The id of the statement in the policy: what the resource is used for. */
+  /** The id of the statement in the policy. It names the purpose of the use. */
   sid: string;
   of: ResourceName;
-  /** The actions of its service. Absent: there is one way to use it. */
+  /** The actions of the resource's service. Absent: there is one way to use the resource. */
   actions?: readonly string[];
   /** The indexes of the CRM records that the function queries. */
   indexes?: readonly CrmIndex[];
@@ -56,7 +56,7 @@ export interface ResourceUse {
 
 interface Declaration {
   description: string;
-  /** The route that it answers; all are POST. */
+  /** The route that the function answers. All routes are POST. */
   route?: {
     /** The route's id in OpenAPI. */
     operation: string;
@@ -66,21 +66,21 @@ interface Declaration {
     /** The group of members of the setting `throttle` that bounds the route. */
     throttle: 'registration' | 'confirmation' | 'accounts';
   };
-  /** The schedule on which it runs, without any caller. */
+  /** The schedule on which the function runs, without any caller. */
   everyMinutes?: number;
-  /** True: it gets the events of the bus from queues. */
+  /** True: the function gets the events of the bus from queues. */
   queued?: true;
-  /** The platform version, if it opens accounts. */
+  /** The platform version, if the function opens accounts. */
   version?: PlatformVersion;
-  /** The setting without which a deployment does not have it; the local service has it. */
+  /** A deployment without this setting does not have the function. The local service always has it. */
   setting?: 'confirmation' | 'crmWebhook';
-  /** The settings that it reads. */
+  /** The settings that the function reads. */
   settings: readonly SettingGroup[];
   /** The resources that the function uses, except for its log and trace. */
   uses: readonly ResourceUse[];
   /**
-   * What the release before needs and this one does not. Its versions keep the role that they were published with: it stays
-   * for a roll-back, and for the time of an update. The next release leaves it out.
+   * The uses that the release before needs and this release does not. Versions of the release before keep the role that
+   * they were published with: it stays for a roll-back, and for the time of an update. The next release leaves it out.
    */
   formerRights?: readonly ResourceUse[];
   /** The function's member of the settings `memory`, `concurrency` and `provisioned`. */
@@ -90,7 +90,7 @@ interface Declaration {
    * stop four seconds before.
    */
   timeoutSeconds: number;
-  /** True: with the setting `vpc` it calls from the fixed address. */
+  /** True: with the setting `vpc` the function calls from the fixed address. */
   callsTradingServers?: true;
   /**
    * The function's alarms in `infra/constructs/alarm-definitions.ts`, next to those that all functions with a route
@@ -124,7 +124,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   settings: ['deployment', 'mail'] as const,
   uses: [
     ...OPENS_ACCOUNTS,
-    // An operation that has a record opens no second account: by a plug-in, or after the secret was rotated.
+    // An operation whose account has a record opens no second account: by a plug-in, or after the secret was rotated.
     { sid: 'FindAccounts', of: 'Accounts', actions: ['Query'] },
     { sid: 'ReadPlatformSecrets', of: 'platformSecrets', version },
     KEEP_OPERATIONS,
@@ -229,7 +229,8 @@ export const FUNCTIONS = {
       // The comments of version 1.0.0 are recognized by the reservation of their operation.
       { sid: 'FindReservations', of: 'reservations' },
       { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem', 'DeleteItem'] },
-      // An operation whose login is another one's ends: its key is free, and the login is reserved for the other one.
+      // If another operation owns the login of an operation, that operation ends: its key is free, and the login is
+      // reserved for the owner.
       { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem'] },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
       { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },
@@ -265,7 +266,7 @@ type Declared = (typeof FUNCTIONS)[FunctionName];
 export type OperationId = Extract<Declared, { route: unknown }>['route']['operation'];
 type Route = NonNullable<Declaration['route']> & { operation: OperationId };
 
-/** A function with its name. */
+/** A declared function with its name. */
 export interface DeclaredFunction extends Declaration {
   name: FunctionName;
   route?: Route;
@@ -282,19 +283,19 @@ export function hasRoute(declared: DeclaredFunction): declared is RouteFunction 
   return declared.route !== undefined;
 }
 
-/** The functions of a deployment with these settings. */
+/** The functions that a deployment with these settings has. */
 export function functionsOf(settings: Settings): DeclaredFunction[] {
   return ALL_FUNCTIONS.filter(({ setting }) => setting === undefined || Boolean(settings[setting]));
 }
 
-/** The name of its construct, and the prefix of its outputs: `RequestRegistration`. */
+/** The name of the function's construct, and the prefix of its outputs: `RequestRegistration`. */
 export function constructName({ name }: Pick<DeclaredFunction, 'name'>): string {
   return name.replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /**
- * What the monitoring of a page adds to its calls, by who adds it. The service ignores these headers; a browser would not
- * send a call with one that is not allowed, and no log would show it.
+ * The headers that tools for monitoring pages add to their calls, by tool. The service ignores them. A browser would
+ * not send a call with a header that is not allowed, and no log would show it.
  */
 const MONITORING_HEADERS = {
   'W3C, which OpenTelemetry, New Relic, Elastic, Azure and Dynatrace send': ['traceparent', 'tracestate', 'baggage'],
@@ -323,7 +324,7 @@ export function corsHeaders(more: readonly string[]) {
   return {
     allowHeaders: [...new Set([...apiHeaders, ...Object.values(MONITORING_HEADERS).flat(), ...more])],
     exposeHeaders: EXPOSED_HEADERS,
-    /** How long a browser may cache that answer, in seconds. */
+    /** How long a browser may cache the preflight answer, in seconds. */
     maxAgeSeconds: 3_600,
   };
 }

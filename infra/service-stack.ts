@@ -40,7 +40,7 @@ export class ServiceStack extends Stack {
       name: this.stackName,
       routes: functions.flatMap(({ declared: { route }, live }) => (route ? [{ ...route, lambda: live }] : [])),
     });
-    // In a resource: CloudFormation makes no update that changes the template's own metadata alone.
+    // The settings are in a resource: CloudFormation makes no update that changes the template's own metadata alone.
     const { defaultChild: records } = context.data.tables.Crm.node;
     if (records instanceof CfnResource) records.addMetadata(SETTINGS_METADATA, settingsText(given));
     const alarms = this.monitor(context, functions, gateway);
@@ -75,7 +75,7 @@ export class ServiceStack extends Stack {
     const logRetention = settings.logRetentionDays;
     const removalPolicy = settings.retainData ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     if (settings.call !== undefined && settings.voiceMetricsRole) {
-      // Without it AWS does not count calls, and the alarm on their cost would never fire.
+      // Without this role AWS does not count calls, and the alarm on their cost would never fire.
       const role = new CfnServiceLinkedRole(this, 'VoiceMetrics', { awsServiceName: 'sms-voice.amazonaws.com' });
       role.applyRemovalPolicy(removalPolicy);
     }

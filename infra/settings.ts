@@ -79,7 +79,9 @@ const CustomDomainSchema = closedObject({
   ),
 });
 
-/** The spend of messages from which an alarm is raised. Of the whole account and region, as AWS counts it. */
+/**
+ * The spend on messages from which an alarm rings. It is the spend of the whole account and region, as AWS counts it.
+ */
 const SpendSchema = closedObject(
   Object.fromEntries(PHONE_CHANNELS.map((channel) => [spendSetting(channel), spendOf(channel)])) as Record<
     SpendSetting,
@@ -110,13 +112,16 @@ export const allowedOrigins = v.optional(
   [],
 );
 
-/** Request headers that scripts of these pages may send beyond the usual ones, such as those of a monitoring. */
+/** The additional request headers that scripts of these pages may send, such as those of a monitoring. */
 export const allowedHeaders = v.optional(
   listOf(patternText(/^[a-z0-9_-]{1,64}$/, 'must be names of request headers in lower case')),
   [],
 );
 
-/** The headers that the gateway writes or takes out itself, those of a request, and the proof, which is no address. */
+/**
+ * The headers that cannot name the person: those that the gateway writes or removes, those of a request, and the proof
+ * of the front.
+ */
 const NO_FRONT_HEADERS: ReadonlySet<string> = new Set([
   ...['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-port', 'forwarded', 'host', 'via', 'x-amzn-trace-id'],
   ...['cookie', 'connection', 'content-length', 'content-type', 'authorization', 'user-agent', 'origin'],
@@ -178,7 +183,10 @@ export const SettingsSchema = closedObject({
   mailFromDomain: v.optional(patternText(HOST_NAME, HOST_NAME_MUST)),
   allowedOrigins,
   allowedHeaders,
-  /** Both: the account routes need a token of this issuer, for one of these audiences. Neither: IAM. */
+  /**
+   * With both settings, the account routes need a token of this issuer, for one of these audiences. With neither, they
+   * need IAM.
+   */
   jwtIssuer: v.optional(patternText(ISSUER, 'must be an https address')),
   jwtAudience: v.optional(
     v.pipe(listOf(patternText(/^\S.{0,254}$/, 'must name audiences')), v.minLength(1, 'must name an audience')),
@@ -235,12 +243,17 @@ export const SettingsSchema = closedObject({
   documentRoles: v.optional(listOf(patternText(DOCUMENT_ROLE, DOCUMENT_ROLE_MUST)), []),
   /** The records that the broker's CRM writes into the table; absent: none. */
   crmWriter: v.optional(v.picklist(['clients', 'all'], 'must be clients or all')),
-  /** False: the account has the role already by which AWS measures calls, from another stack or the console. */
+  /** False: the account already has the role by which AWS measures calls, from another stack or the console. */
   voiceMetricsRole: v.optional(flag, true),
-  /** Gets the alarms by mail, once its owner has confirmed. Further receivers subscribe to the topic. */
+  /**
+   * The address that gets the alarms by mail, once its owner has confirmed. Further receivers subscribe to the topic.
+   */
   alarmEmail: v.optional(v.pipe(EmailSchema, v.transform(asciiEmail))),
   spend: v.optional(SpendSchema, {}),
-  /** After so many hours without an accepted registration an alarm is raised; absent: never. CloudWatch looks back a week. */
+  /**
+   * The number of hours without an accepted registration after which an alarm rings; absent: never. CloudWatch looks
+   * back a week.
+   */
   silenceHours: v.optional(wholeNumber(1, 168)),
   logRetentionDays: v.optional(
     v.pipe(wholeNumber(1, 3_653), v.picklist(RETENTION_DAYS, `must be one of ${RETENTION_DAYS.join(', ')}`)),
@@ -290,7 +303,7 @@ function withDerived(values: v.InferOutput<typeof SettingsSchema>) {
   return { ...values, senderDomain: emailDomain(senderAddress), platformSecrets };
 }
 
-/** The member of the metadata of the table of CRM records that has the settings of its stack. */
+/** The member in the metadata of the table of CRM records that holds the settings of its stack. */
 export const SETTINGS_METADATA = 'Settings';
 
 /** All settings of a stack, for the metadata of a resource. CloudFormation keeps ASCII alone, so other characters are escaped. */
@@ -310,7 +323,7 @@ export function parseSettingsText(text: string): Settings {
   return withDerived(values);
 }
 
-/** The settings, by their first names, that differ. */
+/** The top-level names of the settings that differ. */
 export function differingSettings(one: Settings, other: Settings): string[] {
   const [left, right] = [one, other].map((settings) => JSON.parse(settingsText(settings)) as Record<string, unknown>);
   return Object.keys(SettingsSchema.entries).filter((name) => !isDeepStrictEqual(left?.[name], right?.[name]));
@@ -320,7 +333,7 @@ function membersText(entries: object, settings: Record<string, unknown>): string
   return JSON.stringify(Object.fromEntries(Object.keys(entries).map((name) => [name, settings[name]])));
 }
 
-/** How the names of the trading servers' secrets begin, unless the setting `platformSecrets` says so. */
+/** The prefix of the names of the trading servers' secrets, unless the setting `platformSecrets` names another. */
 export function defaultPlatformSecrets(stage: string): string {
   return stage === 'prod' ? 'platform/' : `${stage}/platform/`;
 }
@@ -333,7 +346,7 @@ export function gatherSettings(context: Record<string, unknown>): Record<string,
   const entries = Object.entries(context)
     .filter(([name]) => SETTING_NAME.test(name))
     .map(([name, value]) => [name.split('.'), value] as const)
-    // Whole groups first: what is given by its full name then counts more.
+    // Whole groups come first, so a value with its full name overrides a group.
     .sort(([a], [b]) => a.length - b.length);
   return withoutEmpty(entries.reduce((given, [path, value]) => placed(given, path, value), {}));
 }
@@ -413,7 +426,7 @@ function expiresTooEarly({ crmWebhook, confirmedDays }: v.InferOutput<typeof Set
   return crmWebhook !== undefined && confirmedDays < 2 ? ['confirmedDays: must be at least 2 with crmWebhook'] : [];
 }
 
-/** SES takes a subdomain of an identity, which the stack must make. */
+/** The errors of `mailFromDomain`: SES takes only a subdomain of an identity, and the stack must make that identity. */
 function unusableMailFrom(values: v.InferOutput<typeof SettingsSchema>): string[] {
   const { mailFromDomain, senderIdentity, senderAddress } = values;
   if (mailFromDomain === undefined) return [];

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** A template of CloudFormation, as far as it is read here. */
+/** A template of CloudFormation, with the members that are read here. */
 export interface Template {
   Resources?: Readonly<Record<string, { Type: string; Properties?: Readonly<Record<string, unknown>> }>>;
 }
 
-/** A resource that holds data, as an update may not change it. */
+/** A resource that holds data, with what an update may not change. */
 interface StoredResource {
   type: string;
   /** The properties whose change makes CloudFormation put another, empty resource in its place, or new content. */
@@ -17,12 +17,12 @@ interface StoredResource {
 /** The resources of a stack that hold data, by logical id. `test/releases/` has those of each release. */
 export type StoredResources = Readonly<Record<string, StoredResource>>;
 
-/** For each type of resource that holds data, the properties of `StoredResource.fixed`. */
+/** The types of resources that hold data, each with the properties of `StoredResource.fixed`. */
 const FIXED_PROPERTIES: Readonly<Record<string, readonly string[]>> = {
   'AWS::DynamoDB::Table': ['TableName', 'KeySchema', 'LocalSecondaryIndexes'],
   'AWS::S3::Bucket': ['BucketName'],
   'AWS::SQS::Queue': ['QueueName', 'FifoQueue'],
-  // Another template of the value generates the value again.
+  // A change of the template for the value generates the value again.
   'AWS::SecretsManager::Secret': ['Name', 'GenerateSecretString'],
   'AWS::Cognito::UserPool': ['AliasAttributes', 'UsernameAttributes', 'UsernameConfiguration'],
 };
@@ -60,7 +60,7 @@ function keyTypes(schema: unknown, definitions: unknown): string[] {
   );
 }
 
-/** The resources whose data an update would leave behind: it puts empty ones in their place. */
+/** The resources that an update would replace with empty ones, leaving their data behind. */
 export function replacedResources(before: StoredResources, after: StoredResources): string[] {
   return Object.keys(before).filter((id) => {
     const [was, is] = [before[id], after[id]];
@@ -90,7 +90,7 @@ export function indexChanges(before: StoredResources, after: StoredResources): I
   });
 }
 
-/** Why CloudFormation refuses an update, or which data it would leave behind. Empty: it may be deployed. */
+/** The reasons for which CloudFormation refuses an update, or would leave data behind. Empty: it may be deployed. */
 export function findUpdateErrors(before: StoredResources, after: StoredResources): string[] {
   const replaced = replacedResources(before, after).map(
     (id) => `${id}: the update would put an empty resource in its place, and leave its data behind.`,
@@ -108,8 +108,8 @@ export function findUpdateErrors(before: StoredResources, after: StoredResources
 }
 
 /**
- * The templates that make the indexes of the new template, one change for each table at a time. All else stays as it is
- * deployed, so the functions of before run on meanwhile. The last step is the deployment itself.
+ * The templates that make the indexes of the new template, one change for each table at a time. Everything else stays
+ * as it is deployed, so the functions of the release before run on meanwhile. The last step is the deployment itself.
  */
 export function indexSteps(deployed: Template, wanted: Template): Template[] {
   const changes = indexChanges(storedResources(deployed), storedResources(wanted));

@@ -6,13 +6,15 @@ interface StackTable {
   sortKey?: true;
   /** Items expire at the time in `EXPIRY_ATTRIBUTE`. */
   expires?: true;
-  /** Unfinished items are found by the time at which they are due. Without any, the index is empty. */
+  /** Unfinished items are found by the time at which they are due. Without unfinished items, the index is empty. */
   due?: true;
   /** Items with one of these attributes are found by it, in an index of the same name. */
   indexes?: readonly string[];
   /** Items with this attribute are found by it with all their attributes, in an index of the same name. */
   copies?: string;
-  /** How many days back the table can be restored. AWS goes no further than 35; counters are not worth restoring. */
+  /**
+   * The number of days for which the table can be restored. AWS allows at most 35; counters are not worth restoring.
+   */
   recoveryDays: 35 | 1;
 }
 
@@ -24,9 +26,9 @@ const TABLES = {
   Accounts: { sortKey: true, recoveryDays: 35 },
   /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
   Logins: { recoveryDays: 35, indexes: [RESERVATION_INDEX] },
-  /** Operations: 24 hours after they ended. */
+  /** Operations, kept for 24 hours after they ended. */
   Operations: { expires: true, due: true, recoveryDays: 35 },
-  /** Pending registrations: 24 hours. Confirmed ones: the setting `confirmedDays`. */
+  /** Pending registrations, kept for 24 hours, and confirmed ones, kept as the setting `confirmedDays` says. */
   Registrations: { expires: true, due: true, copies: CONFIRMED_INDEX, recoveryDays: 35 },
   /** The counters of the limits: 24 hours. */
   Limits: { expires: true, recoveryDays: 1 },
@@ -35,7 +37,7 @@ const TABLES = {
 export type TableName = keyof typeof TABLES;
 export const TABLE_NAMES = Object.keys(TABLES) as TableName[];
 
-/** Those that `npm run crm -- restore` copies back to. */
+/** The tables that `npm run crm -- restore` copies back to. */
 export const RESTORABLE_TABLES = TABLE_NAMES.filter((name) => TABLES[name].recoveryDays === 35);
 
 export const EXPIRY_ATTRIBUTE = 'expires_at';

@@ -23,14 +23,17 @@ export interface MonitoredService {
   webhook: { queues: Readonly<Record<'registrations' | 'accounts', Queue>>; undelivered: Queue } | undefined;
 }
 
-/** An alarm. With a fix, a person acts at once, at night too: its text has this command, and one that shows the cause. */
+/**
+ * An alarm. One with a fix is a page, at night too: its text has the command that fixes the cause, and one that shows
+ * it.
+ */
 interface AlarmRow {
   /** The heading in infra/docs/runbook.md; absent: the event. With `of` the alarm's name. */
   id?: string;
   of?: string;
   /** False: this deployment does not have the alarm. */
   needed?: boolean;
-  /** What people lose while the alarm rings. */
+  /** The loss of people while the alarm rings. */
   loss: string;
   when: Condition;
   fix?: string;
@@ -41,12 +44,14 @@ interface AlarmRow {
 }
 
 interface Condition {
-  /** The event that is counted (lib/telemetry.ts), of one function or of all; absent: there is a metric. */
+  /** The counted event (lib/telemetry.ts), of one function or of all. Absent: the alarm has a metric. */
   event?: CountedName;
   service?: FunctionName;
   channel?: Channel;
   metric?: IMetric;
-  /** The number within a number of minutes at which the alarm rings. Absent: one within five. */
+  /**
+   * The number of events, within a number of minutes, at which the alarm rings. Absent: one event within five minutes.
+   */
   count?: readonly [atLeast: number, minutes: number];
   /** The alarm rings below this number, instead of at a count. No data counts as none. */
   fewerThan?: number;
@@ -54,16 +59,16 @@ interface Condition {
   twice?: true;
   /** The alarm rings if its condition holds in each of this many periods. */
   periods?: number;
-  /** The names of other alarms, of which one rings, instead of all these. */
+  /** The names of other alarms. This alarm rings if one of them rings; it has no condition of its own. */
   anyOf?: readonly string[];
 }
 
 export type AlarmDefinition = AlarmRow & { id: string; when: { metric: IMetric; atLeast: number } };
 
-/** Of an alarm that others are made of. */
+/** The metric of an alarm that combines other alarms. */
 const NO_METRIC = new MathExpression({ expression: '0', usingMetrics: {} });
 
-/** Every alarm of the service. The alarms that others are made of come first. */
+/** Every alarm of the service. Alarms that other ones combine come first. */
 export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
   const { settings, accessLog, functions } = service;
   const logs = new Map<string, ILogGroup>(functions.map((one) => [one.declared.name, one.logGroup]));
@@ -80,8 +85,8 @@ export function alarmDefinitions(service: MonitoredService): AlarmDefinition[] {
 }
 
 /**
- * A metric of the service (`COUNTED_EVENTS`): by default the count of an event. One that is counted by channel is added over all
- * channels, unless one is named.
+ * A metric of the service (`COUNTED_EVENTS`): by default the count of an event. An event that is counted by channel is
+ * added over all channels, unless a channel is named.
  */
 export function serviceMetric(
   settings: Pick<Settings, 'stage' | 'channels'>,
@@ -124,7 +129,7 @@ const DAY_MINUTES = 24 * 60;
 export const oldestDue = (settings: Settings) =>
   serviceMetric(settings, 'oldest_due_seconds', { statistic: 'Maximum' });
 
-/** The most logins that an account of the day has tried. */
+/** The highest number of logins that one account tried, in a day. */
 export const loginTries = (settings: Settings) =>
   serviceMetric(settings, 'login_tries', { statistic: 'Maximum', minutes: DAY_MINUTES });
 
@@ -137,7 +142,7 @@ const eventLines = (group: ILogGroup, event: string) => logLines(group, `{ $.mes
 const rollBack = ({ functionName }: LambdaFunction) =>
   `aws lambda update-alias --function-name ${functionName} --name live --function-version VERSION`;
 
-/** The function with alarms of this kind. Each kind but `opening` has one. */
+/** The function with alarms of this kind. Every kind but `opening` belongs to one function. */
 function functionAlarmedFor(kind: 'sending' | 'confirming' | 'settling' | 'notifying'): FunctionName {
   const found = ALL_FUNCTIONS.find(({ alarms }) => alarms.includes(kind));
   if (found === undefined) throw new Error(`No function has alarms for ${kind}.`);
@@ -189,7 +194,7 @@ function pages(service: MonitoredService): AlarmRow[] {
     {
       id: 'ServerErrors',
       loss: 'Callers of any route get 5xx by a failure of ours: an internal error, a crash, a timeout, or the gateway.',
-      // Without those that a provider or a trading server caused, which have alarms of their own.
+      // Without failures of a provider or a trading server: those have alarms of their own.
       when: {
         metric: difference(5, 'FILL(all, 0) - FILL(dependencies, 0)', {
           all: api.metricServerError(sum(5)),
@@ -247,7 +252,7 @@ function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
     {
       when: { event: 'AccountOutcomeUnknown' },
       loss: 'A client may have an account that our records do not show, and only an operator can find out.',
-      // Four functions can log the event; the list has what they left.
+      // Four functions can log the event; the list shows the operations that they left.
       show: `npm run crm -- operations --open --stack ${stackName}`,
       fix: `npm run crm -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
     },
@@ -265,7 +270,7 @@ function crmPages({ stackName, functions, webhook }: MonitoredService): AlarmRow
   }));
 }
 
-/** A person reads them on the next working day. */
+/** The alarms that a person reads on the next working day. */
 function notices(service: MonitoredService): AlarmRow[] {
   return [...EVENT_NOTICES, ...requestNotices(service), ...crmNotices(service), ...reserveNotices(service)];
 }
@@ -314,7 +319,7 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
   },
 ];
 
-/** The notices about what requests, and the settler after them, meet on their way. */
+/** The notices about the failures that requests, and the settler after them, meet. */
 function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
   const { channels, captcha, front } = settings;
   return [
@@ -394,7 +399,7 @@ function crmNotices({ webhook }: MonitoredService): AlarmRow[] {
   ];
 }
 
-/** The notices about what runs out: logins, the throttle of the gateway, the patience of SES, and money. */
+/** The notices about what runs out: logins, the throttle of the gateway, SES's tolerance of bounces, and money. */
 function reserveNotices({ settings, api, configurationSetName }: MonitoredService): AlarmRow[] {
   const { channels, throttle, spend } = settings;
   /** SES reviews an account with 5 % bounces or 0.1 % complaints, and stops it at twice to five times that. */
@@ -447,7 +452,10 @@ function spendNotice(channel: PhoneChannel, settings: Settings['spend']): AlarmR
   return { id: 'Spend', of: channel, loss, when };
 }
 
-/** The health of each function with a route. A new version that harms it is rolled back; a person is paged by the whole. */
+/**
+ * The health of each function with a route. An alarm of one function rolls back its new version; an alarm of all
+ * functions together pages a person.
+ */
 function health({ functions, settings: { release } }: MonitoredService): AlarmRow[] {
   const answering = functions.filter(({ declared }) => hasRoute(declared));
   const parts = answering.flatMap(({ declared: { name, timeoutSeconds }, lambda }): AlarmRow[] => [

@@ -19,8 +19,8 @@ const COUNTRIES_OF_AWS = [
 ].flatMap((line) => line.split(' '));
 
 /**
- * Blocks at AWS the countries that get no messages (setting `phone.countries`), for texts and for calls. Calls name it;
- * for texts by SNS, AWS uses only the account's default, which an operator sets once.
+ * Blocks at AWS the countries that get no messages (setting `phone.countries`), for texts and for calls. Calls name
+ * these rules; for texts by SNS, AWS uses only the account's default, which an operator sets once.
  * @returns the id of the rules; undefined for a deployment that sends to all countries, or not by AWS's own networks
  */
 export function blockCountries(stack: Stack, settings: Settings): string | undefined {

@@ -21,11 +21,12 @@ interface CrmWebhookProps {
 }
 
 /**
- * Posts every event of the bus to the CRM. A rule puts it into the queue of its kind. Their function retries for a day;
- * then the event goes to a dead-letter queue, at once if the CRM says that its address is gone. Lambda's own queue would retry twice, and drop it after six hours.
+ * Posts every event of the bus to the CRM. A rule puts each event into the queue of its kind. Their function retries
+ * for a day; then the event goes to a dead-letter queue, at once if the CRM says that its address is gone. Lambda's own
+ * queue would retry twice, and drop the event after six hours.
  */
 export class CrmWebhook extends Construct {
-  /** The queues, one for each kind of event: the events of many accounts delay no new client. */
+  /** The queues, one for each kind of event: events of many accounts do not delay a new client. */
   readonly queues: Readonly<Record<'registrations' | 'accounts', Queue>>;
   /** The events that the CRM did not accept for a day or will never accept, or that could not reach their queue. */
   readonly undelivered: Queue;
@@ -70,7 +71,7 @@ export class CrmWebhook extends Construct {
       description: `Every event ${event} of the service, for the CRM.`,
       eventPattern: { source: [EVENT_SOURCE], detailType: [event] },
     });
-    // Events that cannot reach the queue for a day go where those go that the CRM does not accept.
+    // Events that cannot reach the queue for a day go to the queue of events that the CRM does not accept.
     rule.addTarget(new SqsQueue(queue, { deadLetterQueue: this.undelivered }));
     return queue;
   }

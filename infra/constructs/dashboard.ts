@@ -121,7 +121,10 @@ function accountGraph(functions: readonly DeployedFunction[], settings: Settings
   return graph('Accounts', [...metrics, unknown], { right: [tries] });
 }
 
-/** Counted once a day, so it shows a month. The log of the settler has the numbers of each connection. */
+/**
+ * The logins are counted once a day, so the graph shows a month. The log of the settler has the numbers of each
+ * connection.
+ */
 function loginGraph(settings: Settings): GraphWidget {
   const scarcest = (metricName: CountedName, label: string) =>
     serviceMetric(settings, metricName, { statistic: 'Minimum', minutes: 24 * 60 }).with({ label });

@@ -106,7 +106,7 @@ export class DataStores extends Construct {
     return made;
   }
 
-  /** A changed template generates the value again: earlier codes and passwords become invalid. */
+  /** A changed template makes Secrets Manager generate the value again: earlier codes and passwords become invalid. */
   private secret(name: string, { purpose, description, notRotated }: MadeSecret): Secret {
     const made = new Secret(this, name, {
       secretName: `${KEY_SECRETS}${this.settings.stage}/${purpose}-${uniqueStackSuffix(this)}`,
@@ -141,7 +141,7 @@ function expiry({ confirmedDays }: Settings): LifecycleRule[] {
   return [pending, { expiration: Duration.days(confirmedDays + 1), ...uploads }];
 }
 
-/** The key 1, of 64 letters and digits: 381 bits. A change here makes Secrets Manager generate another value. */
+/** The key 1: 64 letters and digits, 381 bits. A change here makes Secrets Manager generate another value. */
 const FIRST_KEY = {
   ...{ passwordLength: 64, excludePunctuation: true },
   ...{ secretStringTemplate: JSON.stringify({ current: '1' }), generateStringKey: '1' },

@@ -4,7 +4,7 @@ import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 /** The parameter of a stack that names its release. AWS keeps its last 100 values. */
 export const releaseParameter = (stackName: string) => `/${stackName}/release`;
 
-/** Says what runs and where its source is: in tags, and in a parameter whose history the runbook shows. */
+/** Records the version and the commit of a deployment: in tags, and in a parameter whose history the runbook shows. */
 export function markRelease(stack: Stack, version: string, commit: string): void {
   Tags.of(stack).add('version', version);
   Tags.of(stack).add('commit', commit);

@@ -11,7 +11,7 @@ import { explainWildcard, policyStatement, resourcesOf } from './policy-statemen
 const SCANNER = 'malware-protection-plan.guardduty.amazonaws.com';
 /** The name of the rule that GuardDuty makes for itself. */
 const MANAGED_RULE = 'DO-NOT-DELETE-AmazonGuardDutyMalwareProtectionS3*';
-/** The object by which it checks the bucket. */
+/** The object by which GuardDuty checks the bucket. */
 const VALIDATION_OBJECT = 'malware-protection-resource-validation-object';
 
 /** The ARNs of documents, as the rules name them. */
@@ -57,8 +57,8 @@ function scanRights(stack: Stack, bucket: Bucket): PolicyStatement[] {
 }
 
 /**
- * The rights on the documents of registrations. A document cannot be read before its registration is confirmed, or, if
- * documents are scanned, before its verdict.
+ * The rights on the documents of registrations. No function can read a document before its registration is confirmed,
+ * or, if documents are scanned, before its verdict.
  */
 export function documentRights({ documents }: { documents: Bucket }, { scanDocuments: scanned }: Settings) {
   const on = (sid: string, actions: string[]) =>
@@ -73,7 +73,7 @@ export function documentRights({ documents }: { documents: Bucket }, { scanDocum
     store: [on('StoreDocuments', ['PutObject', 'DeleteObject', 'PutObjectTagging'])],
     keep: [keep],
     read: [read],
-    // The scan of a document may end after its registration was confirmed: then the delivery keeps it.
+    // The scan may end after the registration was confirmed. Then the delivery keeps the document.
     deliver: scanned ? [read, keep] : [read],
     forget: [on('ForgetDocuments', ['DeleteObject'])],
   };
@@ -86,7 +86,10 @@ export const DOCUMENT_USES = {
   readableDocuments: 'deliver',
 } as const satisfies Partial<Record<ResourceName, keyof ReturnType<typeof documentRights>>>;
 
-/** The scan of documents, if the settings ask for it, and the end of everybody else's rights on them. */
+/**
+ * The scan of documents, if the settings ask for it, and a policy that takes the rights on documents from all other
+ * roles.
+ */
 export function protectDocuments(
   stack: Stack,
   bucket: Bucket,
@@ -104,8 +107,8 @@ export function protectDocuments(
 }
 
 /**
- * Refuses the objects to everybody but these roles, whatever rights others have, administrators included. The policy of
- * the bucket itself stays theirs: CloudFormation can change it. Lifecycle rules are not bound by it.
+ * Refuses the objects to every role but these, whatever rights others have, administrators included. They may still
+ * change the policy of the bucket itself, as CloudFormation does. Lifecycle rules are not bound by it.
  */
 function refuseOthers(bucket: Bucket, principals: readonly string[]): void {
   bucket.addToResourcePolicy(

@@ -75,7 +75,7 @@ export class FixedEgress extends Construct {
         { name: 'Public', subnetType: SubnetType.PUBLIC, mapPublicIpOnLaunch: false },
         { name: 'Private', subnetType: SubnetType.PRIVATE_WITH_EGRESS },
       ],
-      // CDK would add a function with wide rights to do it, and the default group is unused.
+      // For this, CDK would add a function with wide rights, and the default group is unused.
       restrictDefaultSecurityGroup: false,
     });
     vpc.addGatewayEndpoint('DynamoDb', { service: GatewayVpcEndpointAwsService.DYNAMODB });
@@ -89,7 +89,7 @@ export class FixedEgress extends Construct {
     return vpc;
   }
 
-  /** The trading servers list it, so it outlives the network. */
+  /** The outbound address. The trading servers list it, so it outlives the network. */
   private address(removalPolicy: RemovalPolicy): string {
     const address = new CfnEIP(this, 'Address', { domain: 'vpc' });
     address.overrideLogicalId('EgressAddress');

@@ -38,7 +38,7 @@ export interface FunctionContext extends StackResources {
   removalPolicy: RemovalPolicy;
 }
 
-/** A function as it is deployed. */
+/** A function with its deployed resources. */
 export interface DeployedFunction {
   declared: DeclaredFunction;
   lambda: LambdaFunction;
@@ -50,7 +50,7 @@ export interface DeployedFunction {
   logGroup: LogGroup;
 }
 
-/** A declared function, with the settings that all of them have, its rights, variables and caller. */
+/** Creates a declared function, with the settings that all functions have, its rights, variables and caller. */
 export function createFunction(declared: DeclaredFunction, context: FunctionContext): DeployedFunction {
   const { stack, settings, logRetention, removalPolicy } = context;
   const { name, description, size, route } = declared;
@@ -65,7 +65,8 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   const role = createRole(scope, formerRights === undefined ? 'Role' : 'OwnRole', name, rights);
   const former = grantUses(formerRights ?? [], context).flatMap(({ statements }) => statements);
   const formerRole = formerRights && createRole(scope, 'Role', name, [...rights, ...former]);
-  // Only callers of routes come in numbers. A new account has 10 in all, and a reservation would fail the deployment.
+  // Only routes have many callers at once. A new account has 10 executions in all, and a reservation would fail the
+  // deployment.
   const reservedConcurrentExecutions = route && settings.concurrency[size];
   const provisionedConcurrentExecutions = route && settings.provisioned[size];
   const lambda = new NodejsFunction(scope, 'Function', {
@@ -107,7 +108,7 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   return { declared, lambda, role, formerRole, live, logGroup };
 }
 
-/** The uses that a deployment of these settings has. */
+/** Grants the uses that a deployment of these settings has. */
 function grantUses(uses: readonly ResourceUse[], context: FunctionContext) {
   return uses
     .filter(({ needs = [] }) => needs.every((setting) => context.settings[setting] !== undefined))
@@ -131,7 +132,7 @@ function schedule(scope: Construct, live: Alias, everyMinutes: number, descripti
   });
 }
 
-/** A role of its own for each function, which holds each right by name. */
+/** Creates a role for each function, which holds each right by name. */
 function createRole(scope: Construct, id: string, name: FunctionName, rights: readonly PolicyStatement[]): Role {
   const role = new Role(scope, id, {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),

@@ -16,8 +16,8 @@ const SERVER = 'accounts';
 const SCOPE = 'create';
 
 /**
- * An issuer of tokens for brokers without one: a Cognito user pool without users, and one client for each program that may
- * open accounts (OAuth 2.0 client credentials). No output shows a client's secret; `aws cognito-idp
+ * An issuer of tokens for brokers without one: a Cognito user pool without users, and one client for each program that
+ * may open accounts (OAuth 2.0 client credentials). No output shows a client's secret; `aws cognito-idp
  * describe-user-pool-client` reads it.
  */
 export class MachineClients extends Construct {
@@ -56,7 +56,7 @@ export class MachineClients extends Construct {
         requireUppercase: true,
         requireSymbols: true,
       },
-      // The pool holds only its app clients. A new pool creates new ones.
+      // The pool holds only its app clients, and a new pool creates new clients.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     fixLogicalId(pool, 'MachineClientPool');

@@ -97,10 +97,10 @@ function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings):
   explainWildcard(policy, '*', about);
 }
 
-/** All but registrations, which another policy restores. */
+/** The tables that operators restore: all but registrations, which another policy restores. */
 const RESTORED_BY_OPERATORS = RESTORABLE_TABLES.filter((name) => name !== 'Registrations');
 
-/** What `crm forget` removes of a registration where another person typed the address. */
+/** The attributes that `crm forget` removes from a registration in which another person typed the address. */
 const TYPED_ATTRIBUTES = ['email', 'email_key', 'phone', 'phone_valid'];
 
 function tableStatements({ tables }: DataStores): PolicyStatement[] {
@@ -154,8 +154,8 @@ function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
 }
 
 /**
- * To read; the last takes an address off the suppression list. Of tables they read the state alone: each by its ARN would
- * be more than a policy may hold.
+ * The actions on the account. All only read, except for the last one, which takes an address off the suppression list.
+ * Of tables they read the state alone: each by its ARN would be more than a policy may hold.
  */
 const OF_THE_ACCOUNT = [
   'dynamodb:DescribeContinuousBackups',
@@ -188,8 +188,8 @@ function secretStatements(stack: Stack, settings: Settings): PolicyStatement[] {
       ['GetSecretValue', 'PutSecretValue', 'CreateSecret', 'DescribeSecret', 'TagResource'],
       ...names.map((name) => secretArn(stack, String(name))),
     ),
-    // Also where another policy, or a setting that names such a secret, would allow it. Who has the keys that requests are
-    // signed with can send events in the name of the service. Names and dates may be read.
+    // Denies the keys of the service, even where another policy or a setting would allow them. A caller with the keys
+    // that sign requests could send events in the name of the service. Names and dates may be read.
     new PolicyStatement({
       sid: 'DenyKeys',
       effect: Effect.DENY,
@@ -199,7 +199,7 @@ function secretStatements(stack: Stack, settings: Settings): PolicyStatement[] {
   ];
 }
 
-/** The secrets that requests to receivers of the broker are signed with, also before they exist. */
+/** The secrets that sign requests to the broker's receivers, also before they exist. */
 function signingKeys(stack: Stack, { stage }: Settings): string[] {
   return (['crmWebhook', 'provider'] as const).map((receiver) =>
     secretArn(stack, `${signingSecretName(stage, receiver)}*`),
@@ -218,8 +218,8 @@ function acknowledgeStack(policy: ManagedPolicy): void {
 }
 
 /**
- * The rights to rotate the pepper, the key of derived passwords, and the keys that events and messages are signed with. A
- * role of its own needs them: the operators' policy denies them, whatever else is attached.
+ * The rights to rotate the pepper, the key of derived passwords, and the keys that sign events and messages. A role of
+ * its own needs them: the operators' policy denies them, whatever else is attached.
  */
 export function allowKeyRotation(stack: Stack, { data, settings }: PolicyContext): void {
   const keys = [data.pepper.secretArn, data.passwordSecret.secretArn];
@@ -275,7 +275,7 @@ const ACTIONS = [
   'BatchWriteItem',
 ];
 
-/** The rights with which the broker's CRM writes its records itself: those of clients, or all. */
+/** The rights with which the broker's CRM writes its records itself: the records of clients, or all. */
 export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullable<Settings['crmWriter']>): void {
   const statement = tableStatement(data.tables.Crm, 'WriteCrmItems', ACTIONS);
   if (writes === 'clients')

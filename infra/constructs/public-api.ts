@@ -38,7 +38,10 @@ interface PublicApiProps {
   removalPolicy: RemovalPolicy;
 }
 
-/** The fields of the access log. No caller, no request data, and no path, because it contains the client's id. */
+/**
+ * The fields of the access log. It has no caller and no request data. It has no path either, which contains the
+ * client's id.
+ */
 const ACCESS_LOG = {
   time: '$context.requestTime',
   request_id: '$context.requestId',
@@ -46,7 +49,7 @@ const ACCESS_LOG = {
   status: '$context.status',
   latency_ms: '$context.responseLatency',
   function_latency_ms: '$context.integrationLatency',
-  /** Lambda's own id of the call, by which its trace is found. */
+  /** Lambda's own id of the call. The trace of the call is found by it. */
   function_request_id: '$context.integration.requestId',
   function_error: '$context.integration.error',
   authorizer_error: '$context.authorizer.error',
@@ -77,7 +80,7 @@ export class PublicApi extends Construct {
       removalPolicy: props.removalPolicy,
     });
     const stage = this.stage(props);
-    // The stage's throttling names the routes: they must be there first.
+    // The stage's throttling names the routes, so they must exist first.
     stage.node.addDependency(...routes);
     this.addresses(settings, stage);
     if (access.authorizationScopes !== undefined) return;
@@ -154,8 +157,8 @@ export class PublicApi extends Construct {
 }
 
 /**
- * Below the prefix of logs that AWS services deliver: all other log groups share one policy of the account, whose size
- * is limited.
+ * The name is below the prefix for logs that AWS services deliver: all other log groups share one policy of the
+ * account, whose size is limited.
  */
 function accessLogName(scope: Construct): string {
   return `/aws/vendedlogs/${Stack.of(scope).stackName}/access-${uniqueStackSuffix(scope)}`;
@@ -192,7 +195,7 @@ function createAccess(scope: Construct, settings: Settings): Access {
 }
 
 /**
- * The policy that lets users and roles of IAM call the account routes; the roles that the settings name have it
+ * The policy that lets users and roles of IAM call the account routes. Roles that the settings name have this right
  * already.
  */
 function callersPolicy(scope: Construct, api: HttpApi, paths: string[], callerRoles: string[]): void {

@@ -152,7 +152,10 @@ function signingSecret(
   return { statements: [readSecretNamed(stack, sid, name)], variables: { [variable]: name } };
 }
 
-/** The accounts' functions see how many registrations wait; another one delivers all events, and sets some aside. */
+/**
+ * The functions for accounts see how many registrations wait. Another function delivers all events, and sets some
+ * aside.
+ */
 function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues, undelivered }: CrmWebhook): Granted {
   const { registrations, accounts } = queues;
   const webhookQueue = registrations.queueUrl;
@@ -169,19 +172,19 @@ function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues, undeliv
   };
 }
 
-/** The actions on one table, without `dynamodb:`. */
+/** Builds a statement for actions on one table, without the prefix `dynamodb:`. */
 export function tableStatement({ tableArn }: Table, sid: string, actions: string[]): PolicyStatement {
   return policyStatement(sid, 'dynamodb', actions, tableArn);
 }
 
 /** The keys of clients in the table of CRM records. */
 export const CLIENT_KEY_PATTERNS = ['client#*'];
-/** The keys of forms there. */
+/** The keys of forms in the table of CRM records. */
 const FORM_KEY_PATTERNS = ['form#*'];
 
 /**
- * The right to read what version 1.0.0 kept of a registration's key, and nothing else of the operations, with which it
- * shared the table.
+ * The right to read the key of a registration that version 1.0.0 kept in the table of operations, and nothing else of
+ * that table.
  */
 function readFormerKeys(table: Table, sid: string): PolicyStatement {
   const read = tableStatement(table, sid, ['GetItem']);
@@ -198,14 +201,18 @@ function readPlatformSecrets(sid: string, secrets: string, version: PlatformVers
   return read;
 }
 
-/** The bus, for events of one type: a function that opens accounts cannot say that a person was confirmed. */
+/**
+ * The right to publish events of one type: a function that opens accounts cannot publish that a person was confirmed.
+ */
 function publishableEvents({ bus }: ServiceEvents, sid: string, type: BusEventType): Granted {
   const publish = policyStatement(sid, 'events', ['PutEvents'], bus.eventBusArn);
   publish.addCondition('StringEquals', { 'events:detail-type': type });
   return { statements: [publish], variables: { eventBus: bus.eventBusName } };
 }
 
-/** The right to write clients, and no other records of the CRM: those of trading servers decide where passwords go. */
+/**
+ * The right to write clients, and no other records of the CRM: records of trading servers decide where passwords go.
+ */
 function writeClients(table: Table): PolicyStatement[] {
   const write = tableStatement(table, 'WriteClients', ['GetItem', 'PutItem', 'UpdateItem']);
   write.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': CLIENT_KEY_PATTERNS });

@@ -26,7 +26,7 @@ function item([prefix, id]: [string, string], description: string, members: v.Ob
   return v.pipe(v.strictObject({ pk: key, ...members }), v.description(description));
 }
 
-/** A record that is listed by its kind. */
+/** An item of a kind that the index `kind` lists. */
 function listed(kind: string, id: string, description: string, schema: v.GenericSchema) {
   return item([kind, id], description, { kind: v.literal(kind), record: record(schema) });
 }

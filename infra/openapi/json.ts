@@ -34,8 +34,8 @@ type Described = v.GenericSchema & {
 };
 
 /**
- * The schema without the steps that read a value before its rules. `toJsonSchema` would end there, and leave out the
- * rules and the descriptions.
+ * The schema without the steps that normalize a value before its rules. `toJsonSchema` would end at such a step, and
+ * leave out the rules and the descriptions.
  */
 function withoutReading(schema: v.GenericSchema): v.GenericSchema {
   const { pipe, wrapped, item, entries } = schema as Described;

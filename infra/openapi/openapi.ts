@@ -22,7 +22,7 @@ export function openapi(): JsonObject {
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
       description: apiDescription(),
     },
-    // No variables: generated clients send `{base_url}` as a host.
+    // The address is no variable: generated clients send `{base_url}` as a host.
     servers: [
       {
         url: 'https://api.broker.example',

@@ -17,12 +17,12 @@ const EVERY = [...REGISTRATION, ...CONFIRMATION, ...ACCOUNTS] as const;
 export type ProblemMember = 'detail' | 'errors' | 'available' | 'operation_id';
 
 interface ProblemNote {
-  /** The operations that answer it. */
+  /** The operations that answer with the problem. */
   operations: readonly OperationId[];
   when: string;
   /** A second status of the type, and when it is answered. */
   otherwise?: { status: number; when: string };
-  /** Whether it comes with `Retry-After`. */
+  /** Whether the problem comes with `Retry-After`. */
   retryAfter?: 'always' | 'sometimes';
   /** The problem's members, and whether they are always present. */
   members?: Partial<Record<ProblemMember, 'always' | 'sometimes'>>;
@@ -186,7 +186,7 @@ const REMEDIES: Readonly<Record<ProblemType, string>> = {
 
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
-/** The statuses that a problem of this type is answered with. */
+/** The statuses of answers with a problem of this type. */
 export function problemStatuses(type: ProblemType): number[] {
   const { otherwise } = PROBLEM_NOTES[type];
   return otherwise === undefined ? [PROBLEMS[type].status] : [PROBLEMS[type].status, otherwise.status];
@@ -282,8 +282,8 @@ interface GatewayAnswer {
   when: string;
   of: readonly OperationId[];
   /**
-   * Whether it is likely at a status that the service also uses. Many generators read only the schema of the first
-   * content type. This answer is then first, and its schema includes the problems.
+   * Whether the answer is likely at a status that the service also uses. Many generators read only the schema of the
+   * first content type. A likely answer is then first, and its schema includes the problems.
    */
   likely?: true;
 }
@@ -315,7 +315,7 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
   { status: 503, message: 'Service Unavailable', when: 'the function did not answer in time', of: EVERY, likely: true },
 ];
 
-/** The answers of an operation that are errors, by their status. */
+/** The error answers of an operation, by their status. */
 export function errorAnswers(operation: OperationId): JsonObject {
   const ofProblems = typesAnswered(operation).flatMap(problemStatuses);
   const ofGateway = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
@@ -351,7 +351,7 @@ function errorAnswer(operation: OperationId, status: number): JsonObject {
   };
 }
 
-/** One of these schemas. The type of problems is the discriminator; the gateway's message has none. */
+/** A choice of these schemas. The type of problems is the discriminator; the gateway's message has none. */
 function schemaChoice(names: readonly string[]): JsonObject {
   const references = names.map((name) => componentReference('schemas', name));
   const [only] = references;

@@ -181,8 +181,8 @@ function problem(type: ProblemType): JsonObject {
 }
 
 /**
- * `Rule`, and a violation of one. It is one object with three members of which one is present: of three objects,
- * generated clients do not know which one they have read.
+ * The schemas of a rule and of a violation. A violation is one object with three members of which one is present: of
+ * three objects, generated clients do not know which one they have read.
  */
 function violationSchemas(): JsonObject {
   const where = (description: string, example: string) => ({ type: 'string', description, examples: [example] });

@@ -7,7 +7,9 @@ const PAGE = new URL('./page/', import.meta.url);
 /** The libraries of the page, and their licenses. */
 const VENDORS = { preact: 'preact.js', htm: 'htm.js' } as const;
 
-/** The files that every copy has, by their names in its folder. Those of `vendor/` come from the installed packages. */
+/**
+ * The files that every copy has, by their names in its folder. The files of `vendor/` come from the installed packages.
+ */
 export function copiedFiles(): Map<string, URL> {
   const ours = readdirSync(PAGE, { recursive: true, encoding: 'utf8' })
     .map((name) => name.replaceAll('\\', '/'))
@@ -44,7 +46,7 @@ const CAPTCHAS = {
 export type CaptchaName = keyof typeof CAPTCHAS;
 export const CAPTCHA_NAMES = Object.keys(CAPTCHAS) as CaptchaName[];
 
-/** What differs from page to page. */
+/** The options that differ from page to page. */
 export interface PageOptions {
   /** The base URL of the API, without a slash at its end. */
   api: string;

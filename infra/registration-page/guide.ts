@@ -42,7 +42,7 @@ const CONFIRMING: readonly RequestEnd[] = [
 ];
 const REGISTERING = (Object.keys(MEANINGS) as RequestEnd[]).filter((one) => one !== 'code_refused');
 
-/** The tables of the guide, from the state machine of the page: what a person is told, and what is next. */
+/** The tables of the guide, from the state machine of the page: the sentence for the person, and the next state. */
 function guideTables(): { registering: string; confirming: string } {
   const says = ({ says }: Step) => (says === undefined ? '' : words.sentences[says].replace('{time}', '45 seconds'));
   const row = (state: 'sending' | 'resending' | 'confirming', end: RequestEnd) => {
@@ -67,7 +67,7 @@ function guideTables(): { registering: string; confirming: string } {
 
 const GUIDE = new URL('../docs/registration-page.md', import.meta.url);
 
-/** The guide with its tables made again. */
+/** The guide with newly generated tables. */
 export function guideWithTables(text: string): string {
   return Object.entries(guideTables()).reduce(
     (page, [name, table]) =>

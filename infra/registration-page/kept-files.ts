@@ -1,8 +1,8 @@
 import { type CaptchaName, neededSources, type PageOptions } from './files.ts';
 
 /**
- * Where files that are kept contradict the options that are given: an option that does nothing is an error. The title
- * of `index.html` is not compared, because the script replaces it.
+ * Finds where kept files contradict the given options: an option that does nothing is an error. The title of
+ * `index.html` is not compared, because the script replaces it.
  * @param kept the files' texts, by their names
  * @returns a sentence for each place, with its file and line
  */
@@ -12,7 +12,9 @@ export function contradictions({ api, brand, captcha }: PageOptions, kept: Recor
   return [...inConfig, ...(index === undefined ? [] : policyFaults(index, api, captcha?.name))];
 }
 
-/** Members that are written as another text, or not at all. A value that is computed cannot be compared. */
+/**
+ * The members of `config.js` that are written with another text, or not at all. A computed value cannot be compared.
+ */
 function configFaults(config: string, { api, brand, captcha }: Omit<PageOptions, 'form'>): string[] {
   const wanted = { api, brand, captcha: captcha && `${captcha.name}('${captcha.sitekey}')` };
   const lines = config.split('\n').map((line) => (/^\s*(\/\/|\/?\*)/.test(line) ? '' : line));
@@ -30,7 +32,7 @@ function configFaults(config: string, { api, brand, captcha }: Omit<PageOptions,
   });
 }
 
-/** What the policy in `index.html` would block. A page without one has its policy elsewhere, or none. */
+/** The origins that the policy in `index.html` would block. A page without a policy has it elsewhere, or none. */
 function policyFaults(index: string, api: string, captcha: CaptchaName | undefined): string[] {
   const html = index.replaceAll(/<!--[\s\S]*?-->/g, (comment) => comment.replaceAll(/[^\n]/g, ' '));
   const found = /content="([^"]*-src\b[^"]*)"/.exec(html);

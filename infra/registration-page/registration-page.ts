@@ -28,8 +28,8 @@ interface Options extends WrittenTarget {
 const LOCAL_API = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
 /**
- * Writes the registration page of a form into a folder, which any web server can serve. What a broker edits is written
- * once; everything else is replaced.
+ * Writes the registration page of a form into a folder, which any web server can serve. The files for the broker to
+ * edit are written once; all other files are replaced.
  * @returns the exit code
  */
 export async function runRegistrationPage(

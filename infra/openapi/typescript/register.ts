@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto';
  */
 const { API_URL = 'http://localhost:3000', EMAIL: email, PASSWORD: password, CODE: code } = process.env;
 const { NAME: name = 'Ann Lee', FORM_ID: form_id = 'FORM0001', FIELDS = '{"k3J9xQ":"some"}' } = process.env;
-// The same key sends the code once. Use it again if no answer arrives.
+// A repeated key sends no second code. Use the same key again if no answer arrives.
 const { IDEMPOTENCY_KEY: key = randomUUID() } = process.env;
 
 const person = { email, type: 'trader', name, otp_type: 'email', password, repeat_password: password, form_id };

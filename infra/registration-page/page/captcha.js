@@ -17,7 +17,10 @@ export const hcaptcha = (sitekey) =>
 export const recaptcha = (sitekey) =>
   widget('grecaptcha', 'https://www.google.com/recaptcha/api.js?render=explicit&onload=', sitekey);
 
-/** The three have one interface. @param {string} name @param {string} url @param {string} sitekey @returns {Captcha} */
+/**
+ * The widget of a provider: all three have one interface. @param {string} name @param {string} url @param {string}
+ * sitekey @returns {Captcha}
+ */
 function widget(name, url, sitekey) {
   return async (element, onToken, language) => {
     const api = await load(name, url);

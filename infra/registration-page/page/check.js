@@ -56,7 +56,7 @@ function check(keys, schema, value, required) {
 
 /** @param {(string | number)[]} keys @param {Schema} schema @param {Values} value */
 function checkMembers(keys, schema, value) {
-  // The pattern of a dial code is that of what is kept. The API reads more.
+  // The schema's pattern of a dial code describes the stored form. The API reads more.
   const isPhone = schema.properties?.country_code !== undefined;
   if (isPhone && isEmpty(value.number) && schema.required === undefined) return [];
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
@@ -89,10 +89,13 @@ function isDate(text) {
   return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-/** A file that was chosen: what the request has, and what only the page knows. @typedef {{ id: string; name: string; doc: string; type?: string; bytes?: number }} Chosen */
+/**
+ * A chosen file: the members of the request, and those that only the page knows. @typedef {{ id: string; name: string;
+ * doc: string; type?: string; bytes?: number }} Chosen
+ */
 
 /**
- * The documents of one field. Those of all fields together have a limit too.
+ * Checks the documents of one field. All fields together have a limit too.
  *
  * @param {Form} form @param {string[]} keys @param {Schema} schema @param {unknown} value
  */
@@ -125,7 +128,10 @@ export function checkAllDocuments(form, values) {
   return bytes > maxDocumentsBytes ? [error([last], 'file_size', megabytes(maxDocumentsBytes))] : [];
 }
 
-/** Browsers may not know the type of a file: the API looks into it. @param {string} type @param {string[]} accept */
+/**
+ * Whether a field accepts a file. Browsers may not know the type of a file: the API looks into it. @param {string} type
+ * @param {string[]} accept
+ */
 function isAccepted(type, accept) {
   if (type === '' || accept.length === 0) return true;
   const family = type.replace(/^image\/hei[cf](-sequence)?$/, 'image/heic');

@@ -2,11 +2,11 @@
 
 /** @import { Act, Details, Event, FieldSentence, MachineContext, ProblemType, RequestEnd, ViolationRule, State, Step } from './types.ts' */
 
-/** The page as a table: each state, each event, and what follows. Nothing here knows the browser. */
+/** The page as a table: each state, each event, and the next step. Nothing in this file knows the browser. */
 
 /** The seconds until another code, after the first, the second, …: the default of the setting `limits.resendSeconds`. */
 export const RESEND_SECONDS = [60, 120, 300, 900];
-/** The seconds after a 429 that names none. */
+/** The pause after a 429 that names none, in seconds. */
 const PAUSE_SECONDS = 10;
 
 /** A state that nothing moves: a button pressed twice sends nothing. @param {State} to @returns {Record<Act, Step>} */
@@ -22,7 +22,10 @@ const busy = (to) => ({
   reload: { to },
 });
 
-/** A state without a request: an answer to an earlier one is late. @param {State} to @returns {Record<RequestEnd, Step>} */
+/**
+ * The steps of a state without a request: each answer belongs to an earlier request. @param {State} to @returns
+ * {Record<RequestEnd, Step>}
+ */
 const late = (to) => ({
   accepted: { to },
   invalid: { to },
@@ -144,7 +147,7 @@ export function initialContext(key) {
 }
 
 /**
- * What the page knows after an event.
+ * The page's context after an event.
  *
  * @param {MachineContext} memory @param {Event} event @param {Details} details @returns {MachineContext}
  */
@@ -153,7 +156,7 @@ export function nextContext(memory, event, { now, newKey, errors = [], seconds, 
   if (isWaiting(memory, event, now)) return memory;
   const step = TRANSITIONS[memory.state][event];
   if (event === 'typed') {
-    // What was typed answers the errors of its field, and nothing else that the page said.
+    // Typing in a field removes the errors of this field, and nothing else that the page said.
     const left = memory.errors.filter((error) => pointer === undefined || !isAtOrBelow(error.pointer, pointer));
     return {
       ...memory,
@@ -192,8 +195,8 @@ function isWaiting({ waits }, event, now) {
 }
 
 /**
- * How a request ends with each type of problem. Those of account routes never come here. An `invalid` one without `errors`
- * has a place in `post.js`.
+ * How a request ends with each type of problem. Problems of account routes never come here. An `invalid` problem
+ * without `errors` has a place in `post.js`.
  *
  * @satisfies {Record<ProblemType, RequestEnd>}
  */
@@ -233,7 +236,7 @@ export const PROBLEM_ENDS = /** @type {const} */ ({
 /**
  * How a request ends with this response. A type of a later version counts by its status.
  *
- * @param {number} status 0: no answer arrived @param {unknown} type of the problem; undefined: the body is none
+ * @param {number} status 0: no answer arrived @param {unknown} type of the problem; undefined: the body is no problem
  * @returns {RequestEnd}
  */
 export function requestEnd(status, type) {

@@ -4,7 +4,7 @@ import { requestEnd, sentenceOf } from './machine.js';
 /** @import { FieldError, PlacedProblem, RequestEnd } from './types.ts' */
 /** @typedef {{ end: RequestEnd; errors: FieldError[]; seconds: number | undefined; available: string[] | undefined }} Outcome */
 
-/** A request ends if nothing moves for so long: the API answers within 30 seconds. */
+/** A request ends after this time without progress, in milliseconds: the API answers within 30 seconds. */
 const SILENCE_MS = 45_000;
 
 /** The field that each `invalid` problem without `errors` is about. @type {Readonly<Record<PlacedProblem, FieldError>>} */
@@ -47,7 +47,7 @@ export function post(url, body, headers, onProgress) {
   });
 }
 
-/** For those who build a page: browsers do not tell scripts why an answer is missing. @param {string} url */
+/** Explains a missing answer to developers of a page: browsers do not tell scripts the reason. @param {string} url */
 function explainSilence(url) {
   if (new URL(url, location.href).origin === location.origin) return;
   console.info(
@@ -56,7 +56,7 @@ function explainSilence(url) {
 }
 
 /**
- * What an answer says. A body that is no problem counts by its status.
+ * Reads an answer. A body that is no problem counts by its status.
  *
  * @param {number} status 0: no answer arrived @param {string} text @param {string | null} retryAfter
  * @returns {Outcome}
@@ -81,7 +81,7 @@ export function outcomeOf(status, text, retryAfter) {
   };
 }
 
-/** The place of the captcha among the fields: it is sent as a header. */
+/** The pointer of the captcha among the fields. The request has the captcha as a header. */
 export const CAPTCHA_POINTER = '#captcha';
 
 /** @param {string} text @returns {Record<string, any> | undefined} */

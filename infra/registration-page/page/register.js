@@ -13,7 +13,7 @@ import { fill, loadWords } from './words.js';
 
 /** Requests of fewer bytes are sent at once: no progress is shown. */
 const LARGE_BYTES = 200_000;
-/** Fields that are forgotten by a reload: they are typed again. */
+/** The fields that a reload does not keep: the person types them again. */
 const SECRETS = /password$/;
 
 /**
@@ -44,7 +44,7 @@ class Registration {
   #channels = /** @type {readonly string[]} */ ([]);
   /** The registration that the codes belong to, as it was sent. */
   #registered = /** @type {Values} */ ({});
-  /** The registration that waits for its answer. What is typed meanwhile belongs to the next one. */
+  /** The registration that waits for its answer. Text that is typed meanwhile belongs to the next one. */
   #sending = /** @type {Values} */ ({});
 
   /** @param {HTMLElement} element @param {Config} config @param {string} language @param {import('./types.ts').Words} words */
@@ -53,7 +53,7 @@ class Registration {
     this.config = config;
     this.language = language;
     this.words = words;
-    // What another version has kept is not read.
+    // The page does not read the storage of another version.
     this.storage = `registration ${VERSION} ${config.form.properties.form_id?.default}`;
     this.#channels = config.channels ?? Object.keys(words.channels);
     /** @type {MachineContext} */
@@ -107,7 +107,7 @@ class Registration {
       void this.#register(event === 'register' ? this.values : this.#registered);
   }
 
-  /** What keeps a request from being sent. @param {string} event @returns {FieldError[]} */
+  /** The errors that keep a request from being sent. @param {string} event @returns {FieldError[]} */
   #errorsBefore(event) {
     /** @type {FieldError[]} */
     const captcha =
@@ -188,7 +188,7 @@ class Registration {
 
   /** A reload keeps the step and the fields, without secrets and files. */
   #keep() {
-    // What is being sent may arrive, also if the page is reloaded before the answer.
+    // The request may arrive, even if the page is reloaded before the answer.
     const registered = this.memory.state === 'sending' ? this.#sending : this.#registered;
     if (this.memory.state === 'done') return storage()?.removeItem(this.storage);
     const safe = (/** @type {Values} */ values) =>
@@ -261,7 +261,7 @@ class Registration {
   }
 }
 
-/** What a reload finds again. A browser that refuses to store anything has none. */
+/** The storage that a reload finds again. A browser that refuses to store anything has none. */
 function storage() {
   try {
     return sessionStorage;

@@ -8,12 +8,12 @@ export type { Channel, ProblemType, ViolationRule };
 
 export type State = 'form' | 'sending' | 'code' | 'resending' | 'confirming' | 'done';
 
-/** What a person or the browser does. `incomplete`: the page found errors before it sent anything. */
+/** An act of a person or of the browser. `incomplete`: the page found errors before it sent anything. */
 export type Act =
   | 'register'
   | 'confirm'
   | 'again'
-  /** Another code after a reload, which has forgotten the passwords and the documents. */
+  /** The person asks for another code after a reload, which has forgotten the passwords and the documents. */
   | 'again_forgotten'
   | 'incomplete'
   | 'back'
@@ -117,7 +117,7 @@ export type ChannelName = Record<PageLanguage, string> | (Partial<Record<PageLan
 /** The words of the page in one language. */
 export type Words = LanguageWords & { channels: Record<Channel, string> };
 
-/** The words of one language that its file in `words/` has. Braces hold the place of a value. */
+/** The words that a file in `words/` has in its language. Braces hold the place of a value. */
 export interface LanguageWords {
   direction?: 'rtl';
   labels: Record<Label, string>;
@@ -135,13 +135,13 @@ export interface LanguageWords {
   fields: Record<FieldSentence, string>;
 }
 
-/** What follows from an event in a state. */
+/** The step that follows from an event in a state. */
 export interface Step {
   to: State;
   says?: Sentence;
-  /** The next request is another one, also if its body is the same. */
+  /** `new`: the next request is another one, even if its body is the same. */
   key?: 'new';
-  /** Whether a code has left, certainly or perhaps. */
+  /** Whether a code was sent, certainly or perhaps. */
   code?: 'sent' | 'perhaps';
   /** The buttons that wait for the seconds of the answer, or of the limit after a message; `off` ends a wait. */
   waits?: readonly Button[];
@@ -199,7 +199,7 @@ export interface Config {
   fromLink?: Readonly<Record<string, string>>;
   /** The page to continue with. */
   afterwards?: string;
-  /** Hears each step, for analytics. It gets nothing that a person typed. */
+  /** Called at each step, for analytics. It gets nothing that a person typed. */
   onStep?: (step: { from: State; event: Event; to: State; says?: Sentence | undefined }) => void;
 }
 

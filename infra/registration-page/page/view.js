@@ -134,7 +134,10 @@ function Done({ page: { config, words } }) {
   `;
 }
 
-/** What happened; errors of no field that the page shows are part of it. @param {{ page: Page; fields: string[] }} props */
+/**
+ * Tells the person what happened. Errors of fields that the page does not show are part of it. @param {{ page: Page;
+ * fields: string[] }} props
+ */
 function Alert({ page, fields }) {
   const { words, language, memory, turn, isForgotten } = page;
   const { says, errors, seconds } = memory;

@@ -29,7 +29,8 @@ async function load(language) {
 }
 
 /**
- * A phrase that a broker's own file lacks, such as one of a later version, is English. That file may name the channels.
+ * The words of a language, completed in English: a broker's own file may lack a phrase, such as one of a later version.
+ * That file may name the channels.
  *
  * @param {string} language @param {LanguageWords & { channels?: Partial<Words['channels']> }} words @returns {Words}
  */
