@@ -101,8 +101,11 @@ async function findRegistrations(table: Table, person: Person, unreadable: Unrea
   return found.sort((a, b) => b.record.requested_at.localeCompare(a.record.requested_at));
 }
 
-/** @param mail absent: the delivery is not read from SES */
-async function describeRegistration({ record, codeExpiresAt, guesses }: Found, mail?: MailAccount): Promise<string> {
+/** Describes a registration for operators. @param mail absent: the delivery is not read from SES */
+export async function describeRegistration(
+  { record, codeExpiresAt, guesses }: Found,
+  mail?: MailAccount,
+): Promise<string> {
   const { registration_id, requested_at, otp_type, delivery, confirmation } = record;
   const messageId = delivery?.message_id;
   const isTracked = otp_type === 'email' && messageId !== undefined && mail !== undefined;

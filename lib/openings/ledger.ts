@@ -158,7 +158,7 @@ const LifeSchema: v.GenericSchema<Life> = v.variant('at', [
   v.object({ at: v.literal('done'), login, opened_at: text, unpaid: flag }),
   v.object({ at: v.literal('undecided'), login: optionalLogin, other: optionalLogin }),
 ]);
-const PlanSchema = v.object({
+export const PlanSchema = v.object({
   // The known part of the account's record.
   user_id: text,
   version: v.picklist(['tp5', 'tp4']),

@@ -175,7 +175,19 @@ export function accountRecord(
   { login, opened_at }: Pick<AccountRecord, 'login' | 'opened_at'>,
 ): AccountRecord {
   if (plan === undefined) throw new Error('An open account has a plan.');
-  const { send_email, send_pop_up, language, keyed, deposit, deposit_with_opening, generated, ...more } = plan;
-  const { exclusive, login_given, server, ...details } = more;
-  return { ...details, login, opened_at };
+  return {
+    user_id: plan.user_id,
+    version: plan.version,
+    connection_id: plan.connection_id,
+    login,
+    group: plan.group,
+    leverage: plan.leverage,
+    account_type_id: plan.account_type_id,
+    enable_readonly: plan.enable_readonly,
+    enable_rebate: plan.enable_rebate,
+    rebate_user_id: plan.rebate_user_id,
+    operation_id: plan.operation_id,
+    caller: plan.caller,
+    opened_at,
+  };
 }

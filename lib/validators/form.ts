@@ -22,7 +22,7 @@ export const FIXED_FIELDS = Object.keys(IS_RECORDED_AS_READ) as FixedField[];
 
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
 
-const FormFieldSchema = closedObject({
+export const FormFieldSchema = closedObject({
   /** The random key of the value at the root of the request. */
   key: v.pipe(
     OneLineSchema,

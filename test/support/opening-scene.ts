@@ -102,11 +102,11 @@ export class OpeningScene {
     }
   }
 
-  /** @returns the login, or the type of the error */
-  async open(idempotencyKey: string): Promise<number | string> {
+  /** @returns the login, or the type of the error. @param more members of the body */
+  async open(idempotencyKey: string, more: Partial<TradingAccountRequest> = {}): Promise<number | string> {
     const { id: connection_id, groups, platform: version } = this.connection;
     const [group = ''] = Array.isArray(groups) ? groups : Object.keys(groups ?? {});
-    const body: TradingAccountRequest = { ...ACCOUNT_BODY, connection_id, group };
+    const body: TradingAccountRequest = { ...ACCOUNT_BODY, connection_id, group, ...more };
     const request = { body, sentBody: { ...body }, parameters: { user_id: CLIENT_ANN.id }, idempotencyKey };
     // A busy machine takes its time.
     const context = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };

@@ -133,6 +133,8 @@ export class RegistrationScene {
   /** The messages that have left. */
   readonly sent: { channel: Channel; to: string; message: Message; language: string | undefined }[] = [];
   prepare: OtpChannel['prepare'];
+  /** Sees each stored registration before a use case gets it. */
+  see = (registration: StoredRegistration) => registration;
   readonly published: EventDetail<'RegistrationConfirmed'>[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
   /** The stored documents, by key. One that is pending disappears after a day. */
@@ -255,12 +257,19 @@ export class RegistrationScene {
     const now = () => this.now;
     const { tables } = this.#database;
     const table = (name: keyof typeof tables) => steppedTable(tables[name], step);
+    const registrations = dynamoRegistrations(table('registrations'), now);
     const releasing = steppedTable(tables.limits, (name, ...call) => step(name.replace('update', 'release'), ...call));
     return {
       settings: this.settings,
       directory: dynamoRegistrationDirectory(table('crm'), now),
       keys: dynamoRegistrationKeys(table('registrations'), table('operations'), now),
-      registrations: dynamoRegistrations(table('registrations'), now),
+      registrations: {
+        ...registrations,
+        get: async (...asked) => {
+          const found = await registrations.get(...asked);
+          return found && this.see(found);
+        },
+      },
       limits: dynamoLimits(table('limits'), () => releasing, this.limits, now),
       documents: s3Documents({ documentsBucket: 'documents' }, async () => this.#objects(step)),
       channel: (name) => step('open channel', async () => this.#channel(name, step), signal),

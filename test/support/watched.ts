@@ -16,3 +16,22 @@ export function countReads<T extends object>(value: T): { value: T; looks(): num
   };
   return { value: wrap(value), looks: () => looks };
 }
+
+/**
+ * A record that notes its members when they are read by name. A copy of all members, such as a spread or a serialization,
+ * shows no use of any of them, and is not noted.
+ */
+export function noteReads<T extends object>(record: T, read: Set<string>): T {
+  const copied = new Set<PropertyKey>();
+  return new Proxy(record, {
+    // A copy asks for the descriptor of a member first.
+    getOwnPropertyDescriptor(target, name) {
+      copied.add(name);
+      return Reflect.getOwnPropertyDescriptor(target, name);
+    },
+    get(target, name) {
+      if (!copied.delete(name)) read.add(String(name));
+      return Reflect.get(target, name);
+    },
+  });
+}

@@ -1,0 +1,225 @@
+import type * as v from 'valibot';
+import { expect, it } from 'vitest';
+import { formJsonSchema } from '../../../infra/crm/form.ts';
+import { describeRegistration } from '../../../infra/crm/registration.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
+import { type HeldOperation, type Ledger, type OperationPlan, PlanSchema } from '../../../lib/openings/ledger.ts';
+import { settleOperations } from '../../../lib/openings/settler.ts';
+import { platformConnections } from '../../../lib/platform/connections.ts';
+import { TextProtocolPlatform } from '../../../lib/platform/text/text-protocol.ts';
+import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
+import { clientItem } from '../../../lib/records/crm-clients.ts';
+import {
+  type AccountType,
+  AccountTypeSchema,
+  type Client,
+  ClientSchema,
+  type Connection,
+  ConnectionSchema,
+  maySend,
+  type TextProtocolConnection,
+  type TextProtocolSecret,
+  TextProtocolSecretSchema,
+  type WebApiSecret,
+  WebApiSecretSchema,
+} from '../../../lib/records/crm-records.ts';
+import type { ConfirmedRegistrationSchema } from '../../../lib/records/event-schemas.ts';
+import { registrationConfirmed } from '../../../lib/records/events.ts';
+import type { StoredRegistration } from '../../../lib/records/registrations.ts';
+import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
+import { type Form, type FormField, FormFieldSchema, FormSchema } from '../../../lib/validators/form.ts';
+import { checkCustomFields } from '../../../lib/validators/registration.ts';
+import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
+import { testDatabase } from '../../support/database.ts';
+import { OpeningScene } from '../../support/opening-scene.ts';
+import { CLIENT_ANN, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { NEVER_ABORTED } from '../../support/outcomes.ts';
+import { DOCUMENTS, RegistrationScene } from '../../support/registration-scene.ts';
+import { aServer, MASTER } from '../../support/text-protocol.ts';
+import { noteReads } from '../../support/watched.ts';
+import { connectionTo, MANAGER, testServer } from '../../support/web-api.ts';
+
+/** Returns a record that notes the members that are read by name. */
+type Note = <T extends object>(record: T) => T;
+
+/** The members of a record, and uses of one record that need all of them. */
+type Row = [kind: string, members: readonly string[], use: (note: Note) => Promise<unknown>];
+
+const memberNames = ({ entries }: { entries: v.ObjectEntries }) => Object.keys(entries);
+/** Members of an account type that no use reads: the key of its item has the id, and the name is for people. */
+const UNUSED = ['id', 'name'];
+
+const DEMO: Connection = { ...LIVE, demo: true };
+const FUNDED: AccountType = { id: 'ATDEMO05', platform: 'tp5', deposit: 100 };
+const BODY = { send_email: true, send_pop_up: true, account_type_id: FUNDED.id, rebate_user_id: CLIENT_ANN.id };
+
+/** Openings of demo accounts with a deposit and notices. */
+async function openingScene(
+  { connection = DEMO, ...records }: { connection?: Connection; client?: typeof CLIENT_ANN; accountType?: AccountType },
+  changes: Partial<AccountDependencies> = {},
+  database?: Awaited<ReturnType<typeof testDatabase>>,
+): Promise<OpeningScene> {
+  const found = { client: CLIENT_ANN, connection, accountType: FUNDED, rebateUser: CLIENT_ANN, ...records };
+  return new OpeningScene(database ?? (await testDatabase()), {
+    notices: { email: async () => {}, popUp: async () => {} },
+    directory: { readAccountRecords: async () => found },
+    ...changes,
+  });
+}
+
+const WEB_API_SECRET: WebApiSecret = MANAGER;
+const TEXT_SECRET: TextProtocolSecret = { master: MASTER };
+/** A demo connection of each protocol that leads to a simulated server, and its secret. */
+const SERVERS: Record<Connection['protocol'], () => Promise<readonly [Connection, secret: object]>> = {
+  'web-api': async () => [connectionTo(await testServer(), { demo: true, groups: LIVE.groups }), WEB_API_SECRET],
+  'web-registration': () => simulatedText('web-registration', PLUG_IN),
+  'interface-gateway': () => simulatedText('interface-gateway', GATEWAY),
+};
+
+async function simulatedText(dialect: TextProtocolConnection['protocol'], example: Connection) {
+  const { port } = await aServer({ dialect });
+  return [{ ...example, demo: true, host: '127.0.0.1', port }, TEXT_SECRET] as const;
+}
+
+const CONNECTIONS = ConnectionSchema.options.map((schema): Row => {
+  const protocol = schema.entries.protocol.literal;
+  const use = async (note: Note) => {
+    const [connection, secret] = await SERVERS[protocol]();
+    const noted = note(connection);
+    const platform = platformConnections({ readSecret: async () => JSON.stringify(secret) });
+    const accountType = { ...FUNDED, platform: connection.platform, deposit: 0 };
+    const scene = await openingScene({ connection: noted, accountType }, { platform });
+    scene.connection = connection;
+    expect(await scene.open('one', BODY)).toBeTypeOf('number');
+    const server = await platform(noted, NEVER_ABORTED);
+    if (server.keyed) await server.look({ operationId: 'another', login: 1 }, NEVER_ABORTED);
+  };
+  return [`connection of ${protocol}`, memberNames(schema), use];
+});
+
+/** The plan of a request that opens an account, and of an operation that the settler takes over. */
+async function usePlan(note: Note): Promise<void> {
+  const database = await testDatabase();
+  const world = new LedgerWorld(database);
+  world.now = Date.now();
+  const ledger: Ledger = {
+    ...world.ledger,
+    async claim(...request) {
+      const claim = await world.ledger.claim(...request);
+      if (claim.kind === 'held') notePlan(claim.held, note);
+      return claim;
+    },
+  };
+  const scene = await openingScene({}, { ledger }, database);
+  expect(await scene.open('one', BODY)).toBeTypeOf('number');
+
+  const sent = { life: { at: 'sent', login: 500_001, commands: 'many' }, plan: note(planFor('operation-1')) };
+  const settling = {
+    ledger: { due: async () => [{ pk: 'one', dueAt: Date.now() }], acquire: async () => sent, rest: async () => {} },
+    directory: { readAccountRecords: () => Promise.reject(new AwsFailure('ServiceUnavailable')) },
+    now: Date.now,
+  } as unknown as AccountDependencies;
+  await settleOperations(settling, recordingTelemetry([]), Date.now() + 50_000);
+}
+
+/** Notes the plan that a request makes. */
+function notePlan(held: HeldOperation, note: Note): void {
+  let noted: HeldOperation['plan'];
+  Object.defineProperty(held, 'plan', {
+    enumerable: true,
+    get: () => noted,
+    set: (plan: OperationPlan) => {
+      noted = note(plan);
+    },
+  });
+}
+
+/** A registration by a form with a field of every type. */
+async function useForm(noteForm: Note, noteField: Note): Promise<void> {
+  const fields = CUSTOM_FIELD_TYPES.map((type): FormField => noteField({ key: type, type }));
+  const form: Form = noteForm({ id: 'FORM0001', fields });
+  formJsonSchema(form);
+  await checkCustomFields(form, { boolean: true, select: 'a choice', document: DOCUMENTS.d0cUpl });
+}
+
+/** A registration that is confirmed, published, and shown to operators. @param see notes its members */
+async function useRegistration(see: RegistrationScene['see']): Promise<void> {
+  const scene = await RegistrationScene.start();
+  scene.see = see;
+  expect(await scene.request()).toBe(204);
+  expect([await scene.confirm(), await scene.confirm()]).toEqual([204, 204]);
+  const [stored = expect.fail()] = await scene.registrations();
+  const record = see(stored);
+  registrationConfirmed(record);
+  await describeRegistration({ record, codeExpiresAt: 0, guesses: 1 });
+}
+
+type Stored = Required<StoredRegistration>;
+/** Without the members of the message to the CRM, which has all of them by its schema. */
+type OnlyStored = Exclude<keyof Stored, keyof v.InferOutput<typeof ConfirmedRegistrationSchema>>;
+const ONLY_STORED: Record<OnlyStored, true> = {
+  ...{ registration_id: true, address: true, email_key: true, delivery: true, confirmation: true },
+};
+const DELIVERY: Record<keyof NonNullable<Stored['delivery']>, true> = {
+  ...{ kind: true, outcome: true, message_id: true, sent_at: true, email_taken: true, phone_taken: true },
+};
+const CONFIRMATION: Record<keyof NonNullable<Stored['confirmation']>, true> = {
+  ...{ confirmed_at: true, email_taken: true, phone_taken: true, published: true },
+};
+
+const asItIs: Note = (record) => record;
+
+it.each<Row>([
+  ...CONNECTIONS,
+  [
+    'client',
+    memberNames(ClientSchema),
+    async (note) => {
+      const client: Client = { id: 'CLIENT01', name: 'Ann', email: 'ann@example.com' };
+      await clientItem(note(client));
+      await (await openingScene({ client: note(CLIENT_ANN) })).open('one', BODY);
+    },
+  ],
+  [
+    'account type',
+    memberNames(AccountTypeSchema).filter((name) => !UNUSED.includes(name)),
+    async (note) => (await openingScene({ accountType: note(FUNDED) })).open('one', BODY),
+  ],
+  ['form', memberNames(FormSchema), (note) => useForm(note, asItIs)],
+  ['form field', memberNames(FormFieldSchema), (note) => useForm(asItIs, note)],
+  [
+    'secret of web-api',
+    memberNames(WebApiSecretSchema),
+    async (note) => {
+      const secret = note(WEB_API_SECRET);
+      maySend(secret, LIVE);
+      await new WebApiPlatform(connectionTo(await testServer()), secret).ready(NEVER_ABORTED);
+    },
+  ],
+  [
+    'secret of the text protocols',
+    memberNames(TextProtocolSecretSchema),
+    async (note) => {
+      const secret = note(TEXT_SECRET);
+      maySend(secret, GATEWAY);
+      return new TextProtocolPlatform(GATEWAY as TextProtocolConnection, secret);
+    },
+  ],
+  ['plan of an operation', memberNames(PlanSchema), usePlan],
+  ['stored registration', Object.keys(ONLY_STORED), (note) => useRegistration(note)],
+  [
+    'noted delivery',
+    Object.keys(DELIVERY),
+    (note) => useRegistration((one) => ({ ...one, delivery: one.delivery && note(one.delivery) })),
+  ],
+  [
+    'confirmation',
+    Object.keys(CONFIRMATION),
+    (note) => useRegistration((one) => ({ ...one, confirmation: one.confirmation && note(one.confirmation) })),
+  ],
+])('A record of this kind has no member that nothing reads: %s', async (_, members, use) => {
+  const read = new Set<string>();
+  await use((record) => noteReads(record, read));
+  expect(members.filter((name) => !read.has(name))).toEqual([]);
+});
