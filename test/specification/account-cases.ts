@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { bodyOf, JSON_TYPE, PATHS, sendAnyRequest } from './caller.ts';
-import { breaks, type Case, keeps, ofField, type Section, sideBySide } from './cases.ts';
+import { breaks, type Case, keeps, ofFields, type Section } from './cases.ts';
 import { checkNotFound } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
 import { openAccount } from './promises.ts';
@@ -83,6 +83,6 @@ const VALUES = '2.3: the request for a trading account';
 
 export const ACCOUNT_SECTIONS: readonly Section[] = [
   { title: '1, 2.4, 4 and 7: an account', cases: VERSIONS.map(opened) },
-  ...sideBySide(VALUES, overHttp(FIELDS[VALUES]).map(ofField)),
+  ...ofFields(VALUES, overHttp(FIELDS[VALUES])),
   { title: '2.3: the request for a trading account as a whole', cases: [...VERSIONS.flatMap(whole), ...PLACES] },
 ];

@@ -3,6 +3,7 @@ import type { Fault } from '../../infra/local/faults.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 import { sendRequest } from './caller.ts';
 import { accountsSoFar, checkViolations, doneSoFar, violationPlace } from './checks.ts';
+import { goodRequests } from './fields.ts';
 import { checkAccepted } from './promises.ts';
 import type { Change, FieldCase, Operation, Stand, Violation } from './table.ts';
 import type { World } from './world.ts';
@@ -106,10 +107,8 @@ export function meets(
   };
 }
 
-/** A value of a field: accepted, or refused with exactly these violations, and nothing is done. */
-export function ofField({ row, rule, says, violations, ...change }: FieldCase): Case {
-  if (violations.length === 0)
-    return keeps(`${row}: ${rule}`, `${says} is accepted`, (world) => checkAccepted(world, change));
+/** A value of a field that is refused with exactly these violations; nothing is done. */
+function ofBadValue({ row, rule, says, violations, ...change }: FieldCase): Case {
   const words = violations.map((violation) => `${violation.rule} at ${violationPlace(violation)}`).join(', ');
   const refused = breaks(`${row}: ${rule}`, `${says} is refused with ${words}`, async (world) => {
     const before = doneSoFar(world);
@@ -119,15 +118,24 @@ export function ofField({ row, rule, says, violations, ...change }: FieldCase): 
   return { ...refused, broken: violations.map((violation) => violation.rule) };
 }
 
-/**
- * Values of fields: the good ones run side by side; the bad ones run one by one, because they check all effects of the
- * service.
- */
-export function sideBySide(title: string, cases: readonly Case[]): Section[] {
-  const isGood = ({ stands }: Case) => stands.every(({ kept }) => kept);
+/** Values of fields that are accepted in one request. */
+function ofGoodValues(values: readonly [FieldCase, ...FieldCase[]]): Case {
+  const places = values.map(({ row, rule }) => `${row}: ${rule}`);
+  const says = values.map((value) => value.says).join(', ');
+  const body = Object.assign({}, ...values.map((value) => value.body));
+  const userId = values.find((value) => value.userId !== undefined)?.userId;
+  const change = { operation: values[0].operation, body, ...(userId && { userId }) };
+  return keeps(places, `accepted: ${says}`, (world) => checkAccepted(world, change));
+}
+
+/** Values of fields: the good ones together; the bad ones one by one, because they check all effects of the service. */
+export function ofFields(title: string, values: readonly FieldCase[]): Section[] {
+  const [good, bad] = [true, false].map((isGood) =>
+    values.filter(({ violations }) => (violations.length === 0) === isGood),
+  );
   return [
-    { title: `${title}, what is accepted field by field`, concurrent: true, cases: cases.filter(isGood) },
-    { title: `${title}, what is refused field by field`, cases: cases.filter((one) => !isGood(one)) },
+    { title: `${title}, what is accepted`, concurrent: true, cases: goodRequests(good ?? []).map(ofGoodValues) },
+    { title: `${title}, what is refused field by field`, cases: (bad ?? []).map(ofBadValue) },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ACCOUNT_FIELDS } from './account-fields.ts';
 import { AGREEING_FIELDS, ROOT_FIELDS, SERVED_COUNTRIES } from './fields-together.ts';
 import { FIXED_FIELDS } from './fixed-fields.ts';
@@ -32,4 +33,23 @@ export function overHttp(cases: readonly FieldCase[]): FieldCase[] {
     for (const one of shows) shown.add(one);
     return isNew;
   });
+}
+
+/** Requests with as many of these good values as go together: of different rows, and with one value for each member. */
+export function goodRequests(cases: readonly FieldCase[]): [FieldCase, ...FieldCase[]][] {
+  const requests: [FieldCase, ...FieldCase[]][] = [];
+  for (const one of cases) {
+    const fitting = requests.find((request) => request.every((other) => fits(one, other)));
+    if (fitting === undefined) requests.push([one]);
+    else fitting.push(one);
+  }
+  return requests;
+}
+
+function fits(one: FieldCase, other: FieldCase): boolean {
+  const hasOneValue = ([name, value]: [string, unknown]) =>
+    !Object.hasOwn(other.body ?? {}, name) || isDeepStrictEqual(value, other.body?.[name]);
+  return (
+    one.operation === other.operation && one.row !== other.row && Object.entries(one.body ?? {}).every(hasOneValue)
+  );
 }

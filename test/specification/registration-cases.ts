@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { newEmail, newPhone, sendRequest } from './caller.ts';
-import { breaks, type Case, keeps, ofField, type Section, sideBySide } from './cases.ts';
+import { breaks, type Case, keeps, ofFields, type Section } from './cases.ts';
 import { checkViolations } from './checks.ts';
 import { FIELDS, overHttp } from './fields.ts';
 import { checkAccepted, registerAndCheck } from './promises.ts';
@@ -80,7 +80,7 @@ const CHANNELS: readonly Case[] = [
   ),
 ];
 
-const valuesOf = (section: keyof typeof FIELDS) => sideBySide(section, overHttp(FIELDS[section]).map(ofField));
+const valuesOf = (section: keyof typeof FIELDS) => ofFields(section, overHttp(FIELDS[section]));
 
 export const REGISTRATION_SECTIONS: readonly Section[] = [
   ...valuesOf('2.1: the registration request'),

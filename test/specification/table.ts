@@ -11,7 +11,8 @@
  * 2. What no single value can show gets a row in `rows.ts`: `rules`, `promises` and `limits` are the words of its columns.
  *    A decision of ours where the specification is silent begins with `decided`.
  * 3. That is all. `fields.test.ts` runs every value on the schemas, in milliseconds. `overHttp` sends some of them to
- *    the running service as well: the first good value of each row and promise, and the first bad one for each rule.
+ *    the running service as well: the first good value of each row and promise, as many in a request as go together,
+ *    and the first bad one for each rule.
  * 4. What a single value cannot show (a message, an account, a limit) is a case over HTTP: `keeps`, `breaks` or
  *    `meets` of `cases.ts`, in a `*-cases.ts` file.
  * `coverage.test.ts` fails for a row without a good case, a rule that nothing breaks, and an error that no case causes.
