@@ -15,8 +15,11 @@ export interface SendingRight {
   sid: string;
   /** The action of the right, such as `sns:Publish`. */
   action: string;
-  /** The kind and the name of each resource, or its ARN. Absent: everything that is no resource of the service. */
-  resources?: readonly (readonly [resource: string, name: string] | string)[];
+  /**
+   * Each resource as its ARN, or as the end of one in the stack's account and region, such as `phone-number/phone-0a1b`.
+   * Absent: everything that is no resource of the service.
+   */
+  resources?: readonly string[];
 }
 
 interface PhoneChannelDeclaration extends ChannelDeclaration {
@@ -76,9 +79,8 @@ const ROWS = {
       if (call === undefined) return undefined;
       const { originationIdentity: identity } = call;
       const from = identity.startsWith('pool-') ? 'pool' : 'phone-number';
-      const rules =
-        protectConfigurationId === undefined ? [] : [['protect-configuration', protectConfigurationId] as const];
-      const resources = [identity.startsWith('arn:') ? identity : ([from, identity] as const), ...rules];
+      const rules = protectConfigurationId === undefined ? [] : [`protect-configuration/${protectConfigurationId}`];
+      const resources = [identity.startsWith('arn:') ? identity : `${from}/${identity}`, ...rules];
       return { sid: 'SendCalls', action: 'sms-voice:SendVoiceMessage', resources };
     },
     spend: {
@@ -106,7 +108,7 @@ const ROWS = {
       return {
         sid: 'SendWhatsApp',
         action: 'social-messaging:SendWhatsAppMessage',
-        resources: [['phone-number-id', number]],
+        resources: [`phone-number-id/${number}`],
       };
     },
     // AWS has no figure for the cost.

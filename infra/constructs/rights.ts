@@ -269,7 +269,7 @@ function sendingStatement(stack: Stack, { sid, action, resources }: SendingRight
   const notResources = [`arn:${Aws.PARTITION}:${service}:*:*:*`];
   if (resources === undefined) return new PolicyStatement({ sid, actions: [action], notResources });
   const arns = resources.map((one) =>
-    typeof one === 'string' ? one : stack.formatArn({ service, resource: one[0], resourceName: one[1] }),
+    one.startsWith('arn:') ? one : stack.formatArn({ service, resource: one, arnFormat: ArnFormat.NO_RESOURCE_NAME }),
   );
   return new PolicyStatement({ sid, actions: [action], resources: arns });
 }
