@@ -6,8 +6,6 @@ interface ChannelDeclaration {
   title: string;
   /** The service of AWS that sends the channel's messages, by its name in Service Quotas. */
   service: string;
-  /** AWS's default, for a quota that no call reads. Absent: the account's own number is read. */
-  messagesPerSecond?: number;
 }
 
 /** The right to send by a channel. */
@@ -25,6 +23,8 @@ export interface SendingRight {
 interface PhoneChannelDeclaration extends ChannelDeclaration {
   /** The messages of the channel, in the plural. */
   messages: string;
+  /** AWS's default, for a quota that no call reads. */
+  messagesPerSecond: number;
   /** The settings of `npm start`, if the channel needs any. */
   local?: object;
   /**

@@ -1,5 +1,5 @@
 import type { Channel } from '../../lib/validators/otp-types.ts';
-import { CHANNELS } from '../channels.ts';
+import { CHANNELS, PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { type Settings, sendsThroughAws } from '../settings.ts';
 import { checkOf, type DoctorCheck, warningOutcome, workingOutcome } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
@@ -55,8 +55,9 @@ async function quotas(settings: Settings, channel: Channel, probes: AwsProbes): 
 }
 
 async function senderQuota(channel: Channel, probes: AwsProbes): Promise<Quota> {
-  const { service, messagesPerSecond } = CHANNELS[channel];
-  const perSecond = messagesPerSecond ?? (await probes.mailAccount()).perSecond;
+  const { service } = CHANNELS[channel];
+  const perSecond =
+    channel === 'email' ? (await probes.mailAccount()).perSecond : PHONE_CHANNEL_ROWS[channel].messagesPerSecond;
   const quota = channel === 'email' ? ', Sending rate' : '';
   return { of: service, perSecond, raise: `ask for more: Service Quotas, ${service}${quota}` };
 }
