@@ -64,12 +64,12 @@ const PLACES = {
 const openAccount = async (running: { url: string }, version: keyof typeof PLACES, change: object = {}) =>
   (await requestAccount(running, version, { ...PLACES[version], ...change })).status;
 
-/** The last call to an AWS service, decoded. */
+/** The path and the body of the last call to an AWS service, decoded. */
 function lastAsked({ service }: Running, name: SenderName): string {
-  const { lastBody } = service.standIns[name];
+  const { lastPath, lastBody } = service.standIns[name];
   if (name === 'ses' || name === 'sns') return [...new URLSearchParams(lastBody).values()].join('\n');
   const { message = '' } = JSON.parse(lastBody) as { message?: string };
-  return `${lastBody}\n${Buffer.from(message, 'base64')}`;
+  return [lastPath, lastBody, Buffer.from(message, 'base64')].join('\n');
 }
 
 /** The message that a request causes, which is made once for all rows. */

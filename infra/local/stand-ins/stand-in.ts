@@ -18,7 +18,8 @@ export interface StandIn {
   readonly url: string;
   /** The number of requests, with any outcome; of signed services, the allowed ones. */
   readonly requests: number;
-  /** The body of the last request, with any outcome. */
+  /** The path and the body of the last request, with any outcome. */
+  readonly lastPath: string;
   readonly lastBody: string;
   close(): Promise<void>;
 }
@@ -88,7 +89,7 @@ interface Signed {
 export async function serveStandIn(service: StandInService, { faults, callers }: Omit<StandInOptions, 'record'>) {
   const closing = new AbortController();
   let requests = 0;
-  let lastBody = '';
+  let [lastPath, lastBody] = ['', ''];
 
   const server = createServer(
     // An idle connection stays open as long as those of AWS, so a slow machine does not use one that is just closing.
@@ -109,7 +110,7 @@ export async function serveStandIn(service: StandInService, { faults, callers }:
   async function work(request: IncomingMessage): Promise<StandInAnswer | 'down'> {
     const bytes = await buffer(request);
     const { method = '', url: path = '/', headers } = request;
-    lastBody = bytes.toString('utf8');
+    [lastPath, lastBody] = [path, bytes.toString('utf8')];
     const call = { method, path, headers, body: lastBody, bytes };
     try {
       if (service.signed !== undefined) admit(request, call, service.signed);
@@ -148,6 +149,9 @@ export async function serveStandIn(service: StandInService, { faults, callers }:
     url,
     get requests() {
       return requests;
+    },
+    get lastPath() {
+      return lastPath;
     },
     get lastBody() {
       return lastBody;
