@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { accountConfig, logFilter, registrationConfig, traceId, webhookConfig } from '../../lib/config.ts';
+import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
 import { functionEnvironment } from '../support/function-environment.ts';
 
@@ -65,11 +66,9 @@ describe('The configuration of a function', () => {
     expect(errorOf(() => webhookConfig(environment))).toBe('settings.json: cannot be read; crmWebhook: is required');
   });
 
-  it.each([
-    ['sms', ['phone.countries']],
-    ['call', ['phone.countries', 'call']],
-    ['whatsapp', ['phone.countries', 'whatsapp']],
-  ])('of the channel %s needs %j', (channel, names) => {
+  it.each(PHONE_CHANNELS)('of the channel %s needs the countries, and its own settings', (channel) => {
+    // Those of texts have defaults.
+    const names = ['phone.countries', ...(channel === 'sms' ? [] : [channel])];
     const deploy = () => registrationConfig(functionEnvironment({ ...SENDER, channels: ['email', channel] }));
     for (const name of names) expect(deploy).toThrow(`${name}: is required by the channel ${channel}`);
   });

@@ -1,55 +1,44 @@
 import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { sesMailer } from '../../../lib/aws/ses.ts';
-import { snsPublisher } from '../../../lib/aws/sns.ts';
-import { whatsAppChannel } from '../../../lib/aws/social.ts';
-import { callChannel } from '../../../lib/aws/voice.ts';
 import type { DeliveryFailureKind } from '../../../lib/messages/message.ts';
+import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { AWS_CHANNELS } from '../../support/aws-channels.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
-import { answeringServer, BRAND, MAIL } from '../../support/senders.ts';
+import { answeringServer } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
-const TO = '+447400123456';
 const CODE = { kind: 'code', code: '123456' } as const;
-const CALL = { originationIdentity: 'phone-1' };
-const WHATSAPP = { phoneNumberId: 'phone-number-id-0a1b2c', codeTemplate: 'code', noticeTemplate: 'notice' };
+/** The channels whose service of AWS answers in XML. */
+const ANSWER_XML: readonly Channel[] = ['email', 'sms'];
 
-/** Sends something by each service. */
-const SERVICES = {
-  SES: (server: { url: string }) => sesMailer(clientSettings(server.url))(MAIL, NEVER_ABORTED),
-  SNS: (server: { url: string }) =>
-    snsPublisher(clientSettings(server.url))({ phoneNumber: TO, message: '123456', attributes: {} }, NEVER_ABORTED),
-  voice: (server: { url: string }) =>
-    callChannel(CALL, BRAND, clientSettings(server.url)).send(TO, CODE, 'en', NEVER_ABORTED),
-  WhatsApp: (server: { url: string }) =>
-    whatsAppChannel(WHATSAPP, clientSettings(server.url)).send(TO, CODE, 'en', NEVER_ABORTED),
-};
-type Service = keyof typeof SERVICES;
-
-/** An error as the service writes it; of `voice`, the text is the reason. */
-function errorOf(service: Service, code: string, text: string): [type: string, body: string] {
-  const xml = `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${text}</Message></Error></ErrorResponse>`;
-  const reason = text === '' ? {} : { Reason: text };
-  if (service === 'voice') {
-    const __type = `com.amazonaws.pinpointsmsvoicev2#${code}`;
-    return ['application/x-amz-json-1.0', JSON.stringify({ __type, Message: 'text', ...reason })];
+/** An error as the service of a channel writes it; of `call`, the text is the reason. */
+function errorOf(channel: Channel, code: string, text: string): [type: string, body: string] {
+  if (ANSWER_XML.includes(channel)) {
+    const members = `<Type>Sender</Type><Code>${code}</Code><Message>${text}</Message>`;
+    return ['text/xml', `<ErrorResponse><Error>${members}</Error></ErrorResponse>`];
   }
-  if (service === 'WhatsApp') return ['application/json', JSON.stringify({ __type: code, message: text || 'text' })];
-  return ['text/xml', xml];
+  const error =
+    channel === 'call'
+      ? { __type: `com.amazonaws.pinpointsmsvoicev2#${code}`, Message: 'text', ...(text !== '' && { Reason: text }) }
+      : { __type: code, message: text || 'text' };
+  return ['application/json', JSON.stringify(error)];
 }
 
-async function failureWith(service: Service, status: number, [type, body]: readonly [type: string, body: string]) {
+async function failureWith(channel: Channel, status: number, [type, body]: readonly [type: string, body: string]) {
   const server = await answeringServer((_, response) => response.writeHead(status, { 'content-type': type }).end(body));
-  const failure = await failureOf(SERVICES[service](server));
+  const to = channel === 'email' ? 'ann@example.org' : '+447400123456';
+  const sent = AWS_CHANNELS[channel](clientSettings(server.url)).send(to, CODE, 'en', NEVER_ABORTED);
+  const failure = await failureOf(sent);
   expect(server.seen.requests).toBe(1);
   return failure;
 }
 
 type Row = readonly [status: number, code: string, text: string, kind: DeliveryFailureKind, reason?: string];
 
-const ROWS: Readonly<Record<Service, readonly Row[]>> = {
-  SES: [
+/** Every error that the service of a channel names. */
+const ROWS: Readonly<Record<Channel, readonly [Row, ...Row[]]>> = {
+  email: [
     [400, 'Throttling', 'Maximum sending rate exceeded.', 'throttled'],
     [400, 'Throttling', 'Daily message quota exceeded.', 'over_budget'],
     [400, 'ThrottlingException', 'Maximum sending rate exceeded.', 'throttled'],
@@ -71,7 +60,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [400, 'AccessDenied', '', 'misconfigured'],
     [400, 'ValidationError', '', 'misconfigured'],
   ],
-  SNS: [
+  sms: [
     [400, 'OptedOut', '', 'opted_out', 'OptedOutException'],
     [
       ...([400, 'InvalidParameter', 'Invalid parameter: PhoneNumber Reason: +44 is not valid to publish to'] as const),
@@ -88,7 +77,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [400, 'Throttling', 'Rate exceeded', 'throttled'],
     [500, 'InternalError', '', 'retryable', 'InternalErrorException'],
   ],
-  voice: [
+  call: [
     [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_OPTED_OUT', 'opted_out'],
     [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE', 'refused_recipient'],
     [400, 'ConflictException', 'DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION', 'blocked_country'],
@@ -106,7 +95,7 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
     [400, 'UnrecognizedClientException', '', 'misconfigured'],
     [500, 'InternalServerException', '', 'retryable'],
   ],
-  WhatsApp: [
+  whatsapp: [
     [429, 'ThrottledRequestException', '', 'throttled'],
     [400, 'LimitExceededException', '', 'over_budget'],
     [400, 'InvalidParametersException', '', 'refused_message'],
@@ -125,11 +114,11 @@ const ROWS: Readonly<Record<Service, readonly Row[]>> = {
   ],
 };
 
-describe.each(Object.keys(ROWS) as Service[])('A failure of %s', (service) => {
-  it.each(ROWS[service].map((row) => [row.slice(0, 4).join(' '), row] as const))('%s', async (_, row) => {
+describe.each(OTP_TYPES)('A failure of the service of %s', (channel) => {
+  it.each(ROWS[channel].map((row) => [row.slice(0, 4).join(' '), row] as const))('%s', async (_, row) => {
     const [status, code, text, kind, reason = code] = row;
-    const named = service === 'voice' && text !== '' ? `${code}.${text}` : reason;
-    expect(await failureWith(service, status, errorOf(service, code, text))).toMatchObject({ kind, reason: named });
+    const named = channel === 'call' && text !== '' ? `${code}.${text}` : reason;
+    expect(await failureWith(channel, status, errorOf(channel, code, text))).toMatchObject({ kind, reason: named });
   });
 });
 
@@ -137,10 +126,10 @@ it.each([
   ['DestinationPhoneNumber', 'refused_recipient'],
   ['MessageBody', 'refused_message'],
   ['VoiceId', 'misconfigured'],
-])('A failure of the voice service about its field %s is %s', async (Name, kind) => {
+])('A failure of the service of calls about its field %s is %s', async (Name, kind) => {
   const Fields = [{ Name, Message: 'text' }];
   const body = { __type: 'ValidationException', Message: 'text', Reason: 'FIELD_VALIDATION_FAILED', Fields };
-  const failure = await failureWith('voice', 400, ['application/x-amz-json-1.0', JSON.stringify(body)]);
+  const failure = await failureWith('call', 400, ['application/x-amz-json-1.0', JSON.stringify(body)]);
   expect(failure.kind).toBe(kind);
 });
 

@@ -3,7 +3,6 @@ import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppChannel } from '../../../lib/aws/social.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { WhatsAppSettings } from '../../../lib/validators/otp-types.ts';
-import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
@@ -62,6 +61,4 @@ describe('The channel whatsapp', () => {
     expect(failure).toMatchObject({ kind: 'refused_message', reason: 'InvalidParametersException' });
     expect(outbox).toEqual([]);
   });
-
-  itSendsAtMostOnce(whatsapp, TO);
 });

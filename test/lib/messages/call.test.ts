@@ -3,7 +3,6 @@ import { startVoice } from '../../../infra/local/stand-ins/voice.ts';
 import { callChannel } from '../../../lib/aws/voice.ts';
 import { spokenMessage } from '../../../lib/messages/call.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
@@ -49,8 +48,6 @@ describe('The channel call', () => {
     await channel.send(TO, CODE, language, NEVER_ABORTED);
     expect(outbox[0]?.language).toBe(spoken);
   });
-
-  itSendsAtMostOnce(call, TO);
 });
 
 describe.each(WORDS)('The speech in $language', (words) => {

@@ -4,7 +4,6 @@ import { startSes } from '../../../infra/local/stand-ins/ses.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { emailChannel } from '../../../lib/messages/email.ts';
 import { mailSettings } from '../../../lib/validators/deployment.ts';
-import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
@@ -81,6 +80,4 @@ describe('The channel email', () => {
     await real.send('ann@example.org', CODE, 'en', NEVER_ABORTED);
     expect(outbox).toHaveLength(1);
   });
-
-  itSendsAtMostOnce(email, 'ann@example.org');
 });

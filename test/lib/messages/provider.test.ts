@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { selfSignedCertificate } from '../../../infra/local/platforms/web-api-server.ts';
 import { providerChannel } from '../../../lib/messages/provider.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import type { PhoneChannel } from '../../../lib/validators/otp-types.ts';
+import { PHONE_CHANNELS, type PhoneChannel } from '../../../lib/validators/otp-types.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND } from '../../support/senders.ts';
 import { closedPort, listenForTest } from '../../support/servers.ts';
@@ -39,11 +39,8 @@ function channel(url: string, name: PhoneChannel = 'sms') {
 const sendTo = (url: string, signal = NEVER_ABORTED) => channel(url).send(TO, CODE, 'en', signal, 'message-1');
 
 describe('A message to the provider', () => {
-  it.each<[PhoneChannel, string]>([
-    ['sms', '012345 is your Example Markets verification code.'],
-    ['call', '0, 1, 2, 3, 4, 5.'],
-    ['whatsapp', '012345 is your Example Markets verification code.'],
-  ])('by %s is one signed request with its id', async (name, phrase) => {
+  it.each(PHONE_CHANNELS)('by %s is one signed request with its id', async (name) => {
+    const phrase = name === 'call' ? '0, 1, 2, 3, 4, 5.' : '012345 is your Example Markets verification code.';
     const { seen, url } = await recording();
     const sent = await channel(url, name).send(TO, CODE, 'en-GB', NEVER_ABORTED, 'message-1');
     expect(sent).toEqual({ messageId: 'message-1' });
@@ -68,7 +65,7 @@ describe('A message to the provider', () => {
 
   it.each(LANGUAGES)('is as long for an owner as for others, in the language %s', async (language) => {
     const { seen, url } = await recording();
-    for (const name of ['sms', 'call', 'whatsapp'] as const)
+    for (const name of PHONE_CHANNELS)
       for (const message of [CODE, NOTICE]) await channel(url, name).send(TO, message, language, NEVER_ABORTED);
     expect(new Set(seen.map(({ body }) => Buffer.byteLength(body)))).toEqual(new Set([2_048]));
   });

@@ -7,7 +7,6 @@ import { fitsOnePart, gsm7Length, SMS_BRAND_LENGTH, smsChannel, smsText } from '
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Brand } from '../../../lib/validators/deployment.ts';
 import type { SmsSettings } from '../../../lib/validators/otp-types.ts';
-import { itSendsAtMostOnce } from '../../support/at-most-once.ts';
 import { DEPLOYED } from '../../support/function-environment.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
@@ -30,8 +29,6 @@ describe('The channel sms', () => {
     await channel.send(TO, CODE, 'en', NEVER_ABORTED);
     expect(outbox[0]?.text).toMatch(/\n@example\.com #012345$/);
   });
-
-  itSendsAtMostOnce(sms, TO);
 });
 
 const NOTICE: Message = { kind: 'owner_notice' };

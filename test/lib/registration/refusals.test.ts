@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DeliveryFailure, type DeliveryFailureKind, SEND_FAILURES } from '../../../lib/messages/message.ts';
 import type { ProblemType } from '../../../lib/problem.ts';
-import { type Channel, OTP_TYPES } from '../../../lib/validators/otp-types.ts';
+import { type Channel, OTP_TYPES, PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import type { Limits } from '../../../lib/validators/registration-settings.ts';
 import { SMALLEST_FILES } from '../../support/document-files.ts';
 import { toEmail, toPhone } from '../../support/limits.ts';
@@ -18,7 +18,6 @@ import { USUAL_LIMITS } from '../../support/usual-limits.ts';
 
 /** The failures after which a request is undone. */
 const FAILED = FAILURE_KINDS.filter((kind) => SEND_FAILURES[kind].answer === 502);
-const PHONES = ['sms', 'call', 'whatsapp'] as const;
 const SOURCE = '2001:db8:1:2::1';
 const KEYED = { idempotencyKey: 'key-1', source: SOURCE };
 
@@ -83,7 +82,7 @@ describe('A request that is refused', () => {
     ['by its captcha', 'captcha_failed', 'captcha', ITS_SOURCE, { captcha: 'refused' }],
     ['with a captcha, a wrong field', 'validation_failed', 'captcha', ITS_SOURCE, { ...PASSED, ...WRONG_FIELD }],
     ['with a captcha, a wrong form id', 'form_not_found', 'update wrong', ITS_BOTH, { ...PASSED, ...WRONG_FORM }],
-    ...PHONES.map(
+    ...PHONE_CHANNELS.map(
       (by): Refusal => [
         ...([`because no captcha works for ${by}`, 'internal_error', 'captcha'] as const),
         ...([ITS_SOURCE, { by, captcha: 'down' }] as const),
@@ -220,7 +219,9 @@ describe('Limits that cannot be checked', () => {
   });
 
   it.each(
-    PHONES.flatMap((by) => ['update source', 'update recipient', 'update prefix'].map((step) => [by, step] as const)),
+    PHONE_CHANNELS.flatMap((by) =>
+      ['update source', 'update recipient', 'update prefix'].map((step) => [by, step] as const),
+    ),
   )('refuse a message to a phone, and every count is released: %s, %s', async (by, step) => {
     const scene = await RegistrationScene.start();
     expect(await scene.request({ by, ...KEYED, ...fails(step) })).toBe('internal_error');

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { ConfirmationRequestSchema } from '../../../lib/validators/confirmation.ts';
+import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { listViolations } from '../../../lib/validators/primitives.ts';
 
 const least = { otp_type: 'email', email: 'Ann@MÜNCHEN.de', code: '012345', password: 'correct horse' };
@@ -20,7 +21,7 @@ describe('a confirmation', () => {
       code,
       password,
     });
-    for (const otp_type of ['sms', 'call', 'whatsapp']) {
+    for (const otp_type of PHONE_CHANNELS) {
       expect(await v.parseAsync(ConfirmationRequestSchema, { otp_type, phone, code, password })).toEqual({
         channel: otp_type,
         address: '+447400123456',

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
+import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { listViolations, VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
@@ -183,7 +184,7 @@ describe('any body', () => {
 });
 
 describe('the phone of a registration request', () => {
-  it.each(['sms', 'call', 'whatsapp'])('is needed whole for %s', async (otp_type) => {
+  it.each(PHONE_CHANNELS)('is needed whole for %s', async (otp_type) => {
     expect(await violationsOf({ ...least, otp_type, phone: { country_code: '44' } })).toEqual([
       { pointer: '#/phone/number', rule: 'required', detail: `is required when otp_type is ${otp_type}` },
     ]);
