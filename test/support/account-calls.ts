@@ -37,7 +37,7 @@ export function versionOf(body: AccountCall['body']): PlatformVersion {
   return id in CONNECTIONS ? CONNECTIONS[id as ConnectionId].version : 'tp5';
 }
 
-/** What API Gateway hands to the function, with an IAM caller. */
+/** The event that API Gateway hands to the function, with an IAM caller. */
 export function accountEvent(
   version: PlatformVersion,
   { userId = 'CLIENT01', body, key, caller = CRM_ARN }: AccountCall,
@@ -45,7 +45,7 @@ export function accountEvent(
   return apiGatewayEvent(`/public/v1/users/{user_id}/${version}/accounts`, { body, userId, key, caller });
 }
 
-/** @throws Error when the answer is not one of those that are documented */
+/** @throws Error if the answer is not one of the documented answers */
 export function toAnswer(version: PlatformVersion, outcome: Outcome): AccountAnswer | undefined {
   if (outcome.kind !== 'answer') return undefined;
   const { statusCode, headers, body } = outcome.answer as {

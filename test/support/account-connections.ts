@@ -19,7 +19,7 @@ export const TP4_GROUPS: SimulatedGroup[] = [
   { name: 'strict', minPasswordLength: 14 },
 ];
 
-/** The connections of a world. Those of one protocol lead to the same server. */
+/** The connections of a world. Connections of one protocol lead to the same server. */
 export const CONNECTIONS = {
   'tp5-live': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: undefined },
   'tp5-demo': { version: 'tp5', server: 'tp5', group: 'real\\standard', account_type_id: 'ATDEMO05' },
@@ -32,7 +32,7 @@ export const CONNECTIONS = {
 export type ConnectionId = keyof typeof CONNECTIONS;
 export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
 
-/** The logins of the connections whose protocol names them. */
+/** The login ranges of the connections whose protocol names logins. */
 export const RANGES = {
   'tp5-live': { from: 500_000, to: 501_999 },
   'tp5-demo': { from: 502_000, to: 503_999 },
@@ -55,7 +55,7 @@ export function firstRange(id: KeyedConnectionId): LoginRange {
   return 'from' in ranges ? ranges : (ranges[0] ?? { from: 0, to: 0 });
 }
 
-/** Their records in the CRM. */
+/** The records of connections in the CRM. */
 export function connectionRecords(
   tp5: { port: number; ca: string },
   reg: { port: number },

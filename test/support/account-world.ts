@@ -63,7 +63,7 @@ const RESOURCES = { ...LOCAL_RESOURCES, PASSWORD_SECRET: 'platform/password-key'
 /** The time of the settler, in milliseconds. */
 const SETTLER_MS = 55_000;
 
-/** A client of the CRM. The log is searched for its name and addresses, so no other text may contain them. */
+/** A client of the CRM. Its name and addresses are searched for in the log, so no other text may contain them. */
 export interface WorldClient extends PersonalData {
   id: string;
   country?: string;
@@ -74,13 +74,13 @@ interface WorldOptions extends Omit<EnvironmentsOptions, 'clock'> {
   /** The folder of `bundleInto`. */
   bundles: string;
   clients?: WorldClient[];
-  /** The functions may do everything: they are those of a release that had other rights. */
+  /** True: the functions may do everything. They belong to a release that had other rights. */
   areAdministrators?: boolean;
-  /** The secret of derived passwords has had another key. */
+  /** True: the secret of derived passwords has an earlier key, too. */
   isRotated?: boolean;
 }
 
-/** What an operator may change in the CRM's record of a connection. */
+/** The members that an operator may change in the CRM's record of a connection. */
 interface ConnectionChanges {
   logins: LoginRange | readonly LoginRange[];
   strict?: boolean;
@@ -97,7 +97,7 @@ interface Pending extends Run {
 /** An operator's finding on the server; no login: no account. */
 export interface OperatorFinding {
   operationId: string;
-  /** The operation's account; absent: there is none. */
+  /** The login of the operation's account; absent: there is no account. */
   login?: number;
   /** Somebody else's account at the operation's login. */
   foreign?: number;
@@ -105,9 +105,9 @@ export interface OperatorFinding {
 
 interface StoredSecret {
   version: PlatformVersion;
-  /** The server whose password it holds. */
+  /** The server whose password the secret holds. */
   server: ServerName;
-  /** The servers that may get it. */
+  /** The servers that may get the secret. */
   hosts: readonly string[];
 }
 
@@ -195,11 +195,11 @@ async function startAccountWorld({
       await writeRecords({ connections: Object.values(other.connections) });
     },
     connections,
-    /** Edits a connection in the CRM. @param changes `strict`: others open accounts in its ranges too */
+    /** Edits a connection in the CRM. @param changes `strict`: other programs open accounts in its ranges too */
     writeConnection(id: KeyedConnectionId, changes: ConnectionChanges) {
       return writeRecords({ connections: [{ ...connections[id], ...changes }] });
     },
-    /** Calls the settler, as the clock does each minute. The minute is none in which it counts the logins. */
+    /** Calls the settler, as the clock does each minute. In this minute it does not count the logins. */
     settle: () => environments.run('settle-operations', { time: '2026-11-01T12:00:00Z' }, SETTLER_MS),
     /** Runs the operators' command. */
     operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
@@ -246,7 +246,7 @@ function environmentsOf(
   return { root, environments: new Environments(bundles, variables, options) };
 }
 
-/** The records of the CRM, and the marks by which data of its clients are found in a text. */
+/** The records of the CRM, and the marks by which a test finds data of its clients in a text. */
 function worldCrm(client: Parameters<typeof crmTable>[1]) {
   const crm = crmTable(TABLES.crm, client);
   const marks = new Set<string>();
@@ -325,7 +325,7 @@ interface Searched {
   marks: ReadonlySet<string>;
 }
 
-/** Searches what was written for what must not be there. */
+/** Searches everything that was written for texts that must not be there. */
 function searchOf(
   reader: ReturnType<typeof databaseClient>,
   { environments, outbox, refusals, passwords, marks }: Searched,
@@ -353,13 +353,13 @@ function searchOf(
   return { written, leaks };
 }
 
-/** A comment that our operations recognize as that of another one. */
+/** A comment that our operations recognize as the comment of another operation. */
 export function anotherOperationComment(): string {
   const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
   return operationComment(keys, deriveIdentity(keys[0], 'key#another', 'its body'));
 }
 
-/** The passwords that the operations have, answered or not. */
+/** The derived passwords of the operations, whether an answer had them or not. */
 function derivedPasswords(operations: Item[]): string[] {
   const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
   return operations.flatMap((item) => {
@@ -413,7 +413,7 @@ export class WorldPool {
 }
 
 let clients = 0;
-/** A new client of this world. A request's accounts are those with the email address of its client. */
+/** A new client of this world. The accounts of a request are those with the email address of its client. */
 export async function newClient(world: AccountWorld): Promise<WorldClient> {
   clients += 1;
   const client = {

@@ -3,7 +3,7 @@ import { propertiesOf } from './stack.ts';
 
 /** An alarm of a template, metric or composite. */
 export interface AlarmText {
-  /** Without the name of the stack. */
+  /** The alarm's name without the name of the stack. */
   name: string;
   description: string;
   actions: string[];
@@ -11,11 +11,11 @@ export interface AlarmText {
   namespace: string | undefined;
   metric: string | undefined;
   dimensions: Record<string, string>;
-  /** Its properties, as the template has them. */
+  /** The alarm's properties, as the template has them. */
   properties: object;
   missingData: string | undefined;
   comparison: string | undefined;
-  /** Of a composite alarm. */
+  /** The rule of a composite alarm. */
   rule: string | undefined;
 }
 

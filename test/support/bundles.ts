@@ -31,7 +31,7 @@ export async function bundleCheckout(project: string, folder: string, names: rea
 }
 
 async function writeScript(folder: string): Promise<string> {
-  // Plain JavaScript: taking the types out of it in every process takes longer than starting one.
+  // Plain JavaScript: to take the types out of it in every process takes longer than to start one.
   await makeOnce(join(folder, SCRIPT), async (path) => {
     const source = await readFile(new URL('./environment.ts', import.meta.url), 'utf8');
     await writeFile(path, stripTypeScriptTypes(source));
@@ -39,7 +39,7 @@ async function writeScript(folder: string): Promise<string> {
   return folder;
 }
 
-/** Two tests may make it at once: then the later result is dropped. */
+/** Two tests may make the same file at once: then the later result is dropped. */
 async function makeOnce(path: string, make: (path: string) => Promise<unknown>): Promise<void> {
   if (existsSync(path)) return;
   const unfinished = `${path}-${process.pid}`;

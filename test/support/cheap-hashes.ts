@@ -16,9 +16,9 @@ import { ConfirmationRequestSchema, MAX_CONFIRMATION_BYTES } from '../../lib/val
 import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../lib/validators/registration.ts';
 
 /**
- * The functions that hash passwords, wired as their files in `functions/` do, but with hashes that cost a thousandth: a
- * hash at production cost takes 50 ms. The real functions are in `test/functions/wiring.test.ts`, and the real hash in
- * `test/lib/secrets/password-hash.test.ts`.
+ * The functions that hash passwords, wired as in their files in `functions/`, but with hashes at a thousandth of the
+ * cost: a hash at production cost takes 50 ms. The real functions are in `test/functions/wiring.test.ts`, and the real
+ * hash in `test/lib/secrets/password-hash.test.ts`.
  */
 
 const derive = promisify(argon2);
@@ -30,7 +30,7 @@ async function cheapHash(password: string, nonce: Buffer): Promise<string> {
   return `$argon2id$v=19$m=8,t=1,p=1$${unpadded(nonce)}$${unpadded(tag)}`;
 }
 
-/** A hash holds its own cost. */
+/** The hash names its own cost, so the real check can read it. */
 async function isPassword(phc: string | undefined, password: string): Promise<boolean> {
   return phc === undefined || verifyPassword(phc, password);
 }

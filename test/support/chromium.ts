@@ -10,10 +10,12 @@ const PATHS = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** The browser of this machine; undefined if it has none. */
+/** The path of this machine's Chromium; undefined if there is none. */
 export const CHROMIUM = PATHS.find((path) => existsSync(path));
 
-/** The title of tests in a browser. Without a browser they are skipped, and this says so. */
+/**
+ * The title of tests in a browser. Without a browser these tests are skipped, and a line on the standard error says so.
+ */
 export function inChromium(title: string): string {
   if (CHROMIUM === undefined) process.stderr.write(`Skipped: ${title} (no Chromium on this machine)\n`);
   return title;
@@ -30,7 +32,7 @@ export class TestBrowser {
 
   constructor(options: BrowserContextOptions = {}) {
     beforeAll(async () => {
-      // Without a window and without a graphics card.
+      // The browser runs without a window and without a graphics card.
       const args = ['--no-sandbox', '--disable-gpu'];
       this.#browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args });
       const context = await this.#browser.newContext({

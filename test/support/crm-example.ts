@@ -1,6 +1,6 @@
 import type { Connection, WebApiConnection } from '../../lib/records/crm-records.ts';
 
-/** One connection of each protocol. */
+/** The connection of protocol `web-api`. Each protocol has one example connection. */
 export const LIVE: WebApiConnection = {
   id: 'tp5-live-1',
   platform: 'tp5',

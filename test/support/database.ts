@@ -26,7 +26,7 @@ export async function scanItems(client: TestDatabase['client'], TableName: strin
   return items.sort((a, b) => (String(a.pk) < String(b.pk) ? -1 : 1));
 }
 
-/** For tests that are not about time: a busy machine may take its own. */
+/** The timeouts of clients in tests that are not about time: a busy machine may take long. */
 export const LONG_TIMEOUTS = { requestHandler: { connectionTimeout: 30_000, requestTimeout: 30_000 } };
 
 /**

@@ -41,7 +41,7 @@ const toProtocol: Translate = (item) => marshall(item, { removeUndefinedValues: 
 const fromProtocol: Translate = (item) =>
   unmarshall(item as Parameters<typeof unmarshall>[0], { wrapNumbers: exactNumber });
 
-/** A value with its items translated, wherever they are. */
+/** Translates the items in a value, wherever they are. */
 function translated(value: unknown, names: ReadonlySet<string>, translate: Translate): unknown {
   if (Array.isArray(value)) return value.map((one) => translated(one, names, translate));
   if (typeof value !== 'object' || value === null) return value;
@@ -53,9 +53,9 @@ function translated(value: unknown, names: ReadonlySet<string>, translate: Trans
 }
 
 interface Answer {
-  /** Of a batch, by table. */
+  /** The items of a batch, by table. */
   Responses?: Record<string, Item[]>;
-  /** Of an error. */
+  /** The type of an error. */
   __type?: string;
   message?: string;
   CancellationReasons?: { Code: string }[];

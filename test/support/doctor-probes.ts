@@ -9,7 +9,7 @@ export const SOUND_SERVER: ServerReport = {
   variant: { speaks: [], comments: 'shown', passwords: 'checked' },
 };
 
-/** The probes of an account without any problem; a test replaces the ones that it is about. */
+/** The probes of an account without any problem; a test replaces the probes that it is about. */
 export const HEALTHY_PROBES: AwsProbes & ServerProbes = {
   concurrentExecutions: async () => 300,
   mailAccount: async () => ({ production: true, sending: true, perSecond: 50, perDay: 50_000, sentToday: 12 }),

@@ -17,7 +17,7 @@ export const SMALLEST_FILES = {
   gif: Buffer.from('47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b', 'hex'),
   webp: Buffer.from('52494646240000005745425056503820180000003001009d012a0100010002003425a400037000fefb940000', 'hex'),
   heic: Buffer.from('0000001866747970686569630000000068656963686d6966', 'hex'),
-  /** With the main brand that every picture in the container has, as some cameras write it. */
+  /** A picture with the main brand that every picture in the container has, as some cameras write it. */
   heicOfMif1: heif('mif1', 'mif1', 'heic', 'miaf'),
   heif: heif('mif1', 'mif1', 'miaf'),
   heicSequence: heif('msf1', 'msf1', 'hevc'),

@@ -16,7 +16,7 @@ export class DriveScene {
   readonly #world: LedgerWorld;
   readonly calls: string[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
-  /** The results of the next commands and look-ups; the last one repeats. */
+  /** The results of the next commands; the last result repeats. */
   sends: Fact[];
   looks: Fact[] = [{ on: 'absent' }];
   onComplete: (job: Job) => void = () => {};
@@ -25,7 +25,7 @@ export class DriveScene {
   hasNext = true;
   #nexts = 0;
   noLogin: PlatformFailureKind = 'login_range_exhausted';
-  /** How long each command and look-up takes, in milliseconds. */
+  /** The duration of each command and look-up, in milliseconds. */
   takesMs = 0;
   ledger: Ledger;
   recorded = true;

@@ -23,7 +23,9 @@ export function gatewayEvent(
   } as Parameters<Handler>[0];
 }
 
-/** An endpoint that accepts any object, and records its request. @param problem its answer, instead of 204 */
+/**
+ * An endpoint that accepts any object, and records its request. @param problem the endpoint's answer, instead of 204
+ */
 export function recordingEndpoint(schema: v.GenericSchema = openObject({}), maxBodyBytes = 1_000, problem?: Problem) {
   const requests: ApiRequest<unknown>[] = [];
   const events: { name: EventName; fields: EventFields }[] = [];

@@ -7,7 +7,7 @@ import type { Context } from 'aws-lambda';
 
 export interface Invocation {
   event: object;
-  /** How long it may take, in milliseconds. */
+  /** The time that the event has, in milliseconds. */
   ms: number;
 }
 
@@ -19,9 +19,10 @@ export type Message =
   | { kind: 'refused'; port: number };
 
 /**
- * The process's side of `environments.ts`: like an execution environment of Lambda, it loads a deployed function, works
- * on one event at a time, and may be stopped, resumed or killed at any moment. A file has the offset of its wall clock,
- * in milliseconds, so it is right when it resumes. Timers do not notice it, like those of the system.
+ * The process behind `environments.ts`. Like an execution environment of Lambda, it loads a deployed function, works on
+ * one event at a time, and may be stopped, resumed or killed at any moment. Its wall clock is offset by the
+ * milliseconds in a file, so the clock is right when the process resumes. Timers ignore the offset, like timers of the
+ * system.
  */
 const [, , functionName = '', url = '', clockFile = ''] = process.argv;
 const say = (message: Message) => process.send?.(message);
@@ -53,13 +54,14 @@ enableCompileCache(dirname(clockFile));
 const { handler } = (await import(url)) as { handler: (event: object, context: Context) => Promise<unknown> };
 
 process.on('message', ({ event, ms }: Invocation) => {
-  // As Lambda's own clock has it, which no jump of this one changes.
+  // The end by the monotonic clock, like Lambda's own: no jump of the wall clock changes it.
   const endsAt = performance.now() + ms;
   const context = { functionName, getRemainingTimeInMillis: () => Math.max(0, endsAt - performance.now()) };
   handler(event, context as Context).then(
     (answer) => {
       say({ kind: 'answer', answer });
-      // So that the next process starts sooner, with all that a call needs; most are killed before they could write it.
+      // Writes the compile cache early, with everything that a call needs, so that the next process starts sooner: most
+      // processes are killed before they could write it.
       flushCompileCache();
     },
     () => say({ kind: 'crash' }),

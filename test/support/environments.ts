@@ -15,16 +15,19 @@ export type Outcome = { kind: 'answer'; answer: unknown } | { kind: 'killed' | '
 
 export interface Run {
   outcome: Promise<Outcome>;
-  /** Kills the environment that works on it, at any step. Does nothing after the answer. */
+  /** Kills the environment that works on the event, at any step. Does nothing after the answer. */
   kill(): Promise<void>;
-  /** Stops the environment's process at any step, like a frozen machine; it resumes after this many milliseconds. */
+  /**
+   * Stops the environment's process at any step, like a frozen machine. The process resumes after this many
+   * milliseconds.
+   */
   stop(ms: number): Promise<void>;
 }
 
 export interface EnvironmentsOptions {
-  /** The clock of their world. */
+  /** The clock of the functions' world. */
   clock?: WorldClock;
-  /** By how much the wall clock of each new environment is wrong, in milliseconds. */
+  /** The error of the wall clock of each new environment, in milliseconds. */
   skewMs?: () => number;
 }
 
@@ -32,22 +35,22 @@ export interface EnvironmentsOptions {
 interface Environment {
   process: ChildProcess;
   clock: { path: string; file: number };
-  /** By how much its wall clock is wrong, in milliseconds. */
+  /** The error of the environment's wall clock, in milliseconds. */
   skewMs: number;
 }
 
 /** An event that is worked on. */
 interface Working {
   environment?: Environment;
-  /** While its process is stopped: since when, in milliseconds of this machine. */
+  /** When the process was stopped, in milliseconds of this machine. Absent: it runs. */
   stoppedAt?: number;
-  /** For how long it was stopped, in milliseconds of this machine. */
+  /** How long the process has been stopped in all, in milliseconds of this machine. */
   stoppedMs: number;
 }
 
 /**
- * Execution environments of Lambda: processes of which each has one function, works on one event at a time, is kept for
- * later ones, and is gone, with its sessions and all it knew, when it is killed or out of time.
+ * Execution environments of Lambda, as processes. Each has one function, works on one event at a time, and is kept for
+ * later events. A killed one, and one that runs out of time, is gone with its sessions and everything it knew.
  */
 export class Environments {
   readonly #bundles: string;
@@ -80,14 +83,14 @@ export class Environments {
     clock.settled = () => this.#settled();
   }
 
-  /** @param ms how long the function may take; its loading does not count */
+  /** @param ms the time of the function; loading it does not count */
   run(functionName: string, event: object, ms: number): Run {
     let end: (outcome: Outcome) => void = () => {};
     const ended = new Promise<Outcome>((resolve) => {
       end = resolve;
     });
     const working: Working = { stoppedMs: 0 };
-    // From here on: the world's time is not to pass while the function is loaded.
+    // The event counts as working only from here on: the world's time must not pass while the function is loaded.
     this.#working.add(working);
     const outcome = this.#work(functionName, { event, ms }, ended, end, working).finally(() =>
       this.#working.delete(working),
@@ -133,14 +136,14 @@ export class Environments {
     if (process === undefined || working.stoppedAt !== undefined) return;
     working.stoppedAt = performance.now();
     process.kill('SIGSTOP');
-    // Unless it has answered in the meantime: then it resumes.
+    // If the process has answered in the meantime, it resumes.
     while (working.stoppedAt !== undefined && !isStopped(process)) await sleep(1);
     this.#clock.sleep(ms).then(() => this.#goOn(working));
   }
 
   #goOn(working: Working): void {
     if (working.stoppedAt === undefined) return;
-    // Its remaining time is frozen too.
+    // The remaining time of the event is frozen too.
     working.stoppedMs += performance.now() - working.stoppedAt;
     delete working.stoppedAt;
     working.environment?.process.kill('SIGCONT');
@@ -160,7 +163,7 @@ export class Environments {
     }
   }
 
-  /** From now on every event has a cold start. */
+  /** Makes every later event have a cold start. */
   async retire(): Promise<void> {
     const idle = [...this.#idle.values()].flat();
     this.#idle.clear();
@@ -210,7 +213,7 @@ export class Environments {
     if (!this.#all.delete(environment)) return;
     const { process, clock } = environment;
     if (process.exitCode === null && process.signalCode === null) {
-      // With its last output.
+      // The event `close` comes after the last output.
       const gone = once(process, 'close');
       process.kill('SIGKILL');
       await gone;
@@ -222,18 +225,18 @@ export class Environments {
 
 let clocks = 0;
 
-/** Whether the stop signal has arrived: the third word of its state, after a name in brackets. */
+/** Whether the stop signal has reached a process: the third word of its state, after a name in brackets. */
 function isStopped({ pid, exitCode, signalCode }: ChildProcess): boolean {
   if (exitCode !== null || signalCode !== null) return true;
   try {
     return /^\d+ \(.*\) [TZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
-    // It has ended, or this system does not report it.
+    // The process has ended, or this system does not report its state.
     return true;
   }
 }
 
-/** Ends the time of an event, later by as much as its process was stopped. */
+/** Ends the time of an event. The end moves by the time for which its process was stopped. */
 function timeOut(ms: number, working: Working, end: () => void): { stop(): void } {
   const endsAt = performance.now() + ms;
   let timer = setTimeout(check, ms);
@@ -247,11 +250,12 @@ function timeOut(ms: number, working: Working, end: () => void): { stop(): void 
 }
 
 /**
- * Loading takes a processor for a while: were many functions loaded at once, the simulated services would seem to hang.
+ * The number of functions that are loaded at once. Loading takes a processor for a while: with many at once, the
+ * simulated services would seem to hang.
  */
 const loading = pLimit(2);
 
-/** In this process, with the simulated services: they watch its sockets for refused connections. */
+/** Reports a refused connection of a function's process. The simulated services watch only sockets of this process. */
 function reportRefusedConnection(port: number): void {
   const socket = new EventEmitter();
   socket.on('error', () => {});
@@ -260,7 +264,7 @@ function reportRefusedConnection(port: number): void {
 }
 
 interface Sleeper {
-  /** In milliseconds, by this clock. */
+  /** The time at which the sleeper wakes, in milliseconds by this clock. */
   at: number;
   wake(): unknown;
 }
@@ -270,11 +274,11 @@ interface Sleeper {
  */
 export class WorldClock {
   readonly #sleepers = new Set<Sleeper>();
-  /** By how much it is ahead of this machine's, in milliseconds. */
+  /** The difference between this clock and this machine's, in milliseconds. */
   aheadMs = 0;
-  /** Called when it has moved. */
+  /** Called after the clock has moved. */
   onMove: () => void = () => {};
-  /** Awaited before it moves, and after its timers: no sent data is pending. */
+  /** Awaited before the clock moves, and after its timers: then no sent data is pending. */
   settled: () => Promise<void> = async () => {};
 
   now(): number {
@@ -316,7 +320,7 @@ export class WorldClock {
     return first;
   }
 
-  /** It never goes back. */
+  /** Moves the clock, which never goes back. */
   #moveTo(at: number): void {
     this.aheadMs = Math.max(this.aheadMs, at - Date.now());
     this.onMove();

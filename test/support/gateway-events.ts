@@ -13,7 +13,7 @@ interface Sent {
   source?: string;
 }
 
-/** What API Gateway hands to the function of a route. @param template the path of the route */
+/** The event that API Gateway hands to the function of a route. @param template the path of the route */
 export function apiGatewayEvent(
   template: string,
   { body, userId, key, caller, source = '203.0.113.7' }: Sent,
@@ -71,7 +71,7 @@ export function eventFor(name: FunctionName, key?: string): GatewayEvent {
 
 export function registrationBody(person: number) {
   return {
-    // A new domain each time: the limit for one domain is low.
+    // Each address has a new domain: the limit for one domain is low.
     email: `person${person}@mail${person}.example`,
     type: 'trader',
     name: 'Nia Newman',

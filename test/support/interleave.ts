@@ -16,7 +16,7 @@ export async function interleave<T>(actors: readonly ((step: Step) => Promise<T>
     isOver = true;
   });
   while (!isOver) {
-    // By then every actor is waiting for a call or has ended: they wait for little else.
+    // By then every actor waits for a call or has ended: actors wait for little else.
     for (let turns = 0; turns < 2; turns += 1) await setImmediate();
     const [next] = waiting.splice(waiting.length > 1 ? choose(waiting.length) : 0, 1);
     await next?.();

@@ -29,10 +29,10 @@ export interface LimitedMessage {
   userAgent?: string;
 }
 
-/** The result of a request through the limits, and its release if nothing is sent. */
+/** The result of a request through the limits, with its counts, which are released if nothing is sent. */
 export interface Passage {
   kind: LimitDecision['kind'];
-  /** 0 if it passed. */
+  /** The wait until a request may pass, in seconds; 0 if it passed. */
   waits: number;
   counted: readonly CountedRequest[];
 }
@@ -51,7 +51,7 @@ export class LimitsWorld {
     beforeEach(() => this.forget());
   }
 
-  /** From here on all counts are empty. */
+  /** Empties all counts. */
   async forget(): Promise<void> {
     this.now = Date.UTC(2026, 0, 1);
     this.calls.length = 0;
@@ -77,7 +77,9 @@ export class LimitsWorld {
     );
   }
 
-  /** A value of everything that limits may count; it shares only the given ones with other requests. */
+  /**
+   * A request with a new value of everything that limits count. It shares only the given values with other requests.
+   */
   asked(given: LimitedMessage = {}): Required<LimitedMessage> {
     this.#serial += 1;
     const serial = this.#serial;
@@ -117,7 +119,7 @@ export function longestWindow({ windows }: Counter): number {
   return Math.max(...windows.map(([window]) => WINDOW_MS[window]));
 }
 
-/** An address in its look-up form. */
+/** The recipient with this email address. @param key in its look-up form */
 export function toEmail(key: string): Recipient {
   return { channel: 'email', key, to: key };
 }

@@ -7,13 +7,13 @@ import { loadForTests } from './registration-world.ts';
 
 interface Loud {
   url: string;
-  /** Everything that it has written to its standard output and error. */
+  /** All lines that the service has written to its standard output and error. */
   lines: string[];
-  /** Calls the functions of the clock once. @returns whether they have succeeded */
+  /** Calls the functions of the clock once. @returns whether all calls have succeeded */
   tick(): Promise<boolean>;
   /** Moves the clock of the service. */
   wait(ms: number): Promise<unknown>;
-  /** From now on the database refuses the calls to this table. Undefined: it refuses none. */
+  /** Makes the database refuse the calls to this table from now on. Undefined: no calls. */
   refuse(table: string | undefined): Promise<unknown>;
   stop(): Promise<unknown>;
 }

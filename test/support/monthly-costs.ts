@@ -2,7 +2,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { PRICES } from './price-list.ts';
 import { allResources, plainValue, resourcesOfType } from './stack.ts';
 
-/** What AWS charges for a stack in a month without requests, by part, in US dollars. */
+/** The monthly costs of a stack without requests, by part, in US dollars. */
 type MonthlyCosts = Partial<Record<(typeof PARTS)[number], number>>;
 const PARTS = [
   ...(['metrics', 'alarms', 'dashboard', 'secrets', 'keys', 'queues', 'runs', 'tables', 'documents'] as const),
@@ -16,19 +16,19 @@ type Cost = (properties: Properties, template: Template) => MonthlyCosts;
 const MONTH_MINUTES = 730 * 60;
 /** The metrics of an HTTP API that AWS counts for each route, if they are detailed. */
 const DETAILED_METRICS = 6;
-/** What a small broker stores: in the tables together, and as documents. */
+/** The data of a small broker: in the tables together, and as documents. */
 const STORED_GB = { tables: 0.1, documents: 1 };
 /** Lambda asks an empty queue by five connections, each of which waits 20 seconds. */
 const QUEUE_ASKS_A_MINUTE = 5 * 3;
-/** A run of the settler that finds nothing: its time, its calls, each a half read unit, and Lambda's log lines. */
+/** A run of the settler without work: its time, its calls, each a half read unit, and Lambda's log lines. */
 const IDLE_RUN = { seconds: 0.05, reads: 8, logBytes: 1_200 };
-/** The tables that it reads. DynamoDB asks for the key of a table in use once in five minutes. */
+/** The number of tables that an idle run reads. DynamoDB asks for the key of a table in use once in five minutes. */
 const IDLE_RUN_TABLES = 2;
 const KEY_ASKS = MONTH_MINUTES / 5;
 
 const free: Cost = () => ({});
 
-/** By type of resource. A type without a row is an error: somebody must look up what it costs. */
+/** The costs by type of resource. A type without a row is an error: add a row with its price. */
 const MONTHLY: Readonly<Record<string, Cost>> = {
   // An expression over metrics is free.
   'AWS::CloudWatch::Alarm': ({ Metrics = [{ MetricStat: {} }] }) => ({
@@ -51,7 +51,7 @@ const MONTHLY: Readonly<Record<string, Cost>> = {
     const { MemorySize, TracingConfig } = calledFunction(Target, template);
     const runs = MONTH_MINUTES / Number(/^rate\((\d+) minutes?\)$/.exec(String(ScheduleExpression))?.[1]);
     const gbSeconds = IDLE_RUN.seconds * (Number(MemorySize) / 1_024);
-    // Each run is the first call of its second, which X-Ray samples.
+    // Each run is the first call of its second. X-Ray samples such calls.
     const isTraced = (TracingConfig as { Mode?: string })?.Mode === 'Active';
     const run =
       PRICES.scheduledRun +
@@ -86,7 +86,7 @@ const MONTHLY: Readonly<Record<string, Cost>> = {
   },
   ...Object.fromEntries(
     [
-      // By the request, the event, the message, or the scanned object.
+      // Resources that AWS charges for by the request, the event, the message, or the scanned object.
       ...[
         'ApiGatewayV2::Api',
         'Events::EventBus',
@@ -113,7 +113,7 @@ const MONTHLY: Readonly<Record<string, Cost>> = {
   ),
 };
 
-/** The costs of every resource of a template. @throws Error for a type of resource whose price nobody has looked up */
+/** The costs of every resource of a template. @throws Error for a type of resource without a price */
 export function monthlyCosts(template: Template): Record<(typeof PARTS)[number], number> {
   const costs = Object.fromEntries(PARTS.map((part) => [part, 0])) as Record<(typeof PARTS)[number], number>;
   for (const { Type, Properties = {} } of Object.values(allResources(template))) {

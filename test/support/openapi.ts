@@ -58,7 +58,7 @@ export type AnswerHeaders = Headers | Record<string, string | number | boolean |
 
 /** The headers of every answer of the service, and of no answer of the gateway. */
 const STANDARD = ['cache-control', 'x-request-id', 'x-content-type-options', 'strict-transport-security'];
-/** Headers of the service: each sent one must be documented. */
+/** The headers of the service. Every header that an answer has must be documented. */
 const OURS = [...STANDARD, 'retry-after', 'idempotent-replayed'];
 
 const document: Document = JSON.parse(readFileSync(new URL('../../infra/openapi.json', import.meta.url), 'utf8'));
@@ -78,7 +78,7 @@ export async function acceptsBody(operation: OperationId, body: unknown): Promis
   return (await v.safeParseAsync(BODIES[operation], body)).success;
 }
 
-/** Validates by the document as it is: `ajv.validate({ $ref: 'openapi#/components/…' }, body)`. */
+/** Validates by the document as it is written: `ajv.validate({ $ref: 'openapi#/components/…' }, body)`. */
 export const ajv = new Ajv2020({ strict: false, validateFormats: false });
 ajv.addSchema({ $id: 'openapi', components: document.components });
 
@@ -93,8 +93,8 @@ const strict = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS })
 strict.addSchema({ $id: 'openapi', ...(closed({ components: document.components }) as object) });
 
 /**
- * Answers may get new members, so the document leaves its objects open. Here they are closed: every member that is
- * answered must be documented.
+ * A closed schema. Answers may get new members, so the document leaves its objects open. In tests every member of an
+ * answer must be documented.
  */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
@@ -179,7 +179,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** By the schema of its type: else an error would list the differences from every type. */
+/**
+ * The differences from the schema of the problem's own type: otherwise an error would list the differences from every
+ * type.
+ */
 function problemDifferences(
   schema: OpenApiSchema,
   type: string,

@@ -20,15 +20,15 @@ const DAY_MS = 24 * 60 * 60_000;
 const MAX_BATCH_WRITE = 25;
 
 /**
- * Openings with the real ledger in a test database, on a trading server in memory. It refuses a login that exists; a plug-in
- * chooses the logins, and has a connection for each command.
+ * Openings with the real ledger in a test database, on a trading server in memory. The server refuses a login that
+ * exists. A plug-in chooses the logins, and has a connection for each command.
  */
 export class OpeningScene {
   /** The logins of the server's accounts. */
   readonly accounts = new Set<number>();
   readonly events: { name: EventName; fields: EventFields }[] = [];
   connection: Connection = LIVE;
-  /** What the server says about a login. */
+  /** The server's answer about a login. */
   sighting: Sighting = 'absent';
   /** Makes the calls of the next opening to the database, the server and the bus. */
   step: Step = atOnce;
@@ -108,7 +108,7 @@ export class OpeningScene {
     const [group = ''] = Array.isArray(groups) ? groups : Object.keys(groups ?? {});
     const body: TradingAccountRequest = { ...ACCOUNT_BODY, connection_id, group, ...more };
     const request = { body, sentBody: { ...body }, parameters: { user_id: CLIENT_ANN.id }, idempotencyKey };
-    // A busy machine takes its time.
+    // The deadline is far away: a busy machine may take long.
     const context = { source: '192.0.2.1', caller: 'iam:caller', endsAt: Date.now() + DAY_MS };
     try {
       const telemetry = recordingTelemetry(this.events);

@@ -66,7 +66,7 @@ export class LedgerWorld {
     return this.ledger.claim([deriveIdentity(DERIVATION_KEY, pk, fingerprint)], leaseMs, this.signal());
   }
 
-  /** An operation that was claimed now, with its plan. */
+  /** An operation that was just claimed, with its plan. */
   async claimed(key?: string, changes: Partial<OperationPlan> = {}): Promise<HeldOperation> {
     const claim = await this.claim(key);
     if (claim.kind !== 'held') throw new Error(`It is ${claim.kind}.`);
@@ -78,7 +78,7 @@ export class LedgerWorld {
     return this.#database.tables.operations.get({ pk: held.pk }, this.signal());
   }
 
-  /** The state of an operation; undefined if it is gone. */
+  /** The state of an operation; undefined if the operation is gone. */
   async state(held: HeldOperation): Promise<Life['at'] | undefined> {
     return ((await this.item(held)) as { life?: Life } | undefined)?.life?.at;
   }

@@ -28,8 +28,8 @@ const terminal: Terminal = {
 };
 
 /**
- * The operators' command in a process of its own: `settle ID --login N`, `--foreign N` or `--none`. @returns why it was
- * refused
+ * Runs the operators' command in a process of its own: `settle ID --login N`, `--foreign N` or `--none`. @returns the
+ * reason of a refusal
  */
 export async function handler({ operationId, login, foreign }: OperatorFinding): Promise<string | undefined> {
   try {

@@ -12,7 +12,7 @@ import { EVERYTHING } from './stack.ts';
 
 /** One call of a service of AWS, as a policy names it. */
 export interface AwsCall {
-  /** Such as `dynamodb:Scan`. */
+  /** The action, such as `dynamodb:Scan`. */
   action: string;
   resource: string;
   /** The values of condition keys. */
@@ -23,7 +23,7 @@ const REGION_AND_ACCOUNT = 'eu-west-1:111122223333';
 const arn = (service: string, rest: string) => `arn:aws:${service}:${REGION_AND_ACCOUNT}:${rest}`;
 export const STACK = 'broker-api-test';
 const XML = 'text/xml';
-/** The services that the local service has, by their names in a signature, with those of their variables. */
+/** The services that the local service has: by the name in a signature, the name in the variable of the endpoint. */
 const FORWARDED = { dynamodb: 'DYNAMODB', secretsmanager: 'SECRETS_MANAGER', s3: 'S3', ses: 'SESV2', sqs: 'SQS' };
 
 /** The settings of the stack in the account. */
@@ -67,7 +67,7 @@ type Outputs = Readonly<Record<string, string>>;
 export class OperatorsAccount {
   readonly cdkJson = cdkJsonOf(SETTINGS);
   readonly denied = new Set<string>();
-  /** The settings in the metadata of the stack's template. Undefined: it has none, as in version 1.0.0. */
+  /** The settings in the metadata of the stack's template. Undefined: the template has none, as in version 1.0.0. */
   settings: object | undefined = SETTINGS;
   /** The resources that the stack lacks, by their ids in the template. */
   readonly absent = new Set<string>();
@@ -110,7 +110,7 @@ export class OperatorsAccount {
     }
   }
 
-  /** Runs the doctor there. */
+  /** Runs the doctor in the account. */
   doctor(cdkJson: string = this.cdkJson) {
     return this.run(async () => {
       let out = '';
@@ -166,7 +166,7 @@ function callOf(request: IncomingMessage, body: string): Call {
   return { service, operation, input, isQuery, action: `${service}:${operation}`, resource };
 }
 
-/** The rights that IAM checks: a transaction needs those of its single writes. */
+/** The rights that IAM checks for a call: a transaction needs the rights of its single writes. */
 function neededFor({ action, resource, input }: Call): AwsCall[] {
   // A secret that does not exist has no suffix yet. The keys of the service exist.
   if (/^arn:aws:secretsmanager:(?!.*:secret:broker-api-keys\/)/.test(resource))
@@ -214,7 +214,7 @@ function restOperation(path: string): string {
   return REST_OPERATIONS.find(([pattern]) => pattern.test(path))?.[1] ?? path;
 }
 
-/** The resource of a call in a policy; `*` for actions that know none. */
+/** The resource of a call in a policy; `*` for actions that have none. */
 function resourceOf(service: string, operation: string, input: Record<string, unknown>, path: string): string {
   const text = (name: string) => String(input[name]);
   switch (service) {
@@ -286,7 +286,7 @@ async function forward(
   response.writeHead(answer.status, Object.fromEntries(named)).end(Buffer.from(await answer.arrayBuffer()));
 }
 
-/** The answers of the services that the local service does not have: an account without any problem. */
+/** The answers of the services that the local service does not have. They describe an account without any problem. */
 const ANSWERS: Readonly<Record<string, object>> = {
   'dynamodb:DescribeContinuousBackups': {
     ContinuousBackupsDescription: {

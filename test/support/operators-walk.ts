@@ -70,11 +70,11 @@ interface Running {
 /** An alarm that rings on the local service, and ends by the text of its page. */
 export interface AlarmRow {
   alarms: readonly string[];
-  /** What makes it ring. @returns what the end needs */
+  /** Makes the alarm ring. @returns the values that `end` needs */
   provoke: () => Promise<unknown>;
-  /** The first command of the page. Absent: it has none. */
+  /** The first command of the page. Absent: the page has no command. */
   show?: string;
-  /** The fields of its lines that the page speaks of. Absent: it shows no line. */
+  /** The fields of the shown lines that the page names. Absent: the command shows no line. */
   names?: readonly string[];
   /** The steps of the page, after which the same request succeeds. */
   end: () => Promise<unknown>;
@@ -88,7 +88,7 @@ class Walk {
   /** The text of the page that is followed. */
   #page = '';
 
-  /** What the provoking part of a row has left for its end. */
+  /** The values that `provoke` has left for `end`. */
   left: Left = { key: '', person: this.newPerson(), item: {}, id: '', secret: '' };
   #running: Running | undefined;
 
@@ -121,19 +121,22 @@ class Walk {
     this.#page = text;
   }
 
-  /** The page has this step, which is done by hand. */
+  /** Asserts that the page has this step, which a person does by hand. */
   says(step: string): void {
     expect(this.#page).toContain(step);
   }
 
-  /** The lines that the functions have logged since then. */
+  /** The lines that the functions have logged since the last mark. */
   lines(): LogLine[] {
     return this.#service.loud.lines
       .slice(this.#mark)
       .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
   }
 
-  /** The lines that `events` shows, as the page names it. @param command such as `events NotifyCrm CrmNotNotified` */
+  /**
+   * The lines that the command `events` shows, as the page names it. @param command such as `events NotifyCrm
+   * CrmNotNotified`
+   */
   shown(command: string): LogLine[] {
     const [, name = '', event] = command.split(' ');
     return this.lines().filter(({ service, message }) => service === SERVICES.get(name) && message === event);
@@ -141,12 +144,12 @@ class Walk {
 
   /** Moves the clock of the service. */
   wait = (minutes: number) => this.#service.loud.wait(minutes * 60_000);
-  /** Calls the settler, which may act on what it has left a minute ago. @returns whether it succeeded */
+  /** Calls the settler, which may act on operations that it left a minute ago. @returns whether it succeeded */
   settler = async (minutes = 2) => {
     await this.wait(minutes);
     return this.#service.loud.tick();
   };
-  /** The database refuses every call to this table. Undefined: no more. */
+  /** Makes the database refuse every call to this table. Undefined: no call. */
   refuse = (table: string | undefined) => this.#service.loud.refuse(table);
 
   async local<T>(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?: object): Promise<T> {
@@ -211,8 +214,8 @@ class Walk {
     '';
 
   /**
-   * Runs a command of the page. @param command as the page has it @param words for the names in it
-   * @returns what it prints
+   * Runs a command of the page. @param command as the page has it @param words replace the names in the command
+   * @returns the printed text
    */
   async run(command: string, words: Record<string, string> = {}, input = ''): Promise<string> {
     expect(this.#page).toContain(command);
@@ -238,7 +241,7 @@ class Walk {
   }
 }
 
-/** The one walk of a process. */
+/** The walk of this process. */
 export const walk = new Walk();
 
 export const ORDERS = {

@@ -34,7 +34,7 @@ export interface Person {
   cdkJson?: string;
 }
 
-/** The operators' command as a process would run it. */
+/** Runs the operators' command as a process would. */
 export async function runOperatorsCommand(
   args: string[],
   { input = '', answers, waits, cdkJson = CDK_JSON }: Person = {},
@@ -61,8 +61,8 @@ export async function runOperatorsCommand(
 }
 
 /**
- * A local service of its own for the tests of a file. Before each test its table holds the demo records, after any
- * earlier test.
+ * A local service for the tests of one file. Before each test its table holds the demo records, whatever an earlier
+ * test has changed.
  */
 export class Operators {
   #service: LocalService | undefined;
@@ -94,13 +94,16 @@ export class Operators {
     return this.#table;
   }
 
-  /** On the local service. An object is written to a file, whose path becomes the argument. */
+  /** Runs a command on the local service. An object is written to a file, whose path becomes the argument. */
   async local(...args: (string | object)[]): Promise<Outcome> {
     const words = await Promise.all(args.map((arg) => (typeof arg === 'string' ? arg : this.fileOf(arg))));
     return runOperatorsCommand([...words, '--local', this.service.url]);
   }
 
-  /** The doctor's results on the local service. Options begin with a hyphen; ids of connections come before them. */
+  /**
+   * Runs the doctor on the local service. Options begin with a hyphen; ids of connections come before them. @returns
+   * its results
+   */
   async doctor(...args: string[]): Promise<{ code: number; results: CheckResult[] }> {
     let out = '';
     const code = await runDoctor([...args, '--json', '--local', this.service.url], (text) => {
@@ -119,7 +122,7 @@ export class Operators {
     return (await this.items('crm')).map(({ pk }) => String(pk));
   }
 
-  /** One table, past every fault. */
+  /** One table of the service. Its calls get no fault. */
   tableOf(name: string): Table {
     return tablesOf(this.service).table(name);
   }
@@ -143,7 +146,7 @@ export class Operators {
     return serializeItems({ ...DEMO_RECORDS, connections });
   }
 
-  /** Writes what the last test has changed. */
+  /** Writes the records again that the last test has changed. */
   async #fill(): Promise<void> {
     const stored = new Map((await this.items('crm')).map((item) => [String(item.pk), item]));
     const changed = this.#demo.filter((item) => !isDeepStrictEqual(stored.get(item.pk), item));

@@ -17,7 +17,10 @@ export async function failureOf<Failure extends { kind: string } = PlatformFailu
   return outcome;
 }
 
-/** What a command returns; or the kind of its failure and the reason, such as `platform_unavailable retcode_12`. */
+/**
+ * The result of a command. If it fails: the kind of its failure and the reason, such as `platform_unavailable
+ * retcode_12`.
+ */
 export function outcomeOf(command: Promise<unknown>): Promise<unknown> {
   return command.catch((error: PlatformFailure) => {
     if (error.kind === undefined) throw error;

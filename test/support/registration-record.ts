@@ -1,6 +1,6 @@
 import type { PendingRegistration } from '../../lib/records/registrations.ts';
 
-/** A registration by email, as it is kept. */
+/** A stored registration by email. */
 export function registrationRecord(
   registration_id: string,
   address = 'bob@example.com',

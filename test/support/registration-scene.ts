@@ -137,11 +137,11 @@ export class RegistrationScene {
   see = (registration: StoredRegistration) => registration;
   readonly published: EventDetail<'RegistrationConfirmed'>[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
-  /** The stored documents, by key. One that is pending disappears after a day. */
+  /** The stored documents, by key. A pending document disappears after a day. */
   readonly documents = new Map<string, 'pending' | 'kept'>();
   /** The steps of the last use case. */
   steps: string[] = [];
-  /** The same, and `<step> done` when one has ended. */
+  /** The steps, with `<step> done` after the end of each. */
   log: string[] = [];
   /** The error of the last use case. */
   problem: Problem | undefined;
@@ -158,7 +158,7 @@ export class RegistrationScene {
     return new RegistrationScene(database, limits);
   }
 
-  /** From here on these addresses of Bob are a client's. */
+  /** Makes these addresses of Bob a client's, from now on. */
   async addClient({ email = false, phone = false }): Promise<void> {
     const proven = { ...(email && { proven_email: 'bob@example.com' }), ...(phone && { proven_phone: PHONE.key }) };
     await this.#database.tables.crm.put({ pk: 'client#CLIENT01', referral_code: 'REFANN01', ...proven }, NEVER_ABORTED);
@@ -210,7 +210,7 @@ export class RegistrationScene {
     );
   }
 
-  /** As the settler does each minute. */
+  /** Publishes pending events, as the settler does each minute. */
   async publishPending(): Promise<void> {
     await publishPending(this.#dependencies(atOnce, NEVER_ABORTED), recordingTelemetry(this.events), NEVER_ABORTED);
   }
@@ -222,7 +222,7 @@ export class RegistrationScene {
     return (await Promise.all(ids.map((id) => get(id, NEVER_ABORTED)))).filter((one) => one !== undefined);
   }
 
-  /** The counters that have counted something, by their kinds: the requests in a window, or the members. */
+  /** The counters that have counted something, by kind: the number of requests in a window, or of members. */
   async counts(): Promise<Record<string, number>> {
     const counted = (await this.items('limits')).map(({ pk, members, ...item }) => {
       const windows = Object.entries(item).filter(([name]) => members === undefined && name.startsWith('n_'));
@@ -237,7 +237,7 @@ export class RegistrationScene {
     const numbered: Step = numberedSteps(async (name, call, until) => {
       log.push(name);
       try {
-        // What is done side by side begins before any of it ends.
+        // Parallel calls all begin before the first one ends.
         await setImmediate();
         if (until.aborted) throw new AwsFailure('TimeoutError');
         return await step(name, call, until);
@@ -296,7 +296,7 @@ export class RegistrationScene {
         const { length } = this.sent;
         await step('send', send, signal).catch((error: unknown) => {
           if (!(error instanceof AwsFailure)) throw error;
-          // A service that refuses has certainly sent nothing.
+          // A service that is unavailable has certainly sent nothing.
           const isRefused = error.reason === 'ServiceUnavailable' && this.sent.length === length;
           throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', error.reason, { left: true });
         });

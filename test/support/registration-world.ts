@@ -31,7 +31,7 @@ function personOf(index: number, domain: string): Person {
   return { email: `Person${index}@p${index}-${domain}`, phone: { country_code: '44', number }, e164: `+44${number}` };
 }
 
-/** The records of the local service with this many more clients, and without trading servers. */
+/** The records of the local service with this many additional clients, and without trading servers. */
 function crmRecords(clients: number): CrmFile {
   return {
     ...DEMO_RECORDS,
@@ -78,7 +78,7 @@ export function registrationOf(person: Person, more: Record<string, unknown> = {
   };
 }
 
-/** A request with this header is given that many milliseconds instead of the function's 20 seconds. */
+/** The header with the milliseconds that a request gets instead of the function's 20 seconds. */
 const REMAINING = 'x-remaining-ms';
 
 let starts = 0;
@@ -151,7 +151,7 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
       const [newest] = listed.toSorted((a, b) => b.requested_at_ms - a.requested_at_ms);
       return newest && registrations.get(newest.registration_id, patience());
     },
-    /** As if the waits of all limits were over. */
+    /** Ends the waits of all limits. */
     async forgetLimits() {
       await Promise.all(
         (await items('limits')).map(({ pk }) => table('limits').delete({ pk: String(pk) }, patience())),

@@ -18,7 +18,7 @@ export async function removeItems(operators: Operators, table: string, items: re
   for (const item of items) await operators.tableOf(table).delete(keyOf(item), NEVER_ABORTED);
 }
 
-/** What AWS does for a restore to a point in time: another table with the items of that time. */
+/** Restores a table as AWS does for a point in time: into another table with the items of that time. */
 export async function restoredTable(operators: Operators, table: string, TableName: string): Promise<void> {
   const names = KEY_ATTRIBUTES[table] ?? [];
   await operators.service.database.createTable({

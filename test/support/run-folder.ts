@@ -12,7 +12,7 @@ declare module 'vitest' {
   }
 }
 
-/** What Node has compiled for earlier processes, also those of earlier runs. */
+/** The folder of Node's compile cache, for all processes and runs. */
 const COMPILED = new URL('../../.local/node-compile-cache', import.meta.url).pathname;
 
 /**

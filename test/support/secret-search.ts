@@ -26,8 +26,8 @@ function inBase64(bytes: Buffer): string[] {
 }
 
 /**
- * The names of the texts that contain one of these. Each text is read once: candidates are looked up by their first
- * characters.
+ * The names of the texts that contain one of the wanted texts. Each text is read once: candidates are looked up by
+ * their first characters.
  */
 function search(wanted: Iterable<string>, texts: Readonly<Record<string, string>>): string[] {
   const byStart = new Map<string, string[]>();
@@ -83,10 +83,10 @@ export function textsWithMarks(marks: Iterable<string>, texts: Readonly<Record<s
   return search(wanted, Object.fromEntries(folded) as Record<string, string>);
 }
 
-/** Ours, and random: among many there may be one that holds the digits of a phone number. */
+/** Our ids are random: one of many may hold the digits of a phone number. */
 const RANDOM_ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g;
 
-/** In lower case without accents, and only letters, digits and the separators of JSON. */
+/** The text in lower case without accents, with only letters, digits and the separators of JSON. */
 function fold(text: string): string {
   return text
     .normalize('NFKD')

@@ -8,7 +8,7 @@ import { listenForTest } from './servers.ts';
 
 export const BRAND = { name: 'Example Markets', supportEmail: 'help@example.com', color: '#0b5cad' };
 
-/** For the mailer of SES. */
+/** A mail for the mailer of SES. */
 export const MAIL = {
   from: { name: 'Example Markets', address: 'no-reply@example.com' },
   replyTo: 'help@example.com',

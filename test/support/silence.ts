@@ -3,7 +3,8 @@ import type { Faults } from '../../infra/local/faults.ts';
 const SILENCE = Symbol('silence');
 
 /**
- * The answer of a simulated server to a command, if it begins before a later command, on another connection, is answered.
+ * The answer of a simulated server to a command, if that answer begins before a later command on another connection is
+ * answered.
  * @returns undefined if the server stays silent
  */
 export async function answerBefore<T>(
@@ -15,7 +16,7 @@ export async function answerBefore<T>(
     faults.onCall = async () => resolve();
   });
   const answer = command();
-  // At its end the test closes the connection.
+  // The test closes the connection at its end. Then the command fails.
   answer.catch(() => {});
   await asked;
   faults.onCall = () => undefined;

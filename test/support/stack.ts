@@ -15,7 +15,10 @@ export interface CfnResource {
 
 const made = new Map<string, Template>();
 
-/** The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is checked. Made once. */
+/**
+ * The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is checked. Each stack is
+ * made once.
+ */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
   const key = JSON.stringify(settings);
   const template = made.get(key) ?? synthesizeFresh(settings);
@@ -23,7 +26,7 @@ export function synthesize(settings: Record<string, unknown> = {}): Template {
   return template;
 }
 
-/** The same for settings that are looked at once: a template is large. */
+/** The stack of settings that are looked at once. It is not kept: a template is large. */
 export function synthesizeFresh(settings: Record<string, unknown>): Template {
   return inBareApp(settings, (stack) => Template.fromStack(stack));
 }

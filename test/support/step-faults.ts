@@ -39,12 +39,12 @@ export function numberedSteps(step: Step, names: string[] = []): Step {
   };
 }
 
-/** Steps of which these fail: their calls are not made. */
+/** Steps in which the calls of these names fail, and are not made. */
 export function failingSteps(failures: Readonly<Record<string, unknown>>): Step {
   return (name, call) => (name in failures ? Promise.reject(failures[name]) : call());
 }
 
-/** Steps of which one is overtaken: the other work is done right before it. */
+/** Steps of which one is overtaken: `work` runs right before it. */
 export function overtakenStep(at: string, work: () => Promise<unknown>): Step {
   return async (name, call) => {
     if (name === at) await work();
@@ -67,7 +67,7 @@ export function withFaults<Name extends string>(steps: readonly Name[], reads: R
   );
 }
 
-/** Steps of one request, of which this one fails. */
+/** The steps of one request. The step with this name fails. */
 export function faultySteps(at?: string, fault?: StepFault) {
   const time = new AbortController();
   const death = Promise.withResolvers<'killed'>();

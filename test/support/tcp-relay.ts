@@ -3,7 +3,7 @@ import { listenForTest } from './servers.ts';
 
 export interface TcpRelay {
   port: number;
-  /** How many were made so far. */
+  /** The number of connections so far. */
   connections: number;
   /** How the client ended its side of each connection: in order, or with a reset, which discards unsent data. */
   endings: ('orderly' | 'reset')[];

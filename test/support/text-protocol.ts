@@ -28,7 +28,7 @@ export const SHORT_TIMEOUTS = { answerTimeoutMs: 250 };
 interface TextPlatformChanges extends Partial<TextLimits> {
   code_page?: string;
   master?: string;
-  /** Those that a gateway's connection lists, or numbers. */
+  /** The groups that a gateway's connection lists, or numbers. */
   groups?: string[] | Record<string, number>;
   country_format?: 'name' | 'code';
   prefix?: 'W' | 'Z';
@@ -82,7 +82,7 @@ export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
   };
 }
 
-/** Opens an account on a server, with these differences of the order and of the platform. */
+/** Opens an account on a server. The order and the platform differ from the usual ones by these members. */
 export function openTextAccount(
   protocol: Dialect,
   { port }: { port: number },

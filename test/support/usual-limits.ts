@@ -10,8 +10,8 @@ const USUAL: readonly CountLimitName[] = [
   ...(['replaysPerHour', 'confirmationsPer10Minutes', 'confirmationNetworkSourcesPerHour'] as const),
 ];
 /**
- * The defaults of these limits; any other one is off. Tests compare all counts of a request with them, so a later limit
- * changes no such list: what it counts follows from the step of its counter.
+ * The defaults of these limits; every other limit is off. Tests compare all counts of a request with them. A later
+ * limit changes no such list: its counts follow from the step of its counter.
  */
 export const USUAL_LIMITS: Limits = {
   ...DEFAULT_LIMITS,

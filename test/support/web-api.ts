@@ -80,9 +80,9 @@ export async function scriptedServer(
   return {
     port: await listenForTest(server),
     ca: cert,
-    /** Without those of authentication. */
+    /** The requests, without those of authentication. */
     requests,
-    /** From now on authentication gets no answer. */
+    /** Leaves authentication without an answer from now on. */
     stopAuthentication() {
       silent = true;
     },
@@ -134,7 +134,7 @@ export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
   };
 }
 
-/** Opens an account on a server, with these differences of the order. */
+/** Opens an account on a server. The order differs from the usual one by these members. */
 export function openWebApiAccount(
   server: { port: number; ca?: string },
   order: Partial<AccountOrder> = {},

@@ -10,9 +10,9 @@ import type { WatchedOperation } from './ledger-watch.ts';
 /** The content of a request. */
 export interface Shape {
   connection: ConnectionId;
-  /** With an `Idempotency-Key`. A request without one is sent once. */
+  /** True: the request has an `Idempotency-Key`. A request without a key is sent once. */
   keyed: boolean;
-  /** Its caller repeats it until it is answered. */
+  /** True: the caller repeats the request until it is answered. */
   returns: boolean;
   /** A login of the caller's own, inside or outside of the connection's range. */
   login: 'none' | 'outside' | 'inside';
@@ -21,7 +21,7 @@ export interface Shape {
   notices: boolean;
 }
 
-/** With a key and only the required fields. */
+/** The shape of a request with a key and only the required fields. */
 export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
   keyed: true,
   returns: true,
@@ -34,17 +34,17 @@ export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
 /** A request for an account, with its retries. Each has a client of its own. */
 export interface Intent {
   name: string;
-  /** Without a key it is sent once. */
+  /** The idempotency key. A request without a key is sent once. */
   key: string | undefined;
-  /** In the end its caller repeats it until it is answered; never without a key. */
+  /** True: in the end the caller repeats the request until it is answered. Never true without a key. */
   returns: boolean;
   /** The number of running attempts. */
   running: number;
   /** A try was killed, stopped or out of time. */
   disturbed: boolean;
-  /** When its key was first used, on the world's clock. */
+  /** When the key was first used, in milliseconds of the world's clock. */
   begunAt: number;
-  /** How many of its operations may have acted: a key that has expired starts another one. */
+  /** How many operations of the request may have acted: each expired key starts another one. */
   uses: number;
   shape: Shape;
   client: WorldClient;
@@ -55,17 +55,17 @@ export interface Intent {
   answers: AccountAnswer[];
   /** The last answer. */
   lastWord: string | undefined;
-  /** Its account was given the comment of another operation. */
+  /** True: the account was given the comment of another operation. */
   isContradicted: boolean;
-  /** Its server was restored from a backup without its account. */
+  /** True: the server was restored from a backup that does not have the account. */
   isRestored: boolean;
 }
 
-/** On the gateway, outside of all ranges. */
+/** Accounts of other programs on the gateway, outside of all ranges. */
 export const OTHER_PROGRAMS = { group: 'standard', from: 800_000, count: 100_000 };
 
 let logins = 0;
-/** A login for requests that ask for one of their own. Some outside of the range exist on the gateway. */
+/** A login for a request that asks for a login of its own. Some logins outside of the range exist on the gateway. */
 export function newLogin({ connection, login }: Shape): number | undefined {
   if (login === 'none') return undefined;
   logins += 1;
@@ -104,18 +104,18 @@ export function newIntent(shape: Shape, client: WorldClient, login: number | und
 
 /** The observable result of one request. */
 export interface Sight {
-  /** The accounts of its client on its server. */
+  /** The accounts of the request's client on its server. */
   accounts: SimulatedAccount[];
   /** Any account of the server. */
   account(login: number): SimulatedAccount | undefined;
   access(login: number, password: string): 'master' | 'investor' | 'none';
   /** The operation that holds a login. */
   holder(login: number): string | undefined;
-  /** The operations of its client that may have acted, oldest first. */
+  /** The operations of the request's client that may have acted, oldest first. */
   operations: WatchedOperation[];
-  /** The operation of its key, unless it has ended without an account. */
+  /** The operation of the request's key, unless it has ended without an account. */
   current: string | undefined;
-  /** How many paying commands came in whose outcome is not a certain refusal. */
+  /** The number of paying commands that arrived, without those that were certainly refused. */
   payments(login: number): number;
 }
 
@@ -126,15 +126,18 @@ export interface FinalSight extends Sight {
   published: ReadonlySet<unknown>;
   /** The operators know that the deposit is missing. */
   isDepositReported(login: number): boolean;
-  /** A paying command may have been lost, or the account was found, and then nothing is paid. */
+  /**
+   * True: the deposit may be missing. A paying command may have been lost, or the account was found, and then nothing
+   * is paid.
+   */
   mayLackDeposit: boolean;
-  /** The server itself has repeated a payment. */
+  /** True: the server itself has repeated a payment to this login. */
   isPaymentRepeated(login: number): boolean;
 }
 
 /**
- * What the errors of `PROBLEMS` prove that a valid request may hear. `refused`: nothing was opened, unless the operation
- * keeps its login. `no_login`: nothing was opened. `unknown`: nothing is known.
+ * The meaning of each error of `PROBLEMS` that a valid request may get. `refused`: nothing was opened, unless the
+ * operation keeps its login. `no_login`: nothing was opened. `unknown`: nothing is known.
  */
 const MEANINGS: Partial<Record<ProblemType, 'refused' | 'no_login' | 'unknown'>> = {
   platform_refused: 'refused',
@@ -155,7 +158,7 @@ function saysNothingOpened(type: unknown): boolean {
   return meaning === 'refused' || meaning === 'no_login';
 }
 
-/** How an error differs from its description in the reference; undefined: not at all. */
+/** The difference of an error from its description in the reference; undefined: none. */
 function difference({ status, headers, body }: AccountAnswer): string | undefined {
   const type = PROBLEM_TYPES.find((one) => one === body.type && MEANINGS[one] !== undefined);
   if (type === undefined || !problemStatuses(type).includes(status)) return 'the contract has no such answer';
@@ -172,7 +175,8 @@ export function wordOf({ status, body }: AccountAnswer): string {
 }
 
 /**
- * One answer: the contract has it, it is true at this moment, and it does not differ from earlier ones. @throws Error
+ * Checks one answer: the contract has it, it is true at this moment, and it does not differ from earlier answers.
+ * @throws Error
  */
 export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer): void {
   const { status, body } = answer;
@@ -188,7 +192,7 @@ export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer)
       throw wrong('its own login is said to be taken');
     const isRefused = MEANINGS[body.type as ProblemType] === 'refused';
     const keepsLogin = isRefused && sight.operations.some(({ life }) => life?.at === 'sent');
-    // A key that has expired is another request's: the accounts of the earlier ones stay.
+    // After a key has expired, it belongs to another request: the accounts of the earlier requests stay.
     const earlier = sight.operations.filter(({ operation_id }) => operation_id !== current).length;
     if (!keepsLogin && sight.accounts.length > Math.max(intent.answers.length, earlier))
       throw wrong(`${word}, but there is an account`);
@@ -200,7 +204,7 @@ export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer)
   intent.answers.push(answer);
 }
 
-/** The account is this client's, and the passwords open it. @throws Error */
+/** Checks that the account is this client's, and that the passwords open it. @throws Error */
 function checkAccess(
   { access, account }: Pick<Sight, 'access' | 'account'>,
   { name, client, isRestored }: Intent,
@@ -213,12 +217,12 @@ function checkAccess(
   if (opened.join() !== 'master,investor') throw new Error(`${name}: the passwords open ${opened.join()}`);
 }
 
-/** At any time: one account for each operation. @throws Error */
+/** Checks, at any time, that each operation has at most one account. @throws Error */
 export function checkAccounts({ accounts }: Pick<Sight, 'accounts'>, { name, uses }: Intent): void {
   if (accounts.length > uses) throw new Error(`${name}: ${accounts.length} accounts`);
 }
 
-/** When everything is over: each account with its record, its event and its deposit. @throws Error */
+/** Checks, at the end of a history, that each account has its record, its event and its deposit. @throws Error */
 export function checkEnd(sight: FinalSight, intent: Intent): void {
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   const { accounts, operations, records } = sight;

@@ -2,9 +2,9 @@ import type { AccountAnswer } from '../account-calls.ts';
 import type { AccountWorld } from '../account-world.ts';
 import { listenTo } from './moments.ts';
 
-/** The number of its last lines in a report. */
+/** The maximum number of the diary's last lines in a report. */
 const MAX_LINES = 300;
-/** Of a line of the log; the rest is the same in each, or counts. */
+/** The fields of a log line that the diary shows. All others are equal in each line, or are counts. */
 const LOGGED_FIELDS = ['operation_id', 'registration_id', 'login', 'status', 'type', 'step', 'reason'];
 
 /** The events of a world, in order: the attempts, the received calls, and what the functions logged. */
@@ -34,7 +34,7 @@ export class Diary {
     this.#lines.push(`${seconds.padStart(12)} ${text}`);
   }
 
-  /** Its last lines. */
+  /** The last lines of the diary. */
   lastLines(): string {
     this.#copyLog();
     return this.#lines.slice(-MAX_LINES).join('\n');

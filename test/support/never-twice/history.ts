@@ -28,26 +28,26 @@ import { type Edit, KEPT_MS, type Round, type Step, type Story } from './steps.t
 const HOUR_MS = 60 * 60_000;
 /** The time that passes before each of the last runs of the settler, in milliseconds; in the end more than a day. */
 const SETTLED_AFTER_MS = [0, 200_000, HOUR_MS + 60_000, HOUR_MS + 60_000, 24 * HOUR_MS, HOUR_MS + 60_000];
-/** After this time nothing is pending, in milliseconds. An operator who finds no account waits for that. */
+/** The time after which nothing is pending, in milliseconds. An operator who finds no account waits for it. */
 const COMMANDS_END_MS = 400_000;
-/** At the end of a history nothing fails any more: the function's time then, in milliseconds. */
+/** The time of the function at the end of a history, when nothing fails any more, in milliseconds. */
 const LAST_MS = 20_000;
 const MAX_RETRIES = 25;
-/** Between two retries, if something of the account is missing or another worker holds the operation. */
+/** The pause between two retries while something of the account is missing or another worker holds the operation. */
 const INCOMPLETE_SECONDS = 30;
-/** Faults of servers that say that a login exists, or open another one, after they have executed the command. */
+/** Faults of servers that answer that a login exists, or open another one, after they have executed the command. */
 const LIES: ReadonlySet<FaultKind> = new Set(['executed_twice', 'login_ignored']);
 /** The id that a CRM writes into a comment. */
 const CRM_ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000000';
 /** Strangers' accounts in the range of `tp5-demo`. */
 const STRANGERS = { group: 'real\\standard', from: 502_000, count: 1_000 };
 
-/** The time of a function, in milliseconds. It stops working four seconds earlier. */
+/** The timeout of a function, in milliseconds. A function stops working four seconds earlier. */
 const FUNCTION_MS = 8_000;
 
 type Undecided = Life & { at: 'undecided' };
 
-/** How long API Gateway waits for a function, in milliseconds. */
+/** The time for which API Gateway waits for a function, in milliseconds. */
 const GATEWAY_WAITS_MS = 30_000;
 
 /** How often something happened, by its name, such as `kills` or `answer 200`. */
@@ -66,7 +66,7 @@ export class History {
   readonly #intents: Intent[] = [];
   /** The place of an error. */
   readonly #faulty = new Set<Target>();
-  /** Stopped functions resume while others work. */
+  /** The stopped functions, which resume while others work. */
   readonly #stopped: Promise<unknown>[] = [];
   #failure: unknown;
   #tries = 0;
@@ -77,7 +77,7 @@ export class History {
   readonly #repeated = new Set<number>();
   /** Paying commands whose outcome is not a certain refusal, by login. */
   readonly #payments = new Map<number, number>();
-  /** The logins whose right password a fault has called wrong. */
+  /** The logins whose right password a fault has refused. */
   readonly #contradicted = new Set<number>();
   readonly #stopListening: () => void;
   readonly #editedRanges = new Set<KeyedConnectionId>();
@@ -106,7 +106,7 @@ export class History {
     try {
       // Functions remember how a server speaks.
       await this.#world.environments.retire();
-      // Strangers are in its range.
+      // Strangers open accounts in this range.
       await this.#servers.writeRanges('tp5-demo', RANGES['tp5-demo'], true);
       for (const id of ['gw-live', 'gw-demo'] as const) await this.#servers.writeRanges(id, RANGES[id]);
       for (const step of steps) await this.#take(step);
@@ -122,7 +122,7 @@ export class History {
       throw new Error(`${what}\n${this.#diary.lastLines()}`);
     } finally {
       this.#diary.end();
-      // The next history sees nothing of this one.
+      // The next history meets no fault of this one.
       this.#world.clearFaults();
       await clock.pass(COMMANDS_END_MS);
       await Promise.allSettled(this.#stopped);
@@ -139,7 +139,7 @@ export class History {
         this.#intents.push(...intents);
         for (const { target, fault } of step.faults) {
           this.#setFault(target, fault);
-          // A warm function has logged in before.
+          // The fault is in a login to the server, and a warm function has logged in before.
           if (fault.step !== undefined) await this.#world.environments.retire();
         }
         const [first] = intents;
@@ -190,7 +190,7 @@ export class History {
     this.#world.faults[target].set(fault);
   }
 
-  /** Sends requests at once, and waits for those whose function is not to be stopped. */
+  /** Sends requests at once, and waits for those whose functions are not stopped. */
   async #askAll(intents: readonly Intent[], { tries, passMs, beforeKeyEndsMs, fault }: Round): Promise<void> {
     const { clock } = this.#world;
     const [first] = intents;
@@ -214,7 +214,7 @@ export class History {
     await clock.pass(passMs);
   }
 
-  /** Sends a request, and makes that happen to the function if it still works then. */
+  /** Sends a request, and kills or stops its function at this moment if the function still works then. */
   async #ask(intent: Intent, moment: Moment | null, ms = FUNCTION_MS): Promise<AccountAnswer | undefined> {
     const name = `${intent.name.split(' {')[0]}, try ${++this.#tries}`;
     this.#diary.write(`${name} begins${moment === null ? '' : `, disturbed: ${JSON.stringify(moment)}`}`);
@@ -230,7 +230,7 @@ export class History {
     this.#diary.write(`${name} ends: ${kind}${answerInShort(answer)}`);
     intent.running -= 1;
     if (kind === 'crash') throw new Error(`${intent.name}: the function crashed`);
-    // Lambda ends what takes too long: on a busy machine that is another way to be killed.
+    // Lambda ends a function that takes too long. On a busy machine this is another way to be killed.
     if (kind === 'killed' || kind === 'timed out') this.#count('kills');
     else if (disturbed) this.#count('stops');
     if (disturbed || kind !== 'answer') intent.disturbed = true;
@@ -260,7 +260,7 @@ export class History {
     const now = this.#world.clock.now();
     const one = newIntent(shape, await newClient(this.#world), login, now);
     if (!rivals) return [one];
-    // The second one may come by another connection to the same server.
+    // The second request may name another connection to the same server.
     const connection = shape.connection === 'tp5-live' ? 'tp5-list' : shape.connection;
     return [one, newIntent({ ...shape, connection }, await newClient(this.#world), login, now)];
   }
@@ -280,7 +280,8 @@ export class History {
       this.#editedRanges.add(shape.connection);
       await this.#servers.writeRanges(shape.connection, logins, strict);
     };
-    // A row of the limits: before the first answer, only the password proves an account with the id of another.
+    // A row of the limits: before the first answer, only the password proves whose an account is that has the id of
+    // another operation.
     const isProvable = this.#servers.checksPasswords && !shape.given;
     const isProven =
       !isKeyed(shape.connection) ||
@@ -330,7 +331,7 @@ export class History {
         records: await this.#world.records(intent.client.id),
         published,
         isDepositReported: (login: number) => this.#isLogged(login, '"DepositFailed"'),
-        // The payment may be recorded without being sent.
+        // The payment may be recorded although it was not sent.
         mayLackDeposit:
           intent.disturbed ||
           this.#faulty.has('dynamodb') ||
@@ -369,7 +370,7 @@ export class History {
     }
   }
 
-  /** What an operator finds on the server. */
+  /** The account that an operator finds on the server. */
   async #findAccount(intent: Intent, { login, other }: Undecided): Promise<{ login?: number; foreign?: number }> {
     const find = () =>
       this.#accountOf(intent, login) ?? (other === undefined ? undefined : this.#accountOf(intent, other));
@@ -398,7 +399,7 @@ export class History {
     return isIn(STRANGERS, login);
   }
 
-  /** It is repeated until it is answered and complete, as the answers say. */
+  /** Repeats a request until it is answered, and complete by its answers. */
   async #finish(intent: Intent): Promise<void> {
     let word: string | undefined;
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
@@ -407,7 +408,7 @@ export class History {
       // A restored server may have no account that a deposit could be paid to.
       const isComplete = intent.isRestored || this.#isComplete(intent);
       if (word === '409 login_taken' || (word === '200' && isComplete)) return;
-      // Nothing shows whether an earlier command was executed: an operator ends it.
+      // No answer shows whether an earlier command was executed, so an operator ends the operation.
       if (word === '502 platform_refused' && !this.#servers.showsLogins(CONNECTIONS[intent.shape.connection].server))
         return;
       if (word?.endsWith('account_outcome_unknown') === true) {
@@ -426,7 +427,7 @@ export class History {
     throw new Error(`${intent.name}: never answered, or never complete; in the end ${word}`);
   }
 
-  /** Nothing is missing, except a payment that may have been lost. */
+  /** Whether nothing is missing, except for a payment that may have been lost. */
   #isComplete(intent: Intent): boolean {
     const life = this.#operations(intent).at(-1)?.life;
     return life?.at === 'done' || (life?.at === 'open' && life.recorded && life.published && life.deposit === 'sent');
@@ -480,8 +481,8 @@ export class History {
 }
 
 /**
- * A command was executed, and its sender hears that the login exists: by the gateway's text, or because the command is
- * sent again, with the other content type.
+ * Whether a fault executes a command whose sender is then told that the login exists: by the gateway's text, or because
+ * the command is sent again, with the other content type.
  */
 function saysThatItExists(target: Target, { kind, code = 2 }: Fault): boolean {
   if (kind !== 'executed_retcode') return false;

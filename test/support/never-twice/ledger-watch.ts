@@ -4,7 +4,7 @@ import type { DynamoAttributes, ItemChange } from '../../../infra/local/dynamo.t
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import { type DecisionContext, type Fact, findTransition, LIFE, type Life } from '../../../lib/openings/life.ts';
 
-/** An operation as the database has it. */
+/** An operation as the database stores it. */
 export interface WatchedOperation extends Item {
   pk: string;
   operation_id: string;
@@ -29,13 +29,13 @@ export interface WatchedOperation extends Item {
 export class LedgerWatch {
   /** The violations. */
   readonly violations: string[] = [];
-  /** How many writes of operations and reservations there were. */
+  /** The number of writes of operations and reservations. */
   writes = 0;
   /** The newest state of every operation, by its id. Absent: it was never written. */
   readonly operations = new Map<string, WatchedOperation>();
   /** The operation that is stored under each key. */
   readonly stored = new Map<string, string>();
-  /** The operation that holds each login. The key of a login is that of its item. */
+  /** The operation that holds each login, by the key of the login's item. */
   readonly holders = new Map<string, string>();
   /** Operations that were deleted: certainly nothing was opened. */
   readonly gone = new Set<string>();
@@ -58,13 +58,13 @@ export class LedgerWatch {
     if (first !== undefined) throw new Error(first);
   }
 
-  /** The operations of a client that may have done something, oldest first. */
+  /** The operations of a client that may have acted, oldest first. */
   of(matches: (one: WatchedOperation) => boolean): WatchedOperation[] {
     const operations = [...this.operations.values()];
     return operations.filter((one) => one.life?.at !== 'claimed' && !this.gone.has(one.operation_id) && matches(one));
   }
 
-  /** All writes of one call. */
+  /** Checks all writes of one call. */
   see(changes: readonly ItemChange[]): void {
     const operations: WatchedOperation[] = [];
     for (const { table, before, after } of changes) {
@@ -93,7 +93,7 @@ export class LedgerWatch {
     if (after !== undefined) {
       this.operations.set(after.operation_id, after);
       this.stored.set(after.pk, after.operation_id);
-      // A late duplicate of the claim brings it back.
+      // A late duplicate of the claim has written the operation again.
       this.gone.delete(after.operation_id);
     } else if (before !== undefined) this.stored.delete(before.pk);
     const [from, to] = [before?.life, after?.life];
@@ -137,7 +137,7 @@ export class LedgerWatch {
 
   /** A reservation is written with the state that names its login. */
   #checkHolder({ pk, operation_id }: Item): void {
-    // An operator has found somebody else's account there.
+    // An operator has found another client's account at the login.
     if (operation_id === 'nobody') return;
     const holder = this.operations.get(String(operation_id));
     if (holder === undefined || this.gone.has(holder.operation_id) || reservationKey(holder) !== pk)
@@ -159,7 +159,7 @@ const known = new Map<string, boolean>();
  * Whether a row of `LIFE` leads from one state to the other. A worker may write two steps of an open account at once.
  */
 export function isTransition(from: Life, to: Life): boolean {
-  // Only whether logins and times are the same counts.
+  // Logins and times count by whether they are equal, not by their values.
   const seen: unknown[] = [];
   const key = JSON.stringify([from, to], (name, value) => {
     if (name !== 'login' && name !== 'opened_at') return value;
@@ -193,7 +193,7 @@ function targets(from: Life, to: Life): Life[] {
               for (const exclusive of [true, false]) {
                 const context = { worker, keyed, exclusive, loginGiven: true, next: () => next, deposit, now, old };
                 const target = targetOf(from, fact, context);
-                // As the database has it: without members that are undefined.
+                // The state as the database stores it: without members that are undefined.
                 if (target !== undefined) found.set(JSON.stringify(target), JSON.parse(JSON.stringify(target)));
               }
   return [...found.values()];

@@ -6,14 +6,14 @@ import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { KeyedConnectionId, ServerName } from '../account-connections.ts';
 import type { AccountWorld } from '../account-world.ts';
 
-/** How the servers of a history differ from others. */
+/** The behavior in which the servers of a history differ from others. */
 export interface ServerModes {
-  /** How `check_password` and `WCHECKPASS` are answered. A server that is silent is so until the faults are cleared. */
+  /** The answers to `check_password` and `WCHECKPASS`. A silent server stays silent until the faults are cleared. */
   passwordCheck: PasswordCheck;
-  /** The CRM knows that the gateway never answers it. */
+  /** True: the CRM knows that the gateway never answers a question for a password. */
   isSilenceKnown: boolean;
   passwordCommand: NonNullable<TextServerOptions['passwordCommand']>;
-  /** How the gateway answers `WCHKACCOUNT`. `refused`: it has no such command. */
+  /** The gateway's answers to `WCHKACCOUNT`. `refused`: the gateway has no such command. */
   accountCheck: Exclude<AnswerToUnknown, 'silent'>;
   /** The initial visibility of accounts for the tp5 manager. */
   personalData: boolean | 'names';
@@ -33,7 +33,7 @@ export const arbitraryServerModes: fc.Arbitrary<ServerModes> = fc.record({
   paths: fc.constantFrom<ServerModes['paths'][]>('api', 'api', 'api', 'api', 'api', 'body', 'query_3', 'query_404'),
 });
 
-/** The servers of a world, and what the CRM knows of them, in the modes of a history. */
+/** The servers of a world, and the CRM's knowledge of them, in the modes of a history. */
 export class ModedServers {
   readonly #world: AccountWorld;
   readonly #modes: ServerModes;
@@ -57,13 +57,13 @@ export class ModedServers {
     return server !== 'gw' || this.#modes.accountCheck === 'known';
   }
 
-  /** Writes the ranges of a connection. @param strict others open accounts in them too */
+  /** Writes the ranges of a connection. @param strict others open accounts in these ranges too */
   writeRanges(id: KeyedConnectionId, logins: LoginRange | readonly LoginRange[], strict = false): Promise<void> {
     const lacks = this.#isSilenceKnown && id.startsWith('gw-') ? { lacks: ['password_check'] } : {};
     return this.#world.writeConnection(id, { logins, strict, ...lacks });
   }
 
-  /** Clears the faults. A gateway that the CRM knows as silent stays so. */
+  /** Clears the faults. A gateway that the CRM knows as silent stays silent. */
   heal(): void {
     const { gateway, webApi, clearFaults } = this.#world;
     clearFaults();

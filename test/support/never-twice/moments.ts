@@ -3,21 +3,21 @@ import type { Faults, IncomingCall } from '../../../infra/local/faults.ts';
 import type { Run } from '../environments.ts';
 
 /**
- * When something happens to a function: after some time, or when the n-th call of a kind comes in. That call is
- * executed, and the function does not know it yet.
+ * A moment in the work of a function: after some time, or when the n-th call of a kind arrives. That call is executed,
+ * and the function does not have its answer yet.
  */
 export interface Moment {
   /** `time`: steps of 25 ms. `put`: the claim or the record. `note`: a later write to an operation. */
   of: 'time' | 'database' | 'put' | 'note' | 'command';
   count: number;
-  /** How long it is stopped, in milliseconds of the world's time; absent: it is killed. */
+  /** How long the function is stopped, in milliseconds of the world's time; absent: the function is killed. */
   stopMs?: number | undefined;
 }
 
 type Listener = (call: IncomingCall) => Promise<void> | void;
 const listeners = new WeakMap<Faults, Set<Listener>>();
 
-/** Calls the listener with every incoming call, which waits for it. @returns ends that */
+/** Calls the listener with every incoming call, which waits for it. @returns a function that stops listening */
 export function listenTo(faults: Faults, listener: Listener): () => void {
   let targetListeners = listeners.get(faults);
   if (targetListeners === undefined) {
@@ -34,7 +34,7 @@ export function listenTo(faults: Faults, listener: Listener): () => void {
 
 const NOTES = ['UpdateItem', 'TransactWriteItems'];
 
-/** Makes it happen to the function, unless that has ended before. @returns whether it happened */
+/** Stops or kills the function at this moment, unless it has ended before. @returns whether it was stopped or killed */
 export async function disturbFunction(
   { of, count, stopMs }: Moment,
   { database, server }: { database: Faults; server: Faults },

@@ -29,18 +29,21 @@ interface HistoriesOptions {
   /** The folder of `bundleInto`. */
   bundles: string;
   kind: Kind;
-  /** How many histories. */
+  /** The number of histories. */
   runs: number;
-  /** How many at a time, each with separate services. */
+  /** The number of simultaneous histories, each with separate services. */
   lanes: number;
   seed: number;
-  /** Only this one of them. */
+  /** The only history to play, by its number. */
   only?: number | undefined;
   /** Called with each broken promise at once, and with the progress every ten seconds. */
   say?: (text: string) => void;
 }
 
-/** Runs this many histories; the same seed gives the same ones. @returns what happened, and the broken promises */
+/**
+ * Plays this many histories; the same seed gives the same histories. @returns the counts of events, and the broken
+ * promises
+ */
 export async function runHistories(options: HistoriesOptions): Promise<{ counts: Counts; violations: string[] }> {
   const { bundles, kind, runs, lanes, seed, only, say = () => {} } = options;
   const counts: Counts = new Map();

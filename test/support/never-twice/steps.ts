@@ -9,12 +9,15 @@ import type { Moment } from './moments.ts';
 
 /** How long a key is kept after the last write, in milliseconds. */
 export const KEPT_MS = keyExpiry(0) * 1_000;
-/** How much longer that is than documented. */
+/** The difference to the documented time, in milliseconds. */
 const KEPT_LONGER_MS = KEPT_MS - KEY_HOURS * 60 * 60 * 1_000;
 
-/** How late a server may execute a command, in milliseconds, even if the connection has ended: longer than a lease. */
+/**
+ * The delays of a server that executes a command late, in milliseconds, even if the connection has ended. Some are
+ * longer than a lease.
+ */
 const LATE_MS = [50, 1_500, 20_000, 65_000, 200_000];
-/** By how much the wall clock of a function may be wrong, in milliseconds. */
+/** The largest error of the wall clock of a function, in milliseconds. */
 export const SKEW_MS = 90_000;
 
 /** The connections of each kind of histories. */
@@ -55,7 +58,7 @@ const EXECUTED_CODES: Readonly<Record<ServerName, readonly number[]>> = {
   gw: [3, 10, 12, 13, 1_000, 3_004, 3_006, 9_999],
   reg: [10, 12, 9_999],
 };
-/** The command is executed, and its answer says something else. */
+/** The command is executed, and its answer is a false one. */
 const falseAnswer: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constant('executed_retcode'),
   times: fc.constantFrom(1, 1, 2),
@@ -74,11 +77,11 @@ const anyPlatformFault = fc.record({
   ending: fc.constantFrom(...CONNECTION_ENDINGS),
   code: fc.constantFrom(...REFUSING_CODES),
 });
-/** Those with an unknown outcome are the most frequent. */
+/** Faults with an unknown outcome are the most frequent. */
 const platformFault: fc.Arbitrary<Fault> = fc.oneof(
   ...[anyPlatformFault, anyPlatformFault, anyPlatformFault, falseAnswer, falseAnswer],
 );
-/** Something else than a Web API answers at the login, or it refuses us, or nothing answers. */
+/** At the login, something else than a Web API answers, the server refuses us, or nothing answers. */
 const authenticationFault: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constantFrom<FaultKind[]>('retcode', 'retcode', 'retcode', 'garbage', 'silence', 'session_dropped'),
   step: fc.constant('authentication'),
@@ -87,7 +90,7 @@ const authenticationFault: fc.Arbitrary<Fault> = fc.record({
   code: fc.constantFrom(...REFUSING_CODES),
 });
 
-/** The connection ends before TLS is there, or something else than TLS answers, late, or nothing. */
+/** The connection ends before TLS is established, or something else than TLS answers, late or not at all. */
 const tlsFault: fc.Arbitrary<Fault> = fc.record({
   kind: fc.constantFrom<FaultKind[]>('garbage', 'silence', 'session_dropped', 'slow'),
   step: fc.constant('tls'),
@@ -113,13 +116,13 @@ const lateFault: fc.Arbitrary<Fault> = fc.record({
   ending: fc.constantFrom(...CONNECTION_ENDINGS),
 });
 
-/** The parallel requests with their circumstances; then the elapsed time, in milliseconds, and the edits by people. */
+/** The parallel requests with their circumstances. After them time passes, in milliseconds, and people make edits. */
 export interface Round {
   tries: (Moment | null)[];
   passMs: number;
-  /** Before it, time passes until the key has this many milliseconds left. */
+  /** Before the round, time passes until the key has this many milliseconds left. */
   beforeKeyEndsMs?: number;
-  /** From now on the server has this fault. */
+  /** The fault that the server has from now on. */
   fault?: Fault;
   edit?: Edit | undefined;
 }
@@ -128,7 +131,7 @@ export interface Round {
 const EDITS = [
   // The client gets another name in the CRM, or the connection another range: of its own, or of another connection.
   ...['client renamed', 'range edited', 'range shared'],
-  // The account gets another comment or group. A CRM writes a UUID of its own.
+  // The account gets another comment or group. A CRM writes a UUID of its own into the comment.
   ...['comment edited', 'comment deleted', 'comment cut', 'comment of a CRM', 'comment of another operation'],
   'group edited',
   // The manager sees no personal data, or names alone, or everything.
@@ -139,18 +142,18 @@ const EDITS = [
   'operator decides',
 ] as const;
 export type Edit = (typeof EDITS)[number];
-/** Edits that a server that chooses its logins does not have. */
+/** Edits that do not apply to a server that chooses its logins. */
 const OF_LOGINS: readonly Edit[] = ['range edited', 'range shared', 'server restored'];
 
 export type Step =
-  /** A new request, or two for the same account, with faults, and the retries, one round after the other. */
+  /** One new request, or two for the same account, with faults, and the retries, one round after the other. */
   | { kind: 'begin'; shape: Shape; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
   /** Retries of an earlier request. */
   | { kind: 'retry'; which: number; round: Round }
   | { kind: 'edit'; which: number; edit: Edit }
   | { kind: 'fault'; target: Target; fault: Fault }
   | { kind: 'heal' }
-  /** The settler runs, and something happens to it too. */
+  /** The settler runs, and may be stopped or killed too. */
   | { kind: 'settle'; moment: Moment | null }
   /** Every later request has a cold start. */
   | { kind: 'retire' }
@@ -162,7 +165,10 @@ export interface Story {
   steps: Step[];
 }
 
-/** Until another worker has taken over and assumes that nothing was opened; or for a moment only. */
+/**
+ * The function is stopped until another worker has taken over and assumes that nothing was opened; or for a moment
+ * only.
+ */
 const stopMs = fc.constantFrom(300, 7_000, 65_000, 140_000, 140_000);
 const ending = fc.oneof(fc.constant(undefined), fc.constant(undefined), stopMs);
 const moment: fc.Arbitrary<Moment> = fc.oneof(
@@ -171,13 +177,13 @@ const moment: fc.Arbitrary<Moment> = fc.oneof(
   fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 4 }), stopMs: ending }),
   fc.record({ of: fc.constant('command' as const), count: fc.integer({ min: 1, max: 3 }), stopMs: ending }),
 );
-/** Right after it has recorded that a command leaves. */
+/** The moment right after the function has recorded that it sends a command. */
 const noted: fc.Arbitrary<Moment> = fc.record({
   of: fc.constant('note' as const),
   count: fc.constantFrom(1, 1, 2),
   stopMs: fc.constant(140_000),
 });
-/** Right when a command has arrived, or while its result is written. */
+/** The moment right after a command has arrived, or while its result is written. */
 const killed: fc.Arbitrary<Moment> = fc.oneof(
   fc.record({ of: fc.constant('put' as const), count: fc.constantFrom(2, 2, 3) }),
   fc.record({ of: fc.constant('note' as const), count: fc.integer({ min: 1, max: 3 }) }),
@@ -231,9 +237,9 @@ function shapeOf(connections: readonly ConnectionId[]): fc.Arbitrary<Shape> {
     .map(onDemo);
 }
 
-/** What happens to a new request, round after round. */
+/** The rounds of a new request. */
 interface Script {
-  /** Of its server, and of the database. */
+  /** The fault of the request's server, and of the database. */
   fault: Fault | null;
   databaseFault: Fault | null;
   rounds: Round[];
@@ -242,8 +248,8 @@ interface Script {
 }
 
 /**
- * Nothing, a moment, and up to the end of a lease; a little before each, so that it ends in the middle of the next
- * round.
+ * The time that passes: none, a moment, and up to the end of a lease; a little before each, so that it ends in the
+ * middle of the next round.
  */
 const passMs = fc.constantFrom(0, 0, 900, 6_900, 12_000, 25_000, 64_900, 130_000, 139_900);
 const none = fc.constant(null);
@@ -295,7 +301,7 @@ const refusal = fc.record({
 const anything = script(fc.oneof(platformFault, platformFault, none), [anyRound, anyRound, fc.oneof(anyRound, calm)], {
   databaseFault: fc.oneof(databaseFault, none, none),
 });
-/** Retried while a very late server may still execute the command. */
+/** The request is retried while a very late server may still execute the command. */
 const late = script(lateFault, [afterMs(900, 12_000), afterMs(12_000, 25_000), calm]);
 /** The answer is lost or false. */
 const failing = script(platformFault, [afterMs(0, 12_000), calm, calm]);
@@ -307,13 +313,13 @@ const died = script(fc.oneof(none, none, lateFault), [
   afterMs(12_000, 130_000),
   anyRound,
 ]);
-/** The same, while a late server has yet to execute the command. */
+/** An attempt dies too soon, while a late server has yet to execute the command. */
 const diedTooSoon = script(lateFault, [
   struck(fc.constant({ of: 'command', count: 1 }), 14_000),
   afterMs(12_000, 130_000),
   calm,
 ]);
-/** The first command is executed late, and a repeated one is refused before. */
+/** The first command is executed late, and a repeated one is refused before that. */
 const refusedLater = script(lateFault, [
   struck(fc.constant({ of: 'command', count: 1 }), 14_000),
   fc.record({ tries: fc.constant([null]), passMs, fault: refusal }),
@@ -331,7 +337,7 @@ const scripts = fc.oneof(
   ...[refusedLater, refusedLogin, refusedLogin],
 );
 
-/** Retried right before its key expires, or before callers take it for expired, and right after. */
+/** Retries right before the key expires, or before callers take it for expired, and right after. */
 function atKeysEnd(fault: fc.Arbitrary<Fault | null>): fc.Arbitrary<Script> {
   const second = fc
     .constantFrom(2_000, 8_000, KEPT_LONGER_MS + 2_000, KEPT_LONGER_MS + 8_000)

@@ -6,7 +6,7 @@ import { observedCalls } from '../../../infra/local/rights/policy.ts';
 
 let written = 0;
 
-/** After each test file: keeps the calls that were made in this worker, for the report. */
+/** Stores the calls of this worker for the report, after each test file. */
 afterAll(() => {
   if (observedCalls.size === written) return;
   written = observedCalls.size;

@@ -3,7 +3,7 @@ import { allowingRights, type ObservedCall, type Right } from '../../../infra/lo
 import { functionRights } from '../../../infra/local/rights/stack-rights.ts';
 import { FRONT_SETTINGS, ONE_COUNTRY } from '../front.ts';
 
-/** Why a function has rights that no call of its own code needs. */
+/** The reasons for rights that no call of a function's own code needs. */
 const NOT_NEEDED: readonly { rights: RegExp; reason: string }[] = [
   { rights: /^\S+ WriteOwnLog /, reason: 'The runtime of Lambda writes the log.' },
   { rights: /^\S+ Trace /, reason: 'The runtime of Lambda sends the trace.' },
@@ -22,9 +22,9 @@ const NOT_NEEDED: readonly { rights: RegExp; reason: string }[] = [
 /** A right, compared with the calls that were made. */
 interface CheckedRight {
   right: string;
-  /** Without the right this call would be denied. */
+  /** A call that would be denied without the right. */
   neededBy?: string;
-  /** Why no call needs it. */
+  /** The reason for which no call needs the right. */
   reason?: string;
 }
 

@@ -6,7 +6,7 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** A folder for the calls that each worker has seen. */
+    /** The folder with the calls of each worker. */
     calls: string;
   }
 }
