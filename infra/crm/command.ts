@@ -119,8 +119,8 @@ const KEY_ROTATION_POLICY =
 
 /** The keys that requests to receivers are signed with, which `signingSecretName` names. */
 const SIGNING_KEYS = /^secretsmanager:\S+ on \S+:secret:broker-api\/[^/]+\/(crm-webhook|provider)\b/;
-/** A role that writes a registration can have any address published as proven. */
-const RESTORATION = /^dynamodb:PutItem on \S+[Rr]egistrations/;
+/** A role that writes a registration can have any address published as proven. A restore first reads the restored table. */
+const RESTORATION = /^dynamodb:(PutItem on \S+[Rr]egistrations|Scan on \S+[Rr]egistrations\S*-restored)/;
 const RESTORE_POLICY = 'use a role that has the policy of the output RestorePolicy';
 
 /** The words of S3 if the policy of the bucket refuses a caller. */
