@@ -24,13 +24,13 @@ type ServiceName = SenderName | (typeof SERVICES)[number];
  * @param settings a deployment's rights follow from them
  * @param resources the variables of all functions, which name their resources
  * @param secretValues by the secret's name
- * @param secretTags by the secret's name
+ * @param more the tags of secrets, by the secret's name, and callers next to the functions
  */
 export async function startAws(
   settings: DeploymentSettings,
   resources: Readonly<Record<string, string>>,
   secretValues: Map<string, string>,
-  secretTags?: SecretsOptions['tags'],
+  more: Pick<SecretsOptions, 'tags'> & { callers?: Readonly<Record<string, readonly Right[]>> } = {},
 ) {
   const [outbox, bus, deliveries] = [new Outbox(), new Bus(), new DeliveryQueue()];
   bus.target = (event) => deliveries.send(event);
@@ -40,7 +40,7 @@ export async function startAws(
     ...SERVICES.map((name) => [name, serviceFaults(name)] as const),
   ]) as Record<ServiceName, Faults>;
   const { rights, scansDocuments } = await functionRights(settings, resources);
-  const { administrator, callers, findAccessKey } = identities(rights);
+  const { administrator, callers, findAccessKey } = identities({ ...rights, ...more.callers });
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
 
   const [senders, database, s3, secrets, events, sqs] = await Promise.all([
@@ -58,7 +58,7 @@ export async function startAws(
     startSecretsManager({
       ...standInOptions('secrets'),
       secrets: secretValues,
-      ...(secretTags && { tags: secretTags }),
+      ...(more.tags && { tags: more.tags }),
     }),
     startEvents({ ...standInOptions('events'), buses: [resources.EVENT_BUS ?? ''], deliver: bus.deliver.bind(bus) }),
     startSqs({ ...standInOptions('sqs'), queue: deliveries, name: resources.WEBHOOK_QUEUE ?? '' }),
@@ -85,18 +85,18 @@ export async function startAws(
     deliveries.close();
     await Promise.all([database, ...Object.values(standIns)].map((one) => one.close()));
   };
-  return { outbox, bus, deliveries, faults, database, standIns, environment, findAccessKey, close };
+  return { outbox, bus, deliveries, faults, database, standIns, environment, callers, findAccessKey, close };
 }
 
-function identities(functions: Readonly<Record<string, readonly Right[]>>) {
+function identities(rightsByName: Readonly<Record<string, readonly Right[]>>) {
   const administrator = newAccessKeyId();
   const callers = new Map<string, Caller>([[administrator, { name: 'administrator' }]]);
   const keys = new Map<string, string>();
-  for (const [name, rights] of Object.entries(functions)) {
+  for (const [name, rights] of Object.entries(rightsByName)) {
     const key = newAccessKeyId();
     keys.set(name, key);
     callers.set(key, { name, rights });
   }
-  // The key with which a client has the rights of a function. One outside the deployment gets an unknown key.
+  // The key with which a client has the rights of a caller. A function outside the deployment gets an unknown key.
   return { administrator, callers, findAccessKey: (name: string) => keys.get(name) ?? newAccessKeyId() };
 }

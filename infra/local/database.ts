@@ -7,7 +7,7 @@ import { Faults } from './faults.ts';
 import { tableArn } from './rights/arn.ts';
 import type { Callers, NeededRight } from './rights/policy.ts';
 import { jsonError } from './stand-ins/protocols.ts';
-import { type Call, ServiceError, serveStandIn } from './stand-ins/stand-in.ts';
+import { type Call, jsonAnswer, ServiceError, serveStandIn } from './stand-ins/stand-in.ts';
 
 /** One call to DynamoDB, with any outcome. */
 interface DatabaseCall {
@@ -45,6 +45,14 @@ const ERRORS = {
   refused: new ServiceError('AccessDeniedException'),
 };
 
+/** The state of each table, which dynalite does not know. */
+const DESCRIPTIONS: Readonly<Record<string, object>> = {
+  DescribeContinuousBackups: {
+    ContinuousBackupsDescription: { PointInTimeRecoveryDescription: { PointInTimeRecoveryStatus: 'ENABLED' } },
+  },
+  DescribeTimeToLive: { TimeToLiveDescription: { TimeToLiveStatus: 'ENABLED' } },
+};
+
 /** The stand-in of DynamoDB: dynalite, with calls that are counted and can fail. */
 export async function startDatabase({ faults = new Faults(), callers }: DatabaseOptions = {}) {
   const dynamo = emptyDynamo();
@@ -65,6 +73,8 @@ export async function startDatabase({ faults = new Faults(), callers }: Database
       },
       async answer(call) {
         const { fault } = call;
+        const description = DESCRIPTIONS[readOperation(call)];
+        if (description !== undefined) return jsonAnswer(description, 200, 'application/x-amz-json-1.0');
         // A late duplicate of the call, long after the answer.
         if (fault?.kind === 'repeated') repeats.push(faults.pause(fault.ms ?? 1_000).then(() => run(call)));
         const reply = await run(call);

@@ -14,7 +14,7 @@ import { deploymentEntries } from '../setting-groups.ts';
 import { front, KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';
 import { processFolder } from './process-folder.ts';
-import { runningFunction } from './rights/policy.ts';
+import { runningCaller } from './rights/policy.ts';
 
 const PEPPER_SECRET = `${KEY_SECRETS}local/pepper`;
 const PASSWORD_SECRET = `${KEY_SECRETS}local/passwords`;
@@ -128,11 +128,11 @@ export function makeSecrets(
 /**
  * Sets the process's environment for the functions, and restores it on `close`. The machine's own
  * variables of AWS are left out, so that no call reaches a real account.
- * @param findAccessKey the access key of a function: its calls are signed with it, all others with the environment's
+ * @param findAccessKey the access key of a caller: its calls are signed with it, all others with the environment's
  */
 export function setEnvironment(
   environment: Record<string, string>,
-  findAccessKey: (functionName: string) => string,
+  findAccessKey: (caller: string) => string,
 ): { close(): void } {
   const before = process.env;
   const kept = Object.entries(before).filter(([name]) => !name.startsWith('AWS_'));
@@ -146,7 +146,7 @@ export function setEnvironment(
   process.env = Object.defineProperty(variables, 'AWS_ACCESS_KEY_ID', {
     enumerable: true,
     get() {
-      const name = runningFunction();
+      const name = runningCaller();
       return name === undefined ? environment.AWS_ACCESS_KEY_ID : findAccessKey(name);
     },
     // Tests restore the values that they have read.

@@ -24,7 +24,7 @@ import {
   taskRoot,
 } from './local-settings.ts';
 import type { OutboxEntry } from './outbox.ts';
-import { runAsFunction } from './rights/policy.ts';
+import { type Right, runAsCaller } from './rights/policy.ts';
 import { PLATFORM_SECRETS } from './rights/stack-rights.ts';
 import { resolveAddress, startPlatform } from './simulated-platforms.ts';
 import { startCaptcha } from './stand-ins/captcha.ts';
@@ -51,6 +51,8 @@ export interface ServiceOptions {
   quiet?: boolean;
   /** Loads a function, such as a bundled one. Called once the environment is set. */
   load?: LoadFunction;
+  /** The rights of callers next to the functions, by their names: `runAsCaller` signs calls with their keys. */
+  callers?: Readonly<Record<string, readonly Right[]>>;
   /** True: scheduled functions run here too. */
   clock?: boolean;
 }
@@ -190,11 +192,13 @@ async function startEnvironment(
   records: CrmFile,
   settings: DeploymentSettings,
   resources: Readonly<Record<string, string>>,
-  { crmWebhook, providerKey }: Pick<ServiceOptions, 'crmWebhook' | 'providerKey'>,
+  { crmWebhook, providerKey, callers }: Pick<ServiceOptions, 'crmWebhook' | 'providerKey' | 'callers'>,
   open: Open,
 ) {
   const secrets = makeSecrets(records, settings, { webhookKey: crmWebhook?.key, providerKey });
-  const aws = open(await startAws(settings, resources, secrets, platformTags(records)));
+  const aws = open(
+    await startAws(settings, resources, secrets, { tags: platformTags(records), ...(callers && { callers }) }),
+  );
   const targets = new Map<string, Faults>(Object.entries(aws.faults));
   const addTarget = (name: Parameters<typeof serviceFaults>[0]) => {
     const faults = serviceFaults(name);
@@ -249,8 +253,8 @@ async function loadRoutes(load: LoadFunction): Promise<Route[]> {
 /** Loads and calls every function with credentials of its own. */
 function addIdentity(load: LoadFunction): LoadFunction {
   return async (name) => {
-    const handler = await runAsFunction(name, () => load(name));
-    return (event, context) => runAsFunction(name, () => handler(event, context));
+    const handler = await runAsCaller(name, () => load(name));
+    return (event, context) => runAsCaller(name, () => handler(event, context));
   };
 }
 

@@ -1,59 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import { allowingRights, parseRights, type Right, type Statement } from '../../infra/local/rights/policy.ts';
+import { secretArn, tableArn } from '../../infra/local/rights/arn.ts';
+import { allowingRights, type NeededRight, observedCalls, type Right } from '../../infra/local/rights/policy.ts';
 import { settingSecrets } from '../../infra/settings.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { openAccount, register, suppressAddress } from '../support/local-service.ts';
-import { cdkJsonOf, Operators, type Person, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
-import {
-  type AwsCall,
-  OperatorsAccount,
-  RESOURCES,
-  SETTINGS,
-  STACK,
-  undeliveredEvent,
-} from '../support/operators-account.ts';
+import { cdkJsonOf, type Person, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
+import { OperatorsStack, policyRights, SETTINGS, STACK } from '../support/operators-stack.ts';
 import { KEY_ATTRIBUTES, removeItems, restoredTable, writeItems } from '../support/restored-tables.ts';
-import { plainValue, resourcesOfType, synthesize } from '../support/stack.ts';
 
-const operators = new Operators();
-const account = new OperatorsAccount(operators);
+const { captcha: _, front: __, ...WITHOUT_SECRETS } = SETTINGS;
 
-const SECRET = '{"login":1000,"password":"x"}';
-/**
- * Every command, as an operator calls it; `FILE` has records, `OPERATION` waits for an operator, `ENDED` is on no list,
- * `LOST` was restored without its login, `OWN` asks for a login of the caller that is still free after a day, `TAKEN` has
- * an account whose login another operation has reserved.
- */
-const COMMANDS: readonly [command: string, person?: Person][] = [
-  ['import FILE'],
-  ['export'],
-  ['list clients'],
-  ['form FORM0001'],
-  ['delete clients CLIENT99'],
-  ['secret put tp5-demo-1', { input: SECRET }],
-  ['secret put platform/new', { input: SECRET }],
-  ['secret put captcha', { input: 'key' }],
-  ['secret put front', { input: `{"current":"${'k'.repeat(32)}"}` }],
-  ['redeliver'],
-  ['operations --open'],
-  ['operation OPERATION'],
-  ['operation ENDED'],
-  ['settle OPERATION --login 7000001'],
-  ['settle OPERATION --none'],
-  ['settle OWN --none'],
-  ['operation LOST'],
-  ['settle TAKEN'],
-  ['rebuild-logins'],
-  ...Object.keys(KEY_ATTRIBUTES)
-    .filter((table) => table !== 'registrations')
-    .map((table): [string] => [`restore ${table} --from ${table}-restored`]),
-  ['registration asks@example.com'],
-  ['registration asks@example.com --unsuppress'],
-  ['client CLIENT01'],
-  ['forget --client CLIENT01'],
-];
+/** The callers, with the rights of the policies that are attached to their roles. */
+const RIGHTS = {
+  operators: policyRights('operators', 'OperatorsPolicy'),
+  doctor: policyRights('doctor', 'OperatorsPolicy'),
+  /** Operators of a stack without captcha and front. */
+  early: policyRights('early', 'OperatorsPolicy', WITHOUT_SECRETS),
+  rotators: policyRights('rotators', 'KeyRotationPolicy'),
+  /** Operators to whose role somebody has attached the other policy too. */
+  both: [...policyRights('both', 'OperatorsPolicy'), ...policyRights('both', 'KeyRotationPolicy')],
+  restorers: policyRights('restorers', 'RestorePolicy'),
+} satisfies Record<string, readonly Right[]>;
+type CallerName = keyof typeof RIGHTS;
+
+const stack = new OperatorsStack(RIGHTS);
+const { operators } = stack;
+
+/** The calls of a caller in this file: one for each set of rights that allows some. */
+const callsOf = (caller: CallerName) => [...observedCalls.values()].filter((call) => call.caller === caller);
+
+/** The rights of a caller that no call has needed: each was allowed by another right too, or nothing was asked. */
+function superfluousRights(caller: CallerName): string[] {
+  const needed = new Set(callsOf(caller).flatMap(({ by }) => (by.length === 1 ? by : [])));
+  return RIGHTS[caller].filter(({ id, denies }) => !denies && !needed.has(id)).map(({ id }) => id);
+}
 
 async function openDemoAccount(): Promise<void> {
   const order = { connection_id: 'tp5-demo-1', group: 'demo\\standard', leverage: 100, account_type_id: 'ATDEMO01' };
@@ -76,15 +58,15 @@ async function lostOperation(): Promise<string> {
   return operation_id;
 }
 
-/** After the reservations were lost, another operation has reserved the login of an account. */
-async function takenOperation(): Promise<{ id: string; login: string }> {
+/** After the reservations were lost, another operation has reserved the login of an account. @returns the arguments */
+async function takenOperation(): Promise<string> {
   const id = await endedOperation();
   const item = (await operators.items('operations')).find(({ operation_id }) => operation_id === id) ?? {};
   const { login } = item.life as { login: number };
   await writeItems(operators, 'operations', [{ ...item, life: { at: 'undecided', login } }]);
   const reservation = (await operators.items('logins')).find(({ operation_id }) => operation_id === id);
   await writeItems(operators, 'logins', [{ ...reservation, pk: String(reservation?.pk), operation_id: randomUUID() }]);
-  return { id, login: String(login) };
+  return `${id} --login ${login}`;
 }
 
 /** The server was busy when an account was asked for with a login of the caller, a day ago. */
@@ -99,40 +81,21 @@ async function oldOperation(): Promise<string> {
   return String(item.operation_id);
 }
 
-async function run(command: string, person: Person = {}) {
-  const words: Record<string, string> = {};
-  if (command.includes('FILE')) words.FILE = await operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] });
-  if (command.includes('ENDED')) words.ENDED = await endedOperation();
-  if (command.includes('OPERATION')) words.OPERATION = (await unknownOperation(operators)).id;
-  if (command.includes('LOST')) words.LOST = await lostOperation();
-  if (command.includes('OWN')) words.OWN = await oldOperation();
-  if (command.includes('TAKEN')) {
-    const { id, login } = await takenOperation();
-    words.TAKEN = `${id} --login ${login}`;
-  }
-  if (command === 'redeliver') await undeliveredEvent(operators);
-  if (command.startsWith('delete'))
-    await operators.local('import', { clients: [{ id: 'CLIENT99', email: 'new@example.com', name: 'New' }] });
-  if (command.startsWith('restore')) await lossOf(command.split(' ')[1] ?? '');
-  if (command.startsWith('forget')) await registerAnn();
-  if (command === 'registration asks@example.com') await register(operators.service, { email: 'asks@example.com' });
-  if (command.endsWith('--unsuppress')) await suppressAddress('asks@example.com');
-  if (command.includes('platform/new')) {
-    const stored = await operators.table.read('connection#tp5-demo-1');
-    const record = {
-      ...(stored?.record as object),
-      id: 'tp5-new-1',
-      secret: 'platform/new',
-      logins: { from: 800_000, to: 899_999 },
-    };
-    await operators.local('import', { connections: [record] });
-  }
-  // The operator's finding comes after the last moment at which the command could open an account.
-  if (command.includes('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
-  const args = [...command.split(' ').flatMap((word) => (words[word] ?? word).split(' ')), '--stack', STACK];
-  return account
-    .run(() => runOperatorsCommand(args, { cdkJson: account.cdkJson, ...person }))
-    .finally(() => vi.useRealTimers());
+/** An event that the CRM did not accept for a day. */
+async function undeliveredEvent(): Promise<void> {
+  const { service } = operators;
+  service.faults('crm').set({ kind: 'refused', times: 1_000 });
+  await openDemoAccount();
+  const waits = () => service.deliveries.list().some(({ state }) => state === 'waiting' || state === 'delivering');
+  while (waits()) await service.deliveries.deliverNow();
+  service.faults('crm').clear();
+}
+
+/** A connection whose secret is absent. */
+async function newConnection(): Promise<void> {
+  const stored = await operators.table.read('connection#tp5-demo-1');
+  const change = { id: 'tp5-new-1', secret: 'platform/new', logins: { from: 800_000, to: 899_999 } };
+  await operators.local('import', { connections: [{ ...(stored?.record as object), ...change }] });
 }
 
 /** One item of the table is in its backup alone. */
@@ -147,40 +110,66 @@ async function lossOf(table: string): Promise<void> {
 /** Ann registers again, with a document, and another client and another registration have her address as typed. */
 async function registerAnn(): Promise<void> {
   const email = 'ann@example.com';
-  expect((await register(operators.service, { email, ...DOCUMENT })).status).toBe(204);
+  const d0cUpl = [{ id: '1', name: 'passport.pdf', doc: Buffer.from('%PDF-1.4\n').toString('base64') }];
+  const form = { form_id: 'FORM0001', k3J9xQ: 'some', d0cUpl };
+  expect((await register(operators.service, { email, ...form })).status).toBe(204);
   const phone = { country_code: '44', number: '7400123499' };
   expect((await register(operators.service, { email, otp_type: 'sms', phone })).status).toBe(204);
   await operators.local('import', { clients: [{ id: 'CLIENT98', name: 'Mallory', email, unproven: ['email'] }] });
 }
 
-/** A registration with a document. */
-const DOCUMENT = {
-  form_id: 'FORM0001',
-  k3J9xQ: 'some',
-  d0cUpl: [{ id: '1', name: 'passport.pdf', doc: Buffer.from('%PDF-1.4\n').toString('base64') }],
-};
-
-/** Each right of a managed policy: one action on one resource. */
-function rightsOf(
-  policyId: 'OperatorsPolicy' | 'KeyRotationPolicy' | 'RestorePolicy',
-  settings: object = SETTINGS,
-): Right[] {
-  const policies = Object.entries(resourcesOfType(synthesize({ ...settings }), 'AWS::IAM::ManagedPolicy'));
-  const [, policy] = policies.find(([id]) => id.startsWith(policyId)) ?? [];
-  const { Statement } = plainValue(policy?.Properties.PolicyDocument) as { Statement: Statement[] };
-  const statements = Statement.map((one) => ({ ...one, Resource: [one.Resource ?? []].flat().map(named) }));
-  return parseRights('ann', statements);
+/** A command of operators. */
+interface Row extends Person {
+  command: string;
+  /** What has happened before. A text that it returns is the value of `X` in the command. */
+  before?: () => Promise<unknown>;
 }
 
-function named(resource: string): string {
-  return resource.replaceAll(/<([^>]+)>/g, (_, name: string) => RESOURCES[name] ?? `<${name}>`);
-}
+const RESTORED_BY_OPERATORS = Object.keys(KEY_ATTRIBUTES).filter((table) => table !== 'registrations');
+const NEW_CLIENT = { clients: [{ id: 'CLIENT99', email: 'new@example.com', name: 'New' }] };
+const asks = () => register(operators.service, { email: 'asks@example.com' });
+const serverSecret = { input: '{"login":1000,"password":"x"}' };
 
+const COMMANDS: readonly Row[] = [
+  { command: 'import X', before: () => operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] }) },
+  { command: 'export' },
+  { command: 'list clients' },
+  { command: 'form FORM0001' },
+  { command: 'delete clients CLIENT99', before: () => operators.local('import', NEW_CLIENT) },
+  { command: 'secret put tp5-demo-1', ...serverSecret },
+  { command: 'secret put platform/new', ...serverSecret, before: newConnection },
+  { command: 'secret put captcha', input: 'key' },
+  { command: 'secret put front', input: `{"current":"${'k'.repeat(32)}"}` },
+  { command: 'redeliver', before: undeliveredEvent },
+  { command: 'operations --open' },
+  { command: 'operation X', before: async () => (await unknownOperation(operators)).id },
+  { command: 'operation X', before: endedOperation },
+  { command: 'settle X --login 7000001', before: async () => (await unknownOperation(operators)).id },
+  { command: 'settle X --none', before: async () => (await unknownOperation(operators)).id },
+  { command: 'settle X --none', before: oldOperation },
+  { command: 'operation X', before: lostOperation },
+  { command: 'settle X', before: takenOperation },
+  { command: 'rebuild-logins' },
+  ...RESTORED_BY_OPERATORS.map((table) => ({
+    command: `restore ${table} --from ${table}-restored`,
+    before: () => lossOf(table),
+  })),
+  { command: 'registration asks@example.com', before: asks },
+  { command: 'registration asks@example.com --unsuppress', before: () => suppressAddress('asks@example.com') },
+  { command: 'client CLIENT01' },
+  { command: 'forget --client CLIENT01', before: registerAnn },
+];
 /** The commands that need another policy. */
 const ROTATIONS = ['pepper rotate', 'secret rotate passwords', 'secret rotate crmWebhook'];
 const RESTORATION = 'restore registrations --from registrations-restored';
 
-const rotate = (command: string) => run(command, { waits: async () => {} });
+async function run(caller: CallerName, { command, before, ...person }: Row) {
+  const value = await before?.();
+  // The operator's finding comes after the last moment at which the command could open an account.
+  if (command.endsWith('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
+  const words = command.replace('X', String(value));
+  return stack.crm(words, { caller, waits: async () => {}, ...person }).finally(() => vi.useRealTimers());
+}
 
 /** Of the AWS commands of the pages; aws-commands.test.ts shows that they are needed. */
 const ON_CALL = [
@@ -192,31 +181,26 @@ const ON_CALL = [
   'ssm:GetParameterHistory',
   'xray:BatchGetTraces',
 ];
-
-/** The next test needs those on secrets of settings. All are in one statement, because a policy has a maximum size. */
-const BY_SETTINGS = /:secret:broker-api\/test\/\*$|(DescribeSecret|TagResource) \S+:secret:(captcha|front)/;
+/** One statement has all actions on the secrets of settings and of servers, because a policy has a maximum size. */
+const SECRETS_OF_SETTINGS = /:secret:(broker-api\/test\/\*|captcha|captcha-\?{6}|front|front-\?{6})$/;
 
 describe('The policy of operators', () => {
   it('allows every call of crm and doctor, and nothing else but the commands of the runbook', {
     timeout: 300_000,
   }, async () => {
-    const calls: AwsCall[] = [];
     // With an account in the range, which the ledger is asked about.
     await openDemoAccount();
-    calls.push(...(await account.doctor()).calls);
-    for (const [command, person] of COMMANDS) {
-      const { result, calls: made } = await run(command, person);
+    const { results } = await stack.doctor({ caller: 'operators' });
+    expect(results.filter(({ state }) => state === 'unknown')).toEqual([]);
+    for (const row of COMMANDS) {
+      const result = await run('operators', row);
+      const { command } = row;
       expect({ command, ...result }).toEqual({ command, code: 0, out: expect.anything(), reported: expect.anything() });
-      calls.push(...made);
     }
-    const granted = rightsOf('OperatorsPolicy');
-    expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
-    const unused = granted.filter(
-      (right) => !calls.some((call) => right.concerns(call)) && !BY_SETTINGS.test(right.id),
+    const superfluous = superfluousRights('operators').filter(
+      (right) => !ON_CALL.some((action) => right.includes(` ${action} `)) && !SECRETS_OF_SETTINGS.test(right),
     );
-    expect(unused.filter(({ id, denies }) => !denies && !ON_CALL.some((action) => id.includes(` ${action} `)))).toEqual(
-      [],
-    );
+    expect(superfluous).toEqual([]);
   });
 
   it.each([
@@ -225,39 +209,19 @@ describe('The policy of operators', () => {
   ])('allows to store the secret of a setting that is not deployed yet: %s', async (setting, input) => {
     const name = `${settingSecrets('test')}${setting.replace('.secret', '')}`;
     const cdkJson = cdkJsonOf({ ...SETTINGS, [setting]: name });
-    const { captcha: _, front: __, ...deployed } = SETTINGS;
-    account.settings = deployed;
-    const { result, calls } = await run(`secret put ${setting}`, { input, cdkJson });
-    account.settings = SETTINGS;
+    stack.settings = WITHOUT_SECRETS;
+    const result = await stack.crm(`secret put ${setting}`, { caller: 'early', input, cdkJson });
+    stack.settings = SETTINGS;
     expect(result).toMatchObject({ code: 0, out: expect.stringContaining(`The secret ${name} is made`) });
-    const granted = rightsOf('OperatorsPolicy', deployed);
-    expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
-  });
-
-  it('denies the keys of the service, whatever another policy allows', async () => {
-    const both = [...rightsOf('OperatorsPolicy'), ...rightsOf('KeyRotationPolicy')];
-    const made = [];
-    for (const command of ROTATIONS) made.push(...(await rotate(command)).calls);
-    const secrets = made.filter(({ action }) => action.startsWith('secretsmanager:'));
-    for (const call of secrets) expect(allowingRights(rightsOf('KeyRotationPolicy'), call)).not.toEqual([]);
-    const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecret', 'DeleteSecret', 'PutResourcePolicy'];
-    const keys = [RESOURCES.PepperSecret, RESOURCES.PasswordSecret];
-    const tries = keys.flatMap((resource = '') =>
-      actions.map((one) => ({ action: `secretsmanager:${one}`, resource })),
-    );
-    expect([...secrets, ...tries].filter((call) => allowingRights(both, call).length > 0)).toEqual([]);
   });
 
   it('is tested with every command', async () => {
     const { out } = await runOperatorsCommand(['--help']);
     const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(out) ?? [];
     const names = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => name);
-    const proven = new Set([
-      'help',
-      ...[...COMMANDS.map(([command]) => command), ...ROTATIONS].map((one) => one.split(' ')[0]),
-    ]);
+    const tested = [...COMMANDS.map(({ command }) => command), ...ROTATIONS].map((one) => one.split(' ')[0]);
     expect(names.length).toBeGreaterThan(8);
-    expect(names.filter((name) => !proven.has(name))).toEqual([]);
+    expect(names.filter((name) => name !== 'help' && !tested.includes(name))).toEqual([]);
   });
 
   it.each([
@@ -266,58 +230,42 @@ describe('The policy of operators', () => {
     ['secretsmanager:PutSecretValue', 'secret put captcha'],
     ['dynamodb:Query', 'operations --open'],
   ])('is named if the right %s is missing', async (action, command) => {
-    account.denied.add(action);
-    const { result } = await run(command, { input: 'key' });
-    account.denied.clear();
-    expect(result.reported).toMatch(
-      new RegExp(
-        `^These AWS credentials lack the right ${action} on arn:aws:\\S+: attach the policy that the output OperatorsPolicy names${action.startsWith('secrets') ? '; if it is attached, the setting that names this secret is not deployed: npm run deploy' : ''}\\.$`,
-        'm',
-      ),
-    );
+    stack.denied.add(action);
+    const result = await run('operators', { command, input: 'key' });
+    stack.denied.clear();
+    const undeployed = 'if it is attached, the setting that names this secret is not deployed: npm run deploy';
+    const more = action.startsWith('secrets') ? `; ${undeployed}` : '';
+    const fix = `attach the policy that the output OperatorsPolicy names${more}`;
+    const sentence = `^These AWS credentials lack the right ${action} on arn:aws:\\S+: ${fix}\\.$`;
+    expect(result.reported).toMatch(new RegExp(sentence, 'm'));
     expect(result.code).toBe(1);
   });
 });
 
 it('An operator who redelivers events without a webhook hears which setting is missing', async () => {
-  account.absent.add('CrmUndeliveredQueue');
-  const { result } = await account.run(() =>
-    runOperatorsCommand(['redeliver', '--stack', STACK], { cdkJson: account.cdkJson }),
-  );
-  account.absent.clear();
+  stack.absent.add('CrmUndeliveredQueue');
+  const result = await run('operators', { command: 'redeliver' });
+  stack.absent.clear();
   const reported = `The stack ${STACK} has no CrmUndeliveredQueue: the setting crmWebhook is not deployed.\n`;
   expect(result).toMatchObject({ code: 1, reported });
 });
 
-const arnOf = (secret: string) => `arn:aws:secretsmanager:eu-west-1:111122223333:secret:${secret}`;
-
-describe('The policy for a restore of registrations', () => {
-  const restore = () =>
-    account.run(() => runOperatorsCommand([...RESTORATION.split(' '), '--stack', STACK], { cdkJson: account.cdkJson }));
-
-  it('allows that command alone, which the policy of operators does not allow, and is named if it is missing', async () => {
-    await lossOf('registrations');
-    account.denied.add('dynamodb:PutItem');
-    const denied = await restore();
-    account.denied.clear();
-    expect(denied.result.reported).toMatch(/: use a role that has the policy of the output RestorePolicy\.$/m);
-    const { result, calls } = await restore();
-    expect(result.code).toBe(0);
-    const granted = rightsOf('RestorePolicy');
-    expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
-    expect(granted.filter((right) => !calls.some((call) => right.concerns(call))).map(({ id }) => id)).toEqual([]);
-    const refused = calls.filter((call) => allowingRights(rightsOf('OperatorsPolicy'), call).length === 0);
-    expect(refused.map(({ action }) => action)).toContain('dynamodb:PutItem');
-  });
+it('The policy for a restore of registrations allows that command alone, and is named to operators, who lack it', async () => {
+  await lossOf('registrations');
+  const refused = await run('operators', { command: RESTORATION });
+  expect(refused.reported).toMatch(/: use a role that has the policy of the output RestorePolicy\.$/m);
+  expect((await run('restorers', { command: RESTORATION })).code).toBe(0);
+  expect(superfluousRights('restorers')).toEqual([]);
 });
+
+const may = (call: NeededRight, rights: readonly Right[] = RIGHTS.operators) => allowingRights(rights, call).length > 0;
 
 describe('The policy of operators, about registrations', () => {
   const update = (...names: string[]) => ({
     action: 'dynamodb:UpdateItem',
-    resource: RESOURCES['RegistrationsTable.Arn'] ?? '',
+    resource: tableArn('registrations'),
     context: { 'dynamodb:Attributes': ['pk', ...names] },
   });
-  const may = (call: AwsCall) => allowingRights(rightsOf('OperatorsPolicy'), call).length > 0;
 
   it('allows to remove an address that was only typed, and to confirm no registration', () => {
     expect(may(update('email', 'email_key', 'phone', 'phone_valid'))).toBe(true);
@@ -328,69 +276,64 @@ describe('The policy of operators, about registrations', () => {
 
   it('shows that a key which signs events exists, and not the key', () => {
     for (const name of ['crm-webhook', 'provider']) {
-      const resource = arnOf(`broker-api/test/${name}-AbCdEf`);
+      const resource = secretArn(`broker-api/test/${name}`);
       expect(may({ action: 'secretsmanager:DescribeSecret', resource })).toBe(true);
-      for (const action of [
-        'GetSecretValue',
-        'PutSecretValue',
-        'UpdateSecret',
-        'UpdateSecretVersionStage',
-        'CreateSecret',
-      ])
+      const writes = ['PutSecretValue', 'UpdateSecret', 'UpdateSecretVersionStage', 'CreateSecret'];
+      for (const action of ['GetSecretValue', ...writes])
         expect(may({ action: `secretsmanager:${action}`, resource })).toBe(false);
     }
   });
 });
 
+const KEY_ROTATION_POLICY = /has the policy of the output KeyRotationPolicy, and not that of the operators\.$/m;
+
 describe('The policy of key rotation', () => {
   it('allows to rotate and to replace the keys, and nothing else', async () => {
+    stack.settings = { ...SETTINGS, provider: { sms: 'https://sms.acme.example/send' } };
+    const signing = ['secret rotate crmWebhook', 'secret rotate provider'];
+    const keys = ['pepper rotate', 'secret rotate passwords', 'secret put pepper', 'secret put passwords'];
     const input = `{"current":"1","1":"${'k'.repeat(64)}"}`;
-    const calls: AwsCall[] = [];
-    for (const command of [...ROTATIONS, 'secret put pepper', 'secret put passwords']) {
-      const { result, calls: made } = await run(command, { waits: async () => {}, input });
-      expect(result.code).toBe(0);
-      calls.push(...made);
-    }
-    const granted = rightsOf('KeyRotationPolicy');
-    expect(calls.filter((call) => allowingRights(granted, call).length === 0)).toEqual([]);
-    const signing = ['crm-webhook', 'provider'].map((name) => arnOf(`broker-api/test/${name}*`));
-    const keys = [...['PasswordSecret', 'PepperSecret'].map((key) => RESOURCES[key]), ...signing];
-    const expected = [
-      ...keys.flatMap((key) =>
-        ['GetSecretValue', 'PutSecretValue'].map((action) => `RotateKeys secretsmanager:${action} ${key}`),
-      ),
-      ...signing.map((key) => `MakeSigningKeys secretsmanager:CreateSecret ${key}`),
-      ...['DescribeStacks', 'DescribeStackResource'].map(
-        (action) => `ReadStack cloudformation:${action} arn:aws:cloudformation:eu-west-1:111122223333:stack/${STACK}/*`,
-      ),
-    ];
-    expect(granted.map(({ id }) => id.replace(/^ann /, '')).sort()).toEqual(expected.sort());
+    // A key that signs is made first, and replaced then.
+    for (const command of [...keys, ...signing, ...signing])
+      expect({ command, ...(await run('rotators', { command, input })) }).toMatchObject({ command, code: 0 });
+    stack.settings = SETTINGS;
+    expect(superfluousRights('rotators')).toEqual([]);
+    for (const name of ['platform/new', 'broker-api/test/captcha', 'broker-api/prod/provider'])
+      expect(may({ action: 'secretsmanager:PutSecretValue', resource: secretArn(name) }, RIGHTS.rotators)).toBe(false);
   });
 
-  it.each(ROTATIONS)('is named, without that of operators, if the right is missing: %s', async (command) => {
-    account.denied.add('secretsmanager:GetSecretValue');
-    const { result } = await rotate(command);
-    account.denied.clear();
-    expect(result.reported).toMatch(
-      /has the policy of the output KeyRotationPolicy, and not that of the operators\.$/m,
+  it.each(ROTATIONS)('is named to operators, also to those who have both policies: %s', async (command) => {
+    for (const caller of ['operators', 'both'] as const) {
+      const result = await run(caller, { command });
+      expect(result.reported).toMatch(KEY_ROTATION_POLICY);
+      expect(result.code).toBe(1);
+    }
+  });
+
+  it('is denied by that of operators for every action on a key', () => {
+    const actions = ['GetSecretValue', 'PutSecretValue', 'UpdateSecret', 'DeleteSecret', 'PutResourcePolicy'];
+    const keys = ['broker-api-keys/local/pepper', 'broker-api-keys/local/passwords', 'broker-api/test/crm-webhook'];
+    const calls = keys.flatMap((key) =>
+      actions.map((one) => ({ action: `secretsmanager:${one}`, resource: secretArn(key) })),
     );
-    expect(result.code).toBe(1);
+    expect(calls.filter((call) => may(call, RIGHTS.both))).toEqual([]);
   });
 });
 
 describe('The doctor', () => {
-  let allowed: Awaited<ReturnType<typeof account.doctor>>;
+  let actions: readonly string[];
   beforeAll(async () => {
-    allowed = await account.doctor();
+    await stack.doctor({ caller: 'doctor' });
+    actions = [...new Set(callsOf('doctor').map(({ need }) => need.action))];
   });
 
   /** The doctor's results while AWS refuses these actions, and the rights that it misses. */
-  async function refused(actions: readonly string[]) {
-    for (const action of actions) account.denied.add(action);
-    const { result } = await account.doctor();
-    account.denied.clear();
-    const fixes = result.results.filter(({ state }) => state === 'unknown').map(({ fix = '' }) => fix);
-    return { ...result, missing: new Set(fixes.map((fix) => /the right (\S+) on /.exec(fix)?.[1])) };
+  async function refused(denied: readonly string[]) {
+    for (const action of denied) stack.denied.add(action);
+    const { code, results } = await stack.doctor({ caller: 'doctor' });
+    stack.denied.clear();
+    const fixes = results.filter(({ state }) => state === 'unknown').map(({ fix = '' }) => fix);
+    return { code, results, missing: new Set(fixes.map((fix) => /the right (\S+) on /.exec(fix)?.[1])) };
   }
 
   it.each([
@@ -399,14 +342,14 @@ describe('The doctor', () => {
     ['that follow another one', /^(cloudformation:DescribeStackResource|.*Templates)$/],
     ['of the expiry of tables', /^dynamodb:DescribeTimeToLive$/],
   ])('continues after refused calls %s, and names each missing right', async (_, kind) => {
-    const actions = [...new Set(allowed.calls.map(({ action }) => action))].filter((action) => kind.test(action));
-    const { code, missing } = await refused(actions);
-    expect([...missing].sort()).toEqual(actions.sort());
+    const denied = actions.filter((action) => kind.test(action));
+    const { code, missing } = await refused(denied);
+    expect([...missing].sort()).toEqual(denied.sort());
     expect(code).toBe(1);
   });
 
   it('continues when every call is refused', async () => {
-    const { code, results } = await refused(allowed.calls.map(({ action }) => action));
+    const { code, results } = await refused(actions);
     // The settings and the DNS can be asked without a right.
     const asked = results.filter(({ subject }) => !/^(crmWebhook|pace of .*)$/.test(subject));
     expect(asked.filter(({ state }) => state !== 'unknown')).toEqual([]);

@@ -11,7 +11,7 @@ import { CDK_JSON } from '../../infra/crm/service-secrets.ts';
 import type { CheckResult } from '../../infra/doctor/checks.ts';
 import { runDoctor } from '../../infra/doctor/doctor.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import { type LocalService, startService } from '../../infra/local/service.ts';
+import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import type { Table } from '../../lib/aws/dynamodb.ts';
 import { openAccount, tablesOf } from './local-service.ts';
 import { temporaryFolder } from './temporary-folder.ts';
@@ -60,6 +60,16 @@ export async function runOperatorsCommand(
   return outcome;
 }
 
+/** The results of the doctor. @param cdkJson the file that holds the settings */
+export async function doctorResults(args: readonly string[], cdkJson?: string) {
+  let out = '';
+  const print = (text: string) => {
+    out += text;
+  };
+  const code = await runDoctor(['--json', ...args], print, cdkJson);
+  return { code, results: JSON.parse(out) as CheckResult[] };
+}
+
 /**
  * A local service for the tests of one file. Before each test its table holds the demo records, whatever an earlier
  * test has changed.
@@ -70,9 +80,9 @@ export class Operators {
   #demo: readonly CrmItem[] = [];
   readonly folder = temporaryFolder('crm');
 
-  constructor() {
+  constructor(options: ServiceOptions = {}) {
     beforeAll(async () => {
-      this.#service = await startService();
+      this.#service = await startService(options);
       // The service has set the environment to its own database with the same tables.
       this.#table = crmTable('crm');
       this.#demo = await this.#demoItems();
@@ -104,12 +114,8 @@ export class Operators {
    * Runs the doctor on the local service. Options begin with a hyphen; ids of connections come before them. @returns
    * its results
    */
-  async doctor(...args: string[]): Promise<{ code: number; results: CheckResult[] }> {
-    let out = '';
-    const code = await runDoctor([...args, '--json', '--local', this.service.url], (text) => {
-      out += text;
-    });
-    return { code, results: JSON.parse(out) as CheckResult[] };
+  doctor(...args: string[]) {
+    return doctorResults([...args, '--local', this.service.url]);
   }
 
   async fileOf(content: unknown): Promise<string> {

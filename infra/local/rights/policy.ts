@@ -163,14 +163,14 @@ function sentence(name: string, { action, resource }: NeededRight): string {
 const running = new AsyncLocalStorage<string>();
 
 /**
- * Runs work as a function of this name. Lambda gives each function an environment of its own; here all functions share
- * one process, so its credentials depend on the function that asks for them.
+ * Runs work as the caller of this name, such as a function. Lambda gives each function an environment of its own; here
+ * all callers share one process, so its credentials depend on the caller that asks for them.
  */
-export function runAsFunction<T>(name: string, work: () => T): T {
+export function runAsCaller<T>(name: string, work: () => T): T {
   return running.run(name, work);
 }
 
-/** The name of the function whose work this is; undefined outside of all functions. */
-export function runningFunction(): string | undefined {
+/** The name of the caller whose work this is; undefined: the administrator. */
+export function runningCaller(): string | undefined {
   return running.getStore();
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { NeededRight } from '../rights/policy.ts';
 import { type Call, jsonAnswer, requestId, ServiceError, type StandInAnswer, type StandInService } from './stand-in.ts';
 
 type Faults = Pick<StandInService, 'throttled' | 'refused' | 'refused_recipient'>;
@@ -12,6 +13,8 @@ interface JsonService extends Faults {
   operations: Readonly<Record<string, JsonOperation>>;
   /** The ARNs of the resources that a call with this input needs a right on. */
   resources(input: Readonly<Record<string, unknown>>): string[];
+  /** The rights of its caller that the service uses for that call. */
+  delegated?(input: Readonly<Record<string, unknown>>): NeededRight[];
   /** The values of condition keys of that call. */
   context?(input: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>;
 }
@@ -32,7 +35,15 @@ export function jsonOperation<S extends v.GenericSchema>(
   };
 }
 
-export function jsonService({ name, target, operations, resources, context, ...faults }: JsonService): StandInService {
+export function jsonService({
+  name,
+  target,
+  operations,
+  resources,
+  delegated,
+  context,
+  ...faults
+}: JsonService): StandInService {
   const operationName = ({ headers }: Call) => String(headers['x-amz-target']).slice(target.length + 1);
   return {
     ...faults,
@@ -42,7 +53,11 @@ export function jsonService({ name, target, operations, resources, context, ...f
       needs(call) {
         const input = parseObject(call.body) ?? {};
         const action = `${name}:${operationName(call)}`;
-        return resources(input).map((resource) => ({ action, resource, ...(context && { context: context(input) }) }));
+        const needed = resources(input).map((resource) => ({
+          ...{ action, resource },
+          ...(context && { context: context(input) }),
+        }));
+        return [...needed, ...(delegated?.(input) ?? [])];
       },
     },
     answer(call) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import * as v from 'valibot';
-import { secretArn } from '../rights/arn.ts';
+import { localArn, secretArn } from '../rights/arn.ts';
 import { jsonOperation, jsonService } from './protocols.ts';
 import { ServiceError, type StandIn, type StandInOptions, serveStandIn } from './stand-in.ts';
 
@@ -78,7 +78,12 @@ export function startSecretsManager({
       name: 'secretsmanager',
       target: 'secretsmanager',
       operations,
-      resources: ({ SecretId, Name }) => [secretArn(String(SecretId ?? Name ?? ''))],
+      resources({ SecretId, Name }) {
+        const name = String(SecretId ?? Name ?? '');
+        // A secret that does not exist yet has no suffix.
+        const isKnown = name.startsWith('arn:') || secrets.has(name);
+        return [isKnown ? secretArn(name) : localArn('secretsmanager', `secret:${name}`)];
+      },
       context: ({ SecretId }) =>
         Object.fromEntries(
           [...(tagsOf.get(String(SecretId)) ?? [])].map(([key, value]) => [`secretsmanager:ResourceTag/${key}`, value]),

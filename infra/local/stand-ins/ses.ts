@@ -21,7 +21,7 @@ export interface SesOptions extends StandInOptions {
 
 /** SES v1 `SendEmail`, and what SES v2 knows of the mails. */
 export function startSes({ verified, configurationSets = [], record, ...options }: SesOptions): Promise<StandIn> {
-  const account = sesAccount();
+  const account = sesAccount(verified);
 
   const v1 = queryService({
     name: 'ses',
@@ -121,10 +121,17 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'PUT suppression/addresses': 'PutSuppressedDestination',
   'DELETE suppression/addresses': 'DeleteSuppressedDestination',
   'GET insights': 'GetMessageInsights',
+  'GET account': 'GetAccount',
+  'GET identities': 'GetEmailIdentity',
+};
+/** An account that may send to everybody. */
+const ACCOUNT = {
+  ...{ ProductionAccessEnabled: true, SendingEnabled: true },
+  SendQuota: { MaxSendRate: 14, Max24HourSend: 50_000, SentLast24Hours: 0 },
 };
 
-/** The mail data of an SES account: the suppression list, and the events of each mail. SES v2, as JSON. */
-function sesAccount() {
+/** An SES account: its identities, the suppression list, and the events of each mail. SES v2, as JSON. */
+function sesAccount(verified: readonly string[]) {
   /** The suppression list, by the address with its domain in lower case: SES compares the local part exactly. */
   const suppressed = new Map<string, Suppressed>();
   const mails = new Map<string, object>();
@@ -163,19 +170,25 @@ function sesAccount() {
     answer({ method, path, body }: Call): StandInAnswer {
       const { kind, name } = parsePath(path);
       if (kind === 'suppression/addresses') return suppressionAnswer(method, name, body);
+      if (kind === 'account') return jsonAnswer(ACCOUNT);
+      if (kind === 'identities' && verified.includes(name))
+        return jsonAnswer({ VerifiedForSendingStatus: true, DkimAttributes: { Status: 'SUCCESS' } });
       const mail = kind === 'insights' ? mails.get(name) : undefined;
       if (mail === undefined) throw new ServiceError('NotFoundException', 'Resource not found.', 404);
       return jsonAnswer(mail);
     },
 
     needs({ method, path }: Call): NeededRight[] {
-      return [{ action: `ses:${ACTIONS[`${method} ${parsePath(path).kind}`] ?? 'Unknown'}`, resource: '*' }];
+      const { kind, name } = parsePath(path);
+      const resource = kind === 'identities' ? localArn('ses', `identity/${name}`) : '*';
+      return [{ action: `ses:${ACTIONS[`${method} ${kind}`] ?? 'Unknown'}`, resource }];
     },
   };
 }
 
 function parsePath(path: string): { kind: string; name: string } {
-  const [, kind = '', name = ''] = /^\/v2\/email\/(suppression\/addresses|insights)(?:\/([^/?]+))?/.exec(path) ?? [];
+  const pattern = /^\/v2\/email\/(suppression\/addresses|insights|account|identities)(?:\/([^/?]+))?/;
+  const [, kind = '', name = ''] = pattern.exec(path) ?? [];
   return { kind, name: decodeURIComponent(name) };
 }
 

@@ -15,6 +15,8 @@ export interface SqsOptions extends Omit<StandInOptions, 'record'> {
 }
 
 const MAX_SECONDS = 43_200;
+/** What SQS does with the queue that it moves messages from. */
+const MOVING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
 const MoveSchema = v.object({ SourceArn: v.string(), DestinationArn: v.string() });
 const PostponeSchema = v.object({
   QueueUrl: v.string(),
@@ -66,6 +68,14 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
       target: 'AmazonSQS',
       operations,
       resources: ({ SourceArn, QueueUrl }) => [String(SourceArn ?? queueArn(String(QueueUrl ?? '')))],
+      // SQS moves messages with the rights of its caller.
+      delegated: ({ SourceArn, DestinationArn }) =>
+        SourceArn === undefined
+          ? []
+          : [
+              ...MOVING.map((action) => ({ action, resource: String(SourceArn) })),
+              { action: 'sqs:SendMessage', resource: String(DestinationArn) },
+            ],
       throttled: new ServiceError('ThrottlingException'),
       refused: new ServiceError('AccessDeniedException'),
     }),

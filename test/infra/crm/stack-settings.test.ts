@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { cdkJsonOf, Operators, runOperatorsCommand } from '../../support/operators.ts';
-import { OperatorsAccount, SETTINGS, STACK } from '../../support/operators-account.ts';
+import { cdkJsonOf } from '../../support/operators.ts';
+import { OperatorsStack, policyRights, SETTINGS, STACK } from '../../support/operators-stack.ts';
 
-const operators = new Operators();
-const account = new OperatorsAccount(operators);
+const stack = new OperatorsStack({ operators: policyRights('operators', 'OperatorsPolicy') });
 
 /** What the stack was deployed with, by the command line. */
 const DEPLOYED = {
@@ -32,25 +31,22 @@ const SERVER = {
   ...{ logins: { from: 700_000, to: 799_999 }, secret: 'deployed/tp5-x' },
 };
 
-/** @param shown the settings that the stack carries */
-async function run(command: string, shown: object | undefined, input = 'key') {
-  account.settings = shown;
-  const file = await operators.fileOf({ connections: [SERVER] });
-  const words = command.split(' ').map((word) => (word === 'FILE' ? file : word));
-  return account
-    .run(() => runOperatorsCommand([...words, '--stack', STACK], { cdkJson, input }))
-    .then(({ result }) => result)
-    .finally(() => {
-      account.settings = SETTINGS;
-    });
+/** @param shown the settings that the stack carries @param caller absent: every right */
+async function run(command: string, shown: object | undefined, caller?: string) {
+  stack.settings = shown;
+  const file = await stack.operators.fileOf({ connections: [SERVER] });
+  const person = { cdkJson, input: 'key', ...(caller && { caller }) };
+  return stack.crm(command.replace('FILE', file), person).finally(() => {
+    stack.settings = SETTINGS;
+  });
 }
 
 async function doctor(shown: object | undefined, file = cdkJson) {
-  account.settings = shown;
-  const { result } = await account.doctor(file).finally(() => {
-    account.settings = SETTINGS;
+  stack.settings = shown;
+  const { results } = await stack.doctor({ cdkJson: file }).finally(() => {
+    stack.settings = SETTINGS;
   });
-  return result.results;
+  return results;
 }
 
 const UNKNOWN = `The stack ${STACK} does not show its settings, as in version 1.0.0. The settings of cdk.json are used, which may be others.\n`;
@@ -78,9 +74,9 @@ describe('A command on a stack whose settings are not those of cdk.json', () => 
   });
 
   it('says why, if the role may not read them', async () => {
-    account.denied.add('cloudformation:DescribeStackResource');
-    const { code, reported } = await run('import FILE --dry-run', DEPLOYED);
-    account.denied.clear();
+    stack.denied.add('cloudformation:DescribeStackResource');
+    const { code, reported } = await run('import FILE --dry-run', DEPLOYED, 'operators');
+    stack.denied.clear();
     expect(reported).toMatch(
       /^These AWS credentials lack the right cloudformation:DescribeStackResource .*of cdk\.json are used/,
     );
