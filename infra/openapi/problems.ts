@@ -20,6 +20,8 @@ interface ProblemNote {
   /** The operations that answer with the problem. */
   operations: readonly OperationId[];
   when: string;
+  /** The advice to the caller, in the table of errors. */
+  remedy: string;
   /** A second status of the type, and when it is answered. */
   otherwise?: { status: number; when: string };
   /** Whether the problem comes with `Retry-After`. */
@@ -32,115 +34,166 @@ interface ProblemNote {
  * The description of each public error type, for the OpenAPI document. `PROBLEMS` has the status and the title; these
  * notes are here so that no function loads them.
  */
-export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
+const NOTES = {
   malformed_json: {
     operations: EVERY,
     when: 'The body is empty, not JSON, not UTF-8, or not an object at the root.',
+    remedy: 'Send one JSON object in UTF-8.',
   },
   validation_failed: {
     operations: EVERY,
     when: 'A field, the path parameter or a header breaks its rule. `errors` lists every violation.',
+    remedy: 'Correct the fields of `errors`, and show each sentence at its field.',
     members: { detail: 'sometimes', errors: 'always' },
   },
-  form_not_found: { operations: REGISTRATION, when: 'No form has this `form_id`.' },
-  referrer_not_found: { operations: REGISTRATION, when: 'No client has this referral code.' },
+  form_not_found: {
+    operations: REGISTRATION,
+    when: 'No form has this `form_id`.',
+    remedy: 'Take the id of a form that the broker has loaded.',
+  },
+  referrer_not_found: {
+    operations: REGISTRATION,
+    when: 'No client has this referral code.',
+    remedy: 'Let the person correct the referral code, or leave it out.',
+  },
   otp_type_unavailable: {
     operations: REGISTRATION,
     when: 'This deployment has no integration for that channel. `available` lists those that it has.',
+    remedy: 'Offer the channels of `available`.',
     members: { available: 'always' },
   },
-  tp5_connection_not_found: { operations: TP5, when: 'No `tp5` connection has this `connection_id`.' },
-  tp4_connection_not_found: { operations: TP4, when: 'No `tp4` connection has this `connection_id`.' },
+  tp5_connection_not_found: {
+    operations: TP5,
+    when: 'No `tp5` connection has this `connection_id`.',
+    remedy: 'Take the id of a `tp5` connection from the broker.',
+  },
+  tp4_connection_not_found: {
+    operations: TP4,
+    when: 'No `tp4` connection has this `connection_id`.',
+    remedy: 'Take the id of a `tp4` connection from the broker.',
+  },
   account_type_not_found: {
     operations: ACCOUNTS,
     when: 'The `account_type_id` is unknown, or of the other platform version.',
+    remedy: 'Take an account type of this platform version.',
   },
   account_type_required: {
     operations: ACCOUNTS,
     when: 'The connection is a demo one and `account_type_id` is absent.',
+    remedy: 'Send `account_type_id`: it names the deposit of a demo account.',
   },
-  rebate_user_not_found: { operations: ACCOUNTS, when: 'No client has this `rebate_user_id`.' },
+  rebate_user_not_found: {
+    operations: ACCOUNTS,
+    when: 'No client has this `rebate_user_id`.',
+    remedy: 'Correct the id, or leave it out.',
+  },
   group_not_found: {
     operations: ACCOUNTS,
     when: 'The platform does not know the group, or the connection does not offer it.',
+    remedy: 'Take a group that the connection offers.',
   },
   password_rejected: {
     operations: ACCOUNTS,
     when: 'The password keeps the rules of its version, but the group on the platform asks for more.',
+    remedy: 'Send a longer password of more kinds of characters, or none: the service then makes one.',
   },
   not_supported_by_connection: {
     operations: TP4,
     when: "This connection's protocol cannot do what was asked. `errors` names the fields. Nothing was sent to the platform.",
+    remedy: 'Leave the fields of `errors` out, or take a connection of another protocol.',
     members: { errors: 'always' },
   },
   code_not_accepted: {
     operations: CONFIRMATION,
     when: 'The code is wrong, expired or used, no guesses are left, there is no such registration, or the password is wrong.',
+    remedy: 'Let the person type again, or ask for another code by a new registration.',
   },
   captcha_failed: {
     operations: REGISTRATION,
     when: 'The deployment requires a captcha, and its provider refused the `captcha-token`.',
+    remedy: 'Let the person solve the captcha again: a token is valid once.',
   },
   front_required: {
     operations: [...REGISTRATION, ...CONFIRMATION],
     when: 'The deployment accepts requests only through its front. This request bypassed it.',
+    remedy: 'Call the address of the front.',
   },
   user_not_found: {
     operations: ACCOUNTS,
     when: 'No client has this `user_id`. With `Retry-After`: registrations are on their way to the CRM, which may make the client.',
+    remedy: 'With `Retry-After`: wait, and repeat. Without: correct the id, or write the client.',
     retryAfter: 'sometimes',
   },
-  login_taken: { operations: ACCOUNTS, when: 'The custom `login` is in use.' },
+  login_taken: {
+    operations: ACCOUNTS,
+    when: 'The custom `login` is in use.',
+    remedy: 'Send another `login`, or none.',
+  },
   request_in_progress: {
     operations: KEYED,
     when: 'A request with the same `Idempotency-Key` is being processed. Try again after `Retry-After`.',
+    remedy: 'Wait for `Retry-After` seconds, and repeat with the same key.',
     members: { detail: 'sometimes' },
     retryAfter: 'always',
   },
   payload_too_large: {
     operations: EVERY,
     when: 'The body exceeds its limit. If a document or the custom fields exceed theirs, `errors` names them.',
+    remedy: 'Send less: smaller or fewer documents.',
     members: { detail: 'sometimes', errors: 'sometimes' },
   },
-  unsupported_media_type: { operations: EVERY, when: 'The content type is not `application/json` or a `+json` type.' },
+  unsupported_media_type: {
+    operations: EVERY,
+    when: 'The content type is not `application/json` or a `+json` type.',
+    remedy: 'Send `content-type: application/json`.',
+  },
   idempotency_key_reused: {
     operations: KEYED,
     when: `The \`Idempotency-Key\` was used with another body within the last ${KEY_HOURS} hours, or the outcome of that request is not known yet.`,
+    remedy: 'Send a new key with a new body.',
     members: { detail: 'sometimes' },
   },
   too_many_requests: {
     operations: [...REGISTRATION, ...CONFIRMATION],
     when: 'A limit of the operation is reached. Try again after `Retry-After`.',
+    remedy: 'Wait for `Retry-After` seconds. Do not repeat before.',
     retryAfter: 'always',
   },
   internal_error: {
     operations: EVERY,
     when: 'An error of the service. Safe to repeat, with the same `Idempotency-Key` if there was one.',
+    remedy: 'Repeat with the same key, later each time. If it lasts, name `request_id` to the broker.',
   },
   otp_delivery_failed: {
     operations: REGISTRATION,
     when: 'The message provider refused or failed. Certainly nothing was sent; safe to repeat.',
+    remedy: 'Offer another channel, or repeat.',
   },
   platform_refused: {
     operations: ACCOUNTS,
     when: 'The platform refused the service: credentials, permissions or address. An operator must fix it. No account was opened.',
+    remedy: 'Name `request_id` to the broker: an operator must act. Then repeat with the same key.',
   },
   platform_unavailable: {
     operations: ACCOUNTS,
     when: 'The platform cannot be reached, is busy, or took too long to find a free login. No account was opened; safe to repeat after `Retry-After`.',
+    remedy: 'Wait for `Retry-After` seconds, and repeat with the same key.',
     retryAfter: 'always',
   },
   login_range_exhausted: {
     operations: ACCOUNTS,
     when: 'The platform, or the login range of the connection, has no free login left. No account was opened.',
+    remedy: 'Name it to the broker, who adds a range. Then repeat with the same key.',
   },
   account_limit_reached: {
     operations: TP5,
     when: "The platform's license allows no further account. No account was opened.",
+    remedy: 'Name it to the broker, who extends the license. Then repeat with the same key.',
   },
   account_outcome_unknown: {
     operations: ACCOUNTS,
     when: 'The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened.',
+    remedy: 'Repeat with the same key and body; after 409 name `operation_id` to the broker.',
     otherwise: {
       status: 409,
       when: 'The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.',
@@ -148,41 +201,16 @@ export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = {
     retryAfter: 'sometimes',
     members: { detail: 'sometimes', operation_id: 'always' },
   },
-};
+} as const satisfies Record<ProblemType, ProblemNote>;
+export const PROBLEM_NOTES: Readonly<Record<ProblemType, ProblemNote>> = NOTES;
 
-/** The advice to the caller for each type, in the table of errors. */
-const REMEDIES: Readonly<Record<ProblemType, string>> = {
-  malformed_json: 'Send one JSON object in UTF-8.',
-  validation_failed: 'Correct the fields of `errors`, and show each sentence at its field.',
-  form_not_found: 'Take the id of a form that the broker has loaded.',
-  referrer_not_found: 'Let the person correct the referral code, or leave it out.',
-  otp_type_unavailable: 'Offer the channels of `available`.',
-  tp5_connection_not_found: 'Take the id of a `tp5` connection from the broker.',
-  tp4_connection_not_found: 'Take the id of a `tp4` connection from the broker.',
-  account_type_not_found: 'Take an account type of this platform version.',
-  account_type_required: 'Send `account_type_id`: it names the deposit of a demo account.',
-  rebate_user_not_found: 'Correct the id, or leave it out.',
-  group_not_found: 'Take a group that the connection offers.',
-  password_rejected: 'Send a longer password of more kinds of characters, or none: the service then makes one.',
-  not_supported_by_connection: 'Leave the fields of `errors` out, or take a connection of another protocol.',
-  code_not_accepted: 'Let the person type again, or ask for another code by a new registration.',
-  captcha_failed: 'Let the person solve the captcha again: a token is valid once.',
-  front_required: 'Call the address of the front.',
-  user_not_found: 'With `Retry-After`: wait, and repeat. Without: correct the id, or write the client.',
-  login_taken: 'Send another `login`, or none.',
-  request_in_progress: 'Wait for `Retry-After` seconds, and repeat with the same key.',
-  payload_too_large: 'Send less: smaller or fewer documents.',
-  unsupported_media_type: 'Send `content-type: application/json`.',
-  idempotency_key_reused: 'Send a new key with a new body.',
-  too_many_requests: 'Wait for `Retry-After` seconds. Do not repeat before.',
-  internal_error: 'Repeat with the same key, later each time. If it lasts, name `request_id` to the broker.',
-  otp_delivery_failed: 'Offer another channel, or repeat.',
-  platform_refused: 'Name `request_id` to the broker: an operator must act. Then repeat with the same key.',
-  platform_unavailable: 'Wait for `Retry-After` seconds, and repeat with the same key.',
-  login_range_exhausted: 'Name it to the broker, who adds a range. Then repeat with the same key.',
-  account_limit_reached: 'Name it to the broker, who extends the license. Then repeat with the same key.',
-  account_outcome_unknown: 'Repeat with the same key and body; after 409 name `operation_id` to the broker.',
-};
+/** The types of problems that a registration page gets. */
+export type PageProblem = {
+  [T in ProblemType]: (typeof REGISTRATION | typeof CONFIRMATION)[0] &
+    (typeof NOTES)[T]['operations'][number] extends never
+    ? never
+    : T;
+}[ProblemType];
 
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
@@ -226,7 +254,7 @@ export function problemTable(): string {
       .map(({ type, status }) => {
         const { operations } = PROBLEM_NOTES[type];
         const by = operations.length === EVERY.length ? 'all' : operations.map((one) => SHORT_NAMES[one]).join(', ');
-        return [String(status), `\`${type}\``, by, problemMeaning(type, status), REMEDIES[type]];
+        return [String(status), `\`${type}\``, by, problemMeaning(type, status), PROBLEM_NOTES[type].remedy];
       }),
   );
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @import { Act, Details, Event, FieldSentence, MachineContext, ProblemType, RequestEnd, ViolationRule, State, Step } from './types.ts' */
+/** @import { Act, Details, Event, FieldSentence, MachineContext, PageProblem, RequestEnd, ViolationRule, State, Step } from './types.ts' */
 
 /** The page as a table: each state, each event, and the next step. Nothing in this file knows the browser. */
 
@@ -195,10 +195,10 @@ function isWaiting({ waits }, event, now) {
 }
 
 /**
- * How a request ends with each type of problem. Problems of account routes never come here. An `invalid` problem
- * without `errors` has a place in `post.js`.
+ * How a request ends with each type of problem that the page gets. An `invalid` problem without `errors` has a place in
+ * `post.js`.
  *
- * @satisfies {Record<ProblemType, RequestEnd>}
+ * @satisfies {Record<PageProblem, RequestEnd>}
  */
 export const PROBLEM_ENDS = /** @type {const} */ ({
   malformed_json: 'failed',
@@ -206,19 +206,9 @@ export const PROBLEM_ENDS = /** @type {const} */ ({
   form_not_found: 'form_gone',
   referrer_not_found: 'invalid',
   otp_type_unavailable: 'invalid',
-  tp5_connection_not_found: 'failed',
-  tp4_connection_not_found: 'failed',
-  account_type_not_found: 'failed',
-  account_type_required: 'failed',
-  rebate_user_not_found: 'failed',
-  group_not_found: 'failed',
-  password_rejected: 'failed',
   code_not_accepted: 'code_refused',
-  not_supported_by_connection: 'failed',
   captcha_failed: 'captcha_failed',
   front_required: 'unreadable',
-  user_not_found: 'failed',
-  login_taken: 'failed',
   request_in_progress: 'in_progress',
   payload_too_large: 'too_large',
   unsupported_media_type: 'failed',
@@ -226,11 +216,6 @@ export const PROBLEM_ENDS = /** @type {const} */ ({
   too_many_requests: 'too_many',
   internal_error: 'failed',
   otp_delivery_failed: 'undelivered',
-  platform_refused: 'failed',
-  platform_unavailable: 'failed',
-  login_range_exhausted: 'failed',
-  account_limit_reached: 'failed',
-  account_outcome_unknown: 'failed',
 });
 
 /**
@@ -243,7 +228,7 @@ export function requestEnd(status, type) {
   if (status === 0) return 'silent';
   if (status === 204) return 'accepted';
   const known = typeof type === 'string' && Object.hasOwn(PROBLEM_ENDS, type);
-  if (known) return PROBLEM_ENDS[/** @type {ProblemType} */ (type)];
+  if (known) return PROBLEM_ENDS[/** @type {PageProblem} */ (type)];
   if (status === 429) return 'too_many';
   if (status === 413) return 'too_large';
   if (status >= 500) return 'failed';

@@ -1,10 +1,10 @@
 import type { Language } from '../../../lib/messages/translations/languages.ts';
-import type { ProblemType } from '../../../lib/problem.ts';
 import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { ViolationRule } from '../../../lib/validators/primitives.ts';
+import type { PageProblem } from '../../openapi/problems.ts';
 import type { PROBLEM_ENDS } from './machine.js';
 
-export type { Channel, ProblemType, ViolationRule };
+export type { Channel, PageProblem, ViolationRule };
 
 export type State = 'form' | 'sending' | 'code' | 'resending' | 'confirming' | 'done';
 
@@ -41,7 +41,7 @@ export type Event = Act | RequestEnd;
 type ProblemEnds = typeof PROBLEM_ENDS;
 /** The types of problems that are `invalid` and do not list the fields. */
 export type PlacedProblem = Exclude<
-  { [T in ProblemType]: ProblemEnds[T] extends 'invalid' ? T : never }[ProblemType],
+  { [T in PageProblem]: ProblemEnds[T] extends 'invalid' ? T : never }[PageProblem],
   'validation_failed'
 >;
 
