@@ -8,6 +8,7 @@ import { FUNCTION_NAMES } from '../infra/functions.ts';
 import type { LambdaHandler } from '../infra/local/gateway.ts';
 import { processFolder } from '../infra/local/process-folder.ts';
 import { startService } from '../infra/local/service.ts';
+import { OTP_TYPES } from '../lib/validators/otp-types.ts';
 
 /**
  * The first steps of a new user, as a script: `npm start`, then curl on every route; and the bundles that are
@@ -104,20 +105,16 @@ async function walk(url: string, first: number): Promise<void> {
 }
 
 async function registerOnEveryChannel(url: string, first: number): Promise<void> {
-  const channels = [
-    ['email', 'email', { email: `smoke${first}@example.com` }],
-    ['sms', 'sms', { email: `smoke${first}@example.com`, otp_type: 'sms', phone: PHONE }],
-    ['call', 'call', { email: `smoke${first}@example.com`, otp_type: 'call', phone: PHONE }],
-    ['whatsapp', 'whatsapp', { email: `smoke${first}@example.com`, otp_type: 'whatsapp', phone: PHONE }],
-  ] as const;
-  for (const [index, [channel, kind, fields]] of channels.entries()) {
+  for (const [index, channel] of OTP_TYPES.entries()) {
+    const phone = channel === 'email' ? {} : { otp_type: channel, phone: PHONE };
+    const fields = { email: `smoke${first}@example.com`, ...phone };
     await check(`registration by ${channel} answers 204, and a code of six digits is sent`, async () => {
       await curl(`${url}/_local/outbox`, undefined, undefined, 'DELETE');
       const source = `203.0.113.${first + index}`;
       const answer = await curl(`${url}/public/v1/account/register/request`, { ...REGISTRATION, ...fields }, source);
       must(answer.status === 204 && answer.body === '', `answered ${answer.status} ${answer.body}`);
       const outbox = JSON.parse((await curl(`${url}/_local/outbox`)).body) as { kind: string; text: string }[];
-      must(outbox.length === 1 && outbox[0]?.kind === kind, `the outbox has ${outbox.map((entry) => entry.kind)}`);
+      must(outbox.length === 1 && outbox[0]?.kind === channel, `the outbox has ${outbox.map((entry) => entry.kind)}`);
       const digits = outbox[0].text.replace(/\D*(\d)\D+(?=\d\b)/g, '$1');
       must(/\d{6}/.test(outbox[0].text) || /\d{6}/.test(digits), 'the message has no code of six digits');
     });
@@ -126,7 +123,7 @@ async function registerOnEveryChannel(url: string, first: number): Promise<void>
   await check('the code of a mail confirms the registration, and the CRM has a new client', async () => {
     await curl(`${url}/_local/outbox`, undefined, undefined, 'DELETE');
     const email = `smoke${first}.client@example.com`;
-    const source = `203.0.113.${first + channels.length}`;
+    const source = `203.0.113.${first + OTP_TYPES.length}`;
     await curl(`${url}/public/v1/account/register/request`, { ...REGISTRATION, email }, source);
     const [mail] = JSON.parse((await curl(`${url}/_local/outbox`)).body) as { text: string }[];
     const code = /\b\d{6}\b/.exec(mail?.text ?? '')?.[0];

@@ -11,7 +11,7 @@ import { documentSizes } from './schemas.ts';
 /** The text above all operations, as Markdown. */
 export function apiDescription(): string {
   return [
-    'Accepts registration requests of new users, and sends each a one-time password by email, SMS, call or WhatsApp. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
+    'Accepts registration requests of new users, and sends each a one-time password by email or to a phone. Confirms that password, where the deployment has this extension. Opens trading accounts for existing clients on trading-platform servers of version 5 (`tp5`) and version 4 (`tp4`).',
     'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
     '## Retries',

@@ -5,6 +5,7 @@ import { SETTING_NAMES } from '../../infra/settings.ts';
 import { commandProof, provenBy } from '../../lib/platform/proof.ts';
 import { codeKind } from '../../lib/platform/web-api/answers.ts';
 import { ConnectionSchema } from '../../lib/records/crm-records.ts';
+import { OTP_TYPES, PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import { alarmsOf } from '../support/alarms.ts';
 import { runOperatorsCommand } from '../support/operators.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
@@ -56,6 +57,25 @@ describe('The decision about parts beyond the specification', () => {
     const commands = [...list.matchAll(/^ {2}(\S+)/gm)].map(([, name = '']) => `crm ${name}`);
     expect(commands.length).toBeGreaterThan(10);
     expect(unnamed(commands.filter((name) => name !== 'crm help'))).toEqual([]);
+  });
+});
+
+describe('The channels of one-time passwords', () => {
+  const namesIn = (text: string, pattern: RegExp) => new Set([...text.matchAll(pattern)].map(([name]) => name));
+
+  it('are installed by a command each on the page about deploying', () => {
+    const commands = [...page('infra/docs/deploying.md').matchAll(/ channels=([\w,]+)/g)];
+    expect(new Set(commands.flatMap(([, names = '']) => names.split(',')))).toEqual(new Set(OTP_TYPES));
+  });
+
+  it('to phones are all kinds of messages that a provider gets, as its page says', () => {
+    const [, kinds = ''] = /`kind` is the channel: (.+?)\. /.exec(page('infra/docs/message-provider.md')) ?? [];
+    expect(namesIn(kinds, /(?<=`)\w+(?=`)/g)).toEqual(new Set(PHONE_CHANNELS));
+  });
+
+  it('to phones have a variable each for a provider of the local service, as its page says', () => {
+    const variables = namesIn(page('infra/local/README.md'), /\bPROVIDER_(?!SECRET)\w+/g);
+    expect(variables).toEqual(new Set(PHONE_CHANNELS.map((channel) => `PROVIDER_${channel.toUpperCase()}`)));
   });
 });
 
