@@ -74,7 +74,12 @@ class Loop {
       if (fact.on === 'opened') this.#isAnswered = true;
       if (fact.on === 'rejected' || fact.on === 'doubtful') this.#isRefused = true;
       const { life } = this.#held;
-      const decision = findTransition(life, fact, this.#context(await this.#nextLogin(fact)));
+      const next = await this.#nextLogin(fact);
+      if (typeof next === 'object') {
+        fact = next;
+        continue;
+      }
+      const decision = findTransition(life, fact, this.#context(next));
       const { step } = decision;
       const to = decision.to ?? (this.#needsWrite(step) ? life : undefined);
       if (to !== undefined) {
@@ -95,11 +100,11 @@ class Loop {
     }
   }
 
-  /** The login to ask for instead of one that is another's. */
-  async #nextLogin({ on }: Fact): Promise<number | undefined> {
+  /** The login to ask for instead of one that is another's, or what the record of the operation's account shows first. */
+  async #nextLogin({ on }: Fact): Promise<number | Fact | undefined> {
     // A login that is not sent at once is not reserved: an account there would later count as ours.
     const isWanted = (on === 'reserved' || on === 'foreign') && this.#hasTime('send');
-    return isWanted ? this.#job.order?.logins.next() : undefined;
+    return isWanted ? this.#effects.next(this.#job) : undefined;
   }
 
   #context(next: number | undefined): DecisionContext {

@@ -1,7 +1,7 @@
 import { within } from '../deadline.ts';
 import type { OpenedAccount } from '../messages/notices.ts';
 import { type Mark, PlatformFailure, type Sighting, type TradingPlatform } from '../platform/platform.ts';
-import type { AccountDetails } from '../records/accounts.ts';
+import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
 import type { AccountClient } from '../records/crm-records.ts';
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
@@ -14,6 +14,11 @@ import { storedServer } from './reservation-key.ts';
 
 /** What the steps of `life.ts` do outside of the ledger, and what happens when an account is open; tests pass fakes. */
 export type Effects = Readonly<Record<Exclude<Step, 'resume' | 'rest' | 'stop'>, (job: Job) => Promise<Fact>>> & {
+  /**
+   * The login to ask for instead of one that is another's; undefined if there is none. If the operation's account has a
+   * record: what follows from it.
+   */
+  next(job: Job): Promise<number | Fact | undefined>;
   /** Writes the account's record, and publishes its event unless a deposit comes first; @returns what was done */
   record(job: Job, life: LifeAt<'open'>): Promise<Pick<LifeAt<'open'>, 'recorded' | 'published'>>;
   /** Sends the client's notices. */
@@ -30,6 +35,7 @@ export const EFFECTS: Effects = {
   pay: (job) => complete(job, 'pay'),
   repay: (job) => complete(job, 'repay'),
   complete: (job) => complete(job),
+  next,
   record,
   notify,
 };
@@ -77,14 +83,15 @@ async function judge(job: Job, order: CallerOrder): Promise<Fact> {
   if (held.found === undefined) judgeOrder(command, connection, platform);
   const [record] = await Promise.all([order.recorded, order.ready]);
   const plan = buildPlan(order, held.operationId, server);
+  if (record !== undefined) {
+    held.plan = plan;
+    return factOfRecord(job, platform, record);
+  }
   if (!platform.keyed) {
     held.plan = plan;
-    return record === undefined
-      ? { on: 'ready' }
-      : { on: 'recorded', login: record.login, opened_at: record.opened_at };
+    return { on: 'ready' };
   }
-  // A command that names its login is sent after a look at it, also if the account has a record: it may have been deleted.
-  const login = held.found ?? (await order.logins.next());
+  const login = held.found ?? (await order.logins.next()).login;
   if (login === undefined) throw order.logins.failure();
   const found = held.found !== undefined || (plan.login_given && (await isOwnAccount(job, order, platform, login)));
   held.plan = plan;
@@ -101,11 +108,44 @@ async function isOwnAccount(
   platform: TradingPlatform,
   login: number,
 ): Promise<boolean> {
-  const sighting = await sight(job, platform, login);
+  const { sighting } = await sight(job, platform, login);
   if (sighting === 'ours') return true;
   if (sighting === 'absent' || sighting === 'silent') return false;
   if (await isRecorded(job, login)) return true;
   throw new PlatformFailure('login_taken', { reason: `login_exists_${version}` });
+}
+
+/**
+ * What follows from the record of the operation's account. The server is looked at where it can be: the account may have
+ * been deleted, and another operation may have opened its own at the login since. @throws PlatformFailure
+ */
+async function factOfRecord(job: Job, platform: TradingPlatform, { login, opened_at }: AccountRecord): Promise<Fact> {
+  job.held.found = login;
+  if (platform.keyed) {
+    const { sighting, owner } = await sight(job, platform, login);
+    if (sighting === 'absent') return { on: 'deleted', login };
+    if (sighting === 'foreign' && (await holderOf(job, login)) === owner) return { on: 'deleted', login };
+  }
+  return { on: 'recorded', login, opened_at };
+}
+
+/** The operation that holds a login. */
+async function holderOf({ dependencies, order, times }: Job, login: number): Promise<string | undefined> {
+  return order && (await dependencies.ledger.holders(order.version, [login], times.signal)).get(login);
+}
+
+async function next(job: Job): Promise<number | Fact | undefined> {
+  const { login, record } = (await job.order?.logins.next()) ?? {};
+  if (record === undefined) return login;
+  try {
+    const server = await job.server();
+    if (server !== undefined) return await factOfRecord(job, server.platform, record);
+    throw new PlatformFailure('platform_unavailable', { reason: 'no_server_for_record' });
+  } catch (failure) {
+    reportRefusal(failure, job.telemetry);
+    // Without an answer no other login is asked for.
+    return job.held.life.at === 'claimed' ? { on: 'not_executed', failure } : { on: 'unclear' };
+  }
 }
 
 /** Sends the command, once. */
@@ -151,18 +191,24 @@ function failureFact(failure: unknown, telemetry: Telemetry): Fact {
   return { on: 'lost', failure };
 }
 
-async function sight(job: Job, platform: TradingPlatform, login: number): Promise<Sighting> {
-  const { held } = job;
-  const { operationId, plan } = held;
+/** Looks at a login. @returns also the other operation whose id is in the comment of the account */
+async function sight(
+  job: Job,
+  platform: TradingPlatform,
+  login: number,
+): Promise<{ sighting: Sighting; owner: string | undefined }> {
+  const { operationId, plan } = job.held;
+  let owner: string | undefined;
   const version = plan?.version ?? job.order?.version;
   const isOperation = async (comment: string) => {
     const id = comment.slice(0, ID_LENGTH);
     const isOne = isOperationComment(await job.keys(), comment) || (await holdsLogin(job, version, id));
-    if (isOne) held.seenOwner = id;
+    if (isOne) owner = id;
     return isOne;
   };
   const mark: Mark = { operationId, login, generated: await job.generated(), isOperation };
-  return platform.look(mark, within(LOOK_MS, job.times.platformSignal));
+  const sighting = await platform.look(mark, within(LOOK_MS, job.times.platformSignal));
+  return { sighting, owner };
 }
 
 /** Looks at the operation's login. The step says what is known of it. */
@@ -172,7 +218,8 @@ async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
   const server = await job.server();
   if (server === undefined) return noAnswer;
   try {
-    const sighting = await sight(job, server.platform, login);
+    const { sighting, owner } = await sight(job, server.platform, login);
+    job.held.seenOwner = owner;
     if (sighting === 'ours') return { on: 'ours' };
     if (hasMoved(job.held, server)) return { on: 'moved' };
     if (await isRecorded(job, login)) return { on: sighting === 'absent' ? 'deleted' : 'ours' };

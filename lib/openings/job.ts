@@ -54,7 +54,7 @@ export interface CallerOrder {
   ready: Promise<void>;
   /** The possible ids of the operation: one for each key of the secret. */
   ids: readonly string[];
-  /** The record of the operation's account, if its ledger may have been lost. */
+  /** The record of the operation's account; read only if the ledger may have been lost. */
   recorded: Promise<AccountRecord | undefined>;
   logins: ReturnType<typeof loginChoice>;
 }

@@ -108,7 +108,8 @@ export interface Ledger {
     signal: AbortSignal,
   ): Promise<HeldOperation | undefined>;
   /**
-   * Writes a new state, with the plan, the times and the lease of `held`.
+   * Writes a new state, with the plan, the times and the lease of `held`. The login of an account that has a record stays
+   * with another operation that has reserved it since.
    * @param record of the account, if the same transaction shall write it: only for a state that reserves its login
    * @throws Overtaken, ReservationConflict, AwsFailure
    */
@@ -338,22 +339,33 @@ async function write(
   const state = stateWrite(names.operations, next, at);
   const [taken, givenUp, pk = ''] = reservationWrites(names.logins, held, next);
   const records = record === undefined ? [] : [{ table: names.accounts, put: accountItem(record) }];
-  const transaction = (also: TransactionWrite[]) => transact([state, ...taken, ...also, ...records], signal);
-  await writeUnderVersion(held, async () => {
-    // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
-    if (taken.length + givenUp.length === 0 && to.at !== 'sent') return single(operations, state, signal);
+  const attempt = async (reserved: TransactionWrite[], released: TransactionWrite[]): Promise<void> => {
     try {
-      await transaction(givenUp);
+      await transact([state, ...reserved, ...released, ...records], signal);
     } catch (error) {
-      if (!(error instanceof ConditionFailed) || error.index <= taken.length) throw error;
+      if (!(error instanceof ConditionFailed) || error.index === 0) throw error;
+      if (error.index <= reserved.length) {
+        if (!isOfRecord(to)) throw error;
+        return attempt([], released);
+      }
       // After the reservations were lost, another operation may hold the login: there is nothing to give up.
       const [reservation] = await logins.getMany([{ pk }], signal);
       if (reservation?.operation_id === held.operationId) throw error;
-      await transaction([]);
+      await attempt(reserved, []);
     }
+  };
+  await writeUnderVersion(held, async () => {
+    // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
+    if (taken.length + givenUp.length === 0 && to.at !== 'sent') return single(operations, state, signal);
+    await attempt(taken, givenUp);
   });
   held.life = to;
   held.seenOwner = undefined;
+}
+
+/** Whether an operation knows the new login of a state by its account's record. */
+function isOfRecord(to: Life): boolean {
+  return to.at === 'undecided' || (to.at === 'open' && to.recorded);
 }
 
 /** Raises the revision of `held`, whether the write arrived or not. @throws Overtaken, ReservationConflict, AwsFailure */
@@ -447,7 +459,7 @@ function reservationWrites(
   const pk = reservationKey(plan, earlier);
   if (to.at === 'claimed') return [taken, [reserve(earlier, NOBODY)], pk];
   // An undecided operation keeps its login: a late command may still open it.
-  const isGivenUp = from.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && later !== earlier));
+  const isGivenUp = from.at === 'sent' && (to.at === 'gone' || later !== earlier);
   if (!isGivenUp) return [taken, []];
   const released = { table, delete: { pk }, expression: isOfThisLife };
   return [taken, [before.seenOwner === undefined ? released : reserve(earlier, before.seenOwner)], pk];

@@ -55,7 +55,10 @@ export type Fact = { failure?: unknown } & (
    * reservation or account was found at it, so a command may have left.
    */
   | { on: 'ready'; login?: number | undefined; found?: boolean }
-  /** The record of the operation's account was found. `opened_at`: ISO 8601, UTC. */
+  /**
+   * The record of the operation's account was found. Another operation may have reserved its login since, and keeps it.
+   * `opened_at`: ISO 8601, UTC.
+   */
   | { on: 'recorded'; login: number; opened_at: string }
   /** Another operation holds the login. */
   | { on: 'reserved' }
@@ -76,10 +79,11 @@ export type Fact = { failure?: unknown } & (
   | { on: 'ours' | 'foreign' | 'unproven' }
   /**
    * The other results of a look-up. `silent`: the platform has no command for it. `unclear`: the platform did not
-   * answer. `moved`: the connection leads to another server than the first command did. `deleted`: the account is
-   * absent, and its record exists.
+   * answer. `moved`: the connection leads to another server than the first command did.
    */
-  | { on: 'absent' | 'silent' | 'unclear' | 'moved' | 'deleted' }
+  | { on: 'absent' | 'silent' | 'unclear' | 'moved' }
+  /** The record of the operation's account exists, and the account does not. `login`: of the record, if it is another one. */
+  | { on: 'deleted'; login?: number }
   /** The results of a look-up after a refusal: the login is absent, or that could not be found out. */
   | { on: 'refused' | 'unconfirmed' }
   /** The result of completing the account. */
@@ -185,15 +189,17 @@ const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
 const sentNext = (_: Life, { next }: DecisionContext): Life => ({ at: 'sent', login: next(), commands: 'one' });
 const many = (life: LifeAt<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
 const loginTaken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: 'taken' });
-const undecided = ({ login }: LifeAt<'sent'>, _: DecisionContext, fact: Fact): Life => ({
+const undecided = (life: LifeAt<'claimed' | 'sent'>, _: DecisionContext, fact: Fact): Life => ({
   at: 'undecided',
-  login,
+  login: (fact.on === 'deleted' ? fact.login : undefined) ?? ('login' in life ? life.login : undefined),
   other: fact.on === 'lost' ? fact.other : undefined,
 });
 /** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
 function firstDeposit(life: LifeAt<'claimed' | 'sent' | 'undecided'>, { deposit }: DecisionContext, { on }: Fact) {
   if (deposit === 'none' || on === 'opened') return deposit;
-  return life.at === 'sent' && (life.commands === 'one' || life.commands === 'many') ? 'again' : 'found';
+  return life.at === 'sent' && on !== 'recorded' && (life.commands === 'one' || life.commands === 'many')
+    ? 'again'
+    : 'found';
 }
 const open = (life: LifeAt<'claimed' | 'sent' | 'undecided'>, context: DecisionContext, fact: Fact): Life => ({
   at: 'open',
@@ -231,11 +237,12 @@ export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
     { on: ['ready'], to: sent, step: 'send' },
     // The ledger was lost, or the key has expired.
     { on: ['recorded'], to: open, step: 'resume' },
+    { on: ['deleted'], to: undecided, step: 'stop' },
     { on: ['reserved'], if: hasNext, to: sentNext, step: 'send' },
     { on: ['reserved', 'not_executed'], to: gone, step: 'stop' },
   ],
   sent: [
-    { on: ['opened', 'ours'], to: open, step: 'resume' },
+    { on: ['opened', 'ours', 'recorded'], to: open, step: 'resume' },
     { on: ['resume', 'lost', 'doubtful'], if: unrepeatable, to: undecided, step: 'stop' },
     // The server has answered with a login that another operation holds.
     { on: ['reserved'], if: unkeyed, to: undecided, step: 'stop' },

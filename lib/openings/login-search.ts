@@ -1,4 +1,5 @@
 import { PlatformFailure } from '../platform/platform.ts';
+import type { AccountRecord } from '../records/accounts.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Identity } from './derivation.ts';
 
@@ -25,14 +26,33 @@ const MAX_LOGINS = 100;
  */
 const AT_ONCE = 3;
 
+/** The login to ask for next; or the record of the operation's account, if that exists. */
+export interface NextLogin {
+  login: number | undefined;
+  record?: AccountRecord | undefined;
+}
+
+/** The reads of a search. */
+interface SearchReads {
+  /** The operations that hold these logins, by login. */
+  holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
+  /** The logins that an operation holds. */
+  reserved(operationId: string): Promise<readonly number[]>;
+  /** The record of the account of the request; all calls get the result of the first one. */
+  recorded(): Promise<AccountRecord | undefined>;
+}
+
 /**
  * Finds the first free logins of an operation, and a login that it has reserved already, which proves that a command
  * may have left. That one may be behind a free login: others may have released theirs since. Until it is claimed, an
  * operation has a possible identity for each key of the secret.
+ *
+ * A login that another operation holds may be the login of our own account, whose key was forgotten and whose reservation
+ * was lost. So the account's record is read before the search passes over such a login.
  */
 export class LoginSearch {
   readonly #sequences: LoginSequence[];
-  readonly #reservations;
+  readonly #reads: SearchReads;
   readonly #mayRead: () => boolean;
   readonly #firstLogins: number;
   #calls = 0;
@@ -40,24 +60,22 @@ export class LoginSearch {
   #taken = 0;
   /** The login that the operation has reserved, and its identity. */
   found: { identity: Identity; login: number } | undefined;
+  /** The record of the account, if the search has passed over a login. */
+  record: AccountRecord | undefined;
 
   /**
    * @param sequences one for each key of the secret
-   * @param reservations of the ledger: which operations hold these logins, and which logins an operation holds
    * @param mayRead whether there is time to read more
    * @param firstLogins of each sequence in the first call, as the search before has it
    */
   constructor(
     sequences: readonly Pick<LoginSequence, 'identity' | 'logins'>[],
-    reservations: {
-      holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
-      reserved(operationId: string): Promise<readonly number[]>;
-    },
+    reads: SearchReads,
     mayRead: () => boolean,
     firstLogins = FIRST_LOGINS.crowded,
   ) {
     this.#sequences = sequences.map((one) => ({ ...one, free: [], tries: 0, isRead: false }));
-    this.#reservations = reservations;
+    this.#reads = reads;
     this.#mayRead = mayRead;
     this.#firstLogins = firstLogins;
   }
@@ -76,12 +94,14 @@ export class LoginSearch {
     while (this.found === undefined && this.#wanting().length > 0 && this.#mayRead())
       await this.#readNext(this.#wanting());
     await known;
+    const hasPassed = this.#sequences.some(({ tries }) => tries > 0);
+    if (hasPassed && this.found === undefined) this.record = await this.#reads.recorded();
     return this;
   }
 
   async #findReserved(): Promise<void> {
     const find = async ({ identity }: LoginSequence) => {
-      const [login] = await this.#reservations.reserved(identity.operationId);
+      const [login] = await this.#reads.reserved(identity.operationId);
       if (login !== undefined) this.found ??= { identity, login };
     };
     await Promise.all(this.#sequences.map(find));
@@ -89,15 +109,19 @@ export class LoginSearch {
 
   /**
    * The next free login of an operation, if there is one, and the number of logins that were tried. `isComplete`: all
-   * logins of its ranges were read.
+   * logins of its ranges were read. `record`: its account exists, so that no further login may be asked for.
    */
-  async next(operationId: string): Promise<{ login: number | undefined; tries: number; isComplete: boolean }> {
+  async next(operationId: string): Promise<NextLogin & { tries: number; isComplete: boolean }> {
     const sequence = this.#sequences.find(({ identity }) => identity.operationId === operationId);
     if (sequence === undefined) return { login: undefined, tries: 0, isComplete: true };
     while (sequence.free.length === 0 && !sequence.isRead && this.#mayRead()) await this.#readNext([sequence]);
-    const login = sequence.free.shift();
-    if (login !== undefined) sequence.tries += 1;
-    return { login, tries: sequence.tries, isComplete: sequence.isRead };
+    const { tries, isRead: isComplete } = sequence;
+    const isFirst = tries === 0 && sequence.free.length > 0;
+    const record = isFirst ? undefined : await this.#reads.recorded();
+    const login = record === undefined ? sequence.free.shift() : undefined;
+    if (login === undefined) return { login, record, tries, isComplete };
+    sequence.tries += 1;
+    return { login, tries: sequence.tries, isComplete };
   }
 
   #wanting(): LoginSequence[] {
@@ -112,7 +136,7 @@ export class LoginSearch {
     const drawn = sequences.map((sequence) => ({ sequence, logins: draw(sequence, most) }));
     const drawnLogins = [...new Set(drawn.flatMap(({ logins }) => logins))];
     const batches = Array.from({ length: Math.ceil(drawnLogins.length / MAX_LOGINS) }, (_, index) =>
-      this.#reservations.holders(drawnLogins.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
+      this.#reads.holders(drawnLogins.slice(index * MAX_LOGINS, (index + 1) * MAX_LOGINS)),
     );
     const holders = new Map((await Promise.all(batches)).flatMap((one) => [...one]));
     this.#read += drawnLogins.length;
@@ -128,6 +152,8 @@ export class LoginSearch {
       if (holder === undefined) sequence.free.push(login);
       else if (sequence.free.length === 0) sequence.tries += 1;
     }
+    // It is awaited where it is needed. Here it goes out with the next batch.
+    if (sequence.tries > 0 && this.found === undefined) this.#reads.recorded().catch(() => {});
   }
 }
 
@@ -155,12 +181,12 @@ export function loginChoice(
   // Another's account at the caller's login leaves no other one.
   let isNoneLeft = givenLogin !== undefined;
   return {
-    /** @returns undefined if none is left, or if the time is up; rejects if the reservations cannot be read */
-    async next(): Promise<number | undefined> {
-      const { login, tries, isComplete } = await (await searching).next(operationId);
+    /** No login: none is left, or the time is up. Rejects if the reservations or the record cannot be read. */
+    async next(): Promise<NextLogin> {
+      const { login, record, tries, isComplete } = await (await searching).next(operationId);
       if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
       if (login === undefined) isNoneLeft = isComplete;
-      return login;
+      return { login, record };
     },
     /** Why the operation gets no other login. With more time a retry may find a free one. */
     failure(): PlatformFailure {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { STOP_BEFORE_END_MS } from '../deadline.ts';
 import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
+import { once } from '../once.ts';
 import { PlatformFailure } from '../platform/platform.ts';
 import { Problem, type ProblemOptions } from '../problem.ts';
 import type { AccountRecord } from '../records/accounts.ts';
@@ -72,6 +73,15 @@ export async function openTradingAccount(
   }
 }
 
+/** The reads on which the search for logins and the account's record depend. */
+interface SharedReads {
+  keys: Promise<readonly DerivationKey[]>;
+  identities: Promise<readonly Identity[]>;
+  connection: Promise<Connection | undefined>;
+  /** Reads the record of the account, once. */
+  record(): Promise<AccountRecord | undefined>;
+}
+
 /**
  * Starts what is read while the operation is claimed, all at the same time. Each part is awaited where it is needed; a part
  * that no step needs may fail.
@@ -85,8 +95,10 @@ function startReads(opening: Opening) {
   const connection = records.then((found) => (found.connection?.platform === version ? found.connection : undefined));
   const server = connectServer(opening, records);
   const ready = server.then(({ platform }) => platform.ready(times.platformSignal));
-  const logins = searchLogins(opening, keys, identities, connection);
-  const recorded = findRecord(opening, identities, connection);
+  const record = once(() => identities.then((made) => readRecord(opening, made)));
+  const shared = { keys, identities, connection, record };
+  const logins = searchLogins(opening, shared);
+  const recorded = findRecord(opening, shared, logins);
   let isConnecting = true;
   const onEnd = () => {
     isConnecting = false;
@@ -142,24 +154,17 @@ async function connectServer({ dependencies, version, times }: Opening, records:
 }
 
 /** Reads the first logins in the ranges that the connection had last, and again if they have changed. */
-async function searchLogins(
-  opening: Opening,
-  keys: Promise<readonly DerivationKey[]>,
-  identities: Promise<readonly Identity[]>,
-  connected: Promise<Connection | undefined>,
-): Promise<LoginSearch> {
+async function searchLogins(opening: Opening, reads: SharedReads): Promise<LoginSearch> {
   const { ranges: last } = opening.dependencies;
   const name = connectionName(opening);
   const known = last.get(name);
-  const search = async (ranges: readonly LoginRange[], firstLogins?: number) =>
-    searchRanges(opening, await keys, await identities, ranges, firstLogins);
-  const early = known && search(known.ranges, known.firstLogins);
+  const early = known && searchRanges(opening, reads, known.ranges, known.firstLogins);
   // It is awaited if the ranges are still the same.
   early?.catch(() => {});
-  const connection = await connected;
+  const connection = await reads.connection;
   const ranges = connection === undefined ? [] : loginRanges(connection);
   const isKnown = JSON.stringify(known?.ranges) === JSON.stringify(ranges);
-  const found = await (early !== undefined && isKnown ? early : search(ranges));
+  const found = await (early !== undefined && isKnown ? early : searchRanges(opening, reads, ranges));
   if (connection !== undefined) last.set(name, { ranges, firstLogins: found.nextFirstLogins });
   return found;
 }
@@ -169,43 +174,52 @@ function connectionName({ version, request }: Opening): string {
   return `${version}#${request.body.connection_id}`;
 }
 
-function searchRanges(
+async function searchRanges(
   { dependencies, version, request, times }: Opening,
-  keys: readonly DerivationKey[],
-  identities: readonly Identity[],
+  { keys, identities, record }: SharedReads,
   ranges: readonly LoginRange[],
-  firstLogins: number | undefined,
+  firstLogins?: number,
 ): Promise<LoginSearch> {
   const { ledger, now } = dependencies;
   const { login } = request.body;
-  const sequences = identities.map((identity) => ({
+  const current = await keys;
+  const sequences = (await identities).map((identity) => ({
     identity,
-    logins: login === undefined ? loginSequence(deriveSeed(keys, identity) ?? '', ranges) : [login].values(),
+    logins: login === undefined ? loginSequence(deriveSeed(current, identity) ?? '', ranges) : [login].values(),
   }));
-  const reservations = {
+  const reads = {
     holders: (logins: readonly number[]) => ledger.holders(version, logins, times.signal),
     reserved: (operationId: string) => ledger.reserved(version, operationId, times.signal),
+    recorded: record,
   };
   const mayRead = () => now() < times.openingEndsAt;
-  return new LoginSearch(ranges.length === 0 ? [] : sequences, reservations, mayRead, firstLogins).start();
+  return new LoginSearch(ranges.length === 0 ? [] : sequences, reads, mayRead, firstLogins).start();
 }
 
 /**
  * Finds the account of an operation whose ledger was lost, by its record. That is needed where the protocol reserves no
- * login before it opens one, and where the secret was rotated: under the new key the operation would name other logins.
+ * login before it opens one, where the secret was rotated, because under the new key the operation would name other logins,
+ * and where the search has passed over a login that another operation holds.
  */
 async function findRecord(
   opening: Opening,
-  identified: Promise<readonly Identity[]>,
-  connected: Promise<Connection | undefined>,
+  { identities, connection, record }: SharedReads,
+  logins: Promise<LoginSearch>,
 ): Promise<AccountRecord | undefined> {
-  const { dependencies, version, request, times } = opening;
-  const identities = await identified;
-  const isRotated = identities.length > 1;
   // A connection without ranges has a server that chooses the logins. The last request has seen whether it has ranges.
-  const isKnown = isRotated || dependencies.ranges.get(connectionName(opening))?.ranges.length === 0;
-  const connection = isKnown ? undefined : await connected;
-  if (!isKnown && (connection === undefined || 'logins' in connection)) return undefined;
+  const isUnkeyed = opening.dependencies.ranges.get(connectionName(opening))?.ranges.length === 0;
+  if (isUnkeyed || (await identities).length > 1) return record();
+  const connected = await connection;
+  const isKeyed = connected === undefined || 'logins' in connected;
+  return isKeyed ? (await logins).record : record();
+}
+
+/** The record of the account that a request has opened before. One without an `Idempotency-Key` is never repeated. */
+async function readRecord(
+  { dependencies, version, request, times }: Opening,
+  identities: readonly Identity[],
+): Promise<AccountRecord | undefined> {
+  if (request.idempotencyKey === undefined) return undefined;
   const place = { user_id: request.parameters.user_id, version, connection_id: request.body.connection_id };
   const ids = identities.map(({ operationId }) => operationId);
   return dependencies.accounts.find(place, ids, times.signal);
@@ -245,7 +259,7 @@ async function adoptTrace(
   // Without the reservations nothing is sent: the step `prepare` awaits them too, and reports why they cannot be read.
   const [search, record] = await Promise.all([logins, recorded]).catch(() => []);
   const recordedBy = (await identities).find(({ operationId }) => operationId === record?.operation_id);
-  const found = search?.found ?? (record && recordedBy && { identity: recordedBy, login: record.login });
+  const found = record && recordedBy ? { identity: recordedBy, login: record.login } : search?.found;
   if (found === undefined) return held;
   const { identity, login } = found;
   const isAdopted = identity.operationId === held.operationId;

@@ -226,6 +226,33 @@ describe.concurrent('A ledger that is lost', () => {
     request(on, {}, (one) => checkSame(one, () => one.world.lose(...tables))),
   );
 
+  it.each<[ConnectionId, string, Record<string, unknown>]>(
+    (['tp5-live', 'tp5-demo', 'gw-live', 'gw-demo', 'reg-live'] as const).flatMap(
+      (on): [ConnectionId, string, Record<string, unknown>][] => [
+        [on, 'generated', {}],
+        [on, 'given', GIVEN],
+      ],
+    ),
+  )(
+    'opens no second account, although another operation has reserved the login since: %s, %s passwords',
+    (on, _, passwords) =>
+      request(on, passwords, async (one) => {
+        const { world } = one;
+        const rival = { operation_id: randomUUID(), incarnation: randomUUID() };
+        const reservation = async () =>
+          (await world.items('logins')).find(({ operation_id }) => operation_id === rival.operation_id);
+        await checkSame(one, async () => {
+          const held = await world.items('logins');
+          await world.lose('operations', 'logins');
+          await world.put(
+            'logins',
+            held.map((item) => ({ ...item, ...rival })),
+          );
+        });
+        expect(await reservation()).toMatchObject(rival);
+      }),
+  );
+
   it('for another one, next to the same trading servers, opens no second account', () =>
     request('tp5-live', {}, (one) =>
       pool.use(async (other) => {

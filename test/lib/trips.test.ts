@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { PLUG_IN } from '../support/crm-example.ts';
+import type { LoginRange } from '../../lib/records/crm-records.ts';
+import { LIVE, PLUG_IN } from '../support/crm-example.ts';
 import { testDatabase } from '../support/database.ts';
 import { OpeningScene } from '../support/opening-scene.ts';
 import { DOCUMENTS, RegistrationScene } from '../support/registration-scene.ts';
@@ -105,6 +106,25 @@ describe('A warm request waits', () => {
     expect(await trips.run(() => scene.open('a warm call'))).toEqual(expect.any(Number));
     expect(trips.rounds).toEqual([
       ['crm', 'logins.findKeys', 'logins.getMany', 'operations.put'],
+      ['transaction'],
+      ['server'],
+      ['accounts.put', 'bus', 'operations.update'],
+      ['operations.update'],
+    ]);
+  });
+
+  it('six times to open an account if another operation holds its first login: its own record is read before', async () => {
+    const scene = new OpeningScene(await testDatabase());
+    const [first, second] = [1, 2].map((login) => ({ from: login, to: login })) as [LoginRange, LoginRange];
+    scene.connection = { ...LIVE, logins: [first, second] };
+    await scene.reserve(1);
+    await scene.open('the first call of this function', { login: 3 });
+    const trips = new Trips();
+    scene.step = warm(trips);
+    expect(await trips.run(() => scene.open('a warm call'))).toBe(2);
+    expect(trips.rounds).toEqual([
+      ['crm', 'logins.findKeys', 'logins.getMany', 'operations.put'],
+      ['accounts.query'],
       ['transaction'],
       ['server'],
       ['accounts.put', 'bus', 'operations.update'],

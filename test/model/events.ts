@@ -6,6 +6,7 @@ import {
   changeLedger,
   describeLife,
   FOREIGN,
+  type Id,
   isOf,
   LOGINS,
   NOBODY,
@@ -61,6 +62,8 @@ export function happenAlone(turn: Turn): void {
   }
 }
 
+const isOfFirst = (owner: Id) => isOf(owner, 'A');
+
 /** Another operation, another server, another derivation. */
 function interfere(turn: Turn): void {
   const { keyed, another, moves, rederives } = turn.scenario;
@@ -68,7 +71,8 @@ function interfere(turn: Turn): void {
   // A plug-in's logins are reserved for each server.
   const { accounts, earlier } = turn.world;
   const isUsed = (login: number) => !keyed && (accounts[login] !== NOTHING || earlier[login] !== NOTHING);
-  for (const [index, { reservations }] of another === true && !hasAnother ? ledgers.entries() : []) {
+  const mayCome = another === true || (another === 'later' && ledgers.some(({ records }) => records.some(isOfFirst)));
+  for (const [index, { reservations }] of mayCome && !hasAnother ? ledgers.entries() : []) {
     for (const login of LOGINS.filter((one) => reservations[one] === NOTHING && !isUsed(one))) {
       turn.add(`another operation reserves ${login} and sends its command`, (next) => {
         next.hasAnother = true;

@@ -131,7 +131,7 @@ const LIMITS: readonly LimitRow[] = [
   row(FREE, MOVED_BEFORE, FREE_KEY, ['stranger', 'moved']),
   row(
     'one account',
-    'the key forgotten, reservations lost, and another operation holds our login, or the connection leads to another server',
+    'the key forgotten, reservations lost, and another operation that held our first login has left it, or the connection leads to another server',
     SECOND,
     ['another', 'reservations lost', 'expired'],
     ['reservations lost', 'moved', 'expired'],

@@ -107,6 +107,11 @@ export const MISTAKES: readonly Mistake[] = [
     ignoresRecord: true,
     scenario: 'web-registration, keys that expire early',
   },
+  {
+    name: 'The record of the account is not read before a login is passed over.',
+    ignoresRecord: true,
+    scenario: 'keys that expire early, and another operation that takes the login since',
+  },
   first('Absence ends an operation that has sent.', 'sent', { on: ['absent'], to: gone, step: 'stop' }),
   first('A refusal about the state of the server frees the key.', 'sent', { on: ['doubtful'], to: gone, step: 'stop' }),
   first('A refusal of the content frees the key without a look-up.', 'sent', {

@@ -44,6 +44,21 @@ export const SMALL: readonly Scenario[] = [
   { ...KEYED, name: 'all tables lost', loses: 'all', ...HOSTILE },
   { ...NO_PROOF, name: 'all tables lost, without proof', loses: 'all', lies: true, repeats: true },
   { ...NO_PROOF, name: 'keys that expire early, without proof', expires: true },
+  {
+    ...KEYED,
+    name: 'keys that expire early, and another operation that takes the login since',
+    ...{ expires: true, loses: 'reservations', another: 'later' },
+  },
+  {
+    ...NO_PROOF,
+    name: 'keys that expire early, and another operation that takes the login of the caller since',
+    ...{ own: 'inside', expires: true, loses: 'reservations', another: 'later' },
+  },
+  {
+    ...KEYED,
+    name: 'keys that expire early, a secret that is rotated, and a server that is restored',
+    ...{ expires: true, loses: 'reservations', rederives: 'rotated', restored: true },
+  },
   { ...KEYED, name: 'a login of the caller, and all tables lost', own: true, loses: 'all', stranger: true },
   {
     ...KEYED,

@@ -23,8 +23,11 @@ export interface Scenario {
   restored?: boolean;
   /** Another request competes for the same logins. */
   rival?: boolean;
-  /** Once: another operation of ours reserves a login of ours, in one of the ledgers, and sends its command. */
-  another?: boolean;
+  /**
+   * Once: another operation of ours reserves a login of ours, in one of the ledgers, and sends its command. `later`: only
+   * after the account of the request was recorded.
+   */
+  another?: boolean | 'later';
   /** The server executes a command and answers that it refuses its content. */
   lies?: boolean;
   /** The server executes a command and answers that it refuses our rights. */

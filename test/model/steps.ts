@@ -4,6 +4,7 @@ import { askOperator } from './operators.ts';
 import { Broken, isOwn } from './scenario.ts';
 import { completeAccount, hasMoved, type Learn, lookUp, receiveAnswer, sightingAt } from './server.ts';
 import {
+  ANOTHER,
   addCommand,
   adoptIdentity,
   advance,
@@ -78,9 +79,15 @@ function decideFact(turn: Turn, worker: Worker, fact: Fact, index: number): void
   const hasAge = fact.on === 'completed' || fact.on === 'silent' || fact.on === 'operator_found_none';
   for (const old of hasAge ? [false, true] : [false]) {
     if (fact.on === 'operator_found_none' && worker.life.at === 'sent' && !old) continue;
+    const title = `${workerName(worker, index)}: ${fact.on}`;
+    if (passesOver(turn, worker, fact) && findRecord(turn, worker) > 0) {
+      learnRecorded(turn, worker, (learned, read) =>
+        turn.add(`${title}, ${read}`, (next) => changeWorker(next, index, { fact: learned })),
+      );
+      continue;
+    }
     const context = contextOf(turn, worker, old);
     const { to, step } = decisionOf(turn, worker.life, fact, context);
-    const title = `${workerName(worker, index)}: ${fact.on}`;
     if (to === undefined) {
       turn.add(`${title}, then ${step}`, (next) => advance(next, index, step));
       continue;
@@ -98,8 +105,12 @@ function decideFact(turn: Turn, worker: Worker, fact: Fact, index: number): void
       });
       continue;
     }
-    const login = loginToReserve(worker.life, to);
-    if (login !== undefined && worker.holds !== login && isReserved(turn, worker, login)) {
+    const wanted = loginToReserve(worker.life, to);
+    const isAnothers = wanted !== undefined && worker.holds !== wanted && isReserved(turn, worker, wanted);
+    // The login of a recorded account is the operation's, and another one that has reserved it since keeps it.
+    const isLeft = isAnothers && (fact.on === 'recorded' || fact.on === 'deleted');
+    const login = isLeft ? undefined : wanted;
+    if (login !== undefined && isAnothers) {
       turn.add(`${title}, finds ${login} reserved`, (next) =>
         changeWorker(next, index, { fact: { on: 'reserved' }, reserved: login }),
       );
@@ -254,27 +265,62 @@ function act(turn: Turn, worker: Worker, step: Worker['step'], index: number): v
   }
 }
 
+/** The operations of a worker's request: one for each key of the secret. */
+function isOfRequest({ scenario }: Turn, { id }: Worker): (owner: Id) => boolean {
+  return (owner) => owner === id || (scenario.rederives === 'rotated' && isOf(owner, id));
+}
+
+/** The login of the record of the request's account; 0: there is none. */
+function findRecord(turn: Turn, worker: Worker): number {
+  if (turn.mistake.ignoresRecord === true) return 0;
+  return Math.max(0, ledgerOf(turn, worker).records.findIndex(isOfRequest(turn, worker)));
+}
+
+/** Whether the next login, or none, is about to follow a login that another operation has. */
+function passesOver({ scenario }: Turn, { role, life }: Worker, { on }: Fact): boolean {
+  const hasTime = scenario.slow !== true || life.at === 'claimed';
+  return scenario.keyed && hasTime && role === 'request' && (on === 'reserved' || on === 'foreign');
+}
+
+/** What a worker learns when it looks at the login of its account's record. */
+function learnRecorded(turn: Turn, worker: Worker, learn: (fact: Fact, title: string) => void): void {
+  const login = findRecord(turn, worker);
+  const { id, life } = worker;
+  const [owner, holder] = [turn.world.accounts[login] ?? NOTHING, ledgerOf(turn, worker).reservations[login]];
+  if (life.at === 'sent') learn({ on: 'unclear' }, `reads the record of ${login}, and gets no answer`);
+  const shown = login === turn.world.relabelled ? ANOTHER : owner;
+  // The other operation that holds the login has its account there.
+  const isAnothers = turn.scenario.shows === 'comments' && shown !== NOTHING && shown === holder && !isOf(shown, id);
+  if (isAnothers || sightingAt(turn, login, worker) === 'absent')
+    return void learn({ on: 'deleted', login }, `reads the record of ${login}, whose account is gone`);
+  learn({ on: 'recorded', login, opened_at: '' }, `reads the record of ${login}`);
+}
+
 function prepare(turn: Turn, worker: Worker, index: number, learn: Learn): void {
   const { keyed, shows, rederives } = turn.scenario;
   learn({ on: 'not_executed' }, 'refuses the order');
   const { reservations, records } = ledgerOf(turn, worker);
-  const isMine = (one: Id) => one === worker.id || (rederives === 'rotated' && isOf(one, worker.id));
-  const recorded = records.findIndex(isMine);
-  const isRead = turn.mistake.ignoresRecord !== true && (!keyed || rederives === 'rotated');
-  const reservation = keyed && turn.mistake.ignoresReservation !== true ? reservations.findIndex(isMine) : -1;
-  if (isRead && recorded > 0 && reservation < 0) {
-    const found: Fact = keyed
-      ? { on: 'ready', login: recorded, found: true }
-      : { on: 'recorded', login: recorded, opened_at: '' };
-    const adopted = (next: World) => adoptIdentity(next, index, worker, records[recorded] as Id);
-    return void learn(found, `finds the record of ${recorded}`, adopted);
-  }
-  if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
-  if (reservation > 0) {
-    const adopted = (next: World) => adoptIdentity(next, index, worker, reservations[reservation] as Id);
-    return void learn({ on: 'ready', login: reservation, found: true }, `has chosen ${reservation}`, adopted);
-  }
   const logins = loginsOf(turn, worker.id).filter((one) => one !== undefined);
+  const isMine = isOfRequest(turn, worker);
+  const reservation = keyed && turn.mistake.ignoresReservation !== true ? reservations.findIndex(isMine) : -1;
+  const isPassedOver = reservation < 0 && isReserved(turn, worker, logins[0] ?? 0);
+  const recorded = !keyed || rederives === 'rotated' || isPassedOver ? findRecord(turn, worker) : 0;
+  const adopt = (found: Id | undefined) => (next: World) => adoptIdentity(next, index, worker, found ?? worker.id);
+  if (recorded > 0 && !keyed)
+    return void learn(
+      { on: 'recorded', login: recorded, opened_at: '' },
+      `finds the record of ${recorded}`,
+      adopt(records[recorded]),
+    );
+  if (recorded > 0)
+    return void learnRecorded(turn, worker, (fact, title) => learn(fact, title, adopt(records[recorded])));
+  if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
+  if (reservation > 0)
+    return void learn(
+      { on: 'ready', login: reservation, found: true },
+      `has chosen ${reservation}`,
+      adopt(reservations[reservation]),
+    );
   // A login that another operation holds is not asked for.
   const login = logins.find((one) => !isReserved(turn, worker, one));
   if (login === undefined) return void (isOwn(turn.scenario) && checkTaken(turn, worker.id));

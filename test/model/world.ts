@@ -216,7 +216,7 @@ export function storeLife(
   const operation = { id, life: to, ...(hasPlan ? { server } : {}) };
   changeLedger(world, ledger, { operations: { ...operations, [request]: operation } });
   const earlier = 'login' in life ? (life.login ?? 0) : 0;
-  const isGivenUp = life.at === 'sent' && (to.at === 'gone' || (to.at === 'sent' && to.login !== earlier));
+  const isGivenUp = life.at === 'sent' && (to.at === 'gone' || ('login' in to && to.login !== earlier));
   if (isGivenUp && reservations[earlier] === id) reserve(world, ledger, earlier, seenOwner);
   const isHeld = ![NOTHING, id].includes(reservations[earlier] ?? NOTHING);
   if (to.at === 'claimed' && earlier !== 0 && !isHeld) reserve(world, ledger, earlier, NOBODY);

@@ -23,6 +23,8 @@ export class DriveScene {
   completed: Fact = { on: 'completed', recorded: true, published: true, deposit: 'kept' };
   prepared: { plan?: Partial<OperationPlan>; fails?: Error; found?: boolean; openedAt?: string } = {};
   hasNext = true;
+  /** What the record of the operation's account shows, if there is one. */
+  known: Fact | undefined;
   #nexts = 0;
   noLogin: PlatformFailureKind = 'login_range_exhausted';
   /** The duration of each command and look-up, in milliseconds. */
@@ -39,13 +41,7 @@ export class DriveScene {
   }
 
   run(held: HeldOperation, worker: DecisionContext['worker'] = 'request', first?: Fact): Promise<DriveEnd> {
-    const logins = {
-      next: async () => {
-        this.#nexts += 1;
-        return this.hasNext && this.#nexts <= 5 ? this.login + this.#nexts : undefined;
-      },
-      failure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }),
-    };
+    const logins = { failure: () => new PlatformFailure(this.noLogin, { reason: 'login_exists' }) };
     const job: Job = {
       worker,
       held,
@@ -55,7 +51,7 @@ export class DriveScene {
       server: async () => undefined,
       keys: async () => derivationKeys('1'),
       generated: async () => undefined,
-      ...(worker === 'request' && { order: { logins } as CallerOrder }),
+      ...(worker === 'request' && { order: { logins } as unknown as CallerOrder }),
       wait: async (ms: number) => {
         this.#world.now += ms;
       },
@@ -103,6 +99,11 @@ export class DriveScene {
       pay: complete('pay'),
       repay: complete('repay'),
       complete: complete('complete'),
+      next: async ({ worker }) => {
+        if (this.known !== undefined) return this.known;
+        this.#nexts += 1;
+        return worker === 'request' && this.hasNext && this.#nexts <= 5 ? this.login + this.#nexts : undefined;
+      },
       record: async () => {
         this.calls.push('record');
         return { recorded: this.recorded, published: false };

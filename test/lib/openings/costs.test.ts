@@ -15,6 +15,7 @@ import { DUE_SHARDS, dueAttributes } from '../../../lib/records/due.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import { publishPending } from '../../../lib/registration/confirmation.ts';
 import { ACCOUNT_TYPES, CONNECTIONS, type ConnectionId, connectionRecords } from '../../support/account-connections.ts';
+import { LIVE } from '../../support/crm-example.ts';
 import { testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 import { DERIVATION_KEY, LedgerWorld, recordingTelemetry } from '../../support/openings.ts';
@@ -138,6 +139,26 @@ it('growth.md has the calls of the settler for an operation and for a run, in ea
   // The shards of two indexes, the operations, and the connection if one is asked.
   expect(new Set(runs.map(String))).toEqual(new Set(['10,0,0', '9,0,0']));
   expect(page).toContain('A run calls the database 9 times, and once more for each connection that it asks.');
+});
+
+it('An account costs a read of its record more if another operation holds its first login', async () => {
+  const page = readFileSync(new URL('../../../infra/docs/growth.md', import.meta.url), 'utf8');
+  const database = await testDatabase();
+  const scene = new OpeningScene(database);
+  const [first, second] = [
+    { from: 1, to: 1 },
+    { from: 2, to: 1_000 },
+  ];
+  scene.connection = { ...LIVE, logins: [first, second] };
+  const calls: number[] = [];
+  for (const key of ['the first login is free', 'the first login is taken']) {
+    const before = database.calls.length;
+    await scene.open(key);
+    calls.push(database.calls.length - before);
+  }
+  const [usual = 0, more] = calls;
+  expect(more).toBe(usual + 1);
+  expect(page).toContain('one call more for an account whose first login is taken');
 });
 
 it('An account costs four entries of the index of due operations, whose shards are even', async () => {

@@ -292,6 +292,40 @@ it('An operation of a plug-in whose account has a record is not sent', async () 
   });
 });
 
+describe('A request that would pass over a login, and whose account has a record', () => {
+  const opened_at = '2026-11-21T10:00:00.000Z';
+
+  it.each<[string, Life | undefined]>([
+    ['reserved meanwhile', undefined],
+    ['another’s', { at: 'sent', login: 0, commands: 'many' }],
+  ])('is answered with that account, if the login is %s', async (_, life) => {
+    const scene = new DriveScene(world);
+    const login = scene.login + 1;
+    Object.assign(scene, { known: { on: 'recorded', login, opened_at }, looks: [{ on: 'foreign' }] });
+    await reserve(login);
+    if (life === undefined) await reserve(scene.login);
+    const held = life === undefined ? await world.claimed() : await scene.left({ ...life, login: scene.login } as Life);
+    held.found = login;
+    expect(await scene.run(held)).toEqual({ kind: 'opened', login, replayed: true });
+    expect(scene.calls.filter((call) => call.startsWith('send') || call === 'record' || call === 'notify')).toEqual([]);
+    expect(await world.item(held)).toMatchObject({ life: { at: 'done', login, opened_at } });
+  });
+
+  it.each<[string, Life | undefined]>([
+    ['reserved meanwhile', undefined],
+    ['another’s', { at: 'sent', login: 0, commands: 'many' }],
+  ])('goes to the operators if that account was deleted, and the login is %s', async (_, life) => {
+    const scene = new DriveScene(world);
+    const login = scene.login + 1;
+    Object.assign(scene, { known: { on: 'deleted', login }, looks: [{ on: 'foreign' }] });
+    if (life === undefined) await reserve(scene.login);
+    const held = life === undefined ? await world.claimed() : await scene.left({ ...life, login: scene.login } as Life);
+    expect(await scene.run(held)).toEqual({ kind: 'undecided', keyed: true, first: true });
+    expect(scene.calls.filter((call) => call.startsWith('send'))).toEqual([]);
+    expect(await world.item(held)).toMatchObject({ life: { at: 'undecided', login } });
+  });
+});
+
 it.each([
   ['in one transaction', undefined, true],
   ['without its record, if the table of the records fails', new AwsFailure('ServiceUnavailable'), false],

@@ -47,6 +47,10 @@ interface Scene {
   comment?: string;
   /** The logins that the operation of that id has reserved. */
   reserved?: number[];
+  /** The login and the time of the account's record, which was read because the ledger may have been lost. */
+  recorded?: { login: number; opened_at: string };
+  /** The operation that holds the login. */
+  holder?: string;
 }
 
 /** A retry whose first command went to the server of `LIVE`. @param change of the connection since */
@@ -62,6 +66,8 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     paid = [],
     comment,
     reserved = [],
+    recorded,
+    holder,
   } = more;
   const { life = { at: 'sent', login: LOGIN, commands: 'many' }, found } = more;
   const accountType = 'accountType' in more ? more.accountType : ACCOUNT_TYPE;
@@ -95,10 +101,12 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
     ...{ operationId, life, found },
   } as HeldOperation;
   const telemetry = recordingTelemetry(events);
-  const logins = { next: async () => ({ login: LOGIN, tries: 1 }) } as unknown as LoginSearch;
+  const next = async () => ({ login: recorded === undefined ? LOGIN : undefined, record: recorded, tries: 1 });
+  const logins = { next } as unknown as LoginSearch;
   const order = {
     ...{ body: { ...ACCOUNT_BODY, ...body }, version: 'tp5', passwords: PASSWORDS, ids: [operationId] },
     server: async () => server,
+    recorded: Promise.resolve(recorded),
     logins: loginChoice(Promise.resolve(logins), { operationId, givenLogin: body?.login, telemetry }),
   };
   return {
@@ -109,7 +117,10 @@ function retry(change: object, { sighting = 'absent', opened = LOGIN, plan = {},
       notices,
       accounts,
       events: { publish: async () => {} },
-      ledger: { reserved: async () => reserved },
+      ledger: {
+        reserved: async () => reserved,
+        holders: async () => new Map(holder === undefined ? [] : [[LOGIN, holder]]),
+      },
     } as unknown as Job['dependencies'],
     times: planTimes(Date.now(), Date.now() + 20_000),
     server: async () => server,
@@ -242,6 +253,46 @@ describe('The record of an account that names the operation', () => {
   it('keeps a caller from hearing that his own account has taken his login', async () => {
     const own = { record, sighting: 'foreign', body: { login: LOGIN } } as const;
     expect(await EFFECTS.prepare(retry({}, own))).toMatchObject({ on: 'ready', login: LOGIN, found: true });
+  });
+});
+
+describe('The record of a forgotten operation', () => {
+  const recorded = { login: LOGIN, opened_at: '2026-11-21T10:00:00.000Z' };
+  const known = { on: 'recorded', ...recorded };
+  const deleted = { on: 'deleted', login: LOGIN };
+  const [key] = derivationKeys('1');
+  const another = deriveIdentity(key, 'key#another', '1.a');
+  const comment = operationComment([key], another);
+
+  it.each<[string, Scene, object]>([
+    ['is answered if the server shows it', { sighting: 'ours' }, known],
+    ['is answered without another proof', { sighting: 'unmarked' }, known],
+    ['is answered if the server cannot look', { sighting: 'silent' }, known],
+    ['is not opened again if it was deleted', { sighting: 'absent' }, deleted],
+    ['is answered although its comment was edited', { comment }, known],
+    ['is not at a login with the account of its holder', { comment, holder: another.operationId }, deleted],
+  ])('names an account that %s', async (_, scene, fact) => {
+    const job = retry({}, { ...scene, recorded, life: { at: 'claimed' } });
+    expect(await EFFECTS.prepare(job)).toEqual(fact);
+    expect(job.held.found).toBe(LOGIN);
+    // The same before another login is asked for.
+    const later = retry({}, { ...scene, recorded });
+    later.held.seenOwner = 'the owner of the login that is given up';
+    expect(await EFFECTS.next(later)).toEqual(fact);
+    expect(later.held.seenOwner).toBe('the owner of the login that is given up');
+  });
+
+  it('is not judged again, although the connection has lost its group', async () => {
+    const job = retry({ groups: [] }, { recorded, found: LOGIN, sighting: 'ours' });
+    expect(await EFFECTS.prepare(job)).toEqual(known);
+  });
+
+  it.each<[Life, object]>([
+    [{ at: 'claimed' }, { on: 'not_executed', failure: { kind: 'platform_unavailable' } }],
+    [{ at: 'sent', login: LOGIN - 1, commands: 'many' }, { on: 'unclear' }],
+  ])('leads to no other login without an answer of the server: %j', async (life, fact) => {
+    const job = { ...retry({}, { recorded, life }), server: async () => undefined };
+    expect(await EFFECTS.next(job)).toMatchObject(fact);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
 import { LONG_TIMEOUTS, type TestDatabase, testDatabase } from '../../support/database.ts';
-import { derivationKeys, LedgerWorld } from '../../support/openings.ts';
+import { derivationKeys, LedgerWorld, planFor } from '../../support/openings.ts';
 
 let database: TestDatabase;
 let world: LedgerWorld;
@@ -186,9 +186,53 @@ describe('A login', () => {
       await world.claimed(undefined, { ...plugIn, connection_id: 'tp4-raw-1' }),
     ];
     for (const held of [one, other]) await write(held, sent(undefined));
-    await write(one, open(login));
-    await expect(write(other, open(login))).rejects.toThrow(ReservationConflict);
+    const answered = { ...open(login), recorded: false } as Life;
+    await write(one, answered);
+    await expect(write(other, answered)).rejects.toThrow(ReservationConflict);
     expect(await world.holder(`mt4.example.com:443#${login}`)).toBe(one.operationId);
+  });
+});
+
+describe.each([true, false])('The login of an account that has a record, keyed: %s', (keyed) => {
+  const plan = { keyed, server: 'mt.example.com:443' };
+  const keyOf = (login: number) => (keyed ? `tp5#${login}` : `mt.example.com:443#${login}`);
+  const undecided = (login: number): Life => ({ at: 'undecided', login });
+  const known: [string, (login: number) => Life][] = [
+    ['open', open],
+    ['undecided', undecided],
+  ];
+
+  it.each(known)('is reserved with the state %s', async (_, state) => {
+    const [login, held] = [newLogin(), await world.claimed(undefined, plan)];
+    await write(held, state(login));
+    expect(await world.holder(keyOf(login))).toBe(held.operationId);
+  });
+
+  it.each(known)('stays with another operation that has reserved it since, and the state is %s', async (_, state) => {
+    const [login, rival, held] = [newLogin(), await world.claimed(), await world.claimed(undefined, plan)];
+    rival.plan = { ...planFor(rival.operationId), ...plan };
+    await write(rival, keyed ? sent(login) : sent(undefined));
+    if (!keyed) await write(rival, { ...open(login), recorded: false } as Life);
+    await write(held, state(login));
+    expect(await world.item(held)).toMatchObject({ life: state(login) });
+    expect(await world.holder(keyOf(login))).toBe(rival.operationId);
+  });
+});
+
+describe('A login that turned out to be another’s, when our account has a record at a later one', () => {
+  it.each<[string, 'ours' | 'another’s', string | undefined]>([
+    ['is free again', 'ours', undefined],
+    ['is reserved for its owner', 'ours', 'owner'],
+    ['is free again, and the later one stays another’s', 'another’s', undefined],
+  ])('%s', async (_, later, seenOwner) => {
+    const [login, rival, held] = [newLogin(), await world.claimed(), await world.claimed()];
+    if (later === 'another’s') await write(rival, sent(login + 1));
+    await write(held, sent(login));
+    held.seenOwner = seenOwner;
+    await write(held, open(login + 1));
+    expect(await world.holder(`tp5#${login}`)).toBe(seenOwner);
+    expect(await world.holder(`tp5#${login + 1}`)).toBe(later === 'ours' ? held.operationId : rival.operationId);
+    expect(await world.state(held)).toBe('open');
   });
 });
 

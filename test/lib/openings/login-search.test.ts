@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { deriveIdentity, deriveSeed, loginSequence } from '../../../lib/openings/derivation.ts';
 import { LoginSearch, loginChoice } from '../../../lib/openings/login-search.ts';
+import type { AccountRecord } from '../../../lib/records/accounts.ts';
 import { derivationKeys, recordingTelemetry } from '../../support/openings.ts';
 
 const RANGE = { from: 1, to: 1_000 };
@@ -14,6 +15,9 @@ class Scene {
   /** The number of logins that were read. */
   read = 0;
   mayRead = () => true;
+  /** The record of the operation's account, and how often it was asked for. */
+  record: AccountRecord | undefined;
+  recordReads = 0;
 
   constructor(...keys: string[]) {
     this.#keys = derivationKeys(...(keys.length === 0 ? ['1'] : keys));
@@ -56,7 +60,11 @@ class Scene {
         }),
       );
     };
-    return new LoginSearch(candidates, { holders, reserved }, () => this.mayRead(), firstLogins).start();
+    const recorded = async () => {
+      this.recordReads += 1;
+      return this.record;
+    };
+    return new LoginSearch(candidates, { holders, reserved, recorded }, () => this.mayRead(), firstLogins).start();
   }
 }
 
@@ -140,6 +148,49 @@ describe('The search for a login', () => {
     expect(scene.calls).toBe(1);
   });
 
+  it('reads no record for the first login of the sequence', async () => {
+    const scene = new Scene();
+    const [, second = 0] = scene.sequence();
+    scene.reserve(second);
+    const search = await scene.search();
+    expect(await search.next(scene.id())).toMatchObject({ login: scene.sequence()[0] });
+    expect(scene.recordReads).toBe(0);
+  });
+
+  describe('gives the record of the operation’s account instead of a login', () => {
+    const record = { login: 7 } as AccountRecord;
+
+    it('if another operation holds the first login of the sequence', async () => {
+      const scene = Object.assign(new Scene(), { record });
+      scene.reserve(scene.sequence()[0] ?? 0);
+      const search = await scene.search();
+      expect(search.record).toBe(record);
+      expect(await search.next(scene.id())).toMatchObject({ login: undefined, record });
+    });
+
+    it('if the first login turns out to be another’s', async () => {
+      const scene = Object.assign(new Scene(), { record });
+      const search = await scene.search();
+      expect(await search.next(scene.id())).toMatchObject({ login: scene.sequence()[0] });
+      expect(await search.next(scene.id())).toMatchObject({ login: undefined, record });
+    });
+
+    it('if all logins are taken', async () => {
+      const scene = Object.assign(new Scene(), { record });
+      scene.reserve(...scene.sequence());
+      expect(await (await scene.search()).next(scene.id())).toMatchObject({ login: undefined, record });
+    });
+  });
+
+  it('reads no record if the operation’s reservation shows its login', async () => {
+    const scene = new Scene();
+    const [first = 0, second = 0] = scene.sequence();
+    scene.reserve(first);
+    scene.holders.set(second, scene.id());
+    expect(await scene.search()).toMatchObject({ record: undefined, found: { login: second } });
+    expect(scene.recordReads).toBe(0);
+  });
+
   it('goes on with the sequence of the key that made the operation', async () => {
     const scene = new Scene('2', '1');
     const search = await scene.search();
@@ -170,7 +221,7 @@ describe('The choice of a login', () => {
       telemetry: recordingTelemetry([]),
     });
     const logins: (number | undefined)[] = [];
-    while (logins.length < asks) logins.push(await next());
+    while (logins.length < asks) logins.push((await next()).login);
     return { logins, kind: failure().kind };
   }
   const UNAVAILABLE = { kind: 'platform_unavailable' };

@@ -1,8 +1,9 @@
-import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { TABLES } from '../../../infra/local/database.ts';
 import { deriveIdentity, operationComment } from '../../../lib/openings/derivation.ts';
-import { LIVE } from '../../support/crm-example.ts';
+import type { Connection } from '../../../lib/records/crm-records.ts';
+import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 import { derivationKeys } from '../../support/openings.ts';
@@ -71,6 +72,58 @@ describe('A request whose operation was lost', () => {
     scene.accounts.add(Number(login));
     scene.sighting = 'unmarked';
     expect(await scene.open('lost')).toBe(login);
+    expect(scene.accounts.size).toBe(1);
+  });
+});
+
+describe('A request whose key was forgotten, and whose login another operation has reserved since the reservations were lost', () => {
+  /** An account of each request, whose login is another's now. */
+  async function forgotten(connection: Connection, login?: number) {
+    const database = await testDatabase();
+    const scene = Object.assign(new OpeningScene(database), { connection });
+    const opened = await scene.open('forgotten', login === undefined ? {} : { login });
+    for (const { pk } of await scanItems(database.client, TABLES.operations))
+      await database.client.send(new DeleteCommand({ TableName: TABLES.operations, Key: { pk } }));
+    for (const item of await scanItems(database.client, TABLES.logins))
+      await database.client.send(
+        new PutCommand({ TableName: TABLES.logins, Item: { ...item, operation_id: 'rival' } }),
+      );
+    const holders = async () =>
+      (await scanItems(database.client, TABLES.logins)).map(({ operation_id }) => operation_id);
+    return { database, scene, opened, holders };
+  }
+
+  const ROWS = [LIVE, { ...GATEWAY, demo: false }, PLUG_IN].flatMap((connection) =>
+    (['ours', 'unmarked', 'silent'] as const).map((sighting) => [connection.protocol, sighting, connection] as const),
+  );
+  it.each(ROWS)('gets its account, on %s that is %s; the other one keeps its reservation', async (...row) => {
+    const [, sighting, connection] = row;
+    const { scene, opened, holders } = await forgotten(connection);
+    scene.sighting = sighting;
+    expect(await scene.open('forgotten')).toBe(opened);
+    expect(scene.accounts.size).toBe(1);
+    expect(await holders()).toEqual(['rival']);
+  });
+
+  it('gets its account at its own login', async () => {
+    const { scene, opened, holders } = await forgotten(LIVE, 500_007);
+    scene.sighting = 'unmarked';
+    expect(await scene.open('forgotten', { login: 500_007 })).toBe(opened);
+    expect(await holders()).toEqual(['rival']);
+  });
+
+  it('gets its account after the secret was rotated', async () => {
+    const { database, opened, holders } = await forgotten(LIVE);
+    const scene = new OpeningScene(database, { keys: async () => derivationKeys('2', '1') });
+    Object.assign(scene, { sighting: 'unmarked' });
+    expect(await scene.open('forgotten')).toBe(opened);
+    expect(scene.accounts.size).toBe(0);
+    expect(await holders()).toEqual(['rival']);
+  });
+
+  it('is left to the operators if its account was deleted', async () => {
+    const { scene } = await forgotten(LIVE);
+    for (let retry = 0; retry < 2; retry += 1) expect(await scene.open('forgotten')).toBe('account_outcome_unknown');
     expect(scene.accounts.size).toBe(1);
   });
 });
