@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { databaseClient, dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
+import { dynamoTable, type Item } from '../../lib/aws/dynamodb.ts';
 import { type AccountRecord, openedAccounts } from '../../lib/records/accounts.ts';
 import { EVENT_SCHEMAS } from '../../lib/records/event-schemas.ts';
 import type { Target } from './target.ts';
@@ -26,15 +26,8 @@ export function readAccountRecords(items: readonly Item[]): ReadAccounts {
 const CALL_MS = 10_000;
 
 /** The accounts of a client. */
-export async function readAccounts({ clientOf, resource }: Target, userId: string): Promise<ReadAccounts> {
-  const client = databaseClient(clientOf('DYNAMODB'));
-  try {
-    const table = dynamoTable(client, await resource('AccountsTable'));
-    const { records, unreadable } = readAccountRecords(
-      await openedAccounts(table, userId, AbortSignal.timeout(CALL_MS)),
-    );
-    return { records: records.toSorted((a, b) => a.opened_at.localeCompare(b.opened_at)), unreadable };
-  } finally {
-    client.destroy();
-  }
+export async function readAccounts({ database, resource }: Target, userId: string): Promise<ReadAccounts> {
+  const table = dynamoTable(database, await resource('AccountsTable'));
+  const { records, unreadable } = readAccountRecords(await openedAccounts(table, userId, AbortSignal.timeout(CALL_MS)));
+  return { records: records.toSorted((a, b) => a.opened_at.localeCompare(b.opened_at)), unreadable };
 }

@@ -34,16 +34,26 @@ const MAX_ROUNDS = 12;
 const CALL_MS = 60_000;
 const callSignal = () => AbortSignal.timeout(CALL_MS);
 
+/** The client of all tables for an operator's command. */
+export function operatorsDatabase(config: DynamoDBClientConfig = {}): DynamoDBDocumentClient {
+  // A batch may be large, and an operator's connection slow.
+  const requestHandler = { connectionTimeout: 5_000, requestTimeout: CALL_MS };
+  return DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 5, requestHandler, ...config }), {
+    marshallOptions: { removeUndefinedValues: true },
+    unmarshallOptions: { wrapNumbers: exactNumber },
+  });
+}
+
 /** The table of CRM records, as operators see it. No method reads the whole table into memory. */
-export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
-  const { documents, pages, get, update } = tableItems(TableName, ['pk'], config);
+export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
+  const { pages, get, update } = tableItems(TableName, ['pk'], database);
 
   async function sendBatch(requests: readonly Item[]): Promise<void> {
     let waiting = [...requests];
     for (let round = 0; waiting.length > 0; round += 1) {
       if (round === MAX_ROUNDS) throw new Error('The database is too busy. Try again later.');
       if (round > 0) await sleep(Math.random() * Math.min(5_000, 100 * 2 ** round));
-      const answer = await documents.send(new BatchWriteCommand({ RequestItems: { [TableName]: waiting } }));
+      const answer = await database.send(new BatchWriteCommand({ RequestItems: { [TableName]: waiting } }));
       waiting = answer.UnprocessedItems?.[TableName] ?? [];
     }
   }
@@ -56,7 +66,7 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
       pages({ IndexName: index, ConsistentRead: false }) as unknown as AsyncGenerator<CrmItem[]>,
     /** The keys of the items with this value in an index, in ascending order. */
     async find(index: CrmIndex, value: string): Promise<string[]> {
-      const query = paginateQuery({ client: documents }, { TableName, ...attributeQuery(index, value) });
+      const query = paginateQuery({ client: database }, { TableName, ...attributeQuery(index, value) });
       const found: string[] = [];
       for await (const { Items = [] } of query) found.push(...Items.map(({ pk }) => String(pk)));
       return found;
@@ -74,7 +84,6 @@ export function crmTable(TableName: string, config: DynamoDBClientConfig = {}) {
     },
     /** @returns false if its condition failed */
     update: (pk: string, expression: UpdateExpression) => update({ pk }, expression),
-    close: () => documents.destroy(),
   };
 }
 
@@ -89,27 +98,20 @@ type ScanFilter = Pick<
 >;
 
 /** The items of one table, for commands on whole tables. @param keys the attributes of the table's key */
-export function tableItems(TableName: string, keys: readonly string[], config: DynamoDBClientConfig) {
-  // A batch may be large, and an operator's connection slow.
-  const requestHandler = { connectionTimeout: 5_000, requestTimeout: CALL_MS };
-  const documents = DynamoDBDocumentClient.from(new DynamoDBClient({ maxAttempts: 5, requestHandler, ...config }), {
-    marshallOptions: { removeUndefinedValues: true },
-    unmarshallOptions: { wrapNumbers: exactNumber },
-  });
-  const table = dynamoTable(documents, TableName);
+export function tableItems(TableName: string, keys: readonly string[], database: DynamoDBDocumentClient) {
+  const table = dynamoTable(database, TableName);
   /** The attributes of an item's key. */
   const itemKey = (item: Item) => Object.fromEntries(keys.map((name) => [name, String(item[name])]));
   return {
-    documents,
     itemKey,
     /** All items, or those that a filter selects, a page at a time. */
     async *pages(filter: ScanFilter = {}): AsyncGenerator<Item[]> {
       const input = { TableName, ConsistentRead: true, ...filter };
-      for await (const page of paginateScan({ client: documents }, input)) yield page.Items ?? [];
+      for await (const page of paginateScan({ client: database }, input)) yield page.Items ?? [];
     },
     /** The items that a query finds, in its order, a page at a time. */
     async *query(query: Omit<QueryCommandInput, 'TableName'>): AsyncGenerator<Item[]> {
-      for await (const page of paginateQuery({ client: documents }, { TableName, ...query })) yield page.Items ?? [];
+      for await (const page of paginateQuery({ client: database }, { TableName, ...query })) yield page.Items ?? [];
     },
     /** The items of the keys that exist, in any order. There is a call for each 100. */
     get: async (items: readonly Item[]) =>

@@ -50,7 +50,7 @@ function program(terminal: Terminal): Command {
 
   const onTarget = async (work: (target: Target) => Promise<void>) => {
     const target = await openTarget(crm.opts<WrittenTarget>());
-    await work(target).finally(() => target.table.close());
+    await work(target).finally(() => target.database.destroy());
   };
   recordCommands(crm, onTarget, terminal);
   serviceCommands(crm, onTarget, terminal);

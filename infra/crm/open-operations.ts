@@ -1,4 +1,4 @@
-import { databaseClient, dueQuery, dynamoTable, type Item, transactionWriter } from '../../lib/aws/dynamodb.ts';
+import { dueQuery, dynamoTable, type Item, transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { dynamoLedger, type HeldOperation, type Ledger, parseHeld } from '../../lib/openings/ledger.ts';
 import { type Accounts, dynamoAccounts } from '../../lib/records/accounts.ts';
 import { DUE_SHARDS, OPERATOR_ONLY, RETRY_ONLY } from '../../lib/records/due.ts';
@@ -11,17 +11,16 @@ export interface OperationStore {
 }
 
 /** The ledger of a deployment or of the local service. @throws CommandError if only a table of CRM records is named */
-export async function openLedger({ clientOf, resource }: Target): Promise<OperationStore> {
-  const client = databaseClient(clientOf('DYNAMODB'));
+export async function openLedger({ database, resource }: Target): Promise<OperationStore> {
   const names = {
     operations: await resource('OperationsTable'),
     logins: await resource('LoginsTable'),
     accounts: await resource('AccountsTable'),
   };
-  const [operations, logins] = [dynamoTable(client, names.operations), dynamoTable(client, names.logins)];
+  const [operations, logins] = [dynamoTable(database, names.operations), dynamoTable(database, names.logins)];
   return {
-    ledger: dynamoLedger({ operations, logins, names, transact: transactionWriter(client) }),
-    accounts: dynamoAccounts(dynamoTable(client, names.accounts)),
+    ledger: dynamoLedger({ operations, logins, names, transact: transactionWriter(database) }),
+    accounts: dynamoAccounts(dynamoTable(database, names.accounts)),
   };
 }
 

@@ -6,7 +6,7 @@ import {
   type SESv2ClientConfig,
 } from '@aws-sdk/client-sesv2';
 import * as v from 'valibot';
-import { databaseClient, dynamoTable, type Table } from '../../lib/aws/dynamodb.ts';
+import { dynamoTable, type Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import {
   dynamoRegistrations,
@@ -48,10 +48,9 @@ export async function showRegistrations(
 ): Promise<void> {
   const person = await parsePerson(typed);
   if (unsuppress && !person.isEmail) throw wrongUsage('--unsuppress removes an email address from the list of SES.');
-  const database = databaseClient(target.clientOf('DYNAMODB'));
   const mail = mailAccount(target.clientOf('SESV2'));
   try {
-    const table = dynamoTable(database, await target.resource(logicalId('Registrations')));
+    const table = dynamoTable(target.database, await target.resource(logicalId('Registrations')));
     const unreadable = new UnreadableItems(terminal);
     const found = await findRegistrations(table, person, unreadable);
     terminal.print(`${countOf(found.length, 'registration')} of ${person.address} in the last 25 hours.\n`);
@@ -68,7 +67,6 @@ export async function showRegistrations(
     unreadable.finish('the rest is shown');
   } finally {
     mail.close();
-    database.destroy();
   }
 }
 

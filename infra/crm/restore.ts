@@ -277,23 +277,19 @@ class Report {
 
 /** A record whose key exists is never overwritten: an import of the old state does that. */
 async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptions, terminal: Terminal) {
-  const restored = crmTable(from, target.clientOf('DYNAMODB'));
+  const restored = crmTable(from, target.database);
   const where = { target, dryRun, terminal };
   const unreadable = new UnreadableItems(terminal);
   let added = 0;
-  try {
-    for await (const page of restored.pages()) {
-      const located = parseCrmItems(target, page, unreadable.name);
-      const existing = new Set((await target.table.readMany(located.map(({ path }) => path))).map(({ pk }) => pk));
-      const missing = located.filter(({ path }) => !existing.has(path));
-      const connections = missing.filter((one) => one.kind === 'connections');
-      const errors = await connectionErrors(where, connections);
-      if (errors.length > 0) throw new CrmFileError(errors);
-      await warnOfConnections(where, connections);
-      added += await writeRecords(where, [missing]);
-    }
-  } finally {
-    restored.close();
+  for await (const page of restored.pages()) {
+    const located = parseCrmItems(target, page, unreadable.name);
+    const existing = new Set((await target.table.readMany(located.map(({ path }) => path))).map(({ pk }) => pk));
+    const missing = located.filter(({ path }) => !existing.has(path));
+    const connections = missing.filter((one) => one.kind === 'connections');
+    const errors = await connectionErrors(where, connections);
+    if (errors.length > 0) throw new CrmFileError(errors);
+    await warnOfConnections(where, connections);
+    added += await writeRecords(where, [missing]);
   }
   if (added === 0) terminal.print('No record is missing.\n');
   else summarizeChanges(where, added);

@@ -3,17 +3,20 @@ import {
   DescribeStackResourceCommand,
   DescribeStacksCommand,
 } from '@aws-sdk/client-cloudformation';
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { localClient } from '../local-client.ts';
 import { keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { CommandError, undefinedIfAbsent, wrongUsage } from './command.ts';
-import { type CrmTable, crmTable, type TableItems, tableItems } from './crm-table.ts';
+import { type CrmTable, crmTable, operatorsDatabase, type TableItems, tableItems } from './crm-table.ts';
 import { type DeployedSettings, readDeployed, type SettingsTarget } from './stack-settings.ts';
 
 /** The deployment, or the table, that an operator works on. */
 export interface Target extends SettingsTarget {
   /** The target's name in messages. */
   name: string;
+  /** The client of all tables. */
+  database: DynamoDBDocumentClient;
   /** The table of CRM records. */
   table: CrmTable;
   /** The configuration of the client of a service; empty: the environment has it. */
@@ -47,8 +50,8 @@ export interface WrittenTarget {
 }
 
 /** A table of the service, item by item. @param name absent: that of the deployment */
-export async function openTable({ clientOf, resource }: Target, table: TableName, name?: string): Promise<TableItems> {
-  return tableItems(name ?? (await resource(logicalId(table))), keyAttributes(table), clientOf('DYNAMODB'));
+export async function openTable({ database, resource }: Target, table: TableName, name?: string): Promise<TableItems> {
+  return tableItems(name ?? (await resource(logicalId(table))), keyAttributes(table), database);
 }
 
 export const LOCAL_URL = 'http://localhost:3000';
@@ -62,7 +65,9 @@ export async function openTarget({ stack, table, local }: WrittenTarget): Promis
       const resource = async () => {
         throw new CommandError('This is found by --stack NAME or --local, not by --table.');
       };
-      return { name: `the table ${table}`, table: crmTable(table), isTable: true, resource, clientOf: () => ({}) };
+      const database = operatorsDatabase();
+      const named = { name: `the table ${table}`, database, table: crmTable(table, database) };
+      return { ...named, isTable: true, resource, clientOf: () => ({}) };
     }
   }
   throw wrongUsage('Say where the records are: --stack NAME, --table NAME or --local.');
@@ -88,9 +93,11 @@ async function openLocal(address: string): Promise<Target> {
     if (name === undefined) throw new CommandError(`The local service has no ${logicalId}.`);
     return name;
   };
+  const database = operatorsDatabase(clientOf('DYNAMODB'));
   return {
     name: 'the local service',
-    table: crmTable(await resource('CrmTable'), clientOf('DYNAMODB')),
+    database,
+    table: crmTable(await resource('CrmTable'), database),
     clientOf,
     resource,
     pepperSecret: output.PEPPER_SECRET,
@@ -105,6 +112,7 @@ async function openStack(stack: string): Promise<Target> {
     const output = (name: string) => outputs.find(({ OutputKey }) => OutputKey === name)?.OutputValue;
     const table = output('CrmTableName');
     if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
+    const database = operatorsDatabase();
     let deployed: Promise<DeployedSettings> | undefined;
     return {
       name: `the table ${table}`,
@@ -113,7 +121,8 @@ async function openStack(stack: string): Promise<Target> {
         deployed ??= readDeployed(stack);
         return deployed;
       },
-      table: crmTable(table),
+      database,
+      table: crmTable(table, database),
       clientOf: () => ({}),
       resource: (logicalId) => physicalName(stack, logicalId),
       pepperSecret: output('PepperSecretArn'),

@@ -119,7 +119,7 @@ async function examineServers(
   try {
     const target = await openTarget(where);
     const probes = serverProbes(target, { place, ...options });
-    return await runChecks(checks, probes).finally(() => target.table.close());
+    return await runChecks(checks, probes).finally(() => target.database.destroy());
   } catch (error) {
     return [{ question: 'deployed', subject: where.stack ?? 'local service', ...unknownOutcome(error) }];
   }

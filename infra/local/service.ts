@@ -1,7 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { CrmFile } from '../crm/crm-file.ts';
 import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
-import { crmTable } from '../crm/crm-table.ts';
+import { crmTable, operatorsDatabase } from '../crm/crm-table.ts';
 import { readForm } from '../crm/form.ts';
 import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { ALL_FUNCTIONS, type FunctionName, ROUTES, VERSIONS_TAG } from '../functions.ts';
@@ -234,7 +234,9 @@ async function startEnvironment(
   );
   for (const [id, server] of platforms) targets.set(id, server.faults);
   await aws.database.createTables();
-  const table = open(crmTable(TABLES.crm, localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB')));
+  const database = operatorsDatabase(localClient(aws.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
+  open({ close: () => database.destroy() });
+  const table = crmTable(TABLES.crm, database);
   const connections = records.connections.map((one) => resolveAddress(one, platforms.get(one.id)));
   const items: CrmItem[] = await serializeItems({ ...records, connections });
   await table.write(items.map((put) => ({ put })));

@@ -76,7 +76,7 @@ async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Opti
     const widget = captcha && sitekey ? { name: captcha, sitekey } : undefined;
     return { api, form: formJsonSchema(form), brand, captcha: widget };
   } finally {
-    target.table.close();
+    target.database.destroy();
   }
 }
 

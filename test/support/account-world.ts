@@ -1,4 +1,4 @@
-import { DeleteCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { parseCrmFile } from '../../infra/crm/crm-file.ts';
 import { serializeItems } from '../../infra/crm/crm-items.ts';
@@ -162,7 +162,7 @@ async function startAccountWorld({
   const endpoint = { AWS_ENDPOINT_URL_DYNAMODB: await database.observe() };
   const client = { ...localClient({ ...aws.environment, ...endpoint }, 'AWS_ENDPOINT_URL_DYNAMODB'), ...LONG_TIMEOUTS };
   const reader = databaseClient(client);
-  const { crm, marks, writeRecords, writeClients } = worldCrm(client);
+  const { marks, writeRecords, writeClients } = worldCrm(reader);
   const connections = connectionRecords(servers.tp5, servers.reg, servers.gw);
   await writeRecords({ connections: Object.values(connections), account_types: ACCOUNT_TYPES });
   await writeClients(clients);
@@ -221,7 +221,6 @@ async function startAccountWorld({
       root.close();
       clearFaults();
       const found = await leaks();
-      crm.close();
       reader.destroy();
       await Promise.all([aws, ...Object.values(servers)].map((one) => one.close()));
       if (found.length > 0) throw new Error(`There is ${found.join(', ')}.`);
@@ -247,8 +246,8 @@ function environmentsOf(
 }
 
 /** The records of the CRM, and the marks by which a test finds data of its clients in a text. */
-function worldCrm(client: Parameters<typeof crmTable>[1]) {
-  const crm = crmTable(TABLES.crm, client);
+function worldCrm(database: DynamoDBDocumentClient) {
+  const crm = crmTable(TABLES.crm, database);
   const marks = new Set<string>();
   const writeRecords = async (records: object) => {
     const items = await serializeItems(await parseCrmFile(JSON.stringify(records)));
@@ -258,7 +257,7 @@ function worldCrm(client: Parameters<typeof crmTable>[1]) {
     for (const mark of added.flatMap(searchedMarks)) marks.add(mark);
     await writeRecords({ clients: added });
   };
-  return { crm, marks, writeRecords, writeClients };
+  return { marks, writeRecords, writeClients };
 }
 
 /** The tables of the world, past every function and fault. */

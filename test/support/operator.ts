@@ -1,5 +1,5 @@
 import { CommandError, type Terminal } from '../../infra/crm/command.ts';
-import { crmTable } from '../../infra/crm/crm-table.ts';
+import { crmTable, operatorsDatabase } from '../../infra/crm/crm-table.ts';
 import { settleOperation } from '../../infra/crm/settle.ts';
 import type { Target } from '../../infra/crm/target.ts';
 import { settlementConfig } from '../../lib/config.ts';
@@ -11,9 +11,11 @@ const names: Record<string, string> = {
   AccountsTable: accountsTable,
   LoginsTable: loginsTable,
 };
+const database = operatorsDatabase();
 const target: Target = {
   name: 'the tables of a test',
-  table: crmTable(records),
+  database,
+  table: crmTable(records, database),
   clientOf: () => ({}),
   resource: async (logicalId) => names[logicalId] ?? '',
 };

@@ -194,9 +194,7 @@ class Walk {
   put = async (name: string, item: Item) => void (await this.table(name).put(item, NEVER_ABORTED));
   /** Many items of a table with the key `pk`. */
   async putAll(name: string, items: readonly (Item & { pk: string })[]): Promise<void> {
-    const table = crmTable(name, localClient(this.#service.environment, 'AWS_ENDPOINT_URL_DYNAMODB'));
-    await table.write(items.map((put) => ({ put }) as { put: CrmItem }));
-    table.close();
+    await crmTable(name, this.#service.database).write(items.map((put) => ({ put }) as { put: CrmItem }));
   }
 
   remove = (name: string, { pk, sk }: Item) =>

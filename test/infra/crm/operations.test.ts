@@ -219,7 +219,7 @@ describe('npm run crm -- settle', () => {
     const [account = expect.fail()] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
     const faults = operators.service.faults('dynamodb');
     faults.onCall = async ({ name, fault }) => {
-      if (name === 'UpdateItem' && fault === undefined) faults.set({ kind: 'reply_lost', times: 6, after: 2 });
+      if (name === 'UpdateItem' && fault === undefined) faults.set({ kind: 'reply_lost', times: 10, after: 2 });
     };
     const { reported } = await operators.local('settle', id, '--login', String(account.login));
     faults.onCall = () => undefined;

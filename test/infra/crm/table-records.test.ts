@@ -6,8 +6,8 @@ import { CDK_JSON } from '../../../infra/crm/service-secrets.ts';
 import { connectionErrors, removeRecords, writeRecords } from '../../../infra/crm/table-records.ts';
 import type { Target } from '../../../infra/crm/target.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import { LONG_TIMEOUTS, type TestDatabase, testDatabase } from '../../support/database.ts';
-import { clientSettings } from '../../support/servers.ts';
+import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { directClient } from '../../support/direct-client.ts';
 
 const terminal = {
   print: () => {},
@@ -29,7 +29,7 @@ const newClients = (count: number) =>
 /** The cost of changing a client and a connection in a table with this many other clients. */
 async function callsWith(others: number) {
   const database = await testDatabase();
-  const table = crmTable('crm', { ...clientSettings(database.url), ...LONG_TIMEOUTS });
+  const table = crmTable('crm', directClient(database));
   const clients = [...DEMO_RECORDS.clients, ...newClients(others)];
   const items = await serializeItems({ ...DEMO_RECORDS, clients });
   await table.write(items.map((item) => ({ put: item })));
@@ -53,7 +53,6 @@ async function callsWith(others: number) {
   const connected = callsSince(database);
   await removeRecords(where, 'clients', [ann.id]);
   const removed = callsSince(database);
-  table.close();
   return { put, connected, removed };
 }
 
@@ -70,12 +69,11 @@ describe('A change of one record', () => {
 
   it('costs a hundredth of a read and a twenty-fifth of a write in an import of many', async () => {
     const database = await testDatabase();
-    const table = crmTable('crm', { ...clientSettings(database.url), ...LONG_TIMEOUTS });
+    const table = crmTable('crm', directClient(database));
     const where = { target: { name: 'the table', table } as Target, dryRun: false, terminal };
     const clients = newClients(200);
     await writeRecords(where, [clients.map((record) => ({ kind: 'clients', path: record.id, record }) as const)]);
     const calls = Map.groupBy(callsSince(database), (operation) => operation);
-    table.close();
     expect([...calls].map(([operation, { length }]) => [operation, length]).sort()).toEqual([
       ['BatchGetItem', 2],
       ['BatchWriteItem', 8],
