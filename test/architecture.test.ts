@@ -194,12 +194,12 @@ function sources(): Map<string, string> {
   );
 }
 
-describe('Who may import whom', () => {
+describe('The check of imports between folders', () => {
   it('is kept by every file', () => {
     expect(violations(sources())).toEqual([]);
   });
 
-  it('has no cycle: no two folders import each other', () => {
+  it('finds no two folders that import each other in this project', () => {
     expect(circles(sources())).toEqual([]);
   });
 
@@ -250,7 +250,7 @@ describe('Who may import whom', () => {
     ],
     ['a lib file that runs when it is imported', 'lib/validators/planted.ts', "process.on('exit', () => {});"],
     ['a patched module', 'test/planted.test.ts', `${'vi'}.mock('../lib/config.ts');`],
-  ])('finds %s', (_, path, source) => {
+  ])('reports %s', (_, path, source) => {
     expect(violations(new Map([[path, source]]))).toHaveLength(1);
   });
 

@@ -48,9 +48,9 @@ async function observe(person: Person, channel: Channel, isRefused = false) {
 }
 
 /** The use case with all its endings: `test/lib/registration/of-clients.test.ts`. */
-describe('The answer reveals nothing', () => {
+describe('The answer to a registration request reveals nothing', () => {
   it.each([...OTP_TYPES.map((channel) => [channel, false, 204] as const), ['email', true, 502] as const])(
-    'of whether the address is a client’s: %s, refused by its service: %s',
+    'about whether the address is a client’s: %s, refused by the message service: %s',
     async (channel, isRefused, status) => {
       const ours = await observe(world.client(), channel, isRefused);
       const theirs = await observe(world.stranger(), channel, isRefused);
@@ -60,7 +60,7 @@ describe('The answer reveals nothing', () => {
   );
 });
 
-it('A database that is slower than the function has time is answered in time with 500, and the next request works', async () => {
+it('A request whose database is slower than the function’s deadline gets 500 in time, and the next request works', async () => {
   const person = world.stranger();
   world.service.faults('dynamodb').set({ kind: 'slow', after: 5, times: 1_000, ms: 20_000 });
   const began = Date.now();
@@ -81,7 +81,7 @@ function addressOf(person: Person, otp_type: Channel) {
 }
 
 describe('A confirmation', () => {
-  it.each(OTP_TYPES)('by %s answers 204, and again', async (channel) => {
+  it.each(OTP_TYPES)('by %s is answered with 204, and so is its repeat', async (channel) => {
     const person = world.stranger();
     await post(registrationOf(person, { otp_type: channel }));
     const code = codeIn(world.sentTo(channel, person)[0]);
@@ -97,7 +97,7 @@ describe('A confirmation', () => {
     for (const event of events) checkEvent(event['detail-type'], event.detail, event.source);
   });
 
-  it('of a client’s address and of a stranger’s gets the same answer to every code', async () => {
+  it('of a client’s address gets the same answer as a stranger’s, for every code', async () => {
     const people = [world.client(), world.stranger(), world.stranger()];
     for (const person of people.slice(0, 2)) await post(registrationOf(person));
     const replies = await Promise.all(

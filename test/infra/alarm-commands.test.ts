@@ -48,7 +48,7 @@ describe('The text of an alarm that pages', () => {
     }
   });
 
-  it('shows what several functions can log by a command that finds it in all of them', () => {
+  it('names a command that finds the event in the logs of all functions that can log it', () => {
     const several = pages.filter(({ metric, dimensions }) => metric && isEvent(metric) && !dimensions.service);
     expect(several.map(({ name, show }) => [name, show])).toEqual([
       ['AccountOutcomeUnknown', 'npm run crm -- operations --open --stack broker-api-test'],
@@ -96,7 +96,7 @@ describe('The log of a function', () => {
   /** Names of members have no quotes in minified code: a quoted name is the argument of a call. */
   const canLog = (service: string, event: string) => new RegExp(`(["'\`])${event}\\1`).test(code.get(service) ?? '');
 
-  it('can have the event of every alarm, page or notice, of that function, or of any if it names none', () => {
+  it('can hold the event of every alarm of that function, and of every alarm that names no function', () => {
     const counting = alarmsOf(full).filter(
       ({ namespace, metric }) => namespace === 'BrokerApi' && isEvent(metric ?? ''),
     );
@@ -109,7 +109,7 @@ describe('The log of a function', () => {
     expect(canLog('settle-operations', 'OtpSent')).toBe(false);
   });
 
-  it('can have every event that the runbook looks for in it', () => {
+  it('can hold every event that the runbook searches for in it', () => {
     const runbook = readFileSync(new URL('../../infra/docs/runbook.md', import.meta.url), 'utf8');
     const shown = [...runbook.matchAll(/`events ([A-Z]\w+) ([A-Z][a-z]\w+)`/g)].map(([, name = '', event = '']) => [
       name,
@@ -166,11 +166,11 @@ describe('The policy of operators', () => {
   });
 });
 
-describe('The command of an alarm that fixes', () => {
+describe('The command that ends the cause of an alarm', () => {
   // `page-commands.test.ts` runs the commands of the runbook.
   const RUNBOOK = readFileSync(new URL('../../infra/docs/runbook.md', import.meta.url), 'utf8');
 
-  it.each(pages)('$name is one of the runbook', ({ fix }) => {
+  it.each(pages)('for $name is in the runbook', ({ fix }) => {
     const command = fix.replace('broker-api-test', '$STACK').replace(/<\w+>/, (value) => `$(output ${OUTPUTS[value]})`);
     expect(anyFunction(RUNBOOK)).toContain(anyFunction(command));
   });

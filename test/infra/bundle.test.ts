@@ -174,7 +174,7 @@ describe('Bundling', () => {
   it.each([
     [['nothing'], /node infra\/bundle\.ts <function\|all> <folder>/],
     [['create-tp4-account', folder], /is not empty, and holds no bundle/],
-  ])('refuses other arguments, and a folder with something else in it: %j', (args, reason) => {
+  ])('refuses wrong arguments, and a folder that holds something else than a bundle: %j', (args, reason) => {
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
     expect(() => execFileSync(process.execPath, [bundler, ...args], { stdio: 'pipe' })).toThrow(reason);
   });

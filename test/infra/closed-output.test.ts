@@ -43,18 +43,21 @@ const filesOf = (name: string) => [...(scripts[name] ?? '').matchAll(/\bnode (\S
 const PRINTS = /process\.std(out|err)|console\./;
 
 describe('The scripts of package.json', () => {
-  it('are all in the table of those whose reader may go away', () => {
+  it('are all in the table of commands whose output may lose its reader', () => {
     expect(Object.keys(scripts).sort()).toEqual([...Object.keys(ROWS), ...OTHERS].sort());
     expect(OTHERS.flatMap(filesOf)).toEqual([]);
   });
 
-  it.each(Object.entries(ROWS))('npm run %s handles that its reader goes away: $handling', (name, { handling }) => {
-    for (const file of filesOf(name)) {
-      const source = readFileSync(new URL(file, ROOT), 'utf8');
-      if (handling === 'silent') expect(source).not.toMatch(PRINTS);
-      else expect(source).toContain(`${handling}();`);
-    }
-  });
+  it.each(Object.entries(ROWS))(
+    'npm run %s survives or ends when its output loses its reader: $handling',
+    (name, { handling }) => {
+      for (const file of filesOf(name)) {
+        const source = readFileSync(new URL(file, ROOT), 'utf8');
+        if (handling === 'silent') expect(source).not.toMatch(PRINTS);
+        else expect(source).toContain(`${handling}();`);
+      }
+    },
+  );
 });
 
 /** Which outputs have no reader: its pipe is closed at once, or the shell has closed the output. */
@@ -106,7 +109,7 @@ const program = (handling: Handling) => `
 `;
 const DONE = 7;
 
-describe('The handling of outputs that nobody reads', () => {
+describe('A command whose output has lost its reader', () => {
   it.each<[Exclude<Handling, 'silent'>, Closing, code: number]>([
     ['endWithReader', '| head', 0],
     ['endWithReader', '2>&1 | head', 0],
@@ -116,13 +119,13 @@ describe('The handling of outputs that nobody reads', () => {
     ['outliveReader', '2>&1 | head', DONE],
     ['outliveReader', '2>&-', DONE],
     ['outliveReader', '>&-', DONE],
-  ])('%s after %s ends with %i', async (handling, closing, code) => {
+  ])('that calls %s and loses its output by %s exits with %i', async (handling, closing, code) => {
     const found = await run(['--input-type=module', '--eval', program(handling)], closing);
     expect(found.code).toBe(code);
     expect(found.out + found.reported).not.toContain('EPIPE');
   });
 
-  it('lets a list end after its reader has gone, and reads no further page', async () => {
+  it('ends a list, and reads no further page', async () => {
     const output = new PassThrough();
     output.on('error', () => {});
     let pages = 0;
@@ -142,7 +145,7 @@ describe('The handling of outputs that nobody reads', () => {
     expect(pages).toBe(3);
   });
 
-  it('lets a list wait until its reader has taken a page', async () => {
+  it('waits, while it has a reader, until the reader has taken a page', async () => {
     const taken: string[] = [];
     let take = () => {};
     const output = new Writable({

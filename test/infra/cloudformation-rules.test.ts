@@ -41,7 +41,7 @@ describe('The whole stack', () => {
     expect(() => checkRules(settings)).not.toThrow();
   });
 
-  it('keeps the rules of AWS and CloudFormation with other values too', () => {
+  it('keeps the rules of AWS and CloudFormation with other values of its settings too', () => {
     const others = Object.entries(SETTING_ROWS).flatMap(([name, { other, beside = {} }]) => {
       const isAlone = other !== undefined && Object.keys(beside).length === 0 && name !== 'channels';
       return isAlone ? [[name, other]] : [];

@@ -91,7 +91,7 @@ describe('npm run deploy', () => {
     expect(calls).toEqual([`${SYNTH} -c stage=test -c brand.name=Acme -c vpc=`, `${DEPLOY} --require-approval never`]);
   });
 
-  it('deploys what an earlier cdk synth has made, and builds nothing', async () => {
+  it('deploys the output of an earlier cdk synth, and builds nothing', async () => {
     const { calls } = await deployed({
       status: 'UPDATE_COMPLETE',
       args: ['--app', 'test', '--require-approval', 'never'],

@@ -242,7 +242,7 @@ describe('The policy of operators', () => {
   });
 });
 
-it('An operator who redelivers events without a webhook hears which setting is missing', async () => {
+it('An operator who redelivers events without a webhook is told which setting is missing', async () => {
   stack.absent.add('CrmUndeliveredQueue');
   const result = await run('operators', { command: 'redeliver' });
   stack.absent.clear();

@@ -128,7 +128,7 @@ it('README.md has the costs of registrations, accounts and a month, by list pric
   expect(month.sum + metrics).toBeLessThan(20);
 });
 
-it('A price is known for each type of resource, whatever the settings; bots.md has that of the firewall', () => {
+it('Each type of resource has a price, with any settings, and bots.md has the price of the firewall', () => {
   expect(idleMonth(EVERYTHING)).toMatchObject({ metrics: 0, warm: expect.closeTo(78.05, 2) });
   const [front, bots] = ['cloudfront.yaml', 'docs/bots.md'].map((name) =>
     readFileSync(new URL(`../../infra/${name}`, import.meta.url), 'utf8'),
@@ -136,7 +136,7 @@ it('A price is known for each type of resource, whatever the settings; bots.md h
   expect(bots).toContain(`WAF costs ${firewallCosts(front ?? '')} US dollars a month`);
 });
 
-it('Each metric of an alarm or a graph is one that a function counts, by the same dimensions; and each that is counted is shown', () => {
+it('Functions count each metric of an alarm or graph by the same dimensions, and each counted metric is shown', () => {
   const named = [...namedMetrics(synthesize(EVERYTHING))].map((one) => {
     const [name = '', ...dimensions] = one.split(' ');
     return `${name} ${dimensions.map((each) => each.split('=')[0]).sort()}`;

@@ -11,7 +11,7 @@ describe('The whole stack', () => {
     }
   });
 
-  it('keeps every logical id and its type: another id is another resource, and the old one is deleted', () => {
+  it('keeps every logical id and its type: with another id, CloudFormation would delete the resource and make a new one', () => {
     const { Resources } = template.toJSON() as { Resources: Record<string, CfnResource> };
     // A permission belongs to its route, a version to its code: neither has data.
     const kept = Object.entries(Resources).filter(([, { Type }]) => !/^AWS::Lambda::(Permission|Version)$/.test(Type));

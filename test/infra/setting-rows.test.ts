@@ -9,7 +9,7 @@ import { EVERYTHING, SENDER, synthesize, synthesizeFresh } from '../support/stac
 const NAMES = SETTING_NAMES as readonly SettingName[];
 
 describe('The rows of the settings', () => {
-  it('are those of the schemas', () => {
+  it('are exactly the settings of the schemas', () => {
     expect(Object.keys(SETTING_ROWS).sort()).toEqual([...NAMES].sort());
   });
 

@@ -71,7 +71,7 @@ describe('The settings of a deployment', () => {
     );
   });
 
-  it('on the command line count more than the same group in cdk.json', () => {
+  it('on the command line override the same group in cdk.json', () => {
     const { brand } = readSettings({ ...SENDER, 'brand.name': 'Beta', brand: { name: 'Acme', color: '#000000' } });
     expect(brand).toEqual({ name: 'Beta', color: '#000000' });
   });
@@ -109,7 +109,7 @@ describe('The settings of a deployment', () => {
     expect(errorsOf({ ...SENDER, logRetentionDays: '3654' })).toHaveLength(1);
   });
 
-  it('are all accepted together', () => {
+  it('can all be set together', () => {
     expect(errorsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
   });
 });
@@ -124,18 +124,18 @@ describe('The settings that a stack carries', () => {
     ['settings', EVERYTHING],
     ['brand', { brand }],
     ['tokens', { jwtIssuer: 'https://id.acme.example', jwtAudience: 'api' }],
-  ])('are the %s of its stack, in ASCII', (_, given) => {
+  ])('in its metadata are the %s of the stack, in ASCII', (_, given) => {
     const text = ofTemplate(given);
     expect(text).toMatch(/^[ -~]+$/);
     expect(parseSettingsText(text)).toEqual(readSettings({ ...SENDER, stage: 'prod', ...given }));
   });
 
-  it('are refused by a version that does not know one of them', () => {
+  it('are refused by a version that does not know all of them', () => {
     const text = JSON.stringify({ ...JSON.parse(ofTemplate({})), ofTomorrow: 1 });
     expect(() => parseSettingsText(text)).toThrow('ofTomorrow: is no setting');
   });
 
-  it('are compared with others by their first names', () => {
+  it('are compared with other settings by their top-level names', () => {
     const [one, other] = [SENDER, { ...SENDER, vpc: true, limits: { recipientPerHour: 3 } }].map(readSettings);
     expect(one && other && differingSettings(one, other)).toEqual(['limits', 'vpc']);
     expect(one && differingSettings(one, readSettings(SENDER))).toEqual([]);
@@ -149,7 +149,7 @@ it('A provider of the broker replaces the AWS settings of a channel', () => {
 });
 
 describe('Faulty settings', () => {
-  it('are all listed at once, each by its name', () => {
+  it('are reported together, each by its name', () => {
     const errors = errorsOf({
       senderAdress: 'no-reply@acme.example',
       stage: 'Production!',

@@ -116,7 +116,7 @@ describe('The steps of an update that CloudFormation refuses as one', () => {
     expect(Properties?.AttributeDefinitions).toEqual([{ AttributeName: 'pk', AttributeType: 'S' }]);
   });
 
-  it('are none for an update that CloudFormation accepts', () => {
+  it('are not needed for an update that CloudFormation accepts', () => {
     expect(indexSteps(today(), withIndexes('AccountsTable', 'one'))).toEqual([]);
   });
 });

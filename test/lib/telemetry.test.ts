@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import { allowedFields, describeError, type EventFields } from '../../lib/telemetry.ts';
 
-describe('What is logged', () => {
+describe('A log line', () => {
   it('is taken from an allow-list of fields', () => {
     const fields = { request_id: 'r-1', status: 204, password: 'hunter2', email: 'ann@example.com' } as EventFields;
     expect(allowedFields(fields)).toEqual({ request_id: 'r-1', status: 204 });
@@ -20,12 +20,12 @@ describe('What is logged', () => {
     expect(allowedFields(every)).toEqual(every);
   });
 
-  it('is of the kind that its field has', () => {
+  it('takes only values of the type of their field', () => {
     const fields = { status: '204', login: Number.NaN, route: 7, stack: 'a' } as unknown as EventFields;
     expect(allowedFields(fields)).toEqual({ login: Number.NaN });
   });
 
-  it('is withheld if it is not a plain identifier', () => {
+  it('withholds a value that is not a plain identifier', () => {
     expect(allowedFields({ reason: 'ann@example.com' })).toEqual({ reason: 'withheld' });
     expect(allowedFields({ reason: 'a\nb' })).toEqual({ reason: 'withheld' });
     expect(allowedFields({ reason: 'x'.repeat(201) })).toEqual({ reason: 'withheld' });
@@ -39,13 +39,13 @@ describe('What is logged', () => {
     expect(text).toContain('telemetry.test.ts');
   });
 
-  it('has nothing of a message whose lines look like a stack', () => {
+  it('quotes nothing of an error message whose lines look like a stack', () => {
     const { stack } = describeError(new Error('refused:\n    at ann@example.com\n    at $&'));
     expect(JSON.stringify(stack)).not.toContain('ann@example.com');
     expect(stack?.[0]).toContain('telemetry.test.ts');
   });
 
-  it('has the key of an item that cannot be read', () => {
+  it('names the key of an item that cannot be read', () => {
     const error = AwsFailure.ofItem('OperationMalformed', 'operation#1');
     expect(describeError(error)).toMatchObject({ reason: 'OperationMalformed', item: 'operation#1' });
   });
@@ -62,8 +62,8 @@ describe('What is logged', () => {
   });
 });
 
-describe('What is counted', () => {
-  it('is each event that an alarm or the dashboard counts, by one set of dimensions; by the line that logs it', () => {
+describe('The metrics', () => {
+  it('count each event of an alarm or of the dashboard by one set of dimensions, in the log line of the event', () => {
     const url = new URL('../../lib/telemetry.ts', import.meta.url).href;
     const script = `
       const { telemetry } = await import(${JSON.stringify(url)});

@@ -38,9 +38,12 @@ describe('The life of an operation', () => {
     expect((await searchLimits('pairs')).differences).toEqual([]);
   });
 
-  it.each(REMOVALS.map((removal) => [removal.name, removal] as const))('breaks a promise %s', async (_, removal) => {
-    expect((await findBroken(removal))?.promise).toBeDefined();
-  });
+  it.each(REMOVALS.map((removal) => [removal.name, removal] as const))(
+    'breaks a promise if a mistake is built into it: %s',
+    async (_, removal) => {
+      expect((await findBroken(removal))?.promise).toBeDefined();
+    },
+  );
 
   it.each(MISTAKES.map((mistake) => [mistake.name, mistake] as const))(
     'breaks a promise with a mistake: %s',

@@ -103,7 +103,7 @@ describe('Alarms', () => {
     expect(inFull.filter((row) => row.startsWith('page')).length).toBeLessThanOrEqual(15);
   });
 
-  it('of nearly too slow functions exist only where they roll a new version back', () => {
+  it('about slow functions exist only if they can roll a new version back', () => {
     const slow = (of: Template) => alarmsOf(of).filter(({ name }) => name.startsWith('NearDeadline'));
     expect([slow(template).length, slow(full).length]).toEqual([0, 4]);
   });

@@ -25,7 +25,7 @@ const STATEFUL = [
   'AWS::SecretsManager::Secret',
 ];
 
-describe('What is kept', () => {
+describe('The stored data', () => {
   const tables = (of: Template) => resourcesOfType(of, 'AWS::DynamoDB::Table');
 
   it('is in on-demand tables, encrypted, restorable, and outlives the stack except after a failed first deployment', () => {
@@ -44,7 +44,7 @@ describe('What is kept', () => {
     }
   });
 
-  it('of operations lists only unfinished ones, oldest first', () => {
+  it('of operations have an index of the unfinished ones, oldest first', () => {
     expect(tables(template).OperationsTable?.Properties.GlobalSecondaryIndexes).toEqual([
       {
         IndexName: 'due',
@@ -57,13 +57,13 @@ describe('What is kept', () => {
     ]);
   });
 
-  it('of logins is found by the operation that reserved one', () => {
+  it('of logins are found by the operation that reserved a login', () => {
     expect(tables(template).LoginsTable?.Properties.GlobalSecondaryIndexes).toMatchObject([
       { IndexName: 'operation_id', KeySchema: [{ AttributeName: 'operation_id' }, { AttributeName: 'pk' }] },
     ]);
   });
 
-  it('of registrations shows the confirmed ones to the CRM in an index of their own', () => {
+  it('of registrations have an index of the confirmed ones, for the CRM', () => {
     const confirmed = {
       IndexName: 'confirmed_id',
       KeySchema: [{ AttributeName: 'confirmed_id', KeyType: 'HASH' }],
@@ -73,7 +73,7 @@ describe('What is kept', () => {
     expect(indexes).toEqual([expect.objectContaining({ IndexName: 'due' }), confirmed]);
   });
 
-  it('of clients is found by what they have proven, and only there', () => {
+  it('of clients are found by proven addresses only', () => {
     const indexes = ['proven_email', 'proven_phone', 'referral_code', 'kind'];
     expect(tables(template).CrmTable?.Properties.GlobalSecondaryIndexes).toEqual(
       indexes.map((IndexName) => ({
@@ -87,7 +87,7 @@ describe('What is kept', () => {
     );
   });
 
-  it('expires if it must, and can be restored for 35 days, except counters', () => {
+  it('expire if they must, and can be restored for 35 days, except counters', () => {
     const lasting = Object.entries(tables(template)).map(([name, { Properties }]) => {
       const expiry = Properties.TimeToLiveSpecification as { AttributeName: string } | undefined;
       const recovery = Properties.PointInTimeRecoverySpecification as { RecoveryPeriodInDays: number };
@@ -132,25 +132,28 @@ describe('What is kept', () => {
   it.each([
     ['are not scanned', {}, ['RequestRegistrationOwnRole', 'RequestRegistrationRole']],
     ['are confirmed, posted and scanned', CONFIRMED, [...USERS, 'ScanRole', CRM_ROLE]],
-  ])('refuses documents to all but their functions and the named roles, if they %s', (_, settings, allowed) => {
-    const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');
-    const { Statement } = plainValue(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
-    const refused = Statement.find(({ Sid }) => Sid === 'RefuseOthers');
-    expect(refused).toEqual({
-      Sid: 'RefuseOthers',
-      Effect: 'Deny',
-      Principal: { AWS: '*' },
-      Action: ['s3:DeleteObject*', 's3:GetObject*', 's3:ListBucket*', 's3:PutObject*'],
-      Resource: ['<DocumentsBucket.Arn>', '<DocumentsBucket.Arn>/*'],
-      Condition: { ArnNotLike: { 'aws:PrincipalArn': expect.anything() } },
-    });
-    const named = [refused?.Condition?.ArnNotLike?.['aws:PrincipalArn'] ?? []].flat();
-    expect(named.map((arn) => arn.replace(/^<(\w+Role)\w{8}\.Arn>$/, '$1'))).toEqual(allowed);
-  });
+  ])(
+    'of documents can be read only by their functions and the named roles, if documents %s',
+    (_, settings, allowed) => {
+      const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');
+      const { Statement } = plainValue(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
+      const refused = Statement.find(({ Sid }) => Sid === 'RefuseOthers');
+      expect(refused).toEqual({
+        Sid: 'RefuseOthers',
+        Effect: 'Deny',
+        Principal: { AWS: '*' },
+        Action: ['s3:DeleteObject*', 's3:GetObject*', 's3:ListBucket*', 's3:PutObject*'],
+        Resource: ['<DocumentsBucket.Arn>', '<DocumentsBucket.Arn>/*'],
+        Condition: { ArnNotLike: { 'aws:PrincipalArn': expect.anything() } },
+      });
+      const named = [refused?.Condition?.ArnNotLike?.['aws:PrincipalArn'] ?? []].flat();
+      expect(named.map((arn) => arn.replace(/^<(\w+Role)\w{8}\.Arn>$/, '$1'))).toEqual(allowed);
+    },
+  );
 
   // Who switches confirmations off for an hour must not lose the documents of confirmed registrations.
   it.each([true, false])(
-    'of documents is kept with a registration that was confirmed, and gone within two days else, with confirmation=%s',
+    'of documents stay with a confirmed registration, and otherwise expire within two days, with confirmation=%s',
     (confirmation) => {
       const [bucket] = propertiesOf(synthesize({ confirmation, confirmedDays: 60 }), 'AWS::S3::Bucket');
       expect(bucket?.LifecycleConfiguration).toMatchObject({
@@ -189,7 +192,7 @@ describe('What is kept', () => {
     expect(JSON.stringify(name)).toMatch(/broker-api-keys\/test\/(pepper|passwords)-/);
   });
 
-  it('goes with a stage that may vanish', () => {
+  it('are deleted together with a stage that does not retain data', () => {
     const passing = synthesize({ retainData: false });
     for (const [name, one] of Object.entries(allResources(passing))) {
       if (!STATEFUL.includes(one.Type)) continue;

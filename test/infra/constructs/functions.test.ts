@@ -59,7 +59,7 @@ describe('Every function', () => {
     ['CreateTp4Account', { Timeout: 29, ReservedConcurrentExecutions: 20 }],
     // It ends before the next call.
     ['SettleOperations', { Timeout: 55 }],
-  ])('has the processor and the time that it needs: %s', (name, properties) => {
+  ])('has the memory and the timeout that it needs: %s', (name, properties) => {
     expect(lambdaFunctions(full)[name]?.Properties).toMatchObject(properties);
   });
 
@@ -172,7 +172,7 @@ describe('The registration function', () => {
 });
 
 describe('The account functions', () => {
-  it('of another stage read other secrets of trading servers than those of prod, unless the settings say so', () => {
+  it('of another stage cannot read the trading servers’ secrets of prod, unless the settings say so', () => {
     const secrets = (of: Template) => rightsOf(of, 'CreateTp5Account').ReadPlatformSecrets;
     expect(secrets(full)).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/platform/*')] });
     const stage = synthesize({ stage: 'test', platformSecrets: 'platform/test/' });
@@ -241,7 +241,7 @@ describe('Fixed egress', () => {
 });
 
 describe('The function that settles operations', () => {
-  it('is called by the clock each minute and by no route, and not again for a call that failed', () => {
+  it('is called each minute by the schedule and by no route, and a failed call is not repeated', () => {
     const [schedule] = propertiesOf(template, 'AWS::Scheduler::Schedule');
     expect(schedule).toMatchObject({
       ScheduleExpression: 'rate(1 minute)',
@@ -257,7 +257,7 @@ describe('The function that settles operations', () => {
 describe('A new version', () => {
   const aliases = (of: Template) => Object.values(resourcesOfType(of, 'AWS::Lambda::Alias'));
 
-  it('is what callers get at once, by the name of live, and the old ones stay', () => {
+  it('serves callers at once, under the alias live, and old versions stay', () => {
     expect(aliases(template).map(({ Properties }) => Properties.Name)).toEqual(Array(4).fill('live'));
     for (const { UpdatePolicy } of aliases(template)) expect(UpdatePolicy).toBeUndefined();
     for (const { DeletionPolicy } of Object.values(resourcesOfType(template, 'AWS::Lambda::Version'))) {

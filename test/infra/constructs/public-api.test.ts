@@ -132,7 +132,7 @@ describe('The API', () => {
     });
   });
 
-  it('lets a trading server that does not answer take less than a fifth of 1,000 executions, unless settings allow more', () => {
+  it('lets a hanging trading server take less than a fifth of 1,000 executions, unless the settings allow more', () => {
     const LONGEST_CALL_S = 29;
     for (const version of ['tp5', 'tp4']) {
       const route = (stage(template).RouteSettings as Record<string, Record<string, number>>)[

@@ -19,7 +19,7 @@ const template = synthesize();
 const notified = synthesize({ confirmation: true, crmWebhook: CRM });
 const scanned = synthesize({ confirmation: true, crmWebhook: CRM, scanDocuments: true });
 
-describe('What is sent', () => {
+describe('A message', () => {
   it('by mail comes from the sender’s domain, never in clear, and bounces and complaints are counted', () => {
     template.hasResourceProperties('AWS::SES::EmailIdentity', { EmailIdentity: 'acme.example' });
     template.hasResourceProperties('AWS::SES::ConfigurationSet', {
@@ -52,7 +52,7 @@ describe('What is sent', () => {
     }
   });
 
-  it('by mail leaves from a domain of the broker, if the settings name one, whose records are outputs', () => {
+  it('by mail leaves from the domain that the settings name, and outputs show the DNS records of this domain', () => {
     const own = synthesize({ mailFromDomain: 'bounce.acme.example' });
     own.hasResourceProperties('AWS::SES::EmailIdentity', {
       MailFromAttributes: { MailFromDomain: 'bounce.acme.example' },
@@ -64,7 +64,7 @@ describe('What is sent', () => {
     ]);
   });
 
-  it('to topics is encrypted on its way, and on the topic of clients', () => {
+  it('to a topic is encrypted on its way, and stored encrypted on the topic of clients', () => {
     const topic = resourcesOfType(template, 'AWS::SNS::Topic').ClientNotificationsTopic;
     expect(plainValue(topic?.Properties.KmsMasterKeyId)).toBe(ARN('kms', 'alias/aws/sns'));
     const policies = propertiesOf(template, 'AWS::SNS::TopicPolicy');
@@ -94,7 +94,7 @@ describe('Texts and calls', () => {
     }
   });
 
-  it('know the rules: calls by naming them, texts once a person has made them the default of the account', () => {
+  it('obey the country rules: calls by naming them, texts once a person has made them the account’s default', () => {
     const made = synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB', call: CALL });
     const configuration = '<ProtectConfiguration.ProtectConfigurationId>';
     expect(environmentOf(made, 'RequestRegistration').PROTECT_CONFIGURATION_ID).toBe(configuration);
@@ -120,7 +120,7 @@ describe('Texts and calls', () => {
 });
 
 describe('Events', () => {
-  it('are published on a bus of the deployment; without a webhook nothing keeps them', () => {
+  it('are published on a bus of the deployment; without a webhook no queue keeps them', () => {
     template.hasResourceProperties('AWS::Events::EventBus', { Name: 'broker-api-test' });
     for (const type of ['AWS::Events::Archive', 'AWS::SQS::Queue']) template.resourceCountIs(type, 0);
   });
@@ -153,7 +153,7 @@ describe('The webhook', () => {
     expect(found.sort().map(([, rule]) => rule)).toEqual(rules);
   });
 
-  it('processes them one by one, a few in parallel, and retries until the dead-letter queue gets them', () => {
+  it('processes events one by one, a few in parallel, and retries until the dead-letter queue gets them', () => {
     for (const [name, queue] of Object.entries({ CrmQueue, CrmAccountsQueue })) {
       notified.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
         EventSourceArn: { 'Fn::GetAtt': [name, 'Arn'] },
@@ -178,7 +178,7 @@ describe('The webhook', () => {
       expect(queue.DeletionPolicy).toBe('Delete');
   });
 
-  it('hides an event for longer than it runs, and keeps it for longer than it retries', () => {
+  it('hides an event for longer than the function runs, and keeps it for longer than the retries last', () => {
     const { VisibilityTimeout, MessageRetentionPeriod } = (CrmQueue?.Properties ?? {}) as Record<string, number>;
     expect(VisibilityTimeout).toBeGreaterThanOrEqual(
       3 * Number(lambdaFunctions(notified).NotifyCrm?.Properties.Timeout),
@@ -223,7 +223,7 @@ describe('The webhook', () => {
   });
 });
 
-it('The scan is of new documents, leaves its verdict in their tags, and may do nothing else', () => {
+it('The malware scan may read new documents and write its verdict into their tags, and nothing else', () => {
   scanned.hasResourceProperties('AWS::GuardDuty::MalwareProtectionPlan', {
     ProtectedResource: { S3Bucket: { BucketName: { Ref: 'DocumentsBucket' }, ObjectPrefixes: ['registrations/'] } },
     Actions: { Tagging: { Status: 'ENABLED' } },

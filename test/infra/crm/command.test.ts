@@ -55,7 +55,7 @@ describe('The command', () => {
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
     [['registration', '+447400123488', '--unsuppress'], 2, '--unsuppress removes an email address'],
-  ])('finds nothing to do for %j, and says so', async (args, code, sentence) => {
+  ])('refuses %j, and says why', async (args, code, sentence) => {
     const refused = await operators.local(...args);
     expect(refused.reported).toContain(sentence);
     expect(refused.code).toBe(code);

@@ -30,7 +30,7 @@ function changed(kind: CrmKind, index: number, change: object): unknown {
 }
 
 describe('a CRM file', () => {
-  it('is read as the contract shows it', async () => {
+  it('is accepted as the contract shows it', async () => {
     const { connections, ...rest } = await parseCrmFile(JSON.stringify({ ...EXAMPLE_FILE, local_secrets: SECRETS }));
     expect(rest).toEqual({ ...EXAMPLE_FILE, connections: undefined, local_secrets: SECRETS });
     expect(connections.map(({ id }) => id)).toEqual(['tp5-live-1', 'tp4-live-1', 'tp4-gw-1']);
@@ -102,7 +102,7 @@ describe('a CRM file', () => {
       { id: 'CLIENT02', email: 'b@example.com', name: 'B', referral_code: 'REFANN01' },
       'clients[1].referral_code: is the same as clients[0].referral_code',
     ],
-  ])('has no two clients of one id or referral code: $1', async (client, error) => {
+  ])('may not have two clients with one id or referral code: $1', async (client, error) => {
     expect(await errorsOf(changed('clients', 1, client))).toEqual([error]);
   });
 
@@ -123,7 +123,7 @@ describe('a CRM file', () => {
     );
   });
 
-  it('may have two clients of one phone number', async () => {
+  it('may have two clients with one phone number', async () => {
     const phone = { country_code: '+44', number: '07400 123456' };
     expect(await errorsOf(changed('clients', 1, { id: 'CLIENT02', email: 'b@example.com', name: 'B', phone }))).toEqual(
       [],
@@ -146,13 +146,13 @@ describe('a CRM file', () => {
     expect(records.find(({ kind }) => kind === 'clients')?.record.name).toBe('Änn Lee');
   });
 
-  it('has its first thousand errors listed, and the number of the others', async () => {
+  it('with many errors gets the first thousand, and the number of all others', async () => {
     const errors = await errorsOf({ clients: Array.from({ length: 1_003 }, () => 7) });
     expect(errors).toHaveLength(1_001);
     expect(errors.slice(-2)).toEqual(['clients[999]: must be an object', 'and 3 more']);
   });
 
-  it('has all its errors listed at once, those between records too', async () => {
+  it('gets all its errors at once, also those between records', async () => {
     const errors = await errorsOf({
       clients: [
         { id: 'CLIENT01', email: 'a@example.com', name: 'A' },

@@ -34,7 +34,7 @@ describe('the items of the table', () => {
     ]);
   });
 
-  it('do not find a client by an address that somebody only typed', async () => {
+  it('do not find a client by an address that a person only typed', async () => {
     const client = {
       id: 'CLIENT01',
       email: 'ann@example.com',

@@ -37,7 +37,7 @@ describe('npm run crm -- forget', () => {
     expect((await register(operators.service, { email: 'other@example.com', phone: PHONE })).status).toBe(204);
   });
 
-  it('deletes what was sent to the email, and removes it where somebody else typed it', async () => {
+  it('deletes the registrations of an email address, and removes the address where another person typed it', async () => {
     expect(await kept()).toMatchObject({ lists: expect.arrayContaining([`email#${EMAIL}`]) });
     const { code, out } = await operators.local('forget', EMAIL.toUpperCase());
     expect(out).toContain('1 registration, 1 document deleted.\n');
@@ -50,12 +50,12 @@ describe('npm run crm -- forget', () => {
     expect(JSON.stringify(left)).not.toContain(EMAIL);
   });
 
-  it('names no address that a registration only has next to the one that is forgotten', async () => {
+  it('names no other address of a registration in which the forgotten address was only typed', async () => {
     expect((await operators.local('forget', EMAIL)).out).not.toContain(E164);
     expect((await operators.local('forget', 'other@example.com')).out).not.toContain(E164);
   });
 
-  it('deletes what was sent to a phone number, and removes it where somebody else typed it', async () => {
+  it('deletes the registrations of a phone number, and removes the number where another person typed it', async () => {
     const { out } = await operators.local('forget', E164);
     expect(out).toContain('1 registration, 0 documents deleted.\n');
     expect(out).toContain('is removed from 1 other registration and 0 client records.\n');
@@ -81,7 +81,7 @@ it.each([[[]], [[EMAIL, '--client', 'CLIENT01']]])(
 
 describe('A client who is forgotten', () => {
   it.each([['ann@example.com'], ['+447400123456'], ['--client', 'CLIENT01']])(
-    'is deleted with what was sent to every proven address: %s %s',
+    'is deleted with the registrations of every proven address: %s %s',
     async (...args) => {
       const sms = { email: 'x@example.com', otp_type: 'sms', phone: ANN?.phone };
       expect((await register(operators.service, sms)).status).toBe(204);
@@ -104,7 +104,7 @@ describe('A client who is forgotten', () => {
     expect((await operators.doctor()).code).toBe(0);
   });
 
-  it('is kept if others have proven the address too, and all of them are named', async () => {
+  it('is kept if other clients have proven the address too, and all of them are named', async () => {
     await operators.local('import', {
       clients: [{ ...ANN, id: 'CLIENT88', phone: undefined, referral_code: undefined }],
     });

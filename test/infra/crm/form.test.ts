@@ -25,7 +25,7 @@ function errorsOf(schema: FormJsonSchema, more: Record<string, unknown> = {}): s
 const schemaOf = (...fields: FormField[]) => formJsonSchema({ id: 'FORM0001', name: 'Retail', fields });
 
 describe('a form as JSON Schema', () => {
-  it('has the English label of several as its title, else the first, and all of them for pages', () => {
+  it('takes as a title the English label, else the first one, and keeps the labels of all languages for pages', () => {
     const label = { de: 'Beruf', en: 'Occupation' };
     const schema = schemaOf({ key: 'a', type: 'text', label }, { key: 'b', type: 'text', label: { de: 'Beruf' } });
     expect(schema.properties).toMatchObject({ a: { title: 'Occupation' }, b: { title: 'Beruf' } });
@@ -94,14 +94,14 @@ describe('a form as JSON Schema', () => {
     ]);
   });
 
-  it('asks for a phone if the code goes to one', () => {
+  it('requires a phone if the code goes to a phone', () => {
     const phone = { country_code: '44', number: '7400 123456' };
     expect(errorsOf(schemaOf(), { otp_type: 'sms', phone })).toEqual([]);
     expect(errorsOf(schemaOf(), { otp_type: 'sms', phone: {} })).toContain('/phone required');
     expect(errorsOf(schemaOf(), { otp_type: 'sms' })).toContain(' required');
   });
 
-  it('has no other fields', () => {
+  it('allows no other fields', () => {
     expect(errorsOf(schemaOf(), { more: 1 })).toEqual([' additionalProperties']);
   });
 });
@@ -115,7 +115,7 @@ describe('npm run crm -- form', () => {
     expect(JSON.parse(out)).toEqual((await getText(operators.service, '/_local/forms/FORM0001')).json());
   });
 
-  it('is not found in the local service if no form has the id', async () => {
+  it('gets 404 from the local service if no form has the id', async () => {
     const answer = await getText(operators.service, '/_local/forms/NOTTHERE');
     expect([answer.status, answer.json()]).toEqual([404, { title: 'No form has this id.', status: 404 }]);
   });

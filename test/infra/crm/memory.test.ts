@@ -85,7 +85,7 @@ describe('With 100,000 clients', () => {
   it.each([
     ['list', (target: Target, terminal: Terminal) => listRecords(target, 'clients', terminal)],
     ['export', (target: Target, terminal: Terminal) => exportFile(target, undefined, terminal)],
-  ])('npm run crm -- %s writes each page before it reads the next, and keeps none', async (_, run) => {
+  ])('npm run crm -- %s writes each page before it reads the next one, and keeps no page in memory', async (_, run) => {
     const { seen, target } = madeUpTable();
     const { counts, terminal } = countingTerminal(seen);
     await run(target, terminal);
@@ -134,7 +134,7 @@ describe('With 100,000 clients', () => {
     expect(await readdir(TMPDIR)).toEqual([]);
   });
 
-  it('npm run crm -- import writes each few batches before it reads on, and keeps no record', async () => {
+  it('npm run crm -- import writes a few batches before it reads further, and keeps no record in memory', async () => {
     const folder = temporaryFolder('import');
     const file = join(folder, 'clients.json');
     const bytes: number[] = [];

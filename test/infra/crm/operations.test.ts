@@ -66,7 +66,7 @@ describe('npm run crm -- operations --open', () => {
     expect((await listed()).map(({ operation_id }) => operation_id)).toEqual([id]);
   });
 
-  it('lists hundreds, the oldest first and last those of an operator, each once', async () => {
+  it('lists hundreds of operations once each, the oldest first, and those for an operator last', async () => {
     const { id } = await openWithLostAnswer();
     const [one = expect.fail()] = (await operators.items('operations')).filter(
       ({ operation_id }) => operation_id === id,
@@ -167,7 +167,7 @@ describe('npm run crm -- settle', () => {
     expect((await open({ ...PLUG_IN, leverage: 200 }, key)).status).toBe(200);
   });
 
-  it('as somebody else’s keeps the login for nobody, and a retry gets the next one', async () => {
+  it('as another client’s login reserves it for no operation, and a retry gets the next login', async () => {
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
     const key = randomUUID();
     operators.service.faults('tp5-live-1').set({ kind: 'retcode', code: 3004, times: 1 });
@@ -260,7 +260,7 @@ describe('npm run crm -- settle', () => {
     expect(await listed()).toHaveLength(1);
   });
 
-  it('leaves alone what another worker holds', async () => {
+  it('changes no operation that another worker holds', async () => {
     const { id } = await openWithLostAnswer();
     await change(id, 'SET lease_until = :soon', { ':soon': Date.now() + 60_000 });
     expect(await operators.local('settle', id, '--none')).toMatchObject({

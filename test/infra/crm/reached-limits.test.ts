@@ -28,7 +28,7 @@ describe('The limits that hold the next message', () => {
     expect(reachedLimits(DEFAULT_LIMITS, times, NOW).map(({ setting, until }) => [setting, until])).toEqual(expected);
   });
 
-  it('are all of them, the longest first', () => {
+  it('are listed completely, the longest first', () => {
     const times = ago(...spread(6, 300), 4, 3, 2, 1, 0);
     expect(reachedLimits(DEFAULT_LIMITS, times, NOW).map(({ setting }) => setting)).toEqual([
       'limits.recipientPerDay',
@@ -37,7 +37,7 @@ describe('The limits that hold the next message', () => {
     ]);
   });
 
-  it('are none of those that are disabled', () => {
+  it('do not include disabled limits', () => {
     const limits = {
       ...DEFAULT_LIMITS,
       resendSeconds: 'none',

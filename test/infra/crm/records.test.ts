@@ -195,8 +195,8 @@ describe('npm run crm -- list', () => {
   });
 });
 
-describe('A column of a list', () => {
-  it('ends at two spaces, which no name has', async () => {
+describe('npm run crm -- list', () => {
+  it('separates its columns by two spaces, which no cell contains', async () => {
     const name = 'Mallory  ann@example.com  +44 7400123456\u3000\u3000GB ';
     await operators.local('import', { clients: [{ ...NEW_CLIENT, name }] });
     const { out } = await operators.local('list', 'clients');

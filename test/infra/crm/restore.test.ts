@@ -93,21 +93,24 @@ describe('npm run crm -- restore', () => {
     ['whose money was refused', { ...open, deposit: 'again' }, { ...open, deposit: 'found' }],
     ['without a deposit', { ...open, deposit: 'none' }, { ...open, deposit: 'none' }],
     ['that waits for an operator', { at: 'undecided', login: 500_001 }, { at: 'undecided', login: 500_001 }],
-  ])('lets the settler look for what an unfinished operation has, and pay nothing: one %s', async (_, life, copied) => {
-    const due = { due_shard: 'due#0', due_at: 1, lease_until: 9 };
-    const stored = { pk: 'key#1', operation_id: 'a', incarnation: 'i', life, plan: PLAN, ...due };
-    await lost('operations', [life.at === 'claimed' ? { ...stored, expires_at: SOON } : stored]);
-    expect((await restore('operations')).out).toBe('1 item copied to operations; 0 exist there.\n');
-    const [restored] = await operators.items('operations');
-    expect(restored?.life).toEqual(copied);
-    const isOperators = copied.at === 'undecided' && life.at !== 'undecided';
-    if (isOperators) expect(restored?.due_at).toBe(OPERATOR_ONLY);
-    else expect(Number(restored?.due_at)).toBeLessThanOrEqual(Date.now());
-    expect((restored?.plan as object) ?? {}).toEqual(isOperators ? { ...PLAN, deposit: undefined } : PLAN);
-    expect(await operators.items('logins')).toEqual(
-      'login' in life ? [{ pk: 'tp5#500001', operation_id: 'a', incarnation: 'i', connection_id: 'tp5-demo-1' }] : [],
-    );
-  });
+  ])(
+    'lets the settler look for the account and deposit of an unfinished operation, and pay nothing: one %s',
+    async (_, life, copied) => {
+      const due = { due_shard: 'due#0', due_at: 1, lease_until: 9 };
+      const stored = { pk: 'key#1', operation_id: 'a', incarnation: 'i', life, plan: PLAN, ...due };
+      await lost('operations', [life.at === 'claimed' ? { ...stored, expires_at: SOON } : stored]);
+      expect((await restore('operations')).out).toBe('1 item copied to operations; 0 exist there.\n');
+      const [restored] = await operators.items('operations');
+      expect(restored?.life).toEqual(copied);
+      const isOperators = copied.at === 'undecided' && life.at !== 'undecided';
+      if (isOperators) expect(restored?.due_at).toBe(OPERATOR_ONLY);
+      else expect(Number(restored?.due_at)).toBeLessThanOrEqual(Date.now());
+      expect((restored?.plan as object) ?? {}).toEqual(isOperators ? { ...PLAN, deposit: undefined } : PLAN);
+      expect(await operators.items('logins')).toEqual(
+        'login' in life ? [{ pk: 'tp5#500001', operation_id: 'a', incarnation: 'i', connection_id: 'tp5-demo-1' }] : [],
+      );
+    },
+  );
 
   it('answers a retry of an operation whose earlier state was restored with the same account', async () => {
     const key = randomUUID();
@@ -132,7 +135,7 @@ describe('npm run crm -- restore', () => {
     expect(accounts()).toBe(count);
   });
 
-  it('reserves the logins again that the records of accounts show', async () => {
+  it('rebuilds the reservations of logins that the records of accounts show', async () => {
     const first = await openAccount(randomUUID());
     const [before] = await operators.items('logins');
     await lose('logins');
@@ -219,7 +222,7 @@ describe('npm run crm -- restore', () => {
       expect(new Set(made)).toEqual(new Set(wanted));
     });
 
-    it('in two runs, the plug-in’s account first: it does not get the gateway’s reservation', async () => {
+    it('in two runs, the plug-in’s account first: that account does not get the gateway’s reservation', async () => {
       await writeItems(operators, 'accounts', [account('tp4-live-1', 700_001)]);
       expect(await rebuild()).toMatchObject({ code: 0 });
       await writeItems(operators, 'accounts', [account('tp4-gw-1', 700_001)]);
@@ -229,7 +232,7 @@ describe('npm run crm -- restore', () => {
       );
     });
 
-    it('leaves a login free for a gateway that only a plug-in has given', async () => {
+    it('leaves a login that only a plug-in has given free for a gateway', async () => {
       const login = 700_777;
       await writeItems(operators, 'accounts', [account('tp4-live-1', login)]);
       await rebuild();
@@ -244,7 +247,7 @@ describe('npm run crm -- restore', () => {
       expect([answer.status, await answer.json()]).toMatchObject([200, { login }]);
     });
 
-    it('the key is the one that a request has made, for each protocol', async () => {
+    it('with the key that a request writes, for each protocol', async () => {
       const requests: [Place, string, object][] = [
         ['tp4-live-1', 'tp4', { group: 'standard' }],
         ['tp4-gw-1', 'tp4', { group: 'demoforex', account_type_id: 'ATDEMO04' }],
@@ -263,7 +266,7 @@ describe('npm run crm -- restore', () => {
       expect(names(await operators.items('logins'))).toEqual(before);
     });
 
-    it('more than one call can take, and two records with one key', async () => {
+    it('for more accounts than one call can take, and for two records with one key', async () => {
       const many = Array.from({ length: 230 }, (_, index) => account('tp5-live-1', 500_000 + index, index));
       await writeItems(operators, 'accounts', many);
       expect(await rebuild()).toMatchObject({ code: 0, out: '230 items copied to logins; 0 exist there.\n' });
@@ -275,7 +278,7 @@ describe('npm run crm -- restore', () => {
       expect(reported).toMatch(/^1 item of another operation exists now; nothing was overwritten:\n {2}tp5#500000: /);
     });
 
-    it('and names the accounts that it cannot place, and places the others', async () => {
+    it('and names the accounts whose key is unknown, and reserves the logins of the others', async () => {
       const unreadable = { ...account('tp5-live-1', 500_001, 1), login: 'many' };
       await writeItems(operators, 'accounts', [account('gone', 7), unreadable, account('tp4-gw-1', 700_001, 2)]);
       await operators.tableOf('crm').put({ pk: 'connection#tp4-live-1', record: { id: 'tp4-live-1' } }, NEVER_ABORTED);

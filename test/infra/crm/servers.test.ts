@@ -32,7 +32,7 @@ describe('npm run crm -- secret put', () => {
     await put(name, { input: before });
   });
 
-  it('keeps the servers that the input names itself, also none', async () => {
+  it('keeps the servers that the input itself names, even if it names none', async () => {
     const before = (await operators.stored('platform/tp5-live-1')) ?? '';
     const { out } = await put('tp5-live-1', { input: '{"login":1,"password":"p","hosts":[]}' });
     expect(out).toContain('Only these servers get it: none.');

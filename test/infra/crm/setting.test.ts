@@ -13,7 +13,7 @@ function cdkJson(before: object = BEFORE) {
   return { change: (...args: string[]) => changeSettings(args, file), text: () => readFileSync(file, 'utf8') };
 }
 
-it('Settings are written once, parsed, next to those of CDK', () => {
+it('npm run setting writes parsed settings into cdk.json, next to the entries of CDK', () => {
   const { change, text } = cdkJson();
   const result = change(
     'senderAddress=no-reply@acme.example',
@@ -38,7 +38,7 @@ it('Settings are written once, parsed, next to those of CDK', () => {
   });
 });
 
-it('A later change keeps the other settings; an empty text removes a setting or a group', () => {
+it('npm run setting keeps the other settings; an empty text removes a setting or a group', () => {
   const { change, text } = cdkJson();
   change(
     'senderAddress=no-reply@acme.example',
@@ -61,18 +61,18 @@ it.each([
   [['channels=email,sms'], 'phone.countries: is required by the channel sms'],
   [['senderAdress=x@acme.example'], 'senderAdress: is no setting'],
   [['a.b.c=1'], 'a: is no setting'],
-])('%j is not written, and every error is reported', (args, error) => {
+])('npm run setting does not write %j, and reports every error', (args, error) => {
   const { change, text } = cdkJson();
   expect(change(...args)).toMatchObject({ code: 1, text: expect.stringContaining(error) });
   expect(JSON.parse(text())).toEqual(BEFORE);
 });
 
-it('Other arguments are answered with the usage', () => {
+it('npm run setting prints its usage for other arguments', () => {
   expect(cdkJson().change('--help')).toMatchObject({ code: 2, text: expect.stringContaining('npm run setting') });
   expect(cdkJson().change()).toMatchObject({ code: 0, text: expect.stringContaining('No setting is given yet.') });
 });
 
-it('A network that is switched off is announced to take 20 to 40 minutes', () => {
+it('npm run setting says that switching the network off takes 20 to 40 minutes', () => {
   const { change } = cdkJson({ context: { senderAddress: 'a@acme.example', vpc: true, vpcCidr: '10.9.0.0/20' } });
   expect(change('brand.name=Acme').text).not.toContain('minutes');
   expect(change('vpc=', 'vpcCidr=').text).toContain('It waits 20 to 40 minutes');

@@ -263,8 +263,8 @@ const ROWS = CASES.flatMap(([name, make, sights = Object.keys(LOGINS) as Sight[]
   sights.map((sight) => [name, sight, make] as const),
 ).map((row, index) => [...row, index] as const);
 
-describe('What `operation ID` prints is what `settle ID` accepts', () => {
-  it.each(ROWS)('%s; the account there: %s', async (name, sight, make, row) => {
+describe('`settle ID` accepts exactly the commands that `operation ID` prints', () => {
+  it.each(ROWS)('for an operation %s, whose account the server shows as %s', async (name, sight, make, row) => {
     const example = () => make(LOGINS[sight]);
     await put(example());
     const { ways, meant } = await printed(sight);
@@ -344,7 +344,7 @@ describe('An operation that a restore left without its login', () => {
     ['its record', loseOf('logins')],
     ['its reservation', loseOf('accounts')],
     ['the server’s account that names it', loseOf('logins', 'accounts')],
-  ])('is settled by %s, and a retry hears of the same account', async (_, lose) => {
+  ])('is settled by %s, and a retry is answered with the same account', async (_, lose) => {
     const { id, first, retry } = await restoredClaim(lose);
     expect(await crm('settle', id, '--login', String(first.login))).toMatchObject({ code: 0, reported: '' });
     expect(await retry()).toMatchObject({ status: 200, body: { login: first.login } });

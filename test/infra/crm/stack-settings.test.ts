@@ -61,19 +61,22 @@ const ROWS: readonly [command: string, deployed: RegExp, written: RegExp][] = [
 ];
 
 describe('A command on a stack whose settings are not those of cdk.json', () => {
-  it.each(ROWS)('%s takes those of the stack', async (command, deployed) => {
+  it.each(ROWS)('%s uses the settings of the stack', async (command, deployed) => {
     const { out, reported } = await run(command, DEPLOYED);
     expect(out).toMatch(deployed);
     expect(reported).not.toMatch(/cdk\.json|cannot read/);
   });
 
-  it.each(ROWS)('%s takes those of cdk.json of a stack of version 1.0.0, and says so', async (command, _, written) => {
-    const { out, reported } = await run(command, undefined);
-    expect(out + reported).toMatch(written);
-    expect(reported).toContain(UNKNOWN);
-  });
+  it.each(ROWS)(
+    '%s uses the settings of cdk.json if the stack is of version 1.0.0, and says so',
+    async (command, _, written) => {
+      const { out, reported } = await run(command, undefined);
+      expect(out + reported).toMatch(written);
+      expect(reported).toContain(UNKNOWN);
+    },
+  );
 
-  it('says why, if the role may not read them', async () => {
+  it('names the missing right, if the role may not read the settings', async () => {
     stack.denied.add('cloudformation:DescribeStackResource');
     const { code, reported } = await run('import FILE --dry-run', DEPLOYED, 'operators');
     stack.denied.clear();
@@ -97,14 +100,14 @@ describe('A command on a stack whose settings are not those of cdk.json', () => 
 describe('The doctor of a stack whose settings are not those of cdk.json', () => {
   const subjects = (results: Awaited<ReturnType<typeof doctor>>) => results.map(({ subject }) => subject);
 
-  it('takes those of the stack', async () => {
+  it('uses the settings of the stack', async () => {
     const found = subjects(await doctor(DEPLOYED));
     expect(found).toEqual(expect.arrayContaining(['mail identity no-reply@deployed.example', 'secret captcha.secret']));
     expect(found).not.toContain('spend of sms');
     expect(found).not.toContain('settings');
   });
 
-  it('takes those of cdk.json of a stack of version 1.0.0, and says so', async () => {
+  it('uses the settings of cdk.json if the stack is of version 1.0.0, and says so', async () => {
     const results = await doctor(undefined);
     expect(subjects(results)).toEqual(expect.arrayContaining(['mail identity written.example', 'spend of sms']));
     const about = { subject: 'settings', state: 'warning', detail: UNKNOWN.trimEnd(), fix: 'npm run deploy' };

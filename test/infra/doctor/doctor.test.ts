@@ -199,7 +199,7 @@ describe('The doctor', () => {
     },
   );
 
-  it('reports a service that sends codes which nobody can enter, and of which no CRM hears', async () => {
+  it('reports a service that sends codes without a route to confirm them, and without a CRM', async () => {
     const stack = () => stackWithout('ConfirmRegistrationLogGroup', 'NotifyCrmLogGroup');
     const found = problems(await results({ stack }, MAIL));
     expect(found).toMatchObject([
@@ -252,7 +252,7 @@ describe('The doctor', () => {
     expect(all.find(({ subject }) => subject.startsWith('DMARC'))).toMatchObject({ state: 'works' });
   });
 
-  it('counts the reservations of every function, with the one that confirms', async () => {
+  it('counts the reserved executions of every function, also of the one that confirms', async () => {
     const concurrency = { 'concurrency.registration': 300, 'concurrency.accounts': 20 };
     const quota = async (settings: object) =>
       problems(await results({ concurrentExecutions: async () => 450 }, { ...settings })).filter(
@@ -274,7 +274,7 @@ describe('The doctor', () => {
     // A reservation could fail the deployment.
     [300, {}, undefined],
     [10, {}, 'ask for more: Service Quotas, AWS Lambda, Concurrent executions'],
-  ])('advises to bound what a hanging trading server takes of %i executions: %j', async (max, settings, fix) => {
+  ])('advises to limit the executions that a hanging trading server can take of %i: %j', async (max, settings, fix) => {
     const all = await results({ concurrentExecutions: async () => max }, { ...MAIL, ...settings });
     expect(all.find(({ subject }) => subject === 'concurrent executions')?.fix).toBe(fix);
   });
@@ -299,7 +299,7 @@ describe('The doctor', () => {
   });
 });
 
-it('The service’s own secrets are checked for their shape', async () => {
+it('The doctor checks the shape of the service’s own secrets', async () => {
   const secrets = serviceSecrets({ front: { secret: 'front/x' } });
   const found = (texts: Record<string, string>) =>
     runChecks(secretChecks(secrets), { ...HEALTHY_PROBES, secret: async (name: string) => texts[name] });
@@ -312,7 +312,7 @@ it('The service’s own secrets are checked for their shape', async () => {
   ]);
 });
 
-it('The CRM records are checked: without a form nobody can register, and a fix is named where there is one', async () => {
+it('The doctor checks the CRM records: without a form no person can register, and it names a fix if there is one', async () => {
   const errors = [
     { path: 'client#CLIENT50.name', rule: 'is required' },
     { path: 'form#FORM0001', rule: 'has attributes that do not follow from its record', derived: true as const },
@@ -330,7 +330,7 @@ it('The CRM records are checked: without a form nobody can register, and a fix i
 it.each([
   [{ recoveryDays: 0, expires: true }, 6, /^aws dynamodb update-continuous-backups --table-name table-of-\w+ /],
   [{ recoveryDays: 35, expires: false }, 3, /^aws dynamodb update-time-to-live --table-name table-of-\w+ /],
-])('A table that was restored, with %j, is reported', async (state, count, fix) => {
+])('The doctor reports a restored table with %j', async (state, count, fix) => {
   const probes = { ...HEALTHY_PROBES, table: async (name: string) => ({ name: `table-of-${name}`, ...state }) };
   const found = problems(await runChecks(tableChecks, probes));
   expect(found.length).toBeGreaterThanOrEqual(count - 1);

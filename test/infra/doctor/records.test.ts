@@ -19,7 +19,7 @@ describe('The doctor, asked about the CRM records,', () => {
     expect(await looked()).toMatchObject({ code: 0, lines: [expect.stringMatching(/^records: \d+ items$/)] });
   });
 
-  it('lists every item that another writer got wrong, and fixes what follows from the records', async () => {
+  it('lists every invalid item of another writer, and fixes the attributes that follow from the records', async () => {
     const phone = { country_code: '44', number: '7400123456' };
     const typed = { ...NEW_CLIENT, id: 'CLIENT55', phone, unproven: ['phone'] };
     await operators.table.write([

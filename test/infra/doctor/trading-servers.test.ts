@@ -17,7 +17,7 @@ import { Operators } from '../../support/operators.ts';
 /** Refusals of one order, which no login can meet. */
 const OF_AN_ORDER: readonly string[] = ['command_too_long', 'value_not_transmittable'];
 
-describe('A trading server', () => {
+describe('npm run doctor: a trading server', () => {
   const found = async (probes: Partial<ServerProbes>, connection: Connection = LIVE, ids: string[] = []) => {
     const records = { ...(await HEALTHY_PROBES.records()), connections: [connection] };
     return runChecks([connectionCheck(ids)], { ...HEALTHY_PROBES, records: async () => records, ...probes });
@@ -25,7 +25,7 @@ describe('A trading server', () => {
   const reported = (report: Partial<ServerReport>, connection?: Connection) =>
     found({ report: async () => ({ ...SOUND_SERVER, ...report }) }, connection);
 
-  it('works with the right secret, a login, the needed rights, and room in its range', async () => {
+  it('counts as working with the right secret, a login, the needed rights, and room in its range', async () => {
     const question = 'server';
     expect(await found({})).toEqual([
       { question, subject: 'tp5-live-1', state: 'works', detail: 'accepts our login' },
@@ -112,7 +112,7 @@ describe('A trading server', () => {
   });
 
   it.each(Object.entries(SERVER_FAILURES))(
-    'that fails with %s is not said to be down',
+    'that fails with %s is not reported as down',
     async (row, { detail, fix }) => {
       const reason = row.replace('xx', '99').replace('…', 'cert_has_expired');
       const [result] = await found({
@@ -151,14 +151,14 @@ describe('A trading server', () => {
       'auth_http_302',
       'reached, but it leads elsewhere, so this is no Web API at this path: platform_refused (HTTP 302)',
     ],
-  ])('whose login answers %s is said to be no Web API', async (reason, detail) => {
+  ])('whose login answers %s is reported as no Web API', async (reason, detail) => {
     const failure = new PlatformFailure('platform_refused', { reason });
     const [result] = await found({ report: () => Promise.reject(failure) });
     expect(result).toMatchObject({ detail, fix: expect.stringContaining('/auth_start') });
   });
 
   it.each(['connect_ECONNREFUSED', 'connect_timeout', 'auth_timeout'])(
-    'that nobody reaches (%s) is down',
+    'that is unreachable (%s) is reported as down',
     async (reason) => {
       const failure = new PlatformFailure('platform_unavailable', { reason });
       const [result] = await found({ report: () => Promise.reject(failure) });
@@ -298,7 +298,7 @@ describe('npm run doctor -- --local', () => {
       ['accepts our login', UNSEEN, '600000 to 649999: 0 of 20 logins are taken', 'knows WCHKACCOUNT and WCHECKPASS'],
     ],
     ['tp4-live-1', ['can be reached', 'rights: cannot be seen, nor whether our password is right']],
-  ])('looks at %s alone if it is named, and creates nothing there', async (id, says) => {
+  ])('checks only %s if the connection is named, and creates no account there', async (id, says) => {
     const { code, results } = await operators.doctor(id);
     const found = results.map(({ subject, detail }) => `${subject}: ${detail}`);
     expect(found.map((one, index) => one.includes(says[index] ?? '?'))).toEqual(says.map(() => true));

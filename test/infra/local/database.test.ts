@@ -33,13 +33,13 @@ const add = (pk: string) =>
     ExpressionAttributeValues: { ':one': 1 },
   });
 
-it('does a write whose answer is lost', async () => {
+it('The local database executes a write whose answer is lost', async () => {
   database.faults.set({ kind: 'reply_lost', times: 1 });
   await expect(client.send(new PutCommand({ TableName: 'operations', Item: { pk: 'lost', at: 1 } }))).rejects.toThrow();
   expect(await value('lost')).toEqual({ pk: 'lost', at: 1 });
 });
 
-it('repeats a write later, after its answer', async () => {
+it('The local database executes a write again after its answer, if the fault says so', async () => {
   const late = holdSlowCalls(database.faults);
   database.faults.set({ kind: 'repeated', times: 1 });
   await client.send(add('late'));
@@ -48,7 +48,7 @@ it('repeats a write later, after its answer', async () => {
   await vi.waitFor(async () => expect(await value('late')).toEqual({ pk: 'late', amount: 2 }), { timeout: 10_000 });
 });
 
-it('does all writes of a transaction or none, and a repeated one once', async () => {
+it('The local database executes all writes of a transaction or none, and a repeated transaction once', async () => {
   const put = (pk: string, condition?: string) => ({
     Put: { TableName: 'operations', Item: { pk, at: 1 }, ...(condition ? { ConditionExpression: condition } : {}) },
   });
@@ -65,7 +65,7 @@ it('does all writes of a transaction or none, and a repeated one once', async ()
   expect(await value('three')).toBeUndefined();
 });
 
-it('reports each write with the item before and after, also of a table with a sort key', async () => {
+it('The local database reports each write with the item before and after, also of a table with a sort key', async () => {
   const seen: unknown[] = [];
   database.onWritten((changes) => seen.push(...changes));
   const put = (login: number) =>

@@ -108,7 +108,7 @@ describe('the event of a request', () => {
 });
 
 describe('the answer to a request', () => {
-  it('is the function’s answer, with its headers', async () => {
+  it('holds the body and the headers of the function’s answer', async () => {
     const headers = { 'content-type': 'application/problem+json', 'retry-after': 3 };
     const { post } = await start(async () => ({ statusCode: 409, headers, body: '{"type":"x"}' }));
     const answer = await post();
@@ -248,7 +248,7 @@ describe('pages of other origins', () => {
   });
 
   it.each(['http://localhost:5173', 'http://127.0.0.1:8080', 'http://[::1]', 'http://localhost'])(
-    'of this machine may call it without more: %s',
+    'of this machine may call such a route without a setting: %s',
     async (local) => {
       const { url, post } = await start(undefined, { cors: true });
       const asked = await fetch(url + PATH, { method: 'OPTIONS', headers: { ...preflight, origin: local } });
@@ -258,7 +258,7 @@ describe('pages of other origins', () => {
   );
 
   it.each(['http://localhost.evil.example', 'https://localhost:5173', 'http://localhost:5173.evil.example', 'null'])(
-    'that only sound like one of this machine may not: %s',
+    'whose names only resemble this machine’s may not call such a route: %s',
     async (foreign) => {
       const { post } = await start(undefined, { cors: true });
       expect((await post('{}', { origin: foreign })).status).toBe(403);
@@ -280,7 +280,7 @@ describe('pages of other origins', () => {
     expect(events).toEqual([]);
   });
 
-  it('are not the pages of the gateway itself', async () => {
+  it('do not include the gateway’s own pages', async () => {
     const { url, port } = await start();
     for (const own of [url, `http://127.0.0.1:${port}`]) {
       expect((await fetch(own + PATH, { method: 'POST', headers: { origin: own } })).status).toBe(204);

@@ -96,7 +96,7 @@ describe('the state of the outbox page', () => {
   });
 });
 
-it('an event waits until a function works on the queue', async () => {
+it('an event waits in its queue until a function takes it', async () => {
   const queue = new DeliveryQueue();
   queue.send(EVENT);
   await queue.settled();

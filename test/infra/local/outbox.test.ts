@@ -35,7 +35,7 @@ describe('the one-time password of a message', () => {
     expect(findCode(call(CODE, words))).toBe('048271');
   });
 
-  it.each(WORDS)('is not taken for one in notices and logins, in $language', (words) => {
+  it.each(WORDS)('is not found in a notice or a login, in $language', (words) => {
     for (const message of [mail(NOTICE, words), sms(NOTICE, words), call(NOTICE, words)]) {
       expect(findCode(message)).toBeUndefined();
     }
@@ -44,7 +44,7 @@ describe('the one-time password of a message', () => {
     expect(findCode({ kind: 'popup', text: accountPopUp(account, words).text })).toBeUndefined();
   });
 
-  it('differs from six digits in the name of a brand, in a mail and in a call', () => {
+  it('is told apart from six digits in a brand’s name, in a mail and in a call', () => {
     const brand = { ...BRAND, name: 'Broker 123456' };
     expect(findCode(mail(CODE, ENGLISH, brand))).toBe('048271');
     expect(findCode(call(CODE, ENGLISH, brand))).toBe('048271');

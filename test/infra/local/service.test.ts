@@ -88,7 +88,7 @@ describe('the local service', () => {
       );
     });
 
-    it('happen once by default, after the given number of good calls, and are gone then', async () => {
+    it('happen once by default, after the given number of good calls, and then end', async () => {
       expect(await putJson(service, '/_local/faults/ses', { kind: 'refused', after: 1 })).toMatchObject({
         status: 200,
         body: { waiting: [{ kind: 'refused', times: 1, after: 1 }] },
@@ -150,7 +150,7 @@ describe('the local service', () => {
   });
 });
 
-describe('a local service of other records', () => {
+describe('a local service with other records', () => {
   async function during(options: ServiceOptions, work: (service: LocalService) => Promise<void>): Promise<void> {
     const service = await startService(options);
     try {

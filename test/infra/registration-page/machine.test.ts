@@ -46,7 +46,7 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
     if (!BUSY_STATES.includes(state) && !PRESSES.includes(event)) expect(BUSY_STATES).not.toContain(result.state);
   });
 
-  it('says what happened at every answer but a success, and lets no code be out of reach', () => {
+  it('tells the person the outcome of every answer but a success, and always offers a way to enter a sent code', () => {
     if (BUSY_STATES.includes(state) && ENDS.includes(event))
       expect(result.says === undefined).toBe(event === 'accepted');
     const mayBeSent = state === 'sending' && (UNCERTAIN.includes(event) || event === 'accepted' || event === 'reload');
@@ -76,8 +76,8 @@ describe.each(PAIRS)('the page in the state %s, at %s', (state, event) => {
   });
 });
 
-describe('what is typed', () => {
-  it('answers the errors of its field alone, and "correct the marked fields" with the last of them', () => {
+describe('text that a person types', () => {
+  it('removes the errors of its field alone, and with the last error the sentence "correct the marked fields"', () => {
     const errors = [
       { pointer: '#/phone/number', rule: 'phone' as const },
       { pointer: '#/phones', rule: 'required' as const },
@@ -89,7 +89,7 @@ describe('what is typed', () => {
   });
 });
 
-describe('the waits of buttons', () => {
+describe('the waiting times of buttons', () => {
   it.each(PRESSES)('make %s do nothing until they end', (event) => {
     const state = event === 'register' ? 'form' : 'code';
     const waits = { register: 0, again: 0, confirm: 0, [event]: NOW + 1 };
@@ -110,7 +110,7 @@ describe('the waits of buttons', () => {
     });
   });
 
-  it('have a length of their own if a 429 names no seconds', () => {
+  it('have a default length if a 429 names no seconds', () => {
     expect(follow(memoryIn('sending'), 'too_many')).toMatchObject({ seconds: 10, says: 'too_many' });
   });
 });

@@ -185,7 +185,7 @@ describe('An error that the service names, an answer below 500, or 503, is certa
 });
 
 describe('A send', () => {
-  it('opens a new connection, since a kept one may have closed in the meantime', async () => {
+  it('opens a new connection, because a kept connection may have closed since the last send', async () => {
     const server = await saying(SENT);
     const send = sesMailer(clientSettings(server.url));
     for (let sent = 1; sent <= 3; sent += 1) expect(await send(MAIL, NEVER_ABORTED)).toEqual({ messageId: 'm-1' });

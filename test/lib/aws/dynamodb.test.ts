@@ -32,7 +32,7 @@ describe('A table', () => {
     expect(await table.get({ pk: 'nobody' }, NEVER_ABORTED)).toBeUndefined();
   });
 
-  it('has many items at once, without those that are missing', async () => {
+  it('returns many items in one call, without missing ones', async () => {
     await Promise.all(['m1', 'm2', 'm3'].map((pk) => table.put({ pk }, NEVER_ABORTED)));
     database.calls.length = 0;
     const items = await table.getMany([{ pk: 'm1' }, { pk: 'missing' }, { pk: 'm3' }], NEVER_ABORTED);
@@ -42,7 +42,7 @@ describe('A table', () => {
     expect(database.calls).toHaveLength(1);
   });
 
-  it('has all items of a partition, on however many pages', async () => {
+  it('returns all items of a partition from all its pages', async () => {
     const { accounts } = database.tables;
     const text = 'a'.repeat(390_000);
     for (const sk of ['k1', 'k2', 'k3', 'other']) await accounts.put({ pk: 'q', sk, text }, NEVER_ABORTED);
@@ -87,7 +87,7 @@ describe('A failing database', () => {
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  it('has no data of the item in its message', async () => {
+  it('causes an error whose message quotes no data of the item', async () => {
     const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, NEVER_ABORTED));
     expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
   });
@@ -126,7 +126,7 @@ describe('A transaction', () => {
     expect(await failure(transactionWriter(client)([], AbortSignal.timeout(300)))).toBeInstanceOf(AwsFailure);
   });
 
-  it('whose condition fails names the write, whatever else is the matter', async () => {
+  it('whose condition fails names the failed write, even if other writes have other errors', async () => {
     const { client } = clientOf(canceled('ThrottlingError', 'ConditionalCheckFailed'));
     expect(await failure(transactionWriter(client)([], NEVER_ABORTED))).toMatchObject({
       name: 'ConditionFailed',
@@ -140,7 +140,7 @@ describe('A transaction', () => {
   });
 });
 
-it('A write during a transaction on its item fails like a condition: somebody else writes the item', async () => {
+it('A write of an item that a transaction is writing fails like a write whose condition failed', async () => {
   const conflict = new TransactionConflictException({ message: '', $metadata: {} });
   const client = { send: () => Promise.reject(conflict) } as unknown as DynamoDBDocumentClient;
   expect(await failure(dynamoTable(client, 'operations').put({ pk: 'a' }, NEVER_ABORTED))).toBeInstanceOf(

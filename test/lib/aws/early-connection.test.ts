@@ -52,7 +52,7 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections);
   });
 
-  it('is not waited for: an earlier request uses it too', async () => {
+  it('does not delay a request that comes before it is open: the request uses it too', async () => {
     const { prepare, put } = client();
     await prepare();
     await put();
@@ -72,7 +72,7 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
   });
 
-  it('and was not used is replaced by the next', async () => {
+  it('and was not used is replaced by the next connection', async () => {
     const { prepare, put } = client();
     const first = once(server, 'secureConnection') as Promise<[TLSSocket]>;
     await prepare();
@@ -85,7 +85,7 @@ describe('A connection that is made early', () => {
     expect(requests.map(({ socket }) => socket)).toEqual(connections.slice(1));
   });
 
-  it('that ends with the request fails it like any other, and the next one connects again', async () => {
+  it('that ends during a request fails the request, and the next request connects again', async () => {
     server.prependOnceListener('request', ({ socket }) => socket.destroy());
     const { prepare, put } = client();
     await prepare();
@@ -135,7 +135,7 @@ describe('Connections that are opened ahead', () => {
     expect(connections).toHaveLength(3);
   });
 
-  it('are none otherwise', async () => {
+  it('are not opened without that option', async () => {
     const { put } = client();
     await put();
     await put();

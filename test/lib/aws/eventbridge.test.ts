@@ -28,7 +28,7 @@ describe('An event', () => {
     expect(bus.list()).toMatchObject([{ source: 'broker.api', 'detail-type': 'AccountOpened', detail: { id: 'o-1' } }]);
   });
 
-  it('that is refused alone among its entries has failed, with the error code of the service', async () => {
+  it('that EventBridge refuses in a 200 answer counts as failed, with the error code of the entry', async () => {
     faults.set({ kind: 'partial', times: 9 });
     const failure = await put('AccountOpened', DETAIL, NEVER_ABORTED).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(AwsFailure);

@@ -38,7 +38,7 @@ describe('A secret', () => {
     expect(requests()).toBe(2);
   });
 
-  it('is read past the cache if the caller wants it fresh, and cached then', async () => {
+  it('is read past the cache if the caller wants a fresh value, and then cached', async () => {
     await read('platform/x', NEVER_ABORTED);
     secrets.set('platform/x', '{"password":"second"}');
     expect(await read('platform/x', NEVER_ABORTED, { fresh: true })).toBe('{"password":"second"}');
@@ -107,7 +107,7 @@ describe('A secret', () => {
     await expect(read('platform/x', NEVER_ABORTED)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
   });
 
-  it('that is not there fails, and is read when it is', async () => {
+  it('that does not exist fails the call, and is read once it exists', async () => {
     await expect(read('platform/y', NEVER_ABORTED)).rejects.toMatchObject({ reason: 'ResourceNotFoundException' });
     secrets.set('platform/y', 'new');
     expect(await read('platform/y', NEVER_ABORTED)).toBe('new');

@@ -225,7 +225,7 @@ describe('The message of a confirmed registration', () => {
     expect([world.accepted.length, world.tags]).toEqual([1, CLEAN]);
   });
 
-  it('is not sent before a person has confirmed it, whoever has put the event on the bus', async () => {
+  it('is not sent before a person has confirmed the registration, even if another program puts its event on the bus', async () => {
     const world = new World();
     await world.register(false);
     expect(await world.notify()).toBe(false);
@@ -233,7 +233,7 @@ describe('The message of a confirmed registration', () => {
     expect(world.events).toEqual(['CrmNotNotified']);
   });
 
-  it('says what the record says, not what the event does', async () => {
+  it('takes its content from the record, not from the event', async () => {
     const world = await registered();
     const forged = {
       otp_type: 'sms',
@@ -257,7 +257,7 @@ describe('The message of a confirmed registration', () => {
   });
 });
 
-describe('The client that the CRM answers with', () => {
+describe('The client that the CRM names in its answer', () => {
   it('is found by the verified address alone, and a repeat changes nothing', async () => {
     const world = await registered();
     for (let times = 0; times < 2; times += 1) {
@@ -268,7 +268,7 @@ describe('The client that the CRM answers with', () => {
     expect(world.events).toEqual(['CrmNotified', 'CrmNotified']);
   });
 
-  it('has no country where the phone’s is none of the standard, so that the record can be read', async () => {
+  it('is written without the phone’s country if ISO 3166-1 does not have it, so that the record can be read', async () => {
     const world = new World();
     world.phone = '+24740123';
     await world.register();
@@ -278,7 +278,7 @@ describe('The client that the CRM answers with', () => {
     expect(record).not.toHaveProperty('country');
   });
 
-  it('is not written if the CRM names none', async () => {
+  it('is not written if the answer names none', async () => {
     const world = await registered();
     world.answer = () => ({});
     expect(await world.notify()).toBe(true);
@@ -320,20 +320,23 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
   const cases = withFaults([...whats.keys()], /^(registrations|tags)/).map(
     ([step, fault]) => [whats.get(step) ?? '', fault, step] as const,
   );
-  it.each(cases)('%s: %s, is delivered again, and all is as if nothing had happened', async (what, fault, step) => {
-    const world = await registered();
-    const steps = faultySteps(step, fault);
-    const killed = fault.startsWith('killed');
-    expect(await Promise.race([world.notify(steps), steps.died])).toBe(killed ? 'killed' : false);
-    expect(world.postponed).toEqual(killed ? [] : [30]);
-    const isPosted =
-      what.endsWith('the client') || (what === 'posting' && !['refused', 'slow', 'killed before'].includes(fault));
-    expect(world.accepted.length).toBe(isPosted ? 1 : 0);
-    expect(await world.notify({ deliveries: 2 })).toBe(true);
-    expect(new Set(world.accepted.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
-    expect(await world.items()).toEqual(await itemsOf(world));
-    expect(world.tags).toEqual(CLEAN);
-  });
+  it.each(cases)(
+    '%s: %s, is repeated, and the CRM, the records and the documents end as after a delivery without a fault',
+    async (what, fault, step) => {
+      const world = await registered();
+      const steps = faultySteps(step, fault);
+      const killed = fault.startsWith('killed');
+      expect(await Promise.race([world.notify(steps), steps.died])).toBe(killed ? 'killed' : false);
+      expect(world.postponed).toEqual(killed ? [] : [30]);
+      const isPosted =
+        what.endsWith('the client') || (what === 'posting' && !['refused', 'slow', 'killed before'].includes(fault));
+      expect(world.accepted.length).toBe(isPosted ? 1 : 0);
+      expect(await world.notify({ deliveries: 2 })).toBe(true);
+      expect(new Set(world.accepted.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
+      expect(await world.items()).toEqual(await itemsOf(world));
+      expect(world.tags).toEqual(CLEAN);
+    },
+  );
 
   it('comes again even if it cannot be postponed', async () => {
     const world = await registered();
@@ -345,7 +348,7 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
   });
 
   it.each(['', '{}', '{"detail-type":"Other","detail":{}}', '{"detail-type":"AccountOpened","detail":{"id":"a"}}'])(
-    'is never done for a foreign event: %j',
+    'is never done for an event that this service did not make: %j',
     async (body) => {
       const world = new World();
       expect(await world.notify({ body })).toBe(false);

@@ -55,7 +55,7 @@ describe('The body of a request', () => {
     ['platform_unavailable', 'DependencyFailed'],
     ['too_many_requests', 'RequestRefused'],
     ['internal_error', 'InternalError'],
-  ] as const)('is counted by whose failure its answer is: %s is %s', async (type, name) => {
+  ] as const)('is counted as our failure or the caller’s, by its answer: %s is %s', async (type, name) => {
     const { handler, events } = recordingEndpoint(undefined, undefined, new Problem(type));
     await answerTo(handler, gatewayEvent('{}'));
     expect(events).toMatchObject([{ name, fields: { type } }]);
@@ -195,7 +195,7 @@ describe('The caller of a request', () => {
     );
   });
 
-  it('that the token does not name cannot use an Idempotency-Key, and may call without one', async () => {
+  it('that the token does not name cannot use an Idempotency-Key, and may call without a key', async () => {
     const { handler, requests } = recordingEndpoint();
     const authorizer = { jwt: { claims: { scope: 'accounts:create', sub: '' } } };
     const keyed = gatewayEvent('{}');

@@ -27,7 +27,7 @@ function nested(levels: number): Record<string, unknown> {
 }
 
 describe('The text of a body', () => {
-  it('is the object that it holds', () => {
+  it('is parsed into the object that it holds', () => {
     expect(parseBody({ body: '{"a":"Zoë"}', isBase64Encoded: false })).toEqual({ a: 'Zoë' });
     const body = Buffer.from('{"a":"Zoë"}').toString('base64');
     expect(parseBody({ body, isBase64Encoded: true })).toEqual({ a: 'Zoë' });

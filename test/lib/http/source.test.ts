@@ -73,7 +73,7 @@ describe('The source of a request', () => {
     expect([...counted]).toEqual([countedSource(address).name]);
   });
 
-  it('is the address without its port where CloudFront names it, which always writes one', async () => {
+  it('is the address without its port, if CloudFront names it, which always writes a port', async () => {
     const front = { ...FRONT, header: 'cloudfront-viewer-address' };
     const viewer = (address: string) =>
       sourceOf({ 'cloudfront-viewer-address': address, 'x-front-secret': SECRET }, { front });
@@ -132,7 +132,7 @@ describe('The source of a request', () => {
     expect(await readSource(header)).toEqual({ source: '192.0.2.1', reported: [] });
   });
 
-  it('is an error with a malformed secret, without quoting it', async () => {
+  it('is an error if the secret of the front is malformed, and the error does not quote it', async () => {
     for (const secret of ['', SECRET, '{}', JSON.stringify({ current: 'short' })]) {
       const failed = sourceOf({ 'x-front-secret': SECRET }, { secret });
       await expect(failed).rejects.toThrow('The secret of the front must be {"current": "…", "previous": "…"}.');

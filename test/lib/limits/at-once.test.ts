@@ -38,7 +38,7 @@ describe('Of many requests at once for one recipient', () => {
     ['from one source', { recipient: MOBILE, source: '192.0.2.1' }],
     ['from one /64', { recipient: MOBILE, source: '2001:db8:1:2::1' }],
     ['by mail', { recipient: toEmail('ann@acme.example') }],
-  ])('exactly one passes, and the counters hold that one alone: %s', async (_, given) => {
+  ])('exactly one passes, and the counters count that request alone: %s', async (_, given) => {
     const all = await many(20, given);
     expect(passed(all)).toHaveLength(1);
     // The others wait for the recipient alone, not for each other.
@@ -56,7 +56,7 @@ describe('Of many requests at once for one recipient', () => {
   const combinations = SHARED.reduce<string[][]>((found, one) => found.flatMap((some) => [some, [...some, one]]), [[]]);
 
   it.each([...combinations.slice(1), ['source'], ['source', ...SHARED]].map((full) => ({ full })))(
-    'none passes, and no counter changes, if these are full: $full',
+    'none passes, and no counter changes, if these counters are full: $full',
     async ({ full }) => {
       const asked = world.asked({ recipient: MOBILE });
       // All counters of the request, none of which counts it any longer.
@@ -97,7 +97,7 @@ describe('In any order of simultaneous requests', () => {
   const orders = fc.infiniteStream(fc.nat());
   const SETTINGS = { ...NO_LIMITS, resendSeconds: [60], sourcePerHour: 4, prefixPerHour: 2, channelPerDay: 3 };
 
-  it('each recipient gets one message at most, each counter lets as many pass as it says, and nothing else stays', async () => {
+  it('each recipient gets one message at most, no counter exceeds its limit, and refused requests leave no count', async () => {
     const keys = ['+447400120001', '+447400120001', '+447400120002', '+447400130003', '+447400130003', '+447400130003'];
     await fc.assert(
       fc.asyncProperty(orders, async (order) => {
@@ -119,7 +119,7 @@ describe('In any order of simultaneous requests', () => {
     );
   });
 
-  it('nothing stays of those that passed and sent nothing', async () => {
+  it('requests that passed and sent nothing leave no count', async () => {
     const tight = { ...NO_LIMITS, resendSeconds: [60], recipientPerHour: 1, sourcePerHour: 1, prefixPerHour: 1 };
     await fc.assert(
       fc.asyncProperty(orders, async (order) => {

@@ -115,7 +115,7 @@ function windowOf(name: CountLimitName): number {
 describe.each(COUNT_LIMIT_NAMES)('Of the limit %s', (name) => {
   const ask = COUNTED_TOGETHER[COUNT_LIMITS[name].counter] ?? sameRequest;
 
-  it('as many pass as it says, and the next one when the window ends, which began with the first', async () => {
+  it('as many requests pass as it allows, and the next one after the window, which began with the first request', async () => {
     const limits = world.limits({ ...NO_LIMITS, [name]: 4 });
     for (let window = 0; window < 2; window += 1) {
       const end = world.now + windowOf(name);
@@ -177,7 +177,7 @@ describe('The pause between messages to a recipient', () => {
   });
 });
 
-describe('What counts as one', () => {
+describe('Requests that the limits count together', () => {
   const asked = (given: string | Recipient): LimitedMessage =>
     typeof given === 'string' ? { source: given } : { recipient: given };
   const american = toPhone('+12125551234', 'sms', 'US');
@@ -219,13 +219,13 @@ describe('What counts as one', () => {
     ['networkSourcesPerHour', 'another /64 of the same /48', true, '2001:db8:1:2::1', '2001:db8:1:3::1'],
     ['networkSourcesPerHour', 'the same /64', false, '2001:db8:1:2::1', '2001:db8:1:2::2'],
     ['networkSourcesPerHour', 'another /48', false, '2001:db8:1:2::1', '2001:db8:2:2::1'],
-  ])('for %s: %s: %s', async (name, _, isOne, one, other) => {
+  ])('for the limit %s, with %s: %s', async (name, _, isOne, one, other) => {
     const limits = world.limits({ ...NO_LIMITS, [name]: 1 });
     await world.pass(limits, asked(one));
     expect((await world.pass(limits, asked(other))).kind === 'reached').toBe(isOne);
   });
 
-  it('is, of a network, each of its sources once in an hour, however many requests it sends at once', async () => {
+  it('of one network count each source once in an hour, however many simultaneous requests the source sends', async () => {
     const limits = world.limits({ ...NO_LIMITS, networkSourcesPerHour: 2 });
     const first = world.now;
     const from = (subnet: number) => ({ source: `2001:db8:1:${subnet}::1` });
@@ -259,7 +259,7 @@ it.each<[string, (limits: ReturnType<LimitsWorld['limits']>, source: string) => 
 });
 
 describe('Unknown ids', () => {
-  it('are counted by source: after 30 in 10 minutes it is answered 429, right or wrong', async () => {
+  it('are counted by source: after 30 in 10 minutes the source gets 429 for every id, right or wrong', async () => {
     const limits = world.limits();
     const first = world.now;
     const source = '192.0.2.1';
@@ -276,7 +276,7 @@ describe('Unknown ids', () => {
     expect(await world.pass(limits, { source })).toMatchObject({ kind: 'allowed' });
   });
 
-  it('of 20 different /64 hold the rest of their /48 for ten minutes, not for the hour', async () => {
+  it('of 20 different /64 lock the other sources of their /48 for ten minutes, not for an hour', async () => {
     const limits = world.limits();
     const from = (subnet: number) => ({ source: `2001:db8:1:${subnet.toString(16)}::1` });
     const first = world.now;
@@ -323,7 +323,7 @@ describe('Replays and confirmations', () => {
   });
 });
 
-describe('The table', () => {
+describe('The table of limits', () => {
   it('holds no address, and each item expires when its windows are over', async () => {
     const limits = world.limits();
     const [one, two] = [
@@ -341,7 +341,7 @@ describe('The table', () => {
     }
   });
 
-  it('is asked once for every counter, and once for all of them, and not in a row', async () => {
+  it('is read once for all counters, and written once for each counter of a request', async () => {
     await world.pass(world.limits(), { recipient: MOBILE });
     expect(world.calls.toSorted()).toEqual(['getMany', ...Array.from({ length: 5 }, () => 'update')]);
   });

@@ -50,7 +50,7 @@ describe('The mail about an opened account', () => {
     expect(outbox[0]?.html).toContain('900123');
   });
 
-  it('comes from the brand and counts as such in the statistics', async () => {
+  it('comes from the brand, and the statistics count it as a mail about an account', async () => {
     const { sent, send } = keeper();
     await mailNotice(SETTINGS, send)(CLIENT, ACCOUNT, 'en', NEVER_ABORTED);
     expect(sent).toMatchObject([

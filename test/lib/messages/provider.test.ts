@@ -78,17 +78,17 @@ describe('A message to the provider', () => {
 });
 
 describe('A message that certainly was not sent', () => {
-  it('is one of a refused connection', async () => {
+  it('is recognized by a refused connection', async () => {
     const failure = await failureOf(sendTo(`http://127.0.0.1:${await closedPort()}/`));
     expect(failure).toMatchObject({ kind: 'retryable', reason: 'ECONNREFUSED', left: false });
   });
 
-  it('is one to a name without an address', async () => {
+  it('is recognized by a host name without an address', async () => {
     const failure = await failureOf(sendTo('https://provider.invalid/'));
     expect([failure.kind, failure.reason]).toEqual(['retryable', expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/)]);
   });
 
-  it('is one to a provider whose certificate is not trusted, which gets no byte of it', async () => {
+  it('is recognized by an untrusted certificate: the provider gets no byte of the message', async () => {
     const { key, cert } = await selfSignedCertificate();
     let requests = 0;
     const server = createTlsServer({ key, cert }, () => {
@@ -99,14 +99,14 @@ describe('A message that certainly was not sent', () => {
     expect(requests).toBe(0);
   });
 
-  it('is one whose time is up before TLS is', async () => {
+  it('is recognized by a deadline that passes before TLS is established', async () => {
     const caller = new AbortController();
     const silent = createServer(() => caller.abort());
     const failure = await failureOf(sendTo(`https://localhost:${await listenForTest(silent)}/`, caller.signal));
     expect(failure).toMatchObject({ kind: 'retryable', left: false });
   });
 
-  it('is one without time or without a key, without a call', async () => {
+  it('is recognized by a deadline that has passed or a missing key: then no call is made', async () => {
     const { seen, url } = await recording();
     expect(await failureOf(sendTo(url, AbortSignal.abort()))).toMatchObject({ reason: 'NoTimeLeft', left: false });
     const keys = () => Promise.reject(new Error('none'));
@@ -131,7 +131,7 @@ describe('A message that certainly was not sent', () => {
     [429, 'throttled'],
     [451, 'refused_recipient'],
     [499, 'refused_message'],
-  ])('is one that the provider answers by %i', async (status, kind) => {
+  ])('is recognized by the provider’s status %i', async (status, kind) => {
     const url = await provider((_, response) => response.writeHead(status).end(`${TO} is refused`));
     const failure = await failureOf(sendTo(url));
     expect(failure).toMatchObject({ kind, reason: `Http${status}`, left: true });
@@ -141,7 +141,7 @@ describe('A message that certainly was not sent', () => {
 
 describe('A message that may have been sent', () => {
   it.each([301, 302, 307, 308, 408, 500, 502, 503, 504])(
-    'is one that the provider answers by %i; it is not sent again or elsewhere',
+    'is assumed after the provider’s status %i, and is not sent again or elsewhere',
     async (status) => {
       let requests = 0;
       const url = await provider((_, response) => {
@@ -157,7 +157,7 @@ describe('A message that may have been sent', () => {
     ['breaks the connection', 'ECONNRESET', () => (request) => void request.socket.destroy()],
     ['answers nonsense', 'HPE_INVALID_CONSTANT', () => (request) => void request.socket.end('nonsense\r\n\r\n')],
     ['answers too late', 'AbortError', (caller) => () => caller.abort()],
-  ])('is one to a provider that %s', async (_, reason, answer) => {
+  ])('is assumed if the provider %s', async (_, reason, answer) => {
     const caller = new AbortController();
     const failure = await failureOf(sendTo(await provider(answer(caller)), caller.signal));
     expect(failure).toMatchObject({ kind: 'unknown_outcome', reason, left: true });
@@ -165,7 +165,7 @@ describe('A message that may have been sent', () => {
 });
 
 describe('A message that was sent', () => {
-  it.each([200, 201, 202, 299])('is one that the provider answers by %i, with any body', async (status) => {
+  it.each([200, 201, 202, 299])('is recognized by the provider’s status %i, with any body', async (status) => {
     const url = await provider((_, response) => void response.writeHead(status).write('x'.repeat(100_000)));
     expect(await sendTo(url)).toEqual({ messageId: 'message-1' });
   });

@@ -94,7 +94,7 @@ describe('The order for the platform', () => {
     ['\u2068Ana Ruiz\u2069', 'Ana Ruiz'],
     ['\ufeffJose\u0301\n', 'José'],
     ['\u200fسارا\u200f', 'سارا'],
-  ])('has the name of the client’s record without what surrounds it: %j', (name, read) => {
+  ])('has the client’s name without the white space and marks around it: %j', (name, read) => {
     expect(order({}, { ...CLIENT_ANN, name }).name).toBe(read);
   });
 

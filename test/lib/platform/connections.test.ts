@@ -38,7 +38,7 @@ describe('the platforms of the connections', () => {
     await platform.close();
   });
 
-  it('a rotated secret replaces it; what still runs on the old one ends there', async () => {
+  it('a rotated secret replaces a platform; commands that still run end on the old one', async () => {
     const server = await testServer();
     const secrets = { 'platform/tp5-test': JSON.stringify(MANAGER) };
     const connect = platformConnections({ readSecret: reading(secrets) });
@@ -55,7 +55,7 @@ describe('the platforms of the connections', () => {
     await after.close();
   });
 
-  it('a changed record replaces it', async () => {
+  it('a changed record replaces a platform', async () => {
     const connect = platformConnections({ readSecret: reading({ 'platform/tp4-gw-1': '{"master":"m"}' }) });
     const before = await connect(gateway, NEVER_ABORTED);
     expect(await connect({ ...gateway, port: 2 }, NEVER_ABORTED)).not.toBe(before);
@@ -63,7 +63,7 @@ describe('the platforms of the connections', () => {
   });
 
   it.each(['', 'not JSON', '{}', '[]', '{"login":1000}', '{"login":"1000","password":"p"}', '{"master":"m"}'])(
-    'the secret %s is not one of a web-api connection',
+    'the secret %s is refused for a web-api connection',
     async (secret) => {
       const connect = platformConnections({ readSecret: async () => secret });
       expect(await outcomeOf(connect(connectionTo({ port: 1 }), NEVER_ABORTED))).toBe(
@@ -115,7 +115,7 @@ describe('the platforms of the connections', () => {
     expect(`${failed.message} ${failed.cause} ${failed.stack}`).not.toContain('S3cret');
   });
 
-  it('a secret that cannot be read makes the platform unavailable, until it can', async () => {
+  it('a secret that cannot be read makes the platform unavailable, until it is readable again', async () => {
     let readable = false;
     const connect = platformConnections({
       readSecret: async () => {
@@ -220,7 +220,7 @@ describe('a changed password of our manager', () => {
   });
 });
 
-describe('the server of a Web API connection that is new here', () => {
+describe('the server of a Web API connection that this process has not used yet', () => {
   /** A secret whose reading the test completes. */
   function slowly() {
     const secret = Promise.withResolvers<string>();
@@ -276,7 +276,7 @@ describe('the server of a Web API connection that is new here', () => {
     await platform.close();
   });
 
-  it('keeps one of the connections of two that ask at once', async () => {
+  it('gets two TCP connections from two simultaneous calls, and one of them is kept', async () => {
     const { relay, to } = await relayed();
     const { connect, secret } = slowly();
     const both = Promise.all([connect(connectionTo(to), NEVER_ABORTED), connect(connectionTo(to), NEVER_ABORTED)]);

@@ -42,12 +42,12 @@ describe('A form', () => {
     expect(rulesOf(FormSchema, { ...form, fields: [{ key, type: 'text' }] })).toEqual(['#/fields/0/key format']);
   });
 
-  it('has each key once', () => {
+  it('may not have two fields with one key', () => {
     const fields = [...form.fields, ...form.fields];
     expect(rulesOf(FormSchema, { ...form, fields })).toEqual([3, 4, 5].map((index) => `#/fields/${index}/key format`));
   });
 
-  it('has all its errors listed at once', () => {
+  it('that breaks several rules gets all its errors at once', () => {
     const fields = [{ key: '', type: 'rating', size: 3 }, 'text', { type: 'document', accept: ['pdf'] }];
     expect(rulesOf(FormSchema, { id: 'F', fields, x: 1 })).toEqual([
       '#/id length',
@@ -98,7 +98,7 @@ describe('A connection', () => {
     expect(rulesOf(ConnectionSchema, { ...LIVE, max_leverage: 0 })).toEqual(['#/max_leverage minimum']);
   });
 
-  it('has a port, and what its protocol knows only', () => {
+  it('has a port, and only members that its protocol knows', () => {
     expect(rulesOf(ConnectionSchema, { ...LIVE, port: 70_000, code_page: 'utf-8', fingerprint: 'x' })).toEqual([
       '#/port maximum',
       '#/fingerprint format',
@@ -157,7 +157,7 @@ describe('The logins of a connection', () => {
       true,
     ],
     ['of a connection without logins', v.parse(ConnectionSchema, PLUG_IN), false],
-  ])('overlap with those %s: %#', (_, other, overlap) => {
+  ])('overlap with the logins $0: $2', (_, other, overlap) => {
     const one = withLogins(1_001, 2_000);
     expect(loginsOverlap(one, other)).toBe(overlap);
     expect(loginsOverlap(other, one)).toBe(overlap);
@@ -173,12 +173,12 @@ describe('A group', () => {
     ['\u00a0manager', true],
     ['managers-club', false],
     ['real\\managers', false],
-  ])('%j is one of managers: %s', (group, expected) => {
+  ])('%j counts as a group of managers: %s', (group, expected) => {
     expect(isManagerGroup(group)).toBe(expected);
   });
 });
 
-describe('A record that is read', () => {
+describe('A record of the CRM', () => {
   it('may have members that only a newer version of the service knows', () => {
     expect(parseLeniently(ConnectionSchema, { ...LIVE, shard: 3, logins: [{ from: 1, to: 2_000, step: 2 }] })).toEqual({
       ...LIVE,
@@ -189,7 +189,7 @@ describe('A record that is read', () => {
     expect(parseLeniently(ClientSchema, { ...client, phone: { ...client.phone, verified: true } })).toEqual(client);
   });
 
-  it('is not one when it breaks a rule', () => {
+  it('counts as absent if it breaks a rule', () => {
     expect(parseLeniently(ConnectionSchema, { ...LIVE, shard: 3, port: 0 })).toBeUndefined();
     expect(parseLeniently(ClientSchema, { id: 'CLIENT01', verified: true })).toBeUndefined();
     expect(parseLeniently(ConnectionSchema, { ...LIVE, protocol: 'fix' })).toBeUndefined();

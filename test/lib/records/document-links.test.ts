@@ -59,12 +59,12 @@ describe('The link to a document', () => {
     ]);
   });
 
-  it('is none where there is no document, and S3 is not loaded', async () => {
+  it('is not made for a registration without documents, and S3 is not loaded', async () => {
     const open = () => Promise.reject(new Error('not asked for'));
     expect(await s3Documents({ documentsBucket: 'documents', scanDocuments: true }, open).link([], signal)).toEqual([]);
   });
 
-  it('is none for a document that is gone', async () => {
+  it('is missing for a document that was deleted', async () => {
     const { documents } = await stored({}, true);
     await expect(documents.link([document('gone')], signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
   });

@@ -27,17 +27,17 @@ const telemetry: Telemetry = { event: (...event) => logged.push(event), with: ()
 const directory = () => dynamoRegistrationDirectory(database.tables.crm);
 
 describe('The records of a registration', () => {
-  it('say that an address is a client’s, also if several have proven it', async () => {
+  it('name an address as a client’s, even if several clients have proven it', async () => {
     const known = { emailKey: 'ann@example.com', phone: '+447400123456' };
     expect(await directory().isClient(known, signal)).toEqual({ email: true, phone: true });
   });
 
-  it('do not say so of an address that was only typed', async () => {
+  it('do not name an address as a client’s if a person only typed it', async () => {
     const typed = { emailKey: 'eve@example.com', phone: '+447400123499' };
     expect(await directory().isClient(typed, signal)).toEqual({ email: false, phone: false });
   });
 
-  it('have the client of a referral code', async () => {
+  it('include the client with the request’s referral code', async () => {
     const ids = { formId: 'FORM0009', referralCode: 'REFANN02' };
     const records = await directory().readRegistrationRecords(ids, telemetry, signal);
     expect(records).toEqual({ form: undefined, referrerId: 'CLIENT02' });

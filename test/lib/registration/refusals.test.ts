@@ -133,7 +133,7 @@ describe('A request that is refused', () => {
     ['update domain', {}, ANN, { mailDomainPerHour: 1 }, ITS_MESSAGE],
     ['update wrong', WRONG_FORM, WRONG_FORM, { wrongIdsPer10Minutes: 1 }, { wrong: 1 }],
   ])(
-    'at %s, because another one came first, leaves the counts of that one',
+    'at %s, because another request came first, leaves the counts of that request',
     async (at, asked, other, limits, counts) => {
       const scene = await sceneOf({ limits });
       const step = overtakenStep(at, () => scene.twin().request(other));
@@ -148,7 +148,7 @@ describe('A request that is refused', () => {
     expect(scene.problem?.options.errors?.map(({ rule }) => rule)).toEqual(['type', 'media_type']);
   });
 
-  it('for its channel gets the list of those that are installed', async () => {
+  it('for its channel gets the list of installed channels', async () => {
     const scene = await sceneOf({ channels: ['email', 'sms'] });
     await scene.request({ by: 'whatsapp' });
     expect(scene.problem?.options.members).toEqual({ available: ['email', 'sms'] });
@@ -177,14 +177,14 @@ describe('The referral code of a request', () => {
     return { answers, log, problem: problem?.toDocument(''), names, counts: await scene.counts() };
   }
 
-  it('is not seen while the recipient must wait, however often it is asked', async () => {
+  it('is not looked up while the recipient must wait, however often the request is repeated', async () => {
     // More often than a limit allows.
     const known = await onPause(KNOWN, 8);
     expect(known).toEqual(await onPause(UNKNOWN, 8));
     expect(new Set(known.answers)).toEqual(new Set(['too_many_requests']));
   });
 
-  it('is not seen by two requests at once while the recipient must wait', async () => {
+  it('is not looked up by two simultaneous requests while the recipient must wait', async () => {
     const scene = await sceneOf({ earlier: [{}] });
     await scene.addClient({});
     const counts = await scene.counts();
@@ -264,14 +264,14 @@ describe('The captcha of a request', () => {
     expect(scene.events.slice(0, -1)).toEqual(captcha === 'down' ? [noted] : []);
   });
 
-  it('is not asked about when the source is over a limit', async () => {
+  it('is not verified if the source is over a limit', async () => {
     const scene = await sceneOf({ earlier: [ANN], limits: { sourcePerHour: 1 } });
     expect(await scene.request({ source: SOURCE, captcha: 'refused' })).toBe('too_many_requests');
     expect(scene.steps).not.toContain('captcha');
   });
 });
 
-describe('A source that makes us ask outside', () => {
+describe('A source whose requests make the service call providers', () => {
   /** Lower than usual, for a short test. A source may send five messages in ten minutes. */
   const LIMITS = { ...USUAL_LIMITS, wrongIdsPer10Minutes: 3, networkSourcesPerHour: 3 };
 
@@ -288,7 +288,7 @@ describe('A source that makes us ask outside', () => {
   const number = (index: number) => to(toPhone(`+4474001${String(index).padStart(2, '0')}456`));
   const subnet = (index: number) => ({ source: `2001:db8:1:${index.toString(16)}::1` });
 
-  it.each(FAILURE_KINDS)('with sends that fail (%s) does so a number of times in ten minutes', async (kind) => {
+  it.each(FAILURE_KINDS)('is limited in ten minutes if its sends fail (%s)', async (kind) => {
     const scene = await RegistrationScene.start(LIMITS);
     let sends = 0;
     const step: Step = (name, call) => {
@@ -306,25 +306,30 @@ describe('A source that makes us ask outside', () => {
 
   it.each<[string, (index: number) => BobRequest, ProblemType, number]>([
     ['made-up captcha tokens', () => ({ captcha: 'refused' }), 'captcha_failed', 5],
-    ['a captcha of which nobody answers', (index) => ({ captcha: 'down', ...number(index) }), 'internal_error', 5],
+    [
+      'a captcha whose provider does not answer',
+      (index) => ({ captcha: 'down', ...number(index) }),
+      'internal_error',
+      5,
+    ],
     ['wrong form ids', () => WRONG_FORM, 'form_not_found', 3],
-  ])('with %s does so a number of times in ten minutes', async (_, given, type, count) => {
+  ])('is limited in ten minutes if its requests have %s', async (_, given, type, count) => {
     expect(await answersTo(count + 3, given)).toEqual([...times(count, type), ...times(3, 'too_many_requests')]);
   });
 
-  it('is never refused while nothing leaves: its provider cannot be reached for eight requests', async () => {
+  it('is not refused while no call leaves: the provider is unreachable for eight requests', async () => {
     const answers = await answersTo(8, () => sendFails('retryable', false));
     expect(answers).toEqual(times(8, 'otp_delivery_failed'));
   });
 
-  it('from three /64 with errors of its own does not lock the rest of its /48', async () => {
+  it('in three /64 with invalid requests does not lock the other sources of its /48', async () => {
     const scene = await RegistrationScene.start(LIMITS);
     const answers = await answersTo(6, (index) => ({ ...subnet(index), ...WRONG_FIELD }), scene);
     expect(answers).toEqual(times(6, 'validation_failed'));
     expect(await scene.request(subnet(99))).toBe(204);
   });
 
-  it('from three /64 of one /48 with refused captchas locks the rest', async () => {
+  it('in three /64 of one /48 with refused captchas locks the other sources of the /48', async () => {
     const answers = await answersTo(6, (index) => ({ ...subnet(index), captcha: 'refused' }));
     expect(answers.slice(3)).toEqual(times(3, 'too_many_requests'));
   });

@@ -45,7 +45,7 @@ describe('A failure before the send', () => {
     for (const step of scene.steps) expect(scene.log).toContain(`${step} done`);
   });
 
-  it('has the same answer when nothing can be undone either, and each failure is logged', async () => {
+  it('gets the same answer if undoing the request fails too, and each failure is logged', async () => {
     const scene = await RegistrationScene.start();
     const undoing = ['release source', 'delete document', 'delete registration', 'delete key'];
     const failures = Object.fromEntries(['put registration', ...undoing].map((step) => [step, SERVICE_UNAVAILABLE]));
@@ -56,7 +56,7 @@ describe('A failure before the send', () => {
     );
   });
 
-  it('is also a deadline that has passed: then nothing is sent', async () => {
+  it('happens when the deadline has passed: then nothing is sent', async () => {
     const ending = new AbortController();
     const step: Step = async (name, call) => {
       const result = await call();
@@ -99,7 +99,7 @@ describe('A send', () => {
   it.each([
     ['a named unknown outcome', new DeliveryFailure('unknown_outcome', 'TimeoutError', { left: true })],
     ['any other error', new TypeError('a bug')],
-  ])('that may have gone out (%s) is answered like one that has, and never repeated', async (_, send) => {
+  ])('that may have gone out (%s) is answered like one that went out, and never repeated', async (_, send) => {
     const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, step: failingSteps({ send }) })).toBe(204);
     expect(scene.steps.slice(-3)).toEqual(['send', 'put delivery', 'update key 2']);
@@ -114,11 +114,14 @@ describe('A send', () => {
     expect(await deliveries(scene)).toEqual([{ ...sent, email_taken: false, phone_taken: false }]);
   });
 
-  it.each(['put delivery', 'update key 2'])('answers 204 also when it could not be noted (%s)', async (step) => {
-    const scene = await RegistrationScene.start();
-    expect(await scene.request({ ...KEYED, step: failingSteps({ [step]: SERVICE_UNAVAILABLE }) })).toBe(204);
-    expect(scene.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
-  });
+  it.each(['put delivery', 'update key 2'])(
+    'is answered with 204 even if its outcome could not be recorded (%s)',
+    async (step) => {
+      const scene = await RegistrationScene.start();
+      expect(await scene.request({ ...KEYED, step: failingSteps({ [step]: SERVICE_UNAVAILABLE }) })).toBe(204);
+      expect(scene.events.map(({ name }) => name)).toEqual(['OtpSent', 'OperationNotSettled']);
+    },
+  );
 
   it.each(OTP_TYPES)('on %s goes to the address, with the code and the language', async (channel) => {
     const scene = await RegistrationScene.start();
@@ -129,7 +132,7 @@ describe('A send', () => {
 });
 
 describe('A stored registration', () => {
-  it('is the request, the hash of the password with the salt of its address, and the form’s fields as JSON', async () => {
+  it('holds the request, the hash of the password with the salt of the address, and the form’s fields as JSON', async () => {
     const scene = await RegistrationScene.start();
     await scene.addClient({});
     await scene.request({ body: { referrer_id: 'REFANN01', language: 'de' }, members: { k3J9xQ: 'some' } });
@@ -162,7 +165,7 @@ describe('A stored registration', () => {
     expect(JSON.stringify(await scene.items('registrations'))).not.toContain(CODE);
   });
 
-  it('is the only item that names the person: the counters and the operation of the key do not', async () => {
+  it('is the only item that names the person: the counters and the key’s record do not', async () => {
     const scene = await RegistrationScene.start();
     await scene.request({ ...KEYED, by: 'sms' });
     const items = [...(await scene.items('limits')), ...(await scene.items('keys'))];
@@ -170,7 +173,7 @@ describe('A stored registration', () => {
     expect(JSON.stringify(items)).not.toMatch(/bob|example|7400|correct|203\.0|key-1/i);
   });
 
-  it('has 256 characters of the user agent, if there is one', async () => {
+  it('holds at most 256 characters of the User-Agent header', async () => {
     for (const [userAgent, kept] of [
       ['x'.repeat(300), 'x'.repeat(256)],
       [undefined, undefined],

@@ -47,7 +47,7 @@ describe('an email address', () => {
     },
   );
 
-  it('is folded and keyed to a fixed point, for any input', () => {
+  it('has a counted form and a look-up form that do not change when they are made again, for any input', () => {
     fc.assert(
       fc.property(fc.oneof(fc.emailAddress(), fc.string({ unit: 'binary' })), (email) => {
         expect(emailKey(emailKey(email))).toBe(emailKey(email));
@@ -60,7 +60,7 @@ describe('an email address', () => {
     );
   });
 
-  it('has the domain that IDNA makes of it, also where IDNA is not asked', () => {
+  it('has the domain that IDNA would return, even if the service does not call IDNA', () => {
     const label = fc.string({ unit: fc.constantFrom('a', 'z', 'A', '0', '9', 'x', 'n', '-', 'ü'), maxLength: 6 });
     const punycode = fc.constantFrom('xn--', 'xn--mnchen-3ya', 'xn--a', 'XN--', '0x7f', '127');
     const domain = fc

@@ -129,7 +129,7 @@ describe('The gateway', () => {
   const gateway = (options: Partial<TextServerOptions> = {}) => start({ dialect: 'interface-gateway', ...options });
   const order = (changes: Changes = {}) => command({ GROUP: 'standard', ...changes });
 
-  it('gives a login once, and never one that exists', async () => {
+  it('gives every login once, and never an existing one', async () => {
     const server = await gateway();
     server.populate({ group: 'standard', from: 800_000, count: 1_000 });
     await talk(server.port, order({ LOGIN: '42' }));

@@ -83,7 +83,7 @@ describe('a session of the simulated server', () => {
   });
 
   it.each(['/api/user/get?login=1', '/api/user/add', '/api/auth/answer?srv_rand_answer=00', '/'])(
-    'does not exist before: %s is answered with the text 403 Forbidden',
+    'is needed for every command: %s before it is answered with the text 403 Forbidden',
     async (path) => {
       const server = await testServer();
       expect(await client(server).call(path)).toMatchObject(FORBIDDEN);

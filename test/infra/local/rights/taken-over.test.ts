@@ -135,7 +135,7 @@ async function attemptAs(name: FunctionName, attempt: Attempt) {
 
 describe('The role of', () => {
   it.each(ATTEMPTS)(
-    '%s lets its code reach %s (%s) only if its work needs it',
+    '%s lets the function’s code reach %s (%s) only if the function needs it',
     async (name, _, action, attempt, may) => {
       expect(await attemptAs(name, attempt)).toEqual({ reached: may, denied: may ? [] : [action] });
     },

@@ -294,7 +294,7 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
     expect(recorded).toEqual([]);
   });
 
-  it('refuses a request that is not signed for it', async () => {
+  it('refuses a request that is signed for another service', async () => {
     const before = standIn.requests;
     const answer = await fetch(standIn.url, { method: 'POST', body: 'Action=Publish' });
     expect([answer.ok, standIn.requests]).toEqual([false, before]);

@@ -91,7 +91,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     expect(await exchange(protocol, endlessAnswer)).toEqual([NONE, 'reset']);
   });
 
-  it('that does not come in the time of the caller, or is a reset, leaves the outcome unknown', async () => {
+  it('that does not arrive before the caller’s deadline, or is a reset, leaves the outcome unknown', async () => {
     const caller = new AbortController();
     const late = () => caller.abort();
     expect(await exchange(protocol, late, PATIENT, caller.signal)).toEqual([NONE, 'reset']);

@@ -28,13 +28,13 @@ function earlyAnswerLine(sent: (report: () => void) => void, written: Buffer[] =
   return { tls, tcp: { awaitingAnswer: false } } as unknown as WebApiLine;
 }
 
-it('takes an answer that comes before the command is known to be sent, and leaves the next command its own', async () => {
+it('A Web API exchange returns an answer that arrives before Node reports that the command was sent, and the next command gets its own answer', async () => {
   const line = earlyAnswerLine((report) => setImmediate(() => setImmediate(report)));
   expect(await exchangeWebApi(line, SERVER, { path: '/first' }, TIMEOUT_MS)).toMatchObject({ status: 200, text: '1' });
   expect(await exchangeWebApi(line, SERVER, { path: '/second' }, TIMEOUT_MS)).toMatchObject({ status: 200, text: '2' });
 });
 
-it('takes an answer whose command is never known to be sent, and the connection is used no more', async () => {
+it('A Web API exchange returns an answer even if Node never reports that the command was sent, and then the connection is not used again', async () => {
   const line = earlyAnswerLine(() => {});
   expect(await exchangeWebApi(line, SERVER, { path: '/first' }, 20)).toMatchObject({ status: 200, text: '1' });
   expect(line.tls.destroyed).toBe(true);
@@ -44,7 +44,7 @@ it.each([
   [SERVER, 'trade.example.com'],
   [{ ...SERVER, port: 1950 }, 'trade.example.com:1950'],
   [{ host: '2001:db8::1', port: 443 }, '[2001:db8::1]'],
-])('names the host, and its port unless it is that of HTTPS: %j', async (server, host) => {
+])('A Web API request names the host, and its port unless it is 443: %j', async (server, host) => {
   const written: Buffer[] = [];
   await exchangeWebApi(earlyAnswerLine(setImmediate, written), server, { path: '/' }, TIMEOUT_MS);
   expect(Buffer.concat(written).toString().toLowerCase()).toContain(`\r\nhost: ${host}\r\n`);
