@@ -72,13 +72,7 @@ function answerProblems(app: FastifyInstance): void {
 /** Routes for events, deliveries, clients and accounts of the service, and for what a registration page needs. */
 function dataRoutes(app: FastifyInstance, { bus, crm, deliveries, forms, form, captcha, platforms }: LocalState): void {
   app.get('/events', () => bus.list());
-  app.delete('/events', (_request, reply) => {
-    bus.clear();
-    return reply.code(204).send();
-  });
-
   app.get('/clients', () => crm?.clients() ?? []);
-  app.get('/webhook', () => crm?.received() ?? []);
   app.get('/deliveries', () => deliveries.list());
   app.post('/deliveries', async () => {
     await deliveries.deliverNow();

@@ -49,6 +49,11 @@ describe('The decision about parts beyond the specification', () => {
     expect(unnamed(groups)).toEqual([]);
   });
 
+  it('names every workflow and every check of a change', () => {
+    expect(unnamed(globSync('*.yml', { cwd: new URL('.github/workflows', ROOT).pathname }))).toEqual([]);
+    expect(unnamed(globSync('.ci/*', { cwd: ROOT.pathname }))).toEqual([]);
+  });
+
   it('names every npm script and every command of operators', async () => {
     const { scripts } = JSON.parse(page('package.json')) as { scripts: object };
     expect(unnamed(Object.keys(scripts))).toEqual([]);
