@@ -70,8 +70,8 @@ const GONE = /^ECONN(REFUSED|RESET)$/;
 const REFUSED = /^AccessDenied(Exception)?$/;
 
 /** All services at once: they wait between their attempts. */
-async function each(check: (called: Called, name: string) => Promise<void>): Promise<void> {
-  await Promise.all(Object.entries(SERVICES).map(async ([name, start]) => check(await start(), name)));
+async function each(check: (start: () => Promise<Called>, name: string) => Promise<void>): Promise<void> {
+  await Promise.all(Object.entries(SERVICES).map(([name, start]) => check(start, name)));
 }
 
 describe('A call of each service', () => {
@@ -80,19 +80,22 @@ describe('A call of each service', () => {
     ['down', 3, GONE],
     ['refused', 1, REFUSED],
   ] as const)('that is %s has %i attempts', async (kind, attempts, reason) => {
-    await each(async ({ faults, call }, name) => {
-      faults.set({ kind, times: attempts - 1 });
-      await call(NEVER_ABORTED);
-      faults.set({ kind, times: attempts + 1 });
-      const failure: unknown = await call(NEVER_ABORTED).catch((error: unknown) => error);
+    await each(async (start, name) => {
+      const [succeeding, failing] = await Promise.all([start(), start()]);
+      succeeding.faults.set({ kind, times: attempts - 1 });
+      failing.faults.set({ kind, times: attempts + 1 });
+      const failed = failing.call(NEVER_ABORTED).catch((error: unknown) => error);
+      await succeeding.call(NEVER_ABORTED);
+      const failure: unknown = await failed;
       expect(failure, name).toBeInstanceOf(AwsFailure);
       expect((failure as AwsFailure).reason, name).toMatch(reason);
-      expect(faults.list(), name).toMatchObject([{ times: 1 }]);
+      expect(failing.faults.list(), name).toMatchObject([{ times: 1 }]);
     });
   });
 
   it('is given up when the time is over', async () => {
-    await each(async ({ faults, call }, name) => {
+    await each(async (start, name) => {
+      const { faults, call } = await start();
       faults.set({ kind: 'slow', times: 1, ms: 20_000 });
       const begun = performance.now();
       await expect(call(AbortSignal.timeout(50)), name).rejects.toMatchObject({ reason: 'request_out_of_time' });

@@ -78,22 +78,22 @@ describe('A table', () => {
   });
 });
 
-describe('A failing database', () => {
-  it('that takes more than three seconds is called again', async () => {
-    await table.put({ pk: 's' }, NEVER_ABORTED);
-    database.faults.set({ kind: 'slow', times: 1, ms: 20_000 });
-    const start = performance.now();
-    expect(await table.get({ pk: 's' }, NEVER_ABORTED)).toEqual({ pk: 's' });
-    expect(performance.now() - start).toBeLessThan(15_000);
-  });
-
-  it('causes an error whose message quotes no data of the item', async () => {
-    const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, NEVER_ABORTED));
-    expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
-  });
+it('A failing database causes an error whose message quotes no data of the item', async () => {
+  const error = await failure(table.put({ pk: 'x'.repeat(3_000), secret: 'hidden' }, NEVER_ABORTED));
+  expect(error).toMatchObject({ name: 'AwsFailure', message: 'ValidationException' });
 });
 
-describe('A transaction', () => {
+// Side by side with the pauses of the transactions.
+it.concurrent('A database that takes more than three seconds is called again', async ({ onTestFinished }) => {
+  const { faults, tables } = await testDatabase(onTestFinished, {});
+  await tables.registrations.put({ pk: 's' }, NEVER_ABORTED);
+  faults.set({ kind: 'slow', times: 1, ms: 20_000 });
+  const start = performance.now();
+  expect(await tables.registrations.get({ pk: 's' }, NEVER_ABORTED)).toEqual({ pk: 's' });
+  expect(performance.now() - start).toBeLessThan(15_000);
+});
+
+describe.concurrent('A transaction', () => {
   const canceled = (...codes: string[]) =>
     new TransactionCanceledException({
       message: '',

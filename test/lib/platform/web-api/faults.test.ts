@@ -22,31 +22,32 @@ const OUTCOMES = {
 
 /** Other faults are answered, and a busy machine could exceed this time. */
 const limitsFor = (fault: FaultKind) => (fault === 'slow' || fault === 'silence' ? { commandMs: 1_000 } : {});
-const SLOW_MS = 1_300;
 
-const KINDS = PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'login_ignored');
-describe.each(KINDS)('An opening under the fault %s', (fault) => {
+async function openUnder(fault: keyof typeof OUTCOMES, session: 'warm' | 'cold'): Promise<void> {
   const expected = OUTCOMES[fault];
+  const server = await testServer();
+  const platform = platformOn(server, limitsFor(fault));
+  if (session === 'warm') await platform.check(NEVER_ABORTED);
+  const slow = holdSlowCalls(server.faults);
+  server.faults.set({ kind: fault, times: 1, code: 9 });
+  const order = anOrder({ login: 4_711 });
+  const failed = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
+  expect(failed, session).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
+  // The only other command is the question for the group after code 8.
+  expect(server.commands, session).toBe(fault === 'down' ? 0 : fault === 'refused' ? 2 : 1);
 
-  it.each(['warm', 'cold'])(
-    'has its outcome on a %s session, is sent once, and the next one works',
-    async (session) => {
-      const server = await testServer();
-      const platform = platformOn(server, limitsFor(fault));
-      if (session === 'warm') await platform.check(NEVER_ABORTED);
-      server.faults.set({ kind: fault, times: 1, code: 9, ms: SLOW_MS });
-      const order = anOrder({ login: 4_711 });
-      const failed = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
-      expect(failed).toMatchObject({ kind: expected.kind, options: { reason: expected.reason } });
-      // The only other command is the question for the group after code 8.
-      expect(server.commands).toBe(fault === 'down' ? 0 : fault === 'refused' ? 2 : 1);
+  const { login } = await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
+  expect(server.access(login, order.masterPassword)).toBe('master');
+  slow.letGo();
+  const accounts = () => server.accounts().filter(({ comment }) => comment === order.comment);
+  await expect.poll(accounts, { message: session }).toHaveLength(expected.opened ? 1 : 0);
+}
 
-      const { login } = await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
-      expect(server.access(login, order.masterPassword)).toBe('master');
-      const accounts = () => server.accounts().filter(({ comment }) => comment === order.comment);
-      await expect.poll(() => accounts().length).toBe(expected.opened ? 1 : 0);
-    },
-  );
+describe('An opening has its outcome on a warm and on a cold session, is sent once, and the next one works', () => {
+  const kinds = PLATFORM_FAULT_KINDS.filter((kind) => kind !== 'login_ignored');
+  it.each(kinds)('under the fault %s', async (fault) => {
+    await Promise.all([openUnder(fault, 'warm'), openUnder(fault, 'cold')]);
+  });
 });
 
 it('A server that ignores the login says which account it has opened', async () => {
