@@ -121,7 +121,7 @@ it('README.md has the costs of registrations, accounts and a month, by list pric
   );
   const [metric, composite, secret, own] = each;
   expect(README).toContain(
-    `A month costs ${metric} for each metric of an alarm, ${composite} for a composite alarm, ${PRICES.dashboardMonth} for a dashboard, ${secret} for a secret, and ${own} for a counted metric. So a small broker pays ${(month.sum + metrics).toFixed(0)} a month`,
+    `A month costs ${metric} for each metric of an alarm and ${composite} for a composite alarm. A dashboard costs ${PRICES.dashboardMonth}, a secret ${secret}, and a counted metric ${own}. So a small broker pays ${(month.sum + metrics).toFixed(0)} a month`,
   );
   // These cost nothing here.
   expect(month.metrics + month.warm + month.address).toBe(0);
