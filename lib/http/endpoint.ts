@@ -10,7 +10,7 @@ import * as v from 'valibot';
 import { STOP_BEFORE_END_MS, within } from '../deadline.ts';
 import { Problem, validationProblem } from '../problem.ts';
 import { describeError, type EventName, type Telemetry } from '../telemetry.ts';
-import { CaptchaTokenSchema, IdempotencyKeySchema, singleHeaderValue } from '../validators/headers.ts';
+import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
 import { listViolations, type Violation } from '../validators/primitives.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
 import { parseBody, refuseLargeBody } from './json-body.ts';
@@ -236,7 +236,7 @@ export async function parseRequest<Body extends BodySchema, Path extends v.Gener
   const caller = callerName(requestContext.authorizer);
 
   const path = v.safeParse(rules.path, pathParameters);
-  const key = v.safeParse(OptionalKeySchema, singleHeaderValue(headers['idempotency-key']?.trim()));
+  const key = v.safeParse(OptionalKeySchema, headers['idempotency-key']?.trim());
   const token = captcha && v.safeParse(CaptchaTokenSchema, headers['captcha-token']?.trim());
   const body = await v.safeParseAsync(rules.body, sentBody);
   const nameless = key.output !== undefined && requestContext.authorizer !== undefined && caller === undefined;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { CaptchaTokenSchema, IdempotencyKeySchema, singleHeaderValue } from '../../../lib/validators/headers.ts';
+import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../../lib/validators/headers.ts';
 import { listViolations } from '../../../lib/validators/primitives.ts';
 
 function rulesOf(schema: v.GenericSchema, value: unknown): string[] {
@@ -23,7 +23,7 @@ describe('The header Idempotency-Key', () => {
     ['k,k,k', 'k,k,k'],
     [`${'x'.repeat(255)},${'x'.repeat(255)}`, 'x'.repeat(255)],
   ])('%j is the key %j', (header, key) => {
-    expect(v.parse(IdempotencyKeySchema, singleHeaderValue(header))).toBe(key);
+    expect(v.parse(IdempotencyKeySchema, header)).toBe(key);
   });
 
   it.each(['', ' ', '""', 'a b', 'é', 'x'.repeat(256), '"abc', 'a\tb', 'a, b', ', '])('%j is refused', (header) => {
