@@ -39,7 +39,7 @@ const SPEND_ROWS = rowsOf<`spend.${SpendSetting}`, SettingRow>((channel) => {
     spend.metric === undefined
       ? `this many ${messages} are sent in a day`
       : `${messages} cost this much in a month, in USD`;
-  return [[`spend.${spendSetting(channel)}`, { other: spend.usual + 1, words: `an alarm if ${cost}` }]];
+  return [[`spend.${spendSetting(channel)}`, { other: spend.usual + 7_000, words: `an alarm if ${cost}` }]];
 });
 const CHANNEL_ROWS = rowsOf<Extract<SettingName, `${PhoneChannel}.${string}`>, MessageRow>((channel) =>
   Object.entries(PHONE_CHANNEL_ROWS[channel].settings).map(([name, row]) => [`${channel}.${name}`, row] as const),
@@ -53,7 +53,7 @@ const PROVIDER_ROWS = rowsOf<`provider.${PhoneChannel}`, SettingRow>((channel) =
 export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   stage: { other: 'another', words: 'names the stack: `broker-api-<stage>`' },
   retainData: { words: '`false`: data and secrets are deleted with the stack' },
-  logRetentionDays: { other: 30, words: 'how long logs are kept' },
+  logRetentionDays: { other: 3653, words: 'how long logs are kept' },
   alarmEmail: { other: 'night@acme.example', words: 'gets pages and notices by email' },
   ...SPEND_ROWS,
   silenceHours: {
@@ -203,7 +203,7 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
     words: `its certificate, in the stack's region`,
   },
   defaultEndpoint: { words: '`false`: the API is reached by its own domain alone' },
-  'memory.registration': { other: 2001, words: 'MB; at 1769 a function has a whole processor' },
+  'memory.registration': { other: 2345, words: 'MB; at 1769 a function has a whole processor' },
   'memory.accounts': { other: 2002, words: 'MB' },
   'concurrency.registration': { absent: `the account's`, other: 3, words: 'calls of each function at once' },
   'concurrency.accounts': {
