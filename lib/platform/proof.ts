@@ -14,23 +14,23 @@ export type AnswerKind =
   | 'done'
   /** The login exists: code 3004. */
   | 'exists'
-  /** Codes about the content of the command: 3, and 3001 to 3007 but those with a kind of their own. */
+  /** Codes about the content of the command that have no kind of their own, such as 3 and 3001. */
   | 'content'
   /** There is no such record: code 13, `user check failed`. */
   | 'absent'
   /** The password is refused: code 3006, `password is wrong`. */
   | 'wrong_password'
-  /** A refusal of a payment: codes 4001 to 4009, 10006, 10018, 10019. */
+  /** A refusal of a payment, such as code 4001. */
   | 'payment'
   /** Code 8: the manager may not do this. */
   | 'no_right'
-  /** The server refuses us: codes 1001 to 1034 but 1018, `invalid MASTER`, `illegal IP`, a certificate that is not trusted. */
+  /** The server refuses us, as with code 1001, `invalid MASTER`, `illegal IP`, a certificate that is not trusted. */
   | 'not_us'
   /** The server is too busy to let us log in: code 1018. */
   | 'busy_at_login'
-  /** Codes about the server's state, which servers also answer to executed commands: 4, 5, 6, 10, 11, 12, 15, 1000. */
+  /** Codes about the server's state, which servers also answer to executed commands, such as 4. */
   | 'server_state'
-  /** The server itself does not know the outcome: 2, 7, 9, 14, 16, 17. */
+  /** The server itself does not know the outcome, as with code 2. */
   | 'server_unsure'
   /** A code that no list has. */
   | 'unknown_code'

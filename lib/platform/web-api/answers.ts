@@ -114,9 +114,10 @@ function actingFailure(step: 'open' | 'deposit', retcode: number): PlatformFailu
   return new PlatformFailure('platform_unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options });
 }
 
-/** Whether a code shows that the server has read the body of the command. */
+/** Whether a code shows that the server has read the body of the command: servers answer 3 to a body of an unknown type. */
 export function showsBodyRead({ retcode }: WebApiAnswer): boolean {
-  return ['done', 'exists', 'wrong_password'].includes(codeKind(retcode)) || (retcode > 3_000 && retcode < 3_008);
+  const kinds: AnswerKind[] = ['done', 'exists', 'wrong_password', 'content'];
+  return kinds.includes(codeKind(retcode)) && retcode !== RETCODE_INVALID_PARAMETERS;
 }
 
 const RETRY_AFTER_SECONDS = 10;
