@@ -89,7 +89,11 @@ const ROWS = {
       limit: { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'voice' },
     },
     settings: {
-      originationIdentity: { absent: '*needed by calls*', other: 'pool-2', words: 'id or ARN of a number or pool' },
+      originationIdentity: {
+        absent: '*needed by calls*',
+        other: 'pool-2',
+        words: 'the id or ARN of the calling number or pool',
+      },
     },
   },
   whatsapp: {
@@ -114,7 +118,11 @@ const ROWS = {
     // AWS has no figure for the cost.
     spend: { usual: 500 },
     settings: {
-      phoneNumberId: { absent: '*needed by WhatsApp*', other: 'phone-number-id-2', words: 'the linked number' },
+      phoneNumberId: {
+        absent: '*needed by WhatsApp*',
+        other: 'phone-number-id-2',
+        words: 'the id of the linked number',
+      },
       codeTemplate: {
         absent: '*needed by WhatsApp*',
         other: 'other_code',

@@ -53,8 +53,8 @@ const PROVIDER_ROWS = rowsOf<`provider.${PhoneChannel}`, SettingRow>((channel) =
 export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   stage: { other: 'another', words: 'names the stack: `broker-api-<stage>`' },
   retainData: { words: '`false`: data and secrets are deleted with the stack' },
-  logRetentionDays: { other: 3653, words: 'how long logs are kept' },
-  alarmEmail: { other: 'night@acme.example', words: 'gets pages and notices by email' },
+  logRetentionDays: { other: 3653, words: 'days for which logs are kept' },
+  alarmEmail: { other: 'night@acme.example', words: 'the address that gets pages and notices by email' },
   ...SPEND_ROWS,
   silenceHours: {
     absent: 'never',
@@ -67,7 +67,7 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
     other: 'existing-domain',
     beside: {},
     words:
-      'what SES verifies: `domain` or `address`; `existing-domain`, `existing-address` if it is verified in this account already',
+      'the identity that SES verifies: `domain` or `address`; `existing-domain` or `existing-address` if this account has verified it already',
   },
   mailFromDomain: {
     absent: `SES's own`,
@@ -77,18 +77,22 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
       "a subdomain of the sender's domain that emails leave from and bounces go to, so that SPF passes for your domain. Needs `senderIdentity` `domain`",
   },
   'brand.name': { absent: `the sender's domain`, other: 'Other Brand', words: `the broker's name in messages` },
-  'brand.supportEmail': { absent: 'the sender', other: 'support@other.example', words: 'where answers go' },
-  'brand.color': { other: '#111111', words: 'the header of emails' },
+  'brand.supportEmail': {
+    absent: 'the sender',
+    other: 'support@other.example',
+    words: 'the address that replies go to',
+  },
+  'brand.color': { other: '#111111', words: 'the color of the header of emails' },
   'brand.legal': {
     other: 'Other Ltd, No. 4711',
     words:
-      'end of every email: registered name, number, address, risk warning. A text, or texts by language with English: `{"en": "…", "de": "…"}`, each up to 3,000 characters',
+      'the text at the end of every email: registered name, number, address, risk warning. A text, or texts by language with English: `{"en": "…", "de": "…"}`, each up to 3,000 characters',
   },
   'brand.logo.url': {
     other: 'https://other.example/logo.png',
-    words: 'an HTTPS image in the header of emails, 40 pixels high; mail programs load it from there',
+    words: 'the HTTPS address of an image for the header of emails, 40 pixels high. Mail programs load it from there',
   },
-  'brand.logo.alt': { absent: '`brand.name`', other: 'Other logo', words: 'its text' },
+  'brand.logo.alt': { absent: '`brand.name`', other: 'Other logo', words: 'the text in place of the logo' },
   channels: {
     other: 'email',
     words: `channels of one-time passwords: ${OTP_TYPES.map((name) => `\`${name}\``).join(', ')}`,
@@ -179,8 +183,8 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   ...LIMIT_ROWS,
   callerRoles: { other: 'other-role', words: 'roles of this account that may call the account routes' },
   jwtIssuer: { other: 'https://other.example', beside: TOKENS, words: 'the routes need a token of this issuer' },
-  jwtAudience: { other: 'other', beside: TOKENS, words: 'for one of these audiences' },
-  jwtScope: { other: 'other', beside: TOKENS, words: 'with this scope' },
+  jwtAudience: { other: 'other', beside: TOKENS, words: 'audiences: a token must name one of them' },
+  jwtScope: { other: 'other', beside: TOKENS, words: 'the scope that a token must have' },
   machineClients: {
     other: 'other',
     beside: { callerRoles: undefined },
@@ -188,23 +192,23 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
       'names of programs: a Cognito user pool with a client for each is the issuer, with the scope `accounts/create`',
   },
   'throttle.registrationPerSecond': { other: 4001, words: 'requests for registration that the gateway lets through' },
-  'throttle.registrationBurst': { other: 4002, words: 'at one moment' },
-  'throttle.confirmationPerSecond': { other: 4005, words: 'confirmations' },
-  'throttle.confirmationBurst': { other: 4006, words: 'at one moment' },
+  'throttle.registrationBurst': { other: 4002, words: 'requests for registration at one moment' },
+  'throttle.confirmationPerSecond': { other: 4005, words: 'confirmations that the gateway lets through' },
+  'throttle.confirmationBurst': { other: 4006, words: 'confirmations at one moment' },
   'throttle.accountsPerSecond': {
     other: 4003,
     words:
       'requests of each account route. While a trading server does not answer, they and the burst bound the executions that wait for it: 5 × 29 s + 20 = 165',
   },
-  'throttle.accountsBurst': { other: 4004, words: 'at one moment' },
+  'throttle.accountsBurst': { other: 4004, words: 'requests of each account route at one moment' },
   'customDomain.name': { other: 'other.acme.example', words: `the API's own domain` },
   'customDomain.certificateArn': {
     other: 'arn:aws:acm:eu-west-1:123456789012:certificate/1b2c',
-    words: `its certificate, in the stack's region`,
+    words: `the certificate of that domain, in the stack's region`,
   },
   defaultEndpoint: { words: '`false`: the API is reached by its own domain alone' },
   'memory.registration': { other: 2345, words: 'MB; at 1769 a function has a whole processor' },
-  'memory.accounts': { other: 2002, words: 'MB' },
+  'memory.accounts': { other: 2002, words: 'MB of each function' },
   'concurrency.registration': { absent: `the account's`, other: 3, words: 'calls of each function at once' },
   'concurrency.accounts': {
     absent: `the account's`,
@@ -215,15 +219,18 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
     other: 3,
     words: 'environments of each function that are kept warm, and paid for, all the time',
   },
-  'provisioned.accounts': { other: 3, words: 'the same' },
+  'provisioned.accounts': {
+    other: 3,
+    words: 'environments of each function that are kept warm, and paid for, all the time',
+  },
   release: { other: 'all', words: 'how a new version replaces the old one: `canary`, or `all` at once' },
   platformSecrets: {
     other: 'other-platforms/',
     words:
-      'how the names of their secrets begin; on other stages `<stage>/platform/`. The account functions can read no others. Not `broker-api-keys/…`, which holds the keys of the service',
+      'the prefix of the names of their secrets; on other stages `<stage>/platform/`. The account functions can read no other secrets. Not `broker-api-keys/…`, which holds the keys of the service',
   },
   vpc: { words: 'the account functions call from one fixed address' },
-  vpcCidr: { other: '10.71.0.0/20', words: 'of their network' },
+  vpcCidr: { other: '10.71.0.0/20', words: 'the address range of the network of the account functions' },
   egressAllocationId: {
     absent: `the stack's own`,
     other: 'eipalloc-0a1b2c3d',
