@@ -17,15 +17,19 @@ import {
   tablesOf,
 } from '../support/local-service.ts';
 import { loudService } from '../support/loud-service.ts';
+import { coldStart } from '../support/registration-world.ts';
 
 /**
  * Every setting that reaches a function has a visible effect there: `[function, setting, effect]`, with the settings of
- * the deployment. The functions are those of `functions/`, with their real password hashes. The specification shows
- * some settings of the registration: `shows` of `settings-cases.ts`. A new setting that neither shows fails.
+ * the deployment. The functions are those of `functions/`, with their real password hashes; for limits with cheap ones.
+ * The specification shows some settings of the registration: `shows` of `settings-cases.ts`. A new setting that neither
+ * shows fails.
  */
 
 interface Deployment {
   settings: Record<string, unknown>;
+  /** True: with cheap password hashes. The dependencies of a function, which read the limits, are the same with both. */
+  cheap?: true;
   rows: readonly Row[];
 }
 type Row = readonly [name: FunctionName, setting: string, effect: (running: Running) => Promise<void>];
@@ -381,7 +385,8 @@ const limitsOf = (of: FunctionName) => LIMITS.filter(({ row }) => row[0] === of)
 const OF_LIMITS = [...new Set(LIMITS.map(({ deployment }) => deployment))].map((one): Deployment => {
   const limits = LIMITS.filter(({ deployment }) => deployment === one);
   const values = limits.map(({ name }) => [name, name === 'resendSeconds' ? [3_600] : 1]);
-  return { settings: { limits: { ...WIDE, ...Object.fromEntries(values) } }, rows: limits.map(({ row }) => row) };
+  const settings = { limits: { ...WIDE, ...Object.fromEntries(values) } };
+  return { settings, cheap: true, rows: limits.map(({ row }) => row) };
 });
 
 type Loud = Awaited<ReturnType<typeof loudService>>;
@@ -412,10 +417,10 @@ const INVISIBLE: readonly (readonly [name: FunctionName, settings: readonly stri
   ],
 ];
 
-describe.each(DEPLOYMENTS)('With the settings of a deployment', ({ settings, rows }) => {
+describe.each(DEPLOYMENTS)('With the settings of a deployment', ({ settings, cheap, rows }) => {
   const running = {} as Running;
   beforeAll(async () => {
-    running.service = await startService({ settings });
+    running.service = await startService({ settings, ...(cheap && { load: coldStart }) });
     running.url = running.service.url;
     running.messages = new Map();
   });

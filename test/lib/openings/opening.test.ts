@@ -12,11 +12,11 @@ import { connectionTo, platformOn, testServer } from '../../support/web-api.ts';
 /** Three batches of reservations. */
 const SIZE = 300;
 /** Opened before, for a short test. */
-const USED = 200;
-const OPENERS = 50;
+const USED = 250;
+const OPENERS = 25;
 
 describe('A login range', () => {
-  it('of 300 gives 50 openers exactly its 300 accounts, then login_range_exhausted, with a notice before', async () => {
+  it('of 300 gives 25 openers exactly its 300 accounts, then login_range_exhausted, with a notice before', async () => {
     const database = await testDatabase();
     const scene = new OpeningScene(database);
     scene.connection = { ...LIVE, logins: { from: 1, to: SIZE } };
