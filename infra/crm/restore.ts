@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Item } from '../../lib/aws/dynamodb.ts';
-import { reservedAt } from '../../lib/openings/ledger.ts';
 import { connectionPlace, type ReservationPlace, reservationKey } from '../../lib/openings/reservation-key.ts';
+import { reservedAt } from '../../lib/openings/reservation-writes.ts';
 import type { AccountRecord } from '../../lib/records/accounts.ts';
 import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';

@@ -2,7 +2,7 @@ import type { Item } from '../../lib/aws/dynamodb.ts';
 import { planTimes } from '../../lib/openings/dependencies.ts';
 import { driveOperation } from '../../lib/openings/drive.ts';
 import type { Job } from '../../lib/openings/job.ts';
-import { type HeldOperation, NOBODY, type OperationPlan } from '../../lib/openings/ledger.ts';
+import type { HeldOperation, OperationPlan } from '../../lib/openings/ledger.ts';
 import type { Fact } from '../../lib/openings/life.ts';
 import {
   connectionPlace,
@@ -10,6 +10,7 @@ import {
   reservationKey,
   reservedLogin,
 } from '../../lib/openings/reservation-key.ts';
+import { type MovedReservation, NOBODY } from '../../lib/openings/reservation-writes.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import type { AccountRecord } from '../../lib/records/accounts.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
@@ -214,7 +215,7 @@ function parseLogin(option: string, text: string | undefined): number | undefine
   return login;
 }
 
-/** The fact that the operator has found. @throws CommandError with the accepted ways, if this is none of them */
+/** The fact that the operator has found. Nothing is written: the next write moves what `held` says. @throws CommandError with the accepted ways, if this is none of them */
 async function findFact(
   target: Target,
   { held, dueAt }: ReadableOperation,
@@ -229,10 +230,9 @@ async function findFact(
   const isAccepted = way !== undefined && (way.marked !== true || place !== undefined);
   if (!isAccepted)
     throw new CommandError(`Nothing was settled. ${describeServer(known)}\n${describeWays(known, ways)}`);
-  const { operationId } = held;
-  if (way.takesLogin === true && place !== undefined) await takeLogin(target, place, operationId, login ?? 0);
+  if (way.takesLogin === true && place !== undefined) held.moved = await takeLogin(target, place, held, login ?? 0);
   if (option === 'foreign' && held.life.at === 'undecided' && held.life.login === undefined)
-    await reserveForNobody(target, operationId, login ?? 0);
+    held.moved = await leaveToNobody(target, held, login ?? 0);
   return way.fact(login ?? 0);
 }
 
@@ -257,35 +257,33 @@ async function placeOfMarked(
 }
 
 /**
- * Reserves the login for the operation. After reservations were lost, another operation or an operator may have
- * reserved it.
+ * Moves the login to the operation, with the next write. After reservations were lost, another operation or an operator may
+ * have reserved it.
  */
-async function takeLogin(target: Target, place: ReservationPlace, operationId: string, login: number): Promise<void> {
+async function takeLogin(
+  target: Target,
+  place: ReservationPlace,
+  { operationId }: HeldOperation,
+  login: number,
+): Promise<MovedReservation[]> {
   const pk = reservationKey(place, login);
-  const [item] = await (await openTable(target, 'Logins')).get([{ pk }]);
-  if (item !== undefined && item.operation_id !== operationId)
-    await changeHolder(target, pk, String(item.operation_id), operationId);
+  const items = await (await openTable(target, 'Logins')).get([{ pk }]);
+  const others = items.filter(({ operation_id }) => operation_id !== operationId);
+  return others.map(({ operation_id }) => ({ pk, from: String(operation_id), to: operationId }));
 }
 
 /**
- * Leaves the login to no operation. A restore may have left the operation without its login: its retry would find the
- * reservation, and use that login.
+ * Leaves the login to no operation, with the next write. A restore may have left the operation without its login: its retry
+ * would find the reservation, and use that login.
  */
-async function reserveForNobody(target: Target, operationId: string, login: number): Promise<void> {
+async function leaveToNobody(
+  target: Target,
+  { operationId }: HeldOperation,
+  login: number,
+): Promise<MovedReservation[]> {
   const { reservations } = await findTraces(target, operationId);
-  for (const { pk } of reservations.filter((one) => one.login === login))
-    await changeHolder(target, pk, operationId, NOBODY);
-}
-
-/** Changes the holder of a reservation. The former holder releases only a reservation of its own incarnation. */
-async function changeHolder(target: Target, pk: string, from: string, to: string): Promise<void> {
-  const values = { ':from': from, ':to': to };
-  // If the SDK repeated this write after a lost answer, the reservation is changed already.
-  const condition = 'operation_id IN (:from, :to)';
-  const update = { update: 'SET operation_id = :to REMOVE incarnation', condition, values };
-  const isChanged = await (await openTable(target, 'Logins')).update({ pk }, update);
-  if (!isChanged)
-    throw new CommandError('Another operation has reserved the login meanwhile. Look at this operation again.');
+  const mine = reservations.filter((one) => one.login === login);
+  return mine.map(({ pk }) => ({ pk, from: operationId, to: NOBODY }));
 }
 
 /** Applies the fact, and records the account. The settler pays, publishes and completes. */

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../lib/openings/drive.ts';
-import { type HeldOperation, NOBODY } from '../../lib/openings/ledger.ts';
+import type { HeldOperation } from '../../lib/openings/ledger.ts';
 import type { Fact, Life } from '../../lib/openings/life.ts';
+import { NOBODY } from '../../lib/openings/reservation-writes.ts';
 import type { Sighting } from '../../lib/platform/platform.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 

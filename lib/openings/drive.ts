@@ -165,7 +165,8 @@ class Loop {
     const held = this.#held;
     const isBeforeCommand = to.at === 'sent' && to.commands === 'one';
     const isOpening = to.at === 'open' && held.life.at !== 'open';
-    const isReserved = isOpening && 'login' in held.life && held.life.login === to.login;
+    // An operator who is overtaken has recorded nothing.
+    const isReserved = isOpening && worker !== 'operator' && 'login' in held.life && held.life.login === to.login;
     if (to.at === 'sent' && worker === 'request') {
       held.since ??= this.#now();
       held.sentAt = this.#now();
@@ -188,15 +189,15 @@ class Loop {
         return 'reserved';
       }
       // The account belongs to the operation, even if another worker holds it now.
-      if (isOpening && !isReserved && !to.recorded) await this.#effects.record(this.#job, to);
+      if (isOpening && worker !== 'operator' && !isReserved && !to.recorded) await this.#effects.record(this.#job, to);
       return this.#unwritten(to, error, isBeforeCommand);
     }
   }
 
   /**
    * Writes that the account is open. If its login is reserved, record and event go out at the same time. A login that the
-   * server has chosen is reserved by this write, which may find it reserved: its record is in the same transaction, and its
-   * event follows. The stored state says that both are missing: if this worker dies, the settler writes them again.
+   * server has chosen, or that an operator has found, is reserved by this write, which may find it reserved: its record is
+   * in the same transaction, and its event follows. The stored state says that both are missing: if this worker dies, the settler writes them again.
    */
   async #writeOpen(to: LifeAt<'open'>, isReserved: boolean): Promise<void> {
     const held = this.#held;

@@ -16,7 +16,8 @@ import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } fr
 import { RESERVATION_INDEX } from '../validators/deployment.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
 import type { Life } from './life.ts';
-import { namedLoginKey, reservationKey, reservedLogin } from './reservation-key.ts';
+import { namedLoginKey, reservedLogin } from './reservation-key.ts';
+import { type MovedReservation, reservationWrites } from './reservation-writes.ts';
 
 /**
  * The ledger of openings: one item for each operation, with its state and one version, and one item for each reserved
@@ -42,6 +43,8 @@ export interface HeldOperation extends Identity {
   found?: number;
   /** The operation whose account is at the login of the state, if its id was seen there. */
   seenOwner?: string | undefined;
+  /** The reservations that the next write moves: an operator has found whose account is at their logins. */
+  moved?: readonly MovedReservation[] | undefined;
   /** When a request first and last wrote the state `sent`, which is before a command, in epoch milliseconds. */
   since?: number | undefined;
   sentAt?: number | undefined;
@@ -337,7 +340,7 @@ async function write(
   const { operations, logins, names, transact } = tables;
   const next = { ...held, revision: held.revision + 1, life: to };
   const state = stateWrite(names.operations, next, at);
-  const [taken, givenUp, pk = ''] = reservationWrites(names.logins, held, next);
+  const { taken, givenUp, earlier: pk = '' } = reservationWrites(names.logins, held, next);
   const records = record === undefined ? [] : [{ table: names.accounts, put: accountItem(record) }];
   const attempt = async (reserved: TransactionWrite[], released: TransactionWrite[]): Promise<void> => {
     try {
@@ -361,6 +364,7 @@ async function write(
   });
   held.life = to;
   held.seenOwner = undefined;
+  held.moved = undefined;
 }
 
 /** Whether an operation knows the new login of a state by its account's record. */
@@ -409,60 +413,6 @@ function stateWrite(table: string, next: HeldOperation, at: number, until?: numb
   const { update, names, values } = updateAttributes(set, remove);
   values[':lease'] = lease;
   return { table, update: { pk }, expression: { update, condition: UNDER_LEASE, names, values } };
-}
-
-/**
- * The time at which a login was reserved, in epoch seconds: it shows the pace at which ranges fill.
- * @param at epoch milliseconds
- */
-export function reservedAt(at: number | undefined): number | undefined {
-  return at === undefined ? undefined : Math.floor(at / 1_000);
-}
-
-/** The holder of a login that belongs to nobody here: an operator has found a stranger's account at it. */
-export const NOBODY = 'nobody';
-
-/**
- * The writes of reservations that belong to a write of a state. A login is reserved with the state that names it, and
- * released with the state that gives it up. If another operation's account is at the login, it is reserved for that
- * operation instead: a retry chooses a later login, and the other's retry finds its own. A late duplicate of an earlier life
- * of the operation releases nothing: its incarnation is another one.
- */
-function reservationWrites(
-  table: string,
-  before: HeldOperation,
-  next: HeldOperation,
-): [taken: TransactionWrite[], givenUp: TransactionWrite[], earlier?: string] {
-  const { plan, operationId: operation_id, incarnation } = next;
-  const [from, to] = [before.life, next.life];
-  const taken: TransactionWrite[] = [];
-  if (plan === undefined) return [taken, []];
-  const { connection_id } = plan;
-  const reserved_at = reservedAt(next.sentAt);
-  const isOurs = {
-    condition: 'attribute_not_exists(pk) OR operation_id = :operation',
-    values: { ':operation': operation_id },
-  };
-  const isOfThisLife = {
-    condition: 'attribute_not_exists(pk) OR incarnation = :incarnation',
-    values: { ':incarnation': incarnation },
-  };
-  const reserve = (login: number, holder: string): TransactionWrite => ({
-    table,
-    put: { pk: reservationKey(plan, login), operation_id: holder, incarnation, connection_id, reserved_at },
-    expression: isOurs,
-  });
-  const earlier = 'login' in from ? from.login : undefined;
-  const later = 'login' in to ? to.login : undefined;
-  if (later !== undefined && later !== earlier) taken.push(reserve(later, operation_id));
-  if (earlier === undefined) return [taken, []];
-  const pk = reservationKey(plan, earlier);
-  if (to.at === 'claimed') return [taken, [reserve(earlier, NOBODY)], pk];
-  // An undecided operation keeps its login: a late command may still open it.
-  const isGivenUp = from.at === 'sent' && (to.at === 'gone' || later !== earlier);
-  if (!isGivenUp) return [taken, []];
-  const released = { table, delete: { pk }, expression: isOfThisLife };
-  return [taken, [before.seenOwner === undefined ? released : reserve(earlier, before.seenOwner)], pk];
 }
 
 async function single(table: Table, write: TransactionWrite, signal: AbortSignal): Promise<void> {

@@ -294,22 +294,75 @@ describe('`settle ID` accepts exactly the commands that `operation ID` prints', 
   });
 });
 
-it('A login that settle takes over is settled once, although the answer of its reservation was lost', async () => {
+describe('A settlement that moves a reservation', () => {
   const login = LOGINS.ours;
-  const example = { life: { at: 'undecided', login }, holder: RIVAL, recorded: login, dueAt: OPERATOR_ONLY } as const;
-  const faults = operators.service.faults('dynamodb');
-  const calls: string[] = [];
-  faults.onCall = async ({ name }) => void calls.push(name);
-  await put(example);
-  calls.length = 0;
-  expect((await crm('settle', ID, '--login', String(login))).code).toBe(0);
-  faults.onCall = () => undefined;
-  // The first update takes the lease, the second one the reservation.
-  const after = calls.indexOf('UpdateItem', calls.indexOf('UpdateItem') + 1);
-  await put(example);
-  faults.set({ kind: 'reply_lost', times: 1, after });
-  expect((await crm('settle', ID, '--login', String(login))).code).toBe(0);
-  expect(await reservationOf(String(login))).toMatchObject({ operation_id: ID });
+  const undecided = { life: { at: 'undecided' }, dueAt: OPERATOR_ONLY } as const;
+  const MOVES: [string, () => Case, way: string, number, holder: string][] = [
+    [
+      'of another operation',
+      () => ({ ...undecided, life: { at: 'undecided', login }, holder: RIVAL, recorded: login }),
+      '--login',
+      login,
+      ID,
+    ],
+    ['of nobody', () => ({ ...undecided, life: { at: 'undecided', login }, holder: 'nobody' }), '--login', login, ID],
+    [
+      'of another operation, whose login was lost',
+      () => ({ ...undecided, reserved: login, holder: RIVAL }),
+      '--login',
+      login,
+      ID,
+    ],
+    [
+      'of another operation, whose plan was lost',
+      () => ({ ...undecided, plan: 'none', reserved: login, holder: RIVAL }),
+      '--login',
+      login,
+      ID,
+    ],
+    ['to nobody', () => ({ ...undecided, reserved: LOGINS.unmarked }), '--foreign', LOGINS.unmarked, 'nobody'],
+  ];
+  const faults = () => operators.service.faults('dynamodb');
+  const isWrite = (name: string) => name === 'UpdateItem' || name === 'TransactWriteItems';
+  const stored = async () => ({
+    operation: (await operators.items('operations')).find(({ pk }) => pk === PK),
+    reservations: await operators.items('logins'),
+    records: await operators.items('accounts'),
+  });
+
+  it.each(MOVES)('%s changes nothing if another worker acquires the operation', async (_, example, way, named) => {
+    await put(example());
+    const before = await stored();
+    let writes = 0;
+    faults().onCall = async ({ name }) => {
+      writes += Number(isWrite(name));
+      // The first write takes the lease.
+      if (writes !== 2) return;
+      faults().onCall = () => undefined;
+      await writeItems(operators, 'operations', [{ ...(await stored()).operation, lease: 'another worker' }]);
+    };
+    expect((await crm('settle', ID, way, String(named))).code).toBe(1);
+    const after = await stored();
+    expect(after.operation).toMatchObject({ lease: 'another worker', life: before.operation?.life });
+    expect(after).toMatchObject({ reservations: before.reservations, records: before.records });
+  });
+
+  it.each(MOVES)(
+    '%s is made once, although the answer to its write was lost',
+    async (_, example, way, named, holder) => {
+      const calls: string[] = [];
+      faults().onCall = async ({ name }) => void calls.push(name);
+      await put(example());
+      calls.length = 0;
+      expect((await crm('settle', ID, way, String(named))).code).toBe(0);
+      faults().onCall = () => undefined;
+      const after = calls.findIndex((name, index) => isWrite(name) && calls.slice(0, index).some(isWrite));
+      await put(example());
+      faults().set({ kind: 'reply_lost', times: 1, after });
+      expect((await crm('settle', ID, way, String(named))).code).toBe(0);
+      expect(await reservationOf(String(named))).toMatchObject({ operation_id: holder });
+    },
+  );
 });
 
 describe('An operation that a restore left without its login', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DERIVATION, deriveIdentity } from '../../../lib/openings/derivation.ts';
-import { type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
+import { type HeldOperation, type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
@@ -302,6 +302,27 @@ it.each<[string, (login: number) => Life]>([
     expect(held.seenOwner).toBeUndefined();
   },
 );
+
+describe('A reservation that an operator’s finding moves', () => {
+  it.each<[string, (login: number) => Life, Partial<HeldOperation>]>([
+    ['open', open, {}],
+    ['claimed', () => ({ at: 'claimed' }), { plan: undefined }],
+  ])('goes to the operation with the state %s, unless a third one has it meanwhile', async (_, state, change) => {
+    const login = newLogin();
+    const [rival, held] = [await world.claimed(newKey()), await world.claimed(newKey())];
+    await write(rival, sent(login));
+    await write(held, { at: 'undecided' });
+    const pk = `tp5#${login}`;
+    const move = { pk, from: 'an earlier holder', to: held.operationId };
+    Object.assign(held, change, { moved: [move] });
+    await expect(write(held, { ...state(login), recorded: false } as Life)).rejects.toThrow(ReservationConflict);
+    expect([await world.holder(pk), await world.state(held)]).toEqual([rival.operationId, 'undecided']);
+    held.moved = [{ ...move, from: rival.operationId }];
+    await write(held, { ...state(login), recorded: false } as Life);
+    expect([await world.holder(pk), await world.state(held)]).toEqual([held.operationId, state(login).at]);
+    expect(held.moved).toBeUndefined();
+  });
+});
 
 it('The login that a server has answered is reserved with the operator’s decision', async () => {
   const login = newLogin();
