@@ -106,8 +106,8 @@ const builtinsByCall: Plugin = {
       const call = `process.getBuiltinModule(${JSON.stringify(path)})`;
       if (id.endsWith(WHOLE)) return { code: `module.exports = ${call};`, moduleType: 'js' };
       const members = Object.keys(process.getBuiltinModule(path) ?? {}).filter((name) => name !== 'default');
-      const all = members.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`);
-      const code = [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...all].join('\n');
+      const namedExports = members.map((name) => `export const ${name} = /* @__PURE__ */ (() => builtin.${name})();`);
+      const code = [`const builtin = /* @__PURE__ */ ${call};`, 'export default builtin;', ...namedExports].join('\n');
       return { code, moduleType: 'js' };
     },
   },

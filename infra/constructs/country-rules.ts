@@ -32,10 +32,10 @@ export function blockCountries(stack: Stack, settings: Settings): string | undef
     countryCode,
     protectStatus: phone.countries.some((served) => served === countryCode) ? 'ALLOW' : 'BLOCK',
   }));
-  const made = new CfnProtectConfiguration(scope, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
-  made.overrideLogicalId('ProtectConfiguration');
+  const configuration = new CfnProtectConfiguration(scope, 'Rules', { countryRuleSet: { sms: rules, voice: rules } });
+  configuration.overrideLogicalId('ProtectConfiguration');
   const description =
     'To be made the default of the account and region, by hand and once, as texts by SNS obey no other: aws pinpoint-sms-voice-v2 set-account-default-protect-configuration --protect-configuration-id';
-  addOutput(scope, 'ProtectConfigurationId', description, made.attrProtectConfigurationId);
-  return made.attrProtectConfigurationId;
+  addOutput(scope, 'ProtectConfigurationId', description, configuration.attrProtectConfigurationId);
+  return configuration.attrProtectConfigurationId;
 }

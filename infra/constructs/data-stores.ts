@@ -49,7 +49,7 @@ export class DataStores extends Construct {
   private table(name: TableName): Table {
     const { expires, due, indexes = [], copies, recoveryDays } = stackTable(name);
     const [partitionKey = '', sortKey] = keyAttributes(name);
-    const made = new Table(this, name, {
+    const table = new Table(this, name, {
       partitionKey: { name: partitionKey, type: AttributeType.STRING },
       ...(sortKey === undefined ? {} : { sortKey: { name: sortKey, type: AttributeType.STRING } }),
       ...(expires ? { timeToLiveAttribute: EXPIRY_ATTRIBUTE } : {}),
@@ -60,9 +60,9 @@ export class DataStores extends Construct {
       removalPolicy: this.removalPolicy,
       deletionProtection: this.settings.retainData,
     });
-    fixLogicalId(made, logicalId(name));
+    fixLogicalId(table, logicalId(name));
     if (due) {
-      made.addGlobalSecondaryIndex({
+      table.addGlobalSecondaryIndex({
         indexName: DUE_INDEX.name,
         partitionKey: { name: DUE_INDEX.shard, type: AttributeType.STRING },
         sortKey: { name: DUE_INDEX.at, type: AttributeType.NUMBER },
@@ -70,25 +70,25 @@ export class DataStores extends Construct {
       });
     }
     if (copies !== undefined) {
-      made.addGlobalSecondaryIndex({
+      table.addGlobalSecondaryIndex({
         indexName: copies,
         partitionKey: { name: copies, type: AttributeType.STRING },
         projectionType: ProjectionType.ALL,
       });
     }
     for (const attribute of indexes) {
-      made.addGlobalSecondaryIndex({
+      table.addGlobalSecondaryIndex({
         indexName: attribute,
         partitionKey: { name: attribute, type: AttributeType.STRING },
         sortKey: { name: partitionKey, type: AttributeType.STRING },
         projectionType: ProjectionType.KEYS_ONLY,
       });
     }
-    return made;
+    return table;
   }
 
   private bucket(): Bucket {
-    const made = new Bucket(this, 'Documents', {
+    const bucket = new Bucket(this, 'Documents', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: BucketEncryption.S3_MANAGED,
@@ -97,26 +97,26 @@ export class DataStores extends Construct {
       lifecycleRules: expiry(this.settings),
       removalPolicy: this.removalPolicy,
     });
-    fixLogicalId(made, 'DocumentsBucket');
-    Validations.of(made).acknowledge({
+    fixLogicalId(bucket, 'DocumentsBucket');
+    Validations.of(bucket).acknowledge({
       id: 'AwsSolutions-S1',
       reason:
         'Few objects, written by one function, whose calls the access log and the trace show; a log bucket would keep their names for longer than the objects themselves.',
     });
-    return made;
+    return bucket;
   }
 
   /** A changed template makes Secrets Manager generate the value again: earlier codes and passwords become invalid. */
   private secret(name: string, { purpose, description, notRotated }: MadeSecret): Secret {
-    const made = new Secret(this, name, {
+    const secret = new Secret(this, name, {
       secretName: `${KEY_SECRETS}${this.settings.stage}/${purpose}-${uniqueStackSuffix(this)}`,
       description,
       generateSecretString: FIRST_KEY,
       removalPolicy: this.removalPolicy,
     });
-    fixLogicalId(made, `${name}Secret`);
-    Validations.of(made).acknowledge({ id: 'AwsSolutions-SMG4', reason: notRotated });
-    return made;
+    fixLogicalId(secret, `${name}Secret`);
+    Validations.of(secret).acknowledge({ id: 'AwsSolutions-SMG4', reason: notRotated });
+    return secret;
   }
 }
 

@@ -94,7 +94,7 @@ export class PublicApi extends Construct {
   }
 
   private add(route: AnsweredRoute, access: Access): HttpRoute {
-    const made = new HttpRoute(this, `Route${route.path.replaceAll(/\W+/g, '-')}`, {
+    const httpRoute = new HttpRoute(this, `Route${route.path.replaceAll(/\W+/g, '-')}`, {
       httpApi: this.api,
       routeKey: HttpRouteKey.with(route.path, HttpMethod.POST),
       // The library's types disagree about optional members.
@@ -102,13 +102,13 @@ export class PublicApi extends Construct {
       ...(route.access === 'open' ? {} : access),
     });
     if (route.access === 'open') {
-      Validations.of(made).acknowledge({
+      Validations.of(httpRoute).acknowledge({
         id: 'AwsSolutions-APIG4',
         reason:
           'A person who registers has no account yet: the route is open, throttled here and limited by the function.',
       });
     }
-    return made;
+    return httpRoute;
   }
 
   private stage({ routes, settings }: PublicApiProps): HttpStage {

@@ -45,7 +45,7 @@ interface FileVisitor {
   record?(one: LocatedRecord): void;
   secret?(name: string, value: unknown): void;
   /** @returns the errors between the connections of the file, which are few */
-  connections(all: readonly LocatedConnection[]): Promise<RecordError[]>;
+  connections(found: readonly LocatedConnection[]): Promise<RecordError[]>;
 }
 
 /**

@@ -19,11 +19,11 @@ export class UnreadableItems {
   };
 
   /**
-   * @param rest what was done with the other items
+   * @param others what was done with the other items
    * @throws CommandError if there was an unreadable item: the command did less than it was asked to do
    */
-  finish(rest: string): void {
+  finish(others: string): void {
     if (this.#count > 0)
-      throw new CommandError(`${countOf(this.#count, 'item')} cannot be read; ${rest}. ${UNREADABLE_ITEM_PAGE}`);
+      throw new CommandError(`${countOf(this.#count, 'item')} cannot be read; ${others}. ${UNREADABLE_ITEM_PAGE}`);
   }
 }

@@ -309,7 +309,7 @@ async function claim(
   const held = newOperation(identities[0], at + leaseMs);
   const { pk, lease, leaseUntil: until, incarnation, revision, life } = held;
   const isSame = isSameBody(identities.map(({ fingerprint }) => fingerprint));
-  const made = { incarnation, revision, life, lease, lease_until: until, expires_at: keyExpiry(at) };
+  const claim = { incarnation, revision, life, lease, lease_until: until, expires_at: keyExpiry(at) };
   const isNew = {
     // The same request continues its operation even after its key has expired.
     condition:
@@ -317,7 +317,7 @@ async function claim(
       `OR (expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame.condition})`,
     values: { ':lease': lease, ':first': 0, ':seconds': Math.floor(at / 1_000), ':now': at, ...isSame.values },
   };
-  const item = { pk, ...storedIdentity(held), ...made };
+  const item = { pk, ...storedIdentity(held), ...claim };
   const claimed = await tryWrite(operations.put(item, signal, isNew).then(() => held));
   if (claimed !== undefined) return { kind: 'held', held };
   const isKnown = {

@@ -175,8 +175,8 @@ async function claimCurrent(
     condition: 'NOT expires_at > :seconds AND NOT lease_until > :now',
     values: { ':seconds': seconds, ':now': at },
   };
-  const made = { lease, lease_until: until, revision: 0, expires_at: keyExpiry(at) };
-  const item = { pk, fingerprint: fingerprints[0], state: 'running', ...made };
+  const claim = { lease, lease_until: until, revision: 0, expires_at: keyExpiry(at) };
+  const item = { pk, fingerprint: fingerprints[0], state: 'running', ...claim };
   if (await isWritten(table.put(item, signal, isNew))) return { kind: 'fresh', held: { pk, lease, revision: 0 } };
   const { condition, values } = isSameBody(fingerprints);
   const isOpen = {

@@ -13,7 +13,7 @@ export interface CfnResource {
   UpdatePolicy?: object;
 }
 
-const made = new Map<string, Template>();
+const templates = new Map<string, Template>();
 
 /**
  * The stack of these settings as CloudFormation gets it; no function is bundled, and no rule is checked. Each stack is
@@ -21,8 +21,8 @@ const made = new Map<string, Template>();
  */
 export function synthesize(settings: Record<string, unknown> = {}): Template {
   const key = JSON.stringify(settings);
-  const template = made.get(key) ?? synthesizeFresh(settings);
-  made.set(key, template);
+  const template = templates.get(key) ?? synthesizeFresh(settings);
+  templates.set(key, template);
   return template;
 }
 
@@ -164,5 +164,5 @@ export function rightsOfRole(of: Template, role: string): RoleRight[] {
   }));
 }
 
-export const ARN = (service: string, rest: string) =>
-  `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${rest}`;
+export const ARN = (service: string, resource: string) =>
+  `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${resource}`;

@@ -11,10 +11,10 @@ export interface TcpRelay {
 
 /** Passes bytes between a client and the server on this port of 127.0.0.1, until the test ends. */
 export async function tcpRelay(port: number): Promise<TcpRelay> {
-  const made: TcpRelay = { port: 0, connections: 0, endings: [] };
-  const { endings } = made;
+  const relayed: TcpRelay = { port: 0, connections: 0, endings: [] };
+  const { endings } = relayed;
   const relay = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
-    made.connections += 1;
+    relayed.connections += 1;
     const server = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
     client.once('end', () => endings.push('orderly'));
     client.on('error', ({ code }: NodeJS.ErrnoException) => {
@@ -25,6 +25,6 @@ export async function tcpRelay(port: number): Promise<TcpRelay> {
     client.on('close', () => server.destroy());
     client.pipe(server).pipe(client);
   });
-  made.port = await listenForTest(relay);
-  return made;
+  relayed.port = await listenForTest(relay);
+  return relayed;
 }

@@ -89,19 +89,19 @@ function like(pattern: string): (text: string) => boolean {
 type Evaluate = (wanted: readonly string[], value: string | readonly string[] | undefined) => boolean;
 
 const isLike = (patterns: readonly string[], value: string) => patterns.some((pattern) => like(pattern)(value));
-const one = (value: Parameters<Evaluate>[1]) => String(value ?? '');
-const all = (value: Parameters<Evaluate>[1]) => [value ?? []].flat();
+const oneValue = (value: Parameters<Evaluate>[1]) => String(value ?? '');
+const allValues = (value: Parameters<Evaluate>[1]) => [value ?? []].flat();
 
 /** The operators of conditions that are evaluated. A call may have no value for a condition key. */
 const OPERATORS: Readonly<Record<string, Evaluate>> = {
-  StringEquals: (wanted, value) => wanted.includes(one(value)),
-  StringNotEquals: (wanted, value) => !wanted.includes(one(value)),
-  StringEqualsIfExists: (wanted, value) => value === undefined || wanted.includes(one(value)),
-  StringLikeIfExists: (patterns, value) => value === undefined || isLike(patterns, one(value)),
+  StringEquals: (wanted, value) => wanted.includes(oneValue(value)),
+  StringNotEquals: (wanted, value) => !wanted.includes(oneValue(value)),
+  StringEqualsIfExists: (wanted, value) => value === undefined || wanted.includes(oneValue(value)),
+  StringLikeIfExists: (patterns, value) => value === undefined || isLike(patterns, oneValue(value)),
   Null: ([wanted], value) => (value === undefined) === (wanted === 'true'),
   // True for a call without any value, as in IAM.
-  'ForAllValues:StringLike': (patterns, value) => all(value).every((each) => isLike(patterns, each)),
-  'ForAllValues:StringEquals': (wanted, value) => all(value).every((each) => wanted.includes(each)),
+  'ForAllValues:StringLike': (patterns, value) => allValues(value).every((each) => isLike(patterns, each)),
+  'ForAllValues:StringEquals': (wanted, value) => allValues(value).every((each) => wanted.includes(each)),
 };
 
 const NEGATED = /Not/;

@@ -392,7 +392,7 @@ export class History {
   #isStrangers(intent: Intent, login: number): boolean {
     const isOnGateway = CONNECTIONS[intent.shape.connection].server === 'gw';
     const isPopulated = isOnGateway ? isIn(OTHER_PROGRAMS, login) : this.#isAmongStrangers(login);
-    return isPopulated || this.#accounts(intent).all.some((one) => one.login === login);
+    return isPopulated || this.#accounts(intent).onServer.some((one) => one.login === login);
   }
 
   #isAmongStrangers(login: number): boolean {
@@ -448,10 +448,10 @@ export class History {
   }
 
   #sight(intent: Intent): Sight {
-    const { accounts, all } = this.#accounts(intent);
+    const { accounts, onServer } = this.#accounts(intent);
     return {
       accounts,
-      account: (login) => all.find((one) => one.login === login),
+      account: (login) => onServer.find((one) => one.login === login),
       access: (login, password) => this.#server(intent).access(login, password),
       holder: (login) => this.#holder(intent, login),
       operations: this.#operations(intent),
@@ -462,9 +462,9 @@ export class History {
   }
 
   #accounts(intent: Intent) {
-    const all = this.#server(intent).accounts();
-    const ofClient = all.filter(({ email }) => email === intent.client.email);
-    return { all, accounts: ofClient.filter(({ login }) => !this.#isUnknowable(intent, login)) };
+    const onServer = this.#server(intent).accounts();
+    const ofClient = onServer.filter(({ email }) => email === intent.client.email);
+    return { onServer, accounts: ofClient.filter(({ login }) => !this.#isUnknowable(intent, login)) };
   }
 
   /** A row of the limits: the server has chosen the login, and its answer was lost, so that no operation names it. */

@@ -48,11 +48,11 @@ export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsRe
   const functions = deployments[0] ?? {};
   const checked = deployments
     .flatMap((one) => Object.entries(one))
-    .flatMap(([name, all]) =>
-      all
+    .flatMap(([name, granted]) =>
+      granted
         .filter(({ denies }) => !denies)
         .map((right): CheckedRight => {
-          const need = calls.find((call) => call.caller === name && isNeeded(right, all, call))?.need;
+          const need = calls.find((call) => call.caller === name && isNeeded(right, granted, call))?.need;
           const neededBy = need && `${need.action} on ${need.resource}`;
           const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
           return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
@@ -75,7 +75,7 @@ export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsRe
 }
 
 /** Whether the policy allows the call, and without the right does not. */
-function isNeeded(right: Right, all: readonly Right[], { need }: ObservedCall): boolean {
-  const others = all.filter((one) => one !== right);
+function isNeeded(right: Right, granted: readonly Right[], { need }: ObservedCall): boolean {
+  const others = granted.filter((one) => one !== right);
   return right.concerns(need) && allowingRights(others, need).length === 0;
 }

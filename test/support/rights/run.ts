@@ -24,8 +24,8 @@ export default function setup({ provide, vitest }: TestProject): () => Promise<v
       (name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as unknown[],
     );
     rmSync(folder, { recursive: true });
-    const all = await vitest.globTestSpecifications();
-    if (vitest.state.getFiles().length < all.length || process.env.TESTS === 'slow') return;
+    const specifications = await vitest.globTestSpecifications();
+    if (vitest.state.getFiles().length < specifications.length || process.env.TESTS === 'slow') return;
     mkdirSync(dirname(CALLS_FILE), { recursive: true });
     writeFileSync(CALLS_FILE, JSON.stringify(calls));
     const { status } = spawnSync(process.execPath, [SCRIPT, '--failures'], { stdio: 'inherit' });
