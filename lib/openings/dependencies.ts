@@ -26,11 +26,11 @@ export interface AccountDependencies {
   notices: AccountNotices;
   events: Events;
   /**
-   * What the last request found of connections, by version and id, with which the next one begins: the login ranges (none if
-   * the server chooses the logins), and how many logins a search in them reads first.
+   * What the last request learned about each connection, by version and id, for the next request: the login ranges
+   * (none if the server chooses the logins), and the number of logins that a search in them reads first.
    */
   ranges: Map<string, { ranges: readonly LoginRange[]; firstLogins: number }>;
-  /** Whether registrations are on their way to the CRM, which may make the client. */
+  /** Whether registrations are on their way to the CRM, which may create the client. */
   expectsClients(signal: AbortSignal): Promise<boolean>;
   platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   /** The keys of the secret of derived passwords, the current one first. */
@@ -38,7 +38,10 @@ export interface AccountDependencies {
   now(): number;
 }
 
-/** The ends of the parts after the start of the request, in milliseconds, so that it is answered within 25 seconds. */
+/**
+ * The deadlines of the parts of an opening, in milliseconds after the start of the request. They let it be answered
+ * within 25 seconds.
+ */
 const OPENING_ENDS_MS = 17_000;
 const PLATFORM_ENDS_MS = 20_000;
 const WORK_ENDS_MS = 22_500;
@@ -52,12 +55,12 @@ export function planTimes(startedAt: number, stopsAt: number) {
   const platformEndsAt = Math.min(startedAt + PLATFORM_ENDS_MS, stopsAt);
   const workEndsAt = Math.min(startedAt + WORK_ENDS_MS, stopsAt);
   return {
-    /** No byte that opens an account is sent later. */
+    /** The time after which no byte that opens an account is sent. */
     openingEndsAt: Math.min(startedAt + OPENING_ENDS_MS, stopsAt),
     /** The last call to the platform. */
     platformEndsAt,
     platformSignal: within(platformEndsAt - startedAt, platform.signal),
-    /** Ends what still runs on the platform. */
+    /** Aborts the calls to the platform that still run. */
     leavePlatform: () => platform.abort(),
     /** Everything but the last write. */
     workEndsAt,

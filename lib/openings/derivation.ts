@@ -18,14 +18,16 @@ export const DERIVATION = 1;
 
 /** A key of the secret of derived passwords. */
 export interface DerivationKey {
-  /** Follows from the key itself, so a replaced key has another one. */
+  /** The id is derived from the key itself, so a replaced key has another id. */
   readonly id: string;
   readonly operations: KeyObject;
   /** The key of the fingerprints of bodies. */
   readonly fingerprints: KeyObject;
 }
 
-/** An operation, and what it follows from. All of it is stored, so that other workers can derive too. */
+/**
+ * The identity of an operation, and what it is derived from. All of it is stored, so that other workers can derive too.
+ */
 export interface Identity {
   /** A UUID. */
   readonly operationId: string;
@@ -40,7 +42,7 @@ export interface Identity {
 
 /**
  * The keys of the secret of derived passwords, the current one first.
- * @throws KeysMalformed; the message holds nothing of the secret
+ * @throws KeysMalformed; the message quotes nothing of the secret
  */
 export function parseDerivationKeys(secret: string): readonly [DerivationKey, ...DerivationKey[]] {
   const [current, ...older] = parseKeyVersions(secret);
@@ -59,9 +61,9 @@ export function deriveIdentity(key: DerivationKey, pk: string, fingerprint: stri
 }
 
 /**
- * The comment of an operation's account: the id, a dash, and 16 hexadecimal digits that only our secret can make. So the
- * comment is recognized without a table. Version 1.0.0 wrote the id alone, and reads it in this comment.
- * @param keys of the secret; with none that made the operation the comment is the id alone
+ * The comment of an operation's account: the id, a dash, and 16 hexadecimal digits that only our secret can make. So
+ * the comment is recognized without a table. Version 1.0.0 wrote the id alone, and recognizes the id in this comment.
+ * @param keys of the secret; if none of them made the operation, the comment is the id alone
  */
 export function operationComment(
   keys: readonly DerivationKey[],
@@ -118,7 +120,10 @@ const LEFT_OUT = new Set('0O1lI|=\\"\'&<>');
 const ALPHABET = Object.values(CHARACTER_CLASSES)
   .flatMap((characters) => [...characters])
   .filter((character) => !LEFT_OUT.has(character));
-/** Larger bytes are rejected: some characters would occur more often than others. */
+/**
+ * Bytes up to this value are used. Larger ones are rejected: with them some characters would occur more often than
+ * others.
+ */
 const USABLE_BYTES = 256 - (256 % ALPHABET.length);
 
 /**
@@ -131,8 +136,9 @@ export function derivePasswords(seed: string, version: PlatformVersion): Record<
 }
 
 /**
- * Uniform characters: a keyed hash in counter mode (as NIST SP 800-108), with rejected bytes that would cause bias. A
- * candidate that breaks the rules is dropped: fixing it would cause bias.
+ * Finds the first candidate that keeps the rules. Its characters are uniform: a keyed hash in counter mode (as NIST SP
+ * 800-108), with rejected bytes that would cause bias. A candidate that breaks the rules is dropped: fixing it would
+ * cause bias.
  */
 function firstMixed(
   seed: string,

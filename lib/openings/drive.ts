@@ -27,15 +27,17 @@ export type DriveEnd =
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The time without progress after which an operation is reported to the operators, or they may free its login. */
+/**
+ * The time without progress after which the settler reports an operation to the operators, or they may free its login.
+ */
 export const DAY_MS = 24 * HOUR_MS;
 /** The pause between two commands or look-ups of one drive. */
 const PAUSE_MS = 1_000;
-/** A write that ends a drive may take this long, even if the request's time is up. */
+/** The longest time for the write that ends a drive, even if the request's time is up. */
 const LAST_WRITE_MS = 2_000;
-/** A command that names its login, and a look-up, take no longer than this, with the write that follows. */
+/** The longest time for a command that names its login, or for a look-up, together with the write that follows. */
 const STEP_MS = 9_000;
-/** The last calls of a drive end this long after the last call to the platform. */
+/** The time for the last calls of a drive, after the last call to the platform. */
 const LAST_STEP_MS = 3_000;
 
 /** Drives an operation as far as possible now, then releases it. @param first the first fact */
@@ -100,9 +102,12 @@ class Loop {
     }
   }
 
-  /** The login to ask for instead of one that is another's, or what the record of the operation's account shows first. */
+  /**
+   * The login to ask for in place of another operation's login, or the fact that the record of the operation's account
+   * shows.
+   */
   async #nextLogin({ on }: Fact): Promise<number | Fact | undefined> {
-    // A login that is not sent at once is not reserved: an account there would later count as ours.
+    // A login that is not sent at once is not reserved: an account at it would later count as ours.
     const isWanted = (on === 'reserved' || on === 'foreign') && this.#hasTime('send');
     return isWanted ? this.#effects.next(this.#job) : undefined;
   }
@@ -126,15 +131,17 @@ class Loop {
     return this.#job.dependencies.now();
   }
 
-  /** How long it has waited for the account since the last command, or since the opening for the rest, in milliseconds. */
+  /**
+   * The age of the operation, in milliseconds: since its last command, or, if its account is open, since the opening.
+   */
   #ageMs(at: number): number {
     const { life, sentAt = at } = this.#held;
     return at - (life.at === 'open' ? Date.parse(life.opened_at) : sentAt);
   }
 
   /**
-   * Whether a step needs a write although the state stays. Each worker writes before its first command: if it dies, the
-   * operation is due, again for a day. And the lease must reach to the end of the step.
+   * Whether a step needs a write although the state stays. Each worker writes before its first command: if the worker
+   * dies, the operation is due, again for a day. And the lease must reach to the end of the step.
    */
   #needsWrite(step: Step): boolean {
     if (step === 'send' && !this.#hasWritten) return true;
@@ -142,7 +149,7 @@ class Loop {
     return this.#held.leaseUntil < this.#endOf(step);
   }
 
-  /** When a step ends at the latest, in epoch milliseconds. A lost write then keeps a retry waiting no longer. */
+  /** The latest end of a step, in epoch milliseconds. A lost write then keeps a retry waiting no longer than that. */
   #endOf(step: Step): number {
     const last = this.#job.times.platformEndsAt + LAST_STEP_MS;
     const isShort = isLook(step) || step === 'pause' || (step === 'send' && this.#held.plan?.keyed === true);
@@ -175,7 +182,7 @@ class Loop {
     try {
       if (isOpening) {
         await this.#writeOpen(to, isReserved);
-        // A found account is known to its client since the first request.
+        // The client of a found account got its notices from the first request.
         if (held.found === undefined) this.#notice = this.#effects.notify(this.#job, to.login);
       } else {
         await dependencies.ledger.write(held, to, isBeforeCommand ? times.signal : within(LAST_WRITE_MS));
@@ -183,7 +190,7 @@ class Loop {
       this.#hasWritten = true;
       return 'written';
     } catch (error) {
-      // A login to be given up can belong to a later life of the operation only after a table was restored. The settler
+      // The login to give up can belong to a later life of the operation only after a table was restored. The settler
       // checks it later.
       if (error instanceof ReservationConflict && to.at !== 'gone') {
         return 'reserved';
@@ -214,12 +221,12 @@ class Loop {
       held.life = { ...to, recorded: true };
     } catch (error) {
       if (error instanceof ReservationConflict || error instanceof Overtaken) throw error;
-      // The table of the records may be down alone.
+      // The table of records may be unreachable while the ledger is not.
       await write();
     }
   }
 
-  /** How the drive ends if a state could not be written. A retry or the settler completes the rest. */
+  /** The end of a drive whose state could not be written. A retry or the settler completes the rest. */
   async #unwritten(to: Life, error: unknown, isBeforeCommand: boolean): Promise<DriveEnd> {
     const { dependencies, telemetry } = this.#job;
     telemetry.event('OperationNotSettled', { step: to.at, ...describeError(error) });
@@ -227,13 +234,13 @@ class Loop {
     if (error instanceof Overtaken) return { kind: 'overtaken' };
     if (to.at === 'gone') return this.#failed(true);
     if (!isBeforeCommand) return { kind: 'unknown' };
-    // Nothing was sent, but the state may be written.
+    // Nothing was sent, but the new state may be written.
     this.#held.life = to;
     await bestEffort(telemetry, 'release', (signal) => dependencies.ledger.write(this.#held, { at: 'gone' }, signal));
     return { kind: 'failed', failure: error, absent: true };
   }
 
-  /** Logs what operators must know. */
+  /** Logs the facts that operators need. */
   #report(to: Life, fact: Fact): void {
     const { telemetry, order } = this.#job;
     const { life, plan } = this.#held;
@@ -259,7 +266,7 @@ class Loop {
     return this.#now() + PAUSE_MS < this.#job.times.platformEndsAt;
   }
 
-  /** Releases an operation that only an operator can end, so that retries do not block operators. */
+  /** Releases an operation that only an operator can end, so that retries do not keep its lease from operators. */
   async #leaveToOperators(): Promise<void> {
     const { life } = this.#held;
     if (life.at !== 'undecided' && !(life.at === 'done' && life.unpaid)) return;
@@ -276,7 +283,7 @@ class Loop {
     let until = at + backoff;
     // A login that is still free after a day waits for a retry.
     if (life.at === 'sent' && age > DAY_MS && fact.on === 'absent') until = RETRY_ONLY;
-    // A server that does not answer is reported and asked again, however often it is called in between.
+    // A server that does not answer is reported and asked again, however often callers use it in between.
     else if (life.at === 'sent' && at - since > DAY_MS) {
       telemetry.event('AccountOutcomeUnknown', { reason: fact.on });
     }

@@ -15,11 +15,14 @@ import { storedServer } from './reservation-key.ts';
 /** What the steps of `life.ts` do outside of the ledger, and what happens when an account is open; tests pass fakes. */
 export type Effects = Readonly<Record<Exclude<Step, 'resume' | 'rest' | 'stop'>, (job: Job) => Promise<Fact>>> & {
   /**
-   * The login to ask for instead of one that is another's; undefined if there is none. If the operation's account has a
-   * record: what follows from it.
+   * The login to ask for in place of another operation's login; undefined if there is none. If the operation's account
+   * has a record, the fact that the record shows.
    */
   next(job: Job): Promise<number | Fact | undefined>;
-  /** Writes the account's record, and publishes its event unless a deposit comes first; @returns what was done */
+  /**
+   * Writes the account's record, and publishes its event unless a deposit comes first. @returns the members of the
+   * state that are now true
+   */
   record(job: Job, life: LifeAt<'open'>): Promise<Pick<LifeAt<'open'>, 'recorded' | 'published'>>;
   /** Sends the client's notices. */
   notify(job: Job, login: number): Promise<void>;
@@ -42,9 +45,9 @@ export const EFFECTS: Effects = {
 
 /** The timeout of one look-up, in milliseconds. */
 const LOOK_MS = 7_000;
-/** The answer to an opening is awaited this long, and at most half of the remaining time, in milliseconds. */
+/** The longest wait for the answer to an opening, in milliseconds; at most half of the remaining time. */
 const ANSWER_MS = 7_000;
-/** Publishing an event may take this long, in milliseconds. */
+/** The longest time for publishing an event, in milliseconds. */
 const PUBLISH_MS = 2_000;
 
 function orderOf({ order }: Job): CallerOrder {
@@ -79,7 +82,7 @@ async function judge(job: Job, order: CallerOrder): Promise<Fact> {
     order.passwords,
     deposit,
   );
-  // A reservation and a record show that it was judged and sent before the ledger was lost.
+  // A reservation or a record shows that the order was judged and sent before the ledger was lost.
   if (held.found === undefined) judgeOrder(command, connection, platform);
   const [record] = await Promise.all([order.recorded, order.ready]);
   const plan = buildPlan(order, held.operationId, server);
@@ -116,8 +119,8 @@ async function isOwnAccount(
 }
 
 /**
- * What follows from the record of the operation's account. The server is looked at where it can be: the account may have
- * been deleted, and another operation may have opened its own at the login since. @throws PlatformFailure
+ * The fact that the record of the operation's account shows. The server is asked where possible: the account may have
+ * been deleted, and another operation may have opened its own account at the login since. @throws PlatformFailure
  */
 async function factOfRecord(job: Job, platform: TradingPlatform, { login, opened_at }: AccountRecord): Promise<Fact> {
   job.held.found = login;
@@ -143,7 +146,7 @@ async function next(job: Job): Promise<number | Fact | undefined> {
     throw new PlatformFailure('platform_unavailable', { reason: 'no_server_for_record' });
   } catch (failure) {
     reportRefusal(failure, job.telemetry);
-    // Without an answer no other login is asked for.
+    // If the record or its account cannot be read, no other login is asked for.
     return job.held.life.at === 'claimed' ? { on: 'not_executed', failure } : { on: 'unclear' };
   }
 }
@@ -191,7 +194,7 @@ function failureFact(failure: unknown, telemetry: Telemetry): Fact {
   return { on: 'lost', failure };
 }
 
-/** Looks at a login. @returns also the other operation whose id is in the comment of the account */
+/** Looks at a login. @returns the sighting, and the other operation whose id is in the comment of the account */
 async function sight(
   job: Job,
   platform: TradingPlatform,
@@ -211,7 +214,7 @@ async function sight(
   return { sighting, owner };
 }
 
-/** Looks at the operation's login. The step says what is known of it. */
+/** Looks at the operation's login. The step decides which fact a sighting is. */
 async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
   const noAnswer: Fact = { on: step === 'look' ? 'unclear' : 'unconfirmed' };
   const login = loginOf(job) ?? 0;
@@ -233,7 +236,10 @@ async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
 /** A UUID of version 8, which operations have. */
 const ID_SHAPE = /^[\da-f]{8}-[\da-f]{4}-8/;
 
-/** Whether an id is that of an operation with a login: for comments of version 1.0.0, and for those that lost their end. */
+/**
+ * Whether an id belongs to an operation with a login: for comments of version 1.0.0, and for comments that lost their
+ * end.
+ */
 async function holdsLogin(
   { dependencies, times }: Job,
   version: AccountDetails['version'] | undefined,
@@ -243,7 +249,7 @@ async function holdsLogin(
   return (await dependencies.ledger.reserved(version, id, times.signal)).length > 0;
 }
 
-/** The fact that a sighting is in each step. `prove`: the server has said that the login exists. */
+/** The fact of each sighting, by step. `prove`: the server has said that the login exists. */
 const LOOK_FACTS = {
   look: { foreign: 'foreign', unmarked: 'unproven', absent: 'absent', silent: 'silent' },
   prove: { foreign: 'foreign', unmarked: 'unproven', absent: 'absent', silent: 'unproven' },
@@ -345,12 +351,12 @@ async function publish({ dependencies, held, times, telemetry }: Job, life: Life
   }
 }
 
-/** The address that the CRM recorded or a code proved. One that a person only typed may be a stranger's. */
+/** The address that the CRM recorded or a code proved. An address that a person only typed may be a stranger's. */
 function provenEmail({ email, unproven = [] }: AccountClient): string | undefined {
   return unproven.includes('email') ? undefined : email;
 }
 
-/** Sends the notices that the request asks for. One that fails is logged and changes nothing. */
+/** Sends the notices that the request asks for. A failed notice is logged and changes nothing. */
 async function notify(job: Job, login: number): Promise<void> {
   const { held, times, telemetry } = job;
   const { plan } = held;

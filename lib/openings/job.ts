@@ -15,7 +15,10 @@ export interface Job {
   held: HeldOperation;
   times: ReturnType<typeof planTimes>;
   telemetry: Telemetry;
-  /** Absent notices: the worker sends none. Absent events: it publishes none, and another worker does. */
+  /**
+   * The dependencies of the worker. Without `notices` it sends none. Without `events` it publishes none, and another
+   * worker does.
+   */
   dependencies: Pick<AccountDependencies, 'ledger' | 'accounts' | 'now'> &
     Partial<Pick<AccountDependencies, 'events' | 'notices'>>;
   /** @returns undefined if the server cannot be asked now */
@@ -48,7 +51,10 @@ export interface CallerOrder {
   passwords: { master_password: string; investor_password: string };
   /** The comment of the account. */
   comment: string;
-  /** The server and the client that it names. @throws Problem for the first record that is missing, PlatformFailure */
+  /**
+   * The server and the client that the request names. @throws Problem for the first record that is missing,
+   * PlatformFailure
+   */
   server(): Promise<Server & { client: AccountClient }>;
   /** Resolves after login on the server. */
   ready: Promise<void>;

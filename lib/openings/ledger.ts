@@ -25,7 +25,7 @@ import { type MovedReservation, reservationWrites } from './reservation-writes.t
  * `sent`, in one transaction. So a reservation exists if and only if its operation may have sent the login.
  */
 
-/** The data to finish an operation without its caller. Nothing personal, no password. */
+/** The data to finish an operation without its caller. The plan holds no personal data and no password. */
 export type OperationPlan = v.InferOutput<typeof PlanSchema>;
 
 /** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
@@ -33,7 +33,7 @@ export interface HeldOperation extends Identity {
   readonly lease: string;
   /** The end of the lease that the next write sets, in epoch milliseconds. */
   leaseUntil: number;
-  /** Names this life of the operation: the same request makes the same operation again after its key was freed. */
+  /** The id of this life of the operation: after its key was freed, the same request makes the same operation again. */
   readonly incarnation: string;
   revision: number;
   life: Life;
@@ -52,7 +52,7 @@ export interface HeldOperation extends Identity {
 
 export type Claim =
   | { kind: 'held'; held: HeldOperation }
-  /** Another worker holds it. */
+  /** Another worker holds the operation. */
   | { kind: 'busy'; life: Life; identity: Identity; retryAfterSeconds: number }
   /** The operation ended between two calls: the caller may try again at once. */
   | { kind: 'ended' }
@@ -89,12 +89,13 @@ export class ReservationConflict extends Error {
 
 export interface Ledger {
   /**
-   * @param identities the possible ones of the request. A new operation gets the first
+   * @param identities the possible identities of the request. A new operation gets the first one
    * @param leaseMs the maximum time of this worker
    */
   claim(identities: readonly [Identity, ...Identity[]], leaseMs: number, signal: AbortSignal): Promise<Claim>;
   /**
-   * Gives an operation that has sent nothing another identity of its request: its reservation was found under it.
+   * Gives an operation that has sent nothing another identity of its request: the operation's reservation was found
+   * under it.
    * @throws Overtaken, AwsFailure
    */
   adopt(held: HeldOperation, identity: Identity, signal: AbortSignal): Promise<HeldOperation>;
@@ -111,14 +112,14 @@ export interface Ledger {
     signal: AbortSignal,
   ): Promise<HeldOperation | undefined>;
   /**
-   * Writes a new state, with the plan, the times and the lease of `held`. The login of an account that has a record stays
-   * with another operation that has reserved it since.
+   * Writes a new state, with the plan, the times and the lease of `held`. If another operation has reserved the login
+   * of an account with a record since, the reservation stays with that operation.
    * @param record of the account, if the same transaction shall write it: only for a state that reserves its login
    * @throws Overtaken, ReservationConflict, AwsFailure
    */
   write(held: HeldOperation, to: Life, signal: AbortSignal, record?: AccountRecord): Promise<void>;
   /**
-   * Gives the lease up.
+   * Releases the lease.
    * @param until when the settler acts next, in epoch milliseconds, `OPERATOR_ONLY` or `RETRY_ONLY`
    * @throws Overtaken, AwsFailure
    */
@@ -133,9 +134,12 @@ export interface Ledger {
   reserved(version: AccountDetails['version'], operationId: string, signal: AbortSignal): Promise<number[]>;
 }
 
-/** The settler reads this many of a shard in one run: more than it can complete. */
+/** The maximum number of operations of a shard that the settler reads in one run: more than it can complete. */
 const MAX_DUE = 2_500;
-/** An operation holds one login. After a table was restored it may hold another. */
+/**
+ * The maximum number of reservations that are read of an operation. It holds one login; after a table was restored it
+ * may hold another one.
+ */
 const MAX_RESERVED = 10;
 
 const text = v.string();
@@ -179,17 +183,17 @@ export const PlanSchema = v.object({
   send_pop_up: optionalFlag,
   /** The language of the notices, as a BCP 47 tag. Absent: the client's own. */
   language: optionalText,
-  /** The protocol names the login, and the platform refuses one that exists. */
+  /** True: the protocol names the login, and the platform refuses a login that exists. */
   keyed: flag,
-  /** Only this service opens accounts at the operation's logins. */
+  /** True: only this service opens accounts at the operation's logins. */
   exclusive: flag,
   /** The caller chose the login. */
   login_given: flag,
   /** The deposit, in units of the account's currency. */
   deposit: v.optional(v.number()),
-  /** The command that opens the account also funds it. */
+  /** True: the command that opens the account also funds it. */
   deposit_with_opening: flag,
-  /** A password that is generated, so the account can be recognized by it. */
+  /** The role of a generated password, by which the account can be recognized. */
   generated: v.optional(v.picklist(['master', 'investor'])),
   /** The address of the server that the first command went to. */
   server: optionalText,
@@ -276,7 +280,7 @@ export function dynamoLedger(
 
     async reserved(version, operationId, signal) {
       const keys = await logins.findKeys(RESERVATION_INDEX, operationId, MAX_RESERVED, signal);
-      // Those of a server that chooses its logins have other keys.
+      // Reservations of a server that chooses its logins have other keys.
       return keys.filter((key) => key === namedLoginKey(version, reservedLogin(key))).map(reservedLogin);
     },
   };
@@ -298,7 +302,7 @@ function storedIdentity({ operationId: operation_id, fingerprint, secret, deriva
   return { operation_id, fingerprint, secret, derivation };
 }
 
-/** Puts a new operation, or acquires the one that has the key. */
+/** Creates a new operation, or acquires the one that has the key. */
 async function claim(
   operations: Table,
   identities: readonly [Identity, ...Identity[]],
@@ -351,14 +355,14 @@ async function write(
         if (!isOfRecord(to)) throw error;
         return attempt([], released);
       }
-      // After the reservations were lost, another operation may hold the login: there is nothing to give up.
+      // After the reservations were lost, another operation may hold the login: then there is nothing to release.
       const [reservation] = await logins.getMany([{ pk }], signal);
       if (reservation?.operation_id === held.operationId) throw error;
       await attempt(reserved, []);
     }
   };
   await writeUnderVersion(held, async () => {
-    // A late duplicate of a transaction does nothing, so `sent` cannot return after the key was freed.
+    // A late duplicate of a transaction does nothing, so the state `sent` cannot return after the key was freed.
     if (taken.length + givenUp.length === 0 && to.at !== 'sent') return single(operations, state, signal);
     await attempt(taken, givenUp);
   });
@@ -367,7 +371,7 @@ async function write(
   held.moved = undefined;
 }
 
-/** Whether an operation knows the new login of a state by its account's record. */
+/** Whether the operation knows the new login of its state by the record of its account. */
 function isOfRecord(to: Life): boolean {
   return to.at === 'undecided' || (to.at === 'open' && to.recorded);
 }
@@ -389,13 +393,13 @@ async function writeUnderVersion(held: HeldOperation, work: () => Promise<void>)
 function stateWrite(table: string, next: HeldOperation, at: number, until?: number): TransactionWrite {
   const { pk, life, lease, revision, plan, since, sentAt: sent_at, leaseUntil, operationId } = next;
   if (life.at === 'gone') {
-    // Our own delete counts, if its answer was lost and the SDK repeated it.
+    // Our own delete counts as done if its answer was lost and the SDK repeated it.
     const condition = `attribute_not_exists(pk) OR (${UNDER_LEASE})`;
     return { table, delete: { pk }, expression: { condition, values: { ':lease': lease, ':revision': revision } } };
   }
   const isFinished = life.at === 'done' && !life.unpaid;
   const isOperators = life.at === 'undecided' || (life.at === 'done' && life.unpaid);
-  // Only a retry continues a claimed operation, and asks for a finished one.
+  // A claimed operation is continued by a retry alone, and a finished one is only read again by a retry.
   const isIdle = isFinished || life.at === 'claimed';
   const dueAt = isOperators ? OPERATOR_ONLY : isIdle ? undefined : (until ?? leaseUntil);
   const isReleased = isOperators || isIdle || until !== undefined;
@@ -426,7 +430,10 @@ function parse(item: Item): v.InferOutput<typeof StoredSchema> {
   return result.output;
 }
 
-/** The connection whose server is needed to continue an operation. A malformed item is reported when it is acquired. */
+/**
+ * The connection whose server is needed to continue an operation. A malformed item is reported when the settler
+ * acquires it.
+ */
 function neededConnection(item: Item): string | undefined {
   const { output, success } = v.safeParse(StoredSchema, item);
   if (!success || output.plan === undefined) return undefined;

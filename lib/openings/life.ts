@@ -41,7 +41,7 @@ export type Life =
   | { at: 'undecided'; login?: number | undefined; other?: number | undefined }
   /** Nothing was opened: the key is free. */
   | { at: 'gone' };
-/** The states of these names. */
+/** The variants of `Life` with these states. */
 export type LifeAt<S extends Life['at']> = Extract<Life, { at: S }>;
 
 /**
@@ -56,8 +56,8 @@ export type Fact = { failure?: unknown } & (
    */
   | { on: 'ready'; login?: number | undefined; found?: boolean }
   /**
-   * The record of the operation's account was found. Another operation may have reserved its login since, and keeps it.
-   * `opened_at`: ISO 8601, UTC.
+   * The record of the operation's account was found. Another operation may have reserved its login since, and keeps the
+   * reservation. `opened_at`: ISO 8601, UTC.
    */
   | { on: 'recorded'; login: number; opened_at: string }
   /** Another operation holds the login. */
@@ -70,7 +70,10 @@ export type Fact = { failure?: unknown } & (
    * nothing.
    */
   | { on: 'exists' | 'not_executed' | 'rejected' | 'doubtful' }
-  /** A command may have been executed, or may still be. `other`: its answer names this login, which it did not name. */
+  /**
+   * A command may have been executed, or may still be. `other`: its answer names this login, which the command did not
+   * name.
+   */
   | { on: 'lost'; other?: number }
   /**
    * The account at the login. `ours`: proof that it is this operation's. `foreign`: proof that it is another
@@ -82,14 +85,17 @@ export type Fact = { failure?: unknown } & (
    * answer. `moved`: the connection leads to another server than the first command did.
    */
   | { on: 'absent' | 'silent' | 'unclear' | 'moved' }
-  /** The record of the operation's account exists, and the account does not. `login`: of the record, if it is another one. */
+  /**
+   * The record of the operation's account exists, and the account does not. `login`: the record's login, if it is
+   * another one.
+   */
   | { on: 'deleted'; login?: number }
   /** The results of a look-up after a refusal: the login is absent, or that could not be found out. */
   | { on: 'refused' | 'unconfirmed' }
   /** The result of completing the account. */
   | { on: 'completed'; recorded: boolean; deposit: PaymentOutcome; published: boolean }
   /**
-   * An operator's finding on the server. `operator_foreign`: the account at the login belongs to somebody else.
+   * An operator's finding on the server. `operator_foreign`: the account at the login is another client's.
    * `operator_resumed`: the account is there, and its order is lost; a retry, which has the order, decides again.
    */
   | { on: 'operator_found'; login: number }
@@ -97,8 +103,8 @@ export type Fact = { failure?: unknown } & (
 );
 
 /**
- * What became of a payment. `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money may
- * have arrived. `kept`: nothing was tried.
+ * The outcome of a payment. `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money
+ * may have arrived. `kept`: nothing was tried.
  */
 export type PaymentOutcome = 'made' | 'refused' | 'empty' | 'unknown' | 'kept';
 
@@ -124,19 +130,19 @@ export type Step =
 /** The inputs of a decision next to state and fact. */
 export interface DecisionContext {
   worker: 'request' | 'settler' | 'operator';
-  /** The protocol names the login in the command, and the platform refuses one that exists. */
+  /** True: the protocol names the login in the command, and the platform refuses a login that exists. */
   keyed: boolean;
-  /** Only this service opens accounts at the login, so an account there that may be ours is ours. */
+  /** True: only this service opens accounts at the login, so an account there that may be ours is ours. */
   exclusive: boolean;
-  /** The caller has chosen the login. */
+  /** True: the caller has chosen the login. */
   loginGiven: boolean;
-  /** The next login to choose, if the request leaves the choice to us and one is left. */
+  /** The next login to choose, if the request leaves the choice to us and a login is left. */
   next(): number | undefined;
   /** Whether a deposit follows the opening. */
   deposit: 'none' | 'due';
   /** The time at which an account is known to be open, in epoch milliseconds. */
   now: number;
-  /** A day has passed since the operation was sent. Decides what is reported to the operators. */
+  /** True: a day has passed since the operation was sent. It decides what is reported to the operators. */
   old: boolean;
 }
 
@@ -157,12 +163,15 @@ const isFound = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'ready
 const unrepeatable = (_: Life, { keyed }: DecisionContext, fact: Fact) =>
   !keyed || (fact.on === 'lost' && fact.other !== undefined);
 const hasNext = (_: Life, { next }: DecisionContext) => next() !== undefined;
-/** Without proof, an account is ours only if nobody else can have opened it, and our command may have. */
+/**
+ * Whether nothing decides whose an account without proof is. It is ours only if no other program can have opened it,
+ * and our command may have.
+ */
 const undecidable = (life: LifeAt<'sent'>, { exclusive }: DecisionContext) => taken(life) || !exclusive;
 const isRequest = (_: Life, { worker }: DecisionContext) => worker === 'request';
 /** A server that lacks the look-up will lack it later too. */
 const lacksLookUpForSettler = (_: Life, { worker, old }: DecisionContext) => worker === 'settler' && old;
-/** The caller's login is free after a day: no later operation depends on it. */
+/** A caller's own login is free after a day: no later operation depends on it. */
 const isOldAndGiven = (_: Life, { old, loginGiven }: DecisionContext) => old && loginGiven;
 const depositDue = (life: LifeAt<'open'>) => life.deposit === 'due';
 const depositRefused = (life: LifeAt<'open'>) => life.deposit === 'again';
@@ -194,7 +203,10 @@ const undecided = (life: LifeAt<'claimed' | 'sent'>, _: DecisionContext, fact: F
   login: (fact.on === 'deleted' ? fact.login : undefined) ?? ('login' in life ? life.login : undefined),
   other: fact.on === 'lost' ? fact.other : undefined,
 });
-/** The deposit of an account that is open now. A payment may have left if the ledger was lost, or by an operator. */
+/**
+ * The deposit of an account that is open now. A payment may have left if the ledger was lost; an operator may have
+ * paid, too.
+ */
 function firstDeposit(life: LifeAt<'claimed' | 'sent' | 'undecided'>, { deposit }: DecisionContext, { on }: Fact) {
   if (deposit === 'none' || on === 'opened') return deposit;
   return life.at === 'sent' && on !== 'recorded' && (life.commands === 'one' || life.commands === 'many')
@@ -221,7 +233,10 @@ const done = (life: LifeAt<'open'>, context: DecisionContext, fact: Fact): Life 
 };
 const paid = (life: LifeAt<'done'>): Life => ({ ...life, unpaid: false });
 
-/** A refused payment is tried again for a day. An account that stays empty is reported; one that was found, at once. */
+/**
+ * A refused payment is tried again for a day. An account that stays empty is reported; an account that was found is
+ * reported at once.
+ */
 function nextDeposit(deposit: LifeAt<'open'>['deposit'], outcome: PaymentOutcome, old: boolean) {
   if (outcome === 'kept' || (deposit !== 'sent' && deposit !== 'found')) return deposit;
   if (outcome === 'made') return 'made';
@@ -251,7 +266,7 @@ export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
     { on: ['doubtful'], to: many, step: 'confirm' },
     { on: ['exists'], if: one, to: loginTaken, step: 'prove' },
     { on: ['exists'], step: 'prove' },
-    // The server refuses our login as long as another's account is there.
+    // The server refuses our login as long as another operation's account is there.
     { on: ['foreign', 'reserved'], if: hasNext, to: sentNext, step: 'send' },
     { on: ['foreign', 'reserved'], to: gone, step: 'stop' },
     { on: ['unproven'], if: undecidable, to: undecided, step: 'stop' },
@@ -262,7 +277,7 @@ export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
     { on: ['rejected'], if: unkeyed, to: gone, step: 'stop' },
     { on: ['rejected'], step: 'confirm' },
     { on: ['not_executed', 'refused'], if: one, to: gone, step: 'stop' },
-    // An earlier command may have been executed: from here on the login stays.
+    // An earlier command may have been executed, so from here on the login stays.
     { on: ['silent'], if: lacksLookUpForSettler, to: undecided, step: 'stop' },
     { on: ['absent', 'silent'], if: isRequest, step: 'send' },
     { on: ['not_executed', 'unclear'], if: isRequest, step: 'pause' },
@@ -278,7 +293,7 @@ export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
   ],
   undecided: [
     { on: ['operator_found'], if: plausible, to: open, step: 'resume' },
-    // The login is reserved for nobody, and a retry chooses the next one.
+    // The login is reserved for no operation, and a retry chooses the next one.
     { on: ['operator_foreign', 'operator_resumed'], to: claimed, step: 'stop' },
     { on: ['operator_found_none'], to: gone, step: 'stop' },
     { on: ['resume', 'reserved', 'operator_found'], step: 'stop' },

@@ -17,9 +17,9 @@ export interface Reservation {
 export interface LoginGauge {
   used: number;
   free: number;
-  /** How many of the used ones were reserved in the last 30 days. */
+  /** The number of logins that were reserved in the last 30 days. */
   lastMonth: number;
-  /** The days until no login is free, at the pace of the last 30 days. Undefined: none was reserved then. */
+  /** The days until no login is free, at the pace of the last 30 days. Undefined: no login was reserved then. */
   daysLeft: number | undefined;
 }
 
@@ -64,7 +64,7 @@ const LAST_MS = 3_000;
 /**
  * Logs the gauge of each connection that has ranges, in the settler's first run of a day. A failure is logged: the next
  * day counts again.
- * @param time of the run, ISO 8601; absent: somebody has called the function by hand
+ * @param time of the run, ISO 8601; absent: a person has called the function by hand
  * @param endsAt when the run ends, in epoch milliseconds
  */
 export async function reportLogins(

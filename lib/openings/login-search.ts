@@ -9,20 +9,20 @@ interface LoginSequence {
   readonly logins: Iterator<number, unknown>;
   /** The logins that were free when they were read. */
   free: number[];
-  /** The logins that were returned, or that others had reserved before the first free one. */
+  /** The number of logins that were returned, or that other operations had reserved before the first free login. */
   tries: number;
   isRead: boolean;
 }
 
 /**
- * Logins of each sequence in the first call, one of which is nearly always free: in ranges of which less than half is
- * taken, and in fuller or unknown ones.
+ * The number of logins of each sequence in the first call, one of which is nearly always free: in ranges of which less
+ * than half is taken, and in fuller or unknown ones.
  */
 const FIRST_LOGINS = { roomy: 5, crowded: 20 };
-/** The logins of one call; the most that `BatchGetItem` takes. */
+/** The maximum number of logins of one call: the maximum of `BatchGetItem`. */
 const MAX_LOGINS = 100;
 /**
- * The calls that are made at once after the first two. At 99 % used, 98 of 100 accounts need no more than these five.
+ * The number of simultaneous calls after the first two. At 99 % used, 98 of 100 accounts need no more than these five.
  */
 const AT_ONCE = 3;
 
@@ -43,12 +43,11 @@ interface SearchReads {
 }
 
 /**
- * Finds the first free logins of an operation, and a login that it has reserved already, which proves that a command
- * may have left. That one may be behind a free login: others may have released theirs since. Until it is claimed, an
- * operation has a possible identity for each key of the secret.
- *
- * A login that another operation holds may be the login of our own account, whose key was forgotten and whose reservation
- * was lost. So the account's record is read before the search passes over such a login.
+ * Finds the first free logins of an operation, and a login that it has reserved already. Such a login proves that a
+ * command may have left. It may come after a free login: other operations may have released theirs since. Until it is
+ * claimed, an operation has a possible identity for each key of the secret.
+ * A login that another operation holds may be the login of our own account, whose key was forgotten and whose
+ * reservation was lost. So the account's record is read before the search passes over such a login.
  */
 export class LoginSearch {
   readonly #sequences: LoginSequence[];
@@ -66,7 +65,7 @@ export class LoginSearch {
   /**
    * @param sequences one for each key of the secret
    * @param mayRead whether there is time to read more
-   * @param firstLogins of each sequence in the first call, as the search before has it
+   * @param firstLogins of each sequence in the first call: `nextFirstLogins` of the search before
    */
   constructor(
     sequences: readonly Pick<LoginSequence, 'identity' | 'logins'>[],
@@ -85,11 +84,11 @@ export class LoginSearch {
     return 2 * this.#taken < this.#read ? FIRST_LOGINS.roomy : FIRST_LOGINS.crowded;
   }
 
-  /** Reads until each possible identity has a free login, or until a reserved one is found. */
+  /** Reads until each possible identity has a free login, or until a reserved login is found. */
   async start(): Promise<this> {
-    // At the same time as the first logins.
+    // The own reservation is read at the same time as the first logins.
     const known = this.#findReserved();
-    // It is awaited below.
+    // The promise is awaited below.
     known.catch(() => {});
     while (this.found === undefined && this.#wanting().length > 0 && this.#mayRead())
       await this.#readNext(this.#wanting());
@@ -152,7 +151,7 @@ export class LoginSearch {
       if (holder === undefined) sequence.free.push(login);
       else if (sequence.free.length === 0) sequence.tries += 1;
     }
-    // It is awaited where it is needed. Here it goes out with the next batch.
+    // The record is awaited where it is needed. Here its read goes out with the next batch.
     if (sequence.tries > 0 && this.found === undefined) this.#reads.recorded().catch(() => {});
   }
 }
@@ -178,17 +177,20 @@ export function loginChoice(
   searching: Promise<LoginSearch>,
   { operationId, givenLogin, telemetry }: { operationId: string; givenLogin: number | undefined; telemetry: Telemetry },
 ) {
-  // Another's account at the caller's login leaves no other one.
+  // Another operation's account at the caller's login leaves no other login to choose.
   let isNoneLeft = givenLogin !== undefined;
   return {
-    /** No login: none is left, or the time is up. Rejects if the reservations or the record cannot be read. */
+    /**
+     * The next login. Without one, none is left, or the time is up. Rejects if the reservations or the record cannot be
+     * read.
+     */
     async next(): Promise<NextLogin> {
       const { login, record, tries, isComplete } = await (await searching).next(operationId);
       if (tries >= MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
       if (login === undefined) isNoneLeft = isComplete;
       return { login, record };
     },
-    /** Why the operation gets no other login. With more time a retry may find a free one. */
+    /** The reason for which the operation gets no other login. With more time a retry may find a free one. */
     failure(): PlatformFailure {
       if (!isNoneLeft) return new PlatformFailure('platform_unavailable', { reason: 'no_time_for_next_login' });
       if (givenLogin !== undefined) return new PlatformFailure('login_taken', { reason: 'login_exists' });

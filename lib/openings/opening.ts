@@ -83,8 +83,8 @@ interface SharedReads {
 }
 
 /**
- * Starts what is read while the operation is claimed, all at the same time. Each part is awaited where it is needed; a part
- * that no step needs may fail.
+ * Starts all reads that run while the operation is claimed. Each read is awaited where it is needed; a read that no
+ * step needs may fail.
  */
 function startReads(opening: Opening) {
   const { dependencies, version, request, telemetry, times } = opening;
@@ -104,7 +104,7 @@ function startReads(opening: Opening) {
     isConnecting = false;
   };
   ready.then(onEnd, onEnd);
-  // A failure before a part is awaited is no unhandled one.
+  // A read that fails before it is awaited must not count as an unhandled rejection.
   for (const part of [records, identities, connection, server, logins, recorded]) part.catch(() => {});
   return {
     /** The CRM records that the request names. */
@@ -121,7 +121,10 @@ function startReads(opening: Opening) {
     logins,
     /** The account of an operation whose ledger was lost. */
     recorded,
-    /** Ends a session that is still being opened: it was not needed. An abort after each answer would cost a tenth of a call. */
+    /**
+     * Closes a session that is still being opened, because no step needs it. An abort after each answer would cost a
+     * tenth of a call.
+     */
     leave() {
       if (isConnecting) times.leavePlatform();
     },
@@ -130,7 +133,7 @@ function startReads(opening: Opening) {
 
 /**
  * The operations that the request may have made. A request without an `Idempotency-Key` makes a new one each time.
- * @param keys of the secret; the request may have come first under an older one
+ * @param keys of the secret; the request may have been sent first under an older key
  */
 function identifyRequest(
   { version, request }: Opening,
@@ -153,13 +156,13 @@ async function connectServer({ dependencies, version, times }: Opening, records:
   return { platform, connection, client, accountType };
 }
 
-/** Reads the first logins in the ranges that the connection had last, and again if they have changed. */
+/** Reads the first logins in the ranges that the connection had last, and reads again if the ranges have changed. */
 async function searchLogins(opening: Opening, reads: SharedReads): Promise<LoginSearch> {
   const { ranges: last } = opening.dependencies;
   const name = connectionName(opening);
   const known = last.get(name);
   const early = known && searchRanges(opening, reads, known.ranges, known.firstLogins);
-  // It is awaited if the ranges are still the same.
+  // The early search is awaited if the ranges are still the same.
   early?.catch(() => {});
   const connection = await reads.connection;
   const ranges = connection === undefined ? [] : loginRanges(connection);
@@ -197,9 +200,9 @@ async function searchRanges(
 }
 
 /**
- * Finds the account of an operation whose ledger was lost, by its record. That is needed where the protocol reserves no
- * login before it opens one, where the secret was rotated, because under the new key the operation would name other logins,
- * and where the search has passed over a login that another operation holds.
+ * Finds the account of an operation whose ledger was lost, by its record. Three cases need that. The protocol reserves
+ * no login before it opens an account. The secret was rotated: under the new key the operation would name other logins.
+ * The search has passed over a login that another operation holds.
  */
 async function findRecord(
   opening: Opening,
@@ -214,7 +217,10 @@ async function findRecord(
   return isKeyed ? (await logins).record : record();
 }
 
-/** The record of the account that a request has opened before. One without an `Idempotency-Key` is never repeated. */
+/**
+ * The record of the account that an earlier request has opened. A request without an `Idempotency-Key` is never
+ * repeated.
+ */
 async function readRecord(
   { dependencies, version, request, times }: Opening,
   identities: readonly Identity[],
@@ -240,7 +246,10 @@ function claimedOperation(claim: Exclude<Claim, { kind: 'busy' }>, telemetry: Te
   }
 }
 
-/** Another worker completes the account: its login is known as soon as it is open. @throws Problem before that */
+/**
+ * The login of an account that another worker completes; it is known as soon as the account is open. @throws Problem
+ * before that
+ */
 function loginOfAnother({ life, retryAfterSeconds }: Claim & { kind: 'busy' }): number {
   if (life.at !== 'open' && life.at !== 'done') throw progressProblem(retryAfterSeconds);
   return life.login;
@@ -324,8 +333,8 @@ async function orderedServer(
   const found = await records;
   const { client } = found;
   if (client === undefined) {
-    // Only here the queue is asked: a caller that comes before its client must not give up. Without its answer the
-    // caller hears what is certain.
+    // Only here the service asks the queue: a caller that comes before its client must not give up. If the queue does
+    // not answer, the caller gets the answer that is certain.
     const isExpected = await expectsClients(times.signal).catch(() => false);
     throw new Problem('user_not_found', { retryAfterSeconds: isExpected ? CLIENT_SECONDS : undefined });
   }
@@ -336,7 +345,7 @@ async function orderedServer(
 /** Seconds until a client that the CRM is making is probably written. */
 const CLIENT_SECONDS = 5;
 
-/** A caller without a key must not repeat the request: it would be another one. */
+/** A caller without a key must not repeat the request: the repeat would be another request. */
 const NO_REPEAT =
   'Do not repeat this request: without an Idempotency-Key that may open a second account. Have the operation looked into.';
 const SAME_KEY = 'Repeat the request with the same Idempotency-Key. With another key it may open a second account.';
@@ -385,7 +394,7 @@ export function publicAnswer(
         {
           detail: hasKey ? (isUndecided ? OPERATOR : SAME_KEY) : NO_REPEAT,
           ...(isUndecided && !end.keyed && !end.first ? { status: 409 } : {}),
-          // Many clients repeat a request automatically if the answer has it.
+          // Many clients repeat a request automatically if the answer has `Retry-After`.
           retryAfterSeconds: isUndecided || !hasKey ? undefined : 1,
         },
       );
@@ -397,7 +406,7 @@ function unknownProblem(members: { operation_id: string }, options: ProblemOptio
   return new Problem('account_outcome_unknown', { members, ...options });
 }
 
-/** Another worker holds the operation. */
+/** The problem that another worker holds the operation. */
 function progressProblem(retryAfterSeconds: number): Problem {
   return new Problem('request_in_progress', { retryAfterSeconds, detail: SAME_KEY });
 }

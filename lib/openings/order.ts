@@ -16,12 +16,12 @@ import { storedServer } from './reservation-key.ts';
 
 /** The order of a request: the CRM records that it names, its judgement, and the command that it becomes. */
 
-/** The records that a request names, as far as the CRM has them. */
+/** The records that a request names, with those that the CRM has. */
 export type FoundRecords = Awaited<ReturnType<AccountDirectory['readAccountRecords']>>;
 
 /**
- * Compares the records with the request that names them, in the contract's order.
- * @throws Problem for the first that is missing or of the other version
+ * Checks the records that the request names, in the contract's order.
+ * @throws Problem for the first record that is missing or of the other version
  */
 export function checkRecords(
   version: PlatformVersion,
@@ -85,7 +85,10 @@ export function demoDeposit({
   return connection.demo && deposit > 0 ? deposit : undefined;
 }
 
-/** The order for the platform. @param login the one to open the account at; absent: the caller's own, if any */
+/**
+ * The order for the platform. @param login the login of the new account; absent: the caller's own login, if there is
+ * one
+ */
 export function buildOrder(
   body: TradingAccountRequest,
   client: AccountClient,
@@ -133,13 +136,13 @@ export function buildDetails(
   };
 }
 
-/** The password that the service generates, of those that can be compared. */
+/** The role of the generated password that the service compares, if the caller has not given both. */
 export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
   if (master_password === undefined) return 'master';
   return investor_password === undefined ? 'investor' : undefined;
 }
 
-/** The data to finish the operation of an order without its caller. */
+/** The plan to finish the operation of an order without its caller. */
 export function buildPlan(order: CallerOrder, operationId: string, server: Server): OperationPlan {
   const { body } = order;
   const { platform, connection } = server;
@@ -160,8 +163,8 @@ export function buildPlan(order: CallerOrder, operationId: string, server: Serve
 }
 
 /**
- * What may be paid for an operation now. A stored amount is not believed: nothing is paid on another connection than a
- * demo one, without an account type of the version, or beyond what the type says.
+ * The deposit that may be paid for an operation now. A stored amount is not trusted. Nothing is paid on a connection
+ * that is no demo one, without an account type of the version, or beyond the amount of the type.
  */
 export function payableDeposit(plan: OperationPlan | undefined, server: Server): number | undefined {
   if (plan?.deposit === undefined || server.accountType?.platform !== plan.version) return undefined;
@@ -169,7 +172,7 @@ export function payableDeposit(plan: OperationPlan | undefined, server: Server):
   return most === undefined ? undefined : Math.min(plan.deposit, most);
 }
 
-/** The record of an open account. @param plan every account that is open has one */
+/** The record of an open account. @param plan every operation with an open account has one */
 export function accountRecord(
   plan: OperationPlan | undefined,
   { login, opened_at }: Pick<AccountRecord, 'login' | 'opened_at'>,

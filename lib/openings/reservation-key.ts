@@ -1,7 +1,7 @@
 import type { Connection } from '../records/crm-records.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 
-/** What the key of a reservation is made of. */
+/** The parts that the key of a reservation is made of. */
 export interface ReservationPlace {
   version: PlatformVersion;
   connection_id: string;

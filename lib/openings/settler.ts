@@ -11,11 +11,11 @@ import type { Server } from './job.ts';
 import { type DueOperation, type HeldOperation, isReadable, OPERATION_MALFORMED } from './ledger.ts';
 import type { FoundRecords } from './order.ts';
 
-/** The operations that are worked on at a time: of one trading server, and of those that need none. */
+/** The number of operations that are worked on at a time: of one trading server, and of those that need no server. */
 const AT_ONCE = { server: 4, none: 16 };
-/** A server that has not answered this many calls in a row is not asked again in the same run. */
+/** The number of calls in a row without an answer after which a server is not asked again in the same run. */
 const MAX_UNANSWERED = 2;
-/** An operation is acquired only if at least this much time is left, in milliseconds. */
+/** The time that must be left to acquire an operation, in milliseconds. */
 const MIN_MS = 10_000;
 /** Kept for the last writes of a run, in milliseconds. */
 const LAST_WRITES_MS = 3_000;
@@ -32,11 +32,11 @@ interface Run {
 
 /** A trading server in one run. */
 interface RunServer {
-  /** As the CRM had it when the run first needed it. */
+  /** The connection as the CRM had it when the run first needed it. */
   connection: Promise<Connection | undefined>;
-  /** Undefined if it cannot be asked. */
+  /** The platform of the connection; undefined if it cannot be asked. */
   platform: Promise<TradingPlatform | undefined>;
-  /** How many of the server's last calls in a row had no answer. */
+  /** The number of the server's last calls in a row without an answer. */
   unanswered: number;
 }
 
@@ -109,7 +109,7 @@ async function settle(run: Run, pk: string): Promise<void> {
       if (role === undefined) return undefined;
       const seed = deriveSeed(await keys(times.platformSignal), held);
       if (seed !== undefined) return { role, password: derivePasswords(seed, version)[role] };
-      // The account may still show the operation's id.
+      // The account's comment may still show the operation's id.
       scoped.event('OperationUnderivable');
       return undefined;
     },
@@ -117,9 +117,9 @@ async function settle(run: Run, pk: string): Promise<void> {
 }
 
 /**
- * The server of an operation. A look-up needs the connection alone, which is read once in a run. A payment and a notice,
- * which follow when the account is open, go by the records as the CRM has them now.
- * @param records reads those of the operation, once
+ * The server of an operation. A look-up needs the connection alone, which is read once in a run. A payment and a
+ * notice, which follow when the account is open, use the records as the CRM has them now.
+ * @param records reads the records of the operation, once
  * @returns undefined if the server cannot be asked in this run
  */
 async function findServer(
@@ -132,7 +132,7 @@ async function findServer(
   const id = plan?.connection_id ?? '';
   const known = servers.get(id) ?? connectServer(dependencies, records(), signal, telemetry);
   servers.set(id, known);
-  // The next operation reads it again.
+  // After a failure, the next operation reads the connection again.
   known.connection.catch(() => servers.delete(id));
   const now = life.at === 'open' ? await records() : undefined;
   const connection = now === undefined ? await known.connection : now.connection;
@@ -163,7 +163,7 @@ function connectServer(
   return { connection, platform, unanswered: 0 };
 }
 
-/** The same platform, whose unanswered calls are counted. */
+/** The same platform, whose unanswered calls are counted in `counted`. */
 function countingUnanswered(platform: TradingPlatform, counted: RunServer): TradingPlatform {
   const count = async <T>(call: Promise<T>): Promise<T> => {
     try {
