@@ -25,7 +25,7 @@ interface Found {
 
 /**
  * Explores every history of a scenario, the shortest first, until a promise is broken.
- * @param given the promises that are not checked
+ * @param given called with a broken promise. `true`: the exploration goes on, and this history ends.
  */
 export async function exploreScenario(
   scenario: Scenario,

@@ -283,9 +283,8 @@ async function findLimits(depth: SearchDepth): Promise<{ found: FoundLimit[]; ex
       explored += 1;
       const isKnown = (promise: Promised) =>
         found.some((one) => explains(one.promise, promise) && includes(of, one.of));
-      for (const broken of await breakAll(scenario, isKnown)) {
-        found.push({ promise: broken, of });
-      }
+      const broken = (await brokenPromises(scenario)).filter((promise) => !isKnown(promise));
+      found.push(...broken.map((promise) => ({ promise, of })));
     }
   }
   const isSmallest = (one: FoundLimit) =>
@@ -298,11 +297,12 @@ function explains(broken: Promised, other: Promised): boolean {
   return broken === other || (broken === FREE && other === 'one account');
 }
 
-async function breakAll(scenario: Scenario, isKnown: (promise: Promised) => boolean): Promise<Promised[]> {
-  const all: Promised[] = [];
-  for (;;) {
-    const { broken } = await exploreScenario(scenario, undefined, (one) => isKnown(one) || all.includes(one));
-    if (broken === undefined) return all;
-    all.push(broken.promise);
-  }
+/** Every promise that a scenario breaks. */
+async function brokenPromises(scenario: Scenario): Promise<Promised[]> {
+  const all = new Set<Promised>();
+  await exploreScenario(scenario, undefined, (promise) => {
+    all.add(promise);
+    return true;
+  });
+  return [...all];
 }
