@@ -8,6 +8,7 @@ import {
   FOREIGN,
   type Id,
   isOf,
+  type Ledger,
   LOGINS,
   NOBODY,
   NOTHING,
@@ -106,22 +107,20 @@ function interfere(turn: Turn): void {
   }
 }
 
-/** The ledger is lost in part or whole, once; or a key expires early. Workers that hold an operation are overtaken. */
-export function loseTables(turn: Turn): void {
+/** A ledger is lost in part or whole, once; or a key expires early. Workers that hold its operation are overtaken. */
+export function loseTables(turn: Turn, index: number, ledger: Ledger): void {
   const { loses, losesWhilePaying, expires, funded, keyed } = turn.scenario;
   const { payments, workers } = turn.world;
-  const [ledger] = turn.world.ledgers;
-  if (ledger === undefined) return;
   const isPaid = payments > 0 || workers.some((worker) => worker?.step === 'pay' || worker?.step === 'repay');
   const isPaying = (loses === 'ledger' || loses === 'all') && losesWhilePaying !== true && isPaid;
   const overtake = (next: World) => {
-    next.workers = next.workers.map((worker) => worker && { ...worker, stale: true });
+    next.workers = next.workers.map((worker) => (worker?.ledger === index ? { ...worker, stale: true } : worker));
   };
   // With a rival, the first request's operation is lost: the other one would be lost in the same way.
   for (const [request, { id, life }] of Object.entries(ledger.operations).slice(0, 1)) {
     if (expires === true && life.at === 'done' && !life.unpaid) {
       turn.add(`the key of ${id} expires`, (next) => {
-        changeLedger(next, 0, { operations: { ...ledger.operations, [request]: { id, life: { at: 'gone' } } } });
+        changeLedger(next, index, { operations: { ...ledger.operations, [request]: { id, life: { at: 'gone' } } } });
       });
     }
     if (loses === undefined || isPaying || turn.world.lost || life.at === 'gone') continue;
@@ -136,13 +135,13 @@ export function loseTables(turn: Turn): void {
         reopened(life, funded),
       );
     for (const state of loses === 'reservations' ? [life] : states) {
-      turn.add(`the ledger is lost: ${loses}, ${id} is ${describeLife(state)}`, (next) => {
+      turn.add(`ledger ${index + 1} is lost: ${loses}, ${id} is ${describeLife(state)}`, (next) => {
         next.lost = true;
         const { server } = ledger.operations[request] ?? {};
         const hasPlan = state.at === 'sent' || state.at === 'open' || (state.at === 'undecided' && !keyed);
         const keepsServer = loses === 'reservations' || hasPlan;
         const operation = { id, life: state, ...(keepsServer && server !== undefined ? { server } : {}) };
-        changeLedger(next, 0, {
+        changeLedger(next, index, {
           operations: { ...ledger.operations, [request]: operation },
           ...(loses === 'operations' ? {} : { reservations: ledger.reservations.map(() => NOTHING) }),
           ...(loses === 'all' ? { records: ledger.records.map(() => NOTHING) } : {}),

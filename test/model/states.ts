@@ -5,11 +5,12 @@ import { type Command, type Id, type Ledger, MAX_PENDING, type Worker, type Worl
 /**
  * The different worlds of a scenario, numbered as they are found. Worlds share most of their parts, so each part is kept
  * once and has a number, and a world is kept as the short text of these numbers. Worlds that differ only in the order of
- * equal workers are one: what one worker can do, each of them can.
+ * equal workers or of two ledgers are one: what one worker can do, each of them can, and what can happen to one ledger can
+ * happen to the other.
  */
 export class States {
   readonly #alike: number;
-  readonly #ledgers: number;
+  readonly #isDouble: boolean;
   readonly #numbers = new Map<string, number>();
   readonly #texts: string[] = [];
 
@@ -22,7 +23,7 @@ export class States {
 
   constructor({ workers, double }: Scenario) {
     this.#alike = workers;
-    this.#ledgers = double === true ? 2 : 1;
+    this.#isDouble = double === true;
   }
 
   get count(): number {
@@ -31,26 +32,38 @@ export class States {
 
   /** The number of a world; `count`, as it was before, if the world is new. */
   add(world: World): number {
-    const text = this.#textOf(world);
+    const text = this.#isDouble ? this.#firstTextOf(world) : this.#textOf(world);
     const known = this.#numbers.get(text);
     if (known !== undefined) return known;
     this.#numbers.set(text, this.#texts.length);
     return this.#texts.push(text) - 1;
   }
 
-  /** The world of a number, with its equal workers in any order. */
+  /** The world of a number, with its equal workers and its ledgers in any order. */
   world(number: number): World {
     const text = this.#texts[number] as string;
-    const [others, accounts, earlier, commands, ...rest] = Array.from(text, (_, at) => text.charCodeAt(at));
-    const workers = rest.splice(this.#ledgers);
+    const numbers: number[] = [];
+    for (let at = 0; at < text.length; at += 1) numbers.push(text.charCodeAt(at));
+    const workers = numbers.splice(this.#isDouble ? 6 : 5);
+    const ledgers = numbers.splice(4);
+    const [others, accounts, earlier, commands] = numbers as [number, number, number, number];
     return {
-      ...(this.#others.get(others as number) as World),
+      ...(this.#others.get(others) as World),
       accounts: this.#logins.part(accounts),
       earlier: this.#logins.part(earlier),
       commands: this.#commands.part(commands),
-      ledgers: rest.map((ledger) => this.#ledger.part(ledger)),
+      ledgers: ledgers.map((ledger) => this.#ledger.part(ledger)),
       workers: workers.map((worker) => (worker === 0 ? null : this.#worker.part(worker - 1))),
     };
+  }
+
+  /** The first of two texts: that of the world, and that of the same world with its ledgers exchanged. */
+  #firstTextOf(world: World): string {
+    const text = this.#textOf(world);
+    const [ledger, other] = [text.charCodeAt(4), text.charCodeAt(5)];
+    if (ledger < other) return text;
+    const exchanged = this.#textOf(exchangeLedgers(world));
+    return exchanged < text ? exchanged : text;
   }
 
   #textOf(world: World): string {
@@ -67,6 +80,11 @@ export class States {
   }
 }
 
+function exchangeLedgers(world: World): World {
+  const workers = world.workers.map((worker) => worker && { ...worker, ledger: 1 - worker.ledger });
+  return { ...world, ledgers: world.ledgers.toReversed(), workers };
+}
+
 /** Different parts of worlds, with a number from 0 to 65,534 each. */
 class Parts<P extends object> {
   readonly #textOf: (part: P) => string;
@@ -79,8 +97,8 @@ class Parts<P extends object> {
     this.#textOf = textOf;
   }
 
-  part(number: number | undefined): P {
-    return this.#parts[number as number] as P;
+  part(number: number): P {
+    return this.#parts[number] as P;
   }
 
   number(part: P): number {

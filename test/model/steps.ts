@@ -46,7 +46,7 @@ export function exploreSteps(turn: Turn): void {
     else act(turn, worker, worker.step, index);
   }
   happenAlone(turn);
-  loseTables(turn);
+  for (const [index, ledger] of turn.world.ledgers.entries()) loseTables(turn, index, ledger);
 }
 
 /** A worker acquires the operation from any holder: leases end, and clocks are wrong. */
