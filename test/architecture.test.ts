@@ -68,7 +68,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   ],
   // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
   [
-    /^lib\/openings\/ledger\.ts$/,
+    /^lib\/openings\/(ledger|reservation-writes)\.ts$/,
     `lib/openings/ node:crypto valibot lib/records/ lib/aws/dynamodb.ts lib/aws/failure.ts
       lib/validators/deployment.ts`,
   ],

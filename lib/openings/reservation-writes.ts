@@ -1,6 +1,6 @@
 import type { TransactionWrite } from '../aws/dynamodb.ts';
-import type { HeldOperation } from './ledger.ts';
-import { reservationKey } from './reservation-key.ts';
+import type { Life } from './life.ts';
+import { type ReservationPlace, reservationKey } from './reservation-key.ts';
 
 /** A reservation that goes from one holder to another. @see NOBODY */
 export interface MovedReservation {
@@ -21,6 +21,17 @@ export function reservedAt(at: number | undefined): number | undefined {
 /** The holder of a login that belongs to nobody here: an operator has found a stranger's account at it. */
 export const NOBODY = 'nobody';
 
+/** What a held operation says about its reservations. */
+interface ReservingOperation {
+  operationId: string;
+  incarnation: string;
+  life: Life;
+  plan?: ReservationPlace | undefined;
+  sentAt?: number | undefined;
+  seenOwner?: string | undefined;
+  moved?: readonly MovedReservation[] | undefined;
+}
+
 interface ReservationWrites {
   taken: TransactionWrite[];
   givenUp: TransactionWrite[];
@@ -34,7 +45,11 @@ interface ReservationWrites {
  * operation instead: a retry chooses a later login, and the other's retry finds its own. A late duplicate of an earlier life
  * of the operation releases nothing: its incarnation is another one.
  */
-export function reservationWrites(table: string, before: HeldOperation, next: HeldOperation): ReservationWrites {
+export function reservationWrites(
+  table: string,
+  before: ReservingOperation,
+  next: ReservingOperation,
+): ReservationWrites {
   const { plan, operationId: operation_id, incarnation, moved = [] } = next;
   const [from, to] = [before.life, next.life];
   const taken = moved.map((one) => moveWrite(table, one));
