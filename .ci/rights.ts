@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { ObservedCall } from '../infra/local/rights/policy.ts';
 import { reportOf } from '../test/support/rights/report.ts';
-import { CALLS_FILE } from '../test/support/rights/run.ts';
+import { OBSERVED_CALLS_FILE } from '../test/support/rights/run.ts';
 
 /**
  * Removes each right of each function, in turn, and evaluates the rest of the policy for the calls that the last complete
  * run of the tests made: one of them must be denied. With `--failures` it lists nothing else. The last line is
  * "N passed, N failed".
  */
-const calls = JSON.parse(readFileSync(CALLS_FILE, 'utf8')) as ObservedCall[];
+const calls = JSON.parse(readFileSync(OBSERVED_CALLS_FILE, 'utf8')) as ObservedCall[];
 const { rights, failures } = await reportOf(calls);
 const passed = rights.filter(({ neededBy, reason }) => (neededBy ?? reason) !== undefined);
 if (!process.argv.includes('--failures')) {

@@ -42,7 +42,7 @@ export interface DoctorCheck<Probes = AwsProbes> {
 }
 
 /** Makes a check of one subject. */
-export function checkOf<Probes = AwsProbes>(
+export function makeCheck<Probes = AwsProbes>(
   question: DoctorQuestion,
   subject: string,
   run: DoctorCheck<Probes>['run'],
@@ -94,7 +94,7 @@ export function quotaChecks(settings?: Pick<Settings, 'concurrency' | 'confirmat
   const { concurrency: { registration = 0, accounts = 0 } = {}, confirmation } = settings ?? {};
   const reserved = registration * (confirmation ? 2 : 1) + accounts * 2;
   return [
-    checkOf('deployed', 'concurrent executions', async (probes) => {
+    makeCheck('deployed', 'concurrent executions', async (probes) => {
       const max = await probes.concurrentExecutions();
       const quota = 'ask for more: Service Quotas, AWS Lambda, Concurrent executions';
       if (reserved > 0 && max - reserved < 100) {
@@ -115,7 +115,7 @@ export function mailChecks(settings: Settings, deployed: boolean): DoctorCheck[]
   const byDomain = senderIdentity.endsWith('domain');
   const [kind, name] = byDomain ? ['domain', senderDomain] : ['address', senderAddress];
   return [
-    checkOf('code', 'mail account', async (probes) => {
+    makeCheck('code', 'mail account', async (probes) => {
       const { production, sending, perSecond, perDay, sentToday } = await probes.mailAccount();
       if (!sending)
         return missingOutcome('AWS has stopped this account from sending', 'answer AWS in the Support Center');
@@ -124,7 +124,7 @@ export function mailChecks(settings: Settings, deployed: boolean): DoctorCheck[]
       const request = 'aws sesv2 put-account-details --production-access-enabled …, infra/docs/deploying.md, section 3';
       return missingOutcome(`in the sandbox: mails reach verified addresses only; ${rate}`, request);
     }),
-    checkOf('code', `mail identity ${name}`, async (probes) => {
+    makeCheck('code', `mail identity ${name}`, async (probes) => {
       const identity = await probes.mailIdentity(name);
       if (!deployed) return identityBeforeDeployment(identity !== undefined, senderIdentity);
       // The sender has changed since the deployment, or the identity was deleted by hand, which CloudFormation ignores.
@@ -161,7 +161,7 @@ function identityBeforeDeployment(exists: boolean, senderIdentity: string): Chec
 }
 
 function dmarc(domain: string): DoctorCheck {
-  return checkOf('code', `DMARC of ${domain}`, async (probes) => {
+  return makeCheck('code', `DMARC of ${domain}`, async (probes) => {
     // A domain without a policy follows the policy of its registrable domain.
     const names = [...new Set([domain, getDomain(domain) ?? domain])];
     const records = await Promise.all(names.map((name) => probes.txtRecords(`_dmarc.${name}`)));
@@ -180,7 +180,7 @@ function dmarc(domain: string): DoctorCheck {
 }
 
 function mailFromCheck(domain: string): DoctorCheck {
-  return checkOf('code', 'MAIL FROM', async (probes) => {
+  return makeCheck('code', 'MAIL FROM', async (probes) => {
     const from = (await probes.mailIdentity(domain))?.mailFrom;
     if (from === undefined) return workingOutcome('AWS’s own domain');
     const spf = (await probes.txtRecords(from.domain)).some((record) => /^v=spf1 .*amazonses\.com/i.test(record));
@@ -196,9 +196,9 @@ function mailFromCheck(domain: string): DoctorCheck {
 export function nextStepChecks(settings: Settings, stack: string): DoctorCheck[] {
   const { crmWebhook } = settings;
   return [
-    checkOf('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
+    makeCheck('confirm', 'route', (probes) => confirmRoute(probes, stack, settings.confirmation === true)),
     ...(crmWebhook === undefined ? [] : [receiver('client', 'crmWebhook', crmWebhook)]),
-    checkOf('client', 'events', (probes) => clientMaker(probes, stack, settings)),
+    makeCheck('client', 'events', (probes) => clientMaker(probes, stack, settings)),
   ];
 }
 
@@ -246,7 +246,7 @@ export function messageChecks(settings: Settings, languages: readonly TemplateLa
   ];
 }
 
-const sandbox: DoctorCheck = checkOf('code', 'message sandbox', async (probes) =>
+const sandbox: DoctorCheck = makeCheck('code', 'message sandbox', async (probes) =>
   (await probes.messagingSandbox())
     ? missingOutcome(
         'texts and calls reach verified numbers only',
@@ -261,7 +261,7 @@ function spendCheck(
   alarmAt: number,
   { name, kind }: { name: string; kind: string },
 ): DoctorCheck {
-  return checkOf('code', `spend of ${channel}`, async (probes) => {
+  return makeCheck('code', `spend of ${channel}`, async (probes) => {
     const limit = (await probes.spendLimits()).find((one) => one.name === name);
     const enforced = limit?.enforced ?? 0;
     const fix = `aws pinpoint-sms-voice-v2 set-${kind}-message-spend-limit-override --monthly-limit ${Math.ceil(alarmAt * 2)}`;
@@ -277,7 +277,7 @@ function spendCheck(
  */
 function receiver(question: DoctorQuestion, subject: string, url: string): DoctorCheck {
   const { hostname } = new URL(url);
-  return checkOf(question, subject, async (probes) => {
+  return makeCheck(question, subject, async (probes) => {
     const addresses = await probes.addresses(hostname);
     if (addresses.length === 0) return missingOutcome(`${hostname} has no address`, 'set its DNS record');
     if (!addresses.every(isPublic))
@@ -295,7 +295,7 @@ function templates(settings: Settings, translations: readonly TemplateLanguage[]
   if (!sendsThroughAws(settings, 'whatsapp') || whatsapp === undefined) return [];
   const { codeTemplate, noticeTemplate, languages: offered } = whatsapp;
   return [
-    checkOf('code', `templates ${codeTemplate}, ${noticeTemplate}`, async (probes) => {
+    makeCheck('code', `templates ${codeTemplate}, ${noticeTemplate}`, async (probes) => {
       const approved = await Promise.all([codeTemplate, noticeTemplate].map((one) => probes.approvedLanguages(one)));
       const both = translations.filter(({ code }) => approved.every((codes) => codes.includes(code)));
       const lacking = translations.filter((one) => (offered?.includes(one.language) ?? true) && !both.includes(one));
@@ -327,7 +327,7 @@ export function stackChecks(
   isDeployed: boolean,
 ): DoctorCheck[] {
   return [
-    checkOf('deployed', stack, (probes) => stackState(probes, stack, retainData)),
+    makeCheck('deployed', stack, (probes) => stackState(probes, stack, retainData)),
     ...(isDeployed ? receiverChecks(stack) : []),
   ];
 }
@@ -362,7 +362,7 @@ function receiverChecks(stack: string): DoctorCheck[] {
  * topic's ARN
  */
 function receivers(stack: string, kind: string, output: string, absent: typeof missingOutcome): DoctorCheck {
-  return checkOf('alarm', `receivers of ${kind}`, async (probes) => {
+  return makeCheck('alarm', `receivers of ${kind}`, async (probes) => {
     const topic = (await probes.stack(stack))?.outputs[output];
     if (topic === undefined) return missingOutcome(`the stack has no output ${output}`, 'npm run deploy');
     const { confirmed, pending } = await probes.subscriptions(topic);

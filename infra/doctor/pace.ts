@@ -1,7 +1,7 @@
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { CHANNELS, PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { type Settings, sendsThroughAws } from '../settings.ts';
-import { checkOf, type DoctorCheck, warningOutcome, workingOutcome } from './checks.ts';
+import { type DoctorCheck, makeCheck, warningOutcome, workingOutcome } from './checks.ts';
 import type { AwsProbes } from './probes.ts';
 
 /** A quota that bounds the registrations by one channel. */
@@ -20,7 +20,7 @@ const PER_EXECUTION = 4;
 /** The smallest quota on the way of a registration, for each channel, and how to raise it. */
 export function throughputChecks(settings: Settings): DoctorCheck[] {
   return settings.channels.map((channel) =>
-    checkOf('code', `pace of ${channel}`, async (probes) => {
+    makeCheck('code', `pace of ${channel}`, async (probes) => {
       const [gateway, ...behind] = await quotas(settings, channel, probes);
       const [smallest = gateway, ...others] = [gateway, ...behind].toSorted((a, b) => a.perSecond - b.perSecond);
       const larger = others.map(({ of, perSecond }) => `${of} ${perSecond}`).join(', ');

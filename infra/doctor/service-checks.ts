@@ -13,9 +13,9 @@ import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
 import {
   type CheckOutcome,
   type CheckResult,
-  checkOf,
   type DoctorCheck,
   type DoctorQuestion,
+  makeCheck,
   missingOutcome,
   runChecks,
   warningOutcome,
@@ -27,7 +27,7 @@ import type { RangeReport, ServerReport } from './server-report.ts';
 
 /** Checks the recovery and expiry of each table: AWS does not switch them on in a table that it restores. */
 export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =>
-  checkOf('deployed', `table ${name}`, async (probes) => {
+  makeCheck('deployed', `table ${name}`, async (probes) => {
     const { expires = false, recoveryDays } = stackTable(name);
     const found = await probes.table(name);
     if (expires && !found.expires) {
@@ -45,7 +45,7 @@ export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =
 /** Checks the service’s own secrets, each by its name and its shape. */
 export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<ServerProbes>[] {
   return secrets.map(({ purpose, name, shape, parse, signs }) =>
-    checkOf(secretQuestion(purpose), `secret ${purpose}`, async (probes) => {
+    makeCheck(secretQuestion(purpose), `secret ${purpose}`, async (probes) => {
       // Operators may not read a key that events or messages are signed with.
       const text = signs ? undefined : await probes.secret(name);
       const isThere = text !== undefined || (signs && (await probes.describedSecret(name)) !== undefined);
@@ -77,11 +77,11 @@ const MAY_SHARE = 'look whether they are one person; two may share an address';
 
 /** Checks the CRM records: whether the service can read each, and whether there is a form to register with. */
 export const recordChecks: DoctorCheck<ServerProbes>[] = [
-  checkOf('register', 'forms', async (probes) => {
+  makeCheck('register', 'forms', async (probes) => {
     const { forms } = await probes.records();
     return forms > 0 ? workingOutcome(countOf(forms, 'form')) : missingOutcome('there is none', importRecords(probes));
   }),
-  checkOf('client', 'records', async (probes) => {
+  makeCheck('client', 'records', async (probes) => {
     const { items, fixed, errors, more, shared } = await probes.records();
     const found = `${countOf(items, 'item')}${fixed === 0 ? '' : `, ${fixed} of them fixed`}`;
     const listed = errors.map(({ path, rule, derived }) => ({
@@ -101,7 +101,7 @@ export const recordChecks: DoctorCheck<ServerProbes>[] = [
  * @param ids of the connections; empty: all
  */
 export function connectionCheck(ids: readonly string[] = []): DoctorCheck<ServerProbes> {
-  return checkOf('server', 'connections', async (probes) => {
+  return makeCheck('server', 'connections', async (probes) => {
     const { connections } = await probes.records();
     if (connections.length === 0) return missingOutcome('there are none', importRecords(probes));
     const chosen = connections.filter(({ id }) => ids.length === 0 || ids.includes(id));
@@ -115,7 +115,7 @@ export function connectionCheck(ids: readonly string[] = []): DoctorCheck<Server
 
 function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   const { id } = connection;
-  return checkOf('server', id, async (probes) => {
+  return makeCheck('server', id, async (probes) => {
     const put = `npm run crm -- secret put ${id} ${probes.place}`;
     const text = await probes.secret(connection.secret);
     if (text === undefined) return missingOutcome(`there is no secret ${connection.secret}`, put);

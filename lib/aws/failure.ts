@@ -11,7 +11,7 @@ export class AwsFailure extends Failure {
     return Object.assign(new AwsFailure(reason), { item: key });
   }
 
-  /** The result of a call to the SDK, or its failure. */
+  /** Awaits a call to the SDK. @returns its result @throws AwsFailure */
   static async translate<T>(call: Promise<T>): Promise<T> {
     try {
       return await call;

@@ -79,7 +79,7 @@ export class LoginSearch {
     this.#firstLogins = firstLogins;
   }
 
-  /** The logins of each sequence that the next search in the same ranges reads first. */
+  /** How many logins of each sequence the next search in the same ranges reads first. */
   get nextFirstLogins(): number {
     return 2 * this.#taken < this.#read ? FIRST_LOGINS.roomy : FIRST_LOGINS.crowded;
   }

@@ -389,7 +389,7 @@ async function deliver(work: Work, send: Send): Promise<Pick<Delivery, 'outcome'
 
 type Send = () => ReturnType<OtpChannel['send']>;
 
-/** Any other error may have occurred after the message left. */
+/** The kind of a failed send. An error that is no DeliveryFailure may have occurred after the message left. */
 function failureKind(error: unknown): DeliveryFailureKind {
   return error instanceof DeliveryFailure ? error.kind : 'unknown_outcome';
 }

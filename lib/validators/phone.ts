@@ -71,7 +71,7 @@ export async function readPhone(
   const [likeliest = readings[0]] = valid;
   // A number of a costly kind is never read as another one.
   if (likeliest?.type !== 'FIXED_LINE') return likeliest;
-  return valid.find((reading) => isPersonal(reading, channel ?? 'sms')) ?? likeliest;
+  return valid.find((reading) => canReceiveMessages(reading, channel ?? 'sms')) ?? likeliest;
 }
 
 /** The international numbers that people may mean, the likeliest first. */
@@ -127,7 +127,10 @@ const CARRIED: ReadonlySet<NumberType> = new Set(['MOBILE', 'FIXED_LINE_OR_MOBIL
  * Whether a message may go to this number: a mobile number, for a call also a fixed line. All other kinds cost many
  * times as much, and toll fraud uses them.
  */
-export function isPersonal({ country, type }: Pick<ParsedPhone, 'country' | 'type'>, channel: PhoneChannel): boolean {
+export function canReceiveMessages(
+  { country, type }: Pick<ParsedPhone, 'country' | 'type'>,
+  channel: PhoneChannel,
+): boolean {
   // The plans of international networks, such as satellites, call their numbers mobile too.
   if (country === undefined) return false;
   return CARRIED.has(type) || (channel === 'call' && type === 'FIXED_LINE');

@@ -12,7 +12,7 @@ import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type FixedField, type Form, IS_RECORDED_AS_READ } from './form.ts';
 import { isPhoneChannel, joinWithOr, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from './otp-types.ts';
 import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
-import { isPersonal, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
+import { canReceiveMessages, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
 import {
   type BodyViolation,
   closedObject,
@@ -200,7 +200,7 @@ async function checkPhone({ dataset, addIssue }: BodyContext, served: ServedCoun
   }
   if (!gets) return;
   const { country } = parsed;
-  if (!isPersonal(parsed, otp_type)) {
+  if (!canReceiveMessages(parsed, otp_type)) {
     const kinds = otp_type === 'call' ? 'a mobile or a fixed-line' : 'a mobile';
     addIssue({
       message: violationMessage('number_type', `must be ${kinds} number`),

@@ -7,7 +7,7 @@ import { type AccountAnswer, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId } from '../support/account-connections.ts';
 import { type AccountWorld, newClient, type Target, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
-import { wordOf } from '../support/never-twice/checks.ts';
+import { statusAndType } from '../support/never-twice/checks.ts';
 import { searchedMarks } from '../support/secret-search.ts';
 import { listenForTest } from '../support/servers.ts';
 import { localCertificate } from '../support/web-api.ts';
@@ -191,7 +191,7 @@ async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, co
   const client = await newClient(world);
   const call = { userId: client.id, body: accountBody(on, more), key: `key-${client.id}` };
   const accounts = () => server.accounts().filter(({ email }) => email === client.email);
-  const openAnother = async () => expect(wordOf(await world.ask({ body: accountBody(on) }))).toBe('200');
+  const openAnother = async () => expect(statusAndType(await world.ask({ body: accountBody(on) }))).toBe('200');
   // A process with a session; only this server has them.
   if (server === world.servers.tp5) await openAnother();
   if (session === 'none') await world.environments.retire();
@@ -199,7 +199,7 @@ async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, co
   for (const one of [target].flat()) world.faults[one].set({ times: 1, after, ...fault });
 
   const answer = await world.ask({ ...call, ms: isUnanswered(fault) ? SHORT_MS : FUNCTION_MS });
-  expect(wordOf(answer)).toBe(first);
+  expect(statusAndType(answer)).toBe(first);
   expect(accounts()).toHaveLength(count);
   if (first === UNKNOWN) expect(answer.body.operation_id).toMatch(/^[0-9a-f-]{36}$/);
   const isRetried = first === UNAVAILABLE || (first === UNKNOWN && retry === '200');
@@ -209,11 +209,11 @@ async function walk(world: AccountWorld, step: Step, fault: AnyFault, [first, co
   // A retry that opens the account is itself the next request.
   if (first === '200' || retry !== '200') await openAnother();
   let last = await world.ask(call);
-  while (wordOf(last) === '409 request_in_progress') {
+  while (statusAndType(last) === '409 request_in_progress') {
     await world.clock.pass(1_000);
     last = await world.ask(call);
   }
-  expect(wordOf(last)).toBe(retry);
+  expect(statusAndType(last)).toBe(retry);
   if (retry !== '200') return;
   if (first === '200') expect(last.body).toEqual(answer.body);
   const { login, master_password, investor_password } = last.body;
@@ -245,7 +245,7 @@ describe.concurrent('An account', () => {
       const server = world.servers[CONNECTIONS[on].server];
       server.populate({ group: 'standard', from: 800_000, count: 10 });
       const [commands, { length }] = [server.commands, server.accounts()];
-      expect(wordOf(await world.ask({ body: accountBody(on, { login: 800_005 }) }))).toBe('409 login_taken');
+      expect(statusAndType(await world.ask({ body: accountBody(on, { login: 800_005 }) }))).toBe('409 login_taken');
       expect(server.accounts()).toHaveLength(length);
       // One look-up; a gateway is also asked for the password.
       expect(server.commands - commands).toBeLessThanOrEqual(2);
@@ -326,13 +326,13 @@ describe('The password of a trading server', () => {
 
         await world.writeRecords({ connections: [{ ...listed, port }] });
         const lines = world.environments.log.length;
-        expect(wordOf(await world.ask(call))).toBe('502 platform_refused');
+        expect(statusAndType(await world.ask(call))).toBe('502 platform_refused');
         expect(received).toEqual([]);
         const log = world.environments.log.slice(lines).join('');
         expect(log).toMatch(/"PlatformRefused".*"reason":"host_not_listed".*"PlatformRefused":1/);
 
         await world.writeRecords({ connections: [listed] });
-        expect(wordOf(await world.ask(call))).toBe('200');
+        expect(statusAndType(await world.ask(call))).toBe('200');
       }),
   );
 });

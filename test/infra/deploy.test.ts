@@ -7,7 +7,7 @@ import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { deploy } from '../../infra/deploy.ts';
 import type { Template } from '../../infra/stored-resources.ts';
 import { cdkJsonOf } from '../support/operators.ts';
-import { inBareApp, propertiesOf, type resourcesOfType, synthesize } from '../support/stack.ts';
+import { propertiesOf, type resourcesOfType, synthesize, withOwnStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const ROOT = new URL('../..', import.meta.url);
@@ -135,7 +135,7 @@ describe('npm run deploy', () => {
 describe('A first deployment that fails', () => {
   it('can be deleted: the stack itself asks for no protection', () => {
     for (const retainData of [true, false])
-      expect(inBareApp({ retainData }, (stack) => stack.terminationProtection)).not.toBe(true);
+      expect(withOwnStack({ retainData }, (stack) => stack.terminationProtection)).not.toBe(true);
   });
 
   it('leaves no resource with a name that the next one needs', () => {
@@ -168,7 +168,7 @@ it('Bootstrapping needs no setting: without one there is a stack that names the 
 it.each(['all', 'canary'])(
   'The stack carries its version and commit as tags, and in a parameter whose history names those before: %s',
   (release) => {
-    inBareApp({ release }, (stack) => {
+    withOwnStack({ release }, (stack) => {
       markRelease(stack, '1.2.3', '0123456789ab');
       const template = SynthesizedTemplate.fromStack(stack);
       expect(propertiesOf(template, 'AWS::SSM::Parameter')).toMatchObject([

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AlarmText, alarmsOf, matchesFilter } from '../support/alarms.ts';
-import { isCounted, metricsOf, pageOf, walk } from '../support/operators-walk.ts';
+import { isCounted, metricsOf, runbookSection, walk } from '../support/operators-walk.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
 import { ACCOUNT_ROWS } from '../support/walk-accounts.ts';
 import { BILLED_CHANNELS, REGISTRATION_ROWS } from '../support/walk-registrations.ts';
@@ -35,7 +35,7 @@ describe('An alarm', () => {
       walk.left = { key: randomUUID(), person: walk.newPerson(), item: {}, id: '', secret: '' };
       const found = alarms.map((name) => ALARMS.get(name) ?? expect.fail(name));
       const kinds = found.map(({ description }) => /, (\w+)$/.exec(description)?.[1] ?? '');
-      const text = kinds.map(pageOf).join('\n');
+      const text = kinds.map(runbookSection).join('\n');
       // An alarm that has the name of an event needs no command, and a page names one of several functions.
       expect(text).toContain(show.split(' ')[2] ?? '');
       await walk.begin(text);

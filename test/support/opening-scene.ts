@@ -14,7 +14,7 @@ import type { TradingAccountRequest } from '../../lib/validators/trading-account
 import { LIVE } from './crm-example.ts';
 import type { TestDatabase } from './database.ts';
 import { ACCOUNT_BODY, CLIENT_ANN, derivationKeys, recordingTelemetry } from './openings.ts';
-import { atOnce, type Step, tableOfSteps } from './step-faults.ts';
+import { directStep, type Step, tableOfSteps } from './step-faults.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const MAX_BATCH_WRITE = 25;
@@ -31,7 +31,7 @@ export class OpeningScene {
   /** The server's answer about a login. */
   sighting: Sighting = 'absent';
   /** Makes the calls of the next opening to the database, the server and the bus. */
-  step: Step = atOnce;
+  step: Step = directStep;
   readonly #client: TestDatabase['client'];
   readonly #dependencies: AccountDependencies;
 

@@ -32,7 +32,7 @@ interface Person {
 }
 
 /** A section of the runbook, or a row of its table, with the sections that it links to. */
-export function pageOf(kind: string): string {
+export function runbookSection(kind: string): string {
   const section = (heading: string) =>
     new RegExp(`^##+ ${heading}\\n[^]*?(?=\\n##+ |$(?![^]))`, 'm').exec(RUNBOOK)?.[0];
   const row = RUNBOOK.split('\n').find(
@@ -248,7 +248,7 @@ export const ORDERS = {
 };
 
 /** A request for an account. */
-export async function opened(version: 'tp5' | 'tp4', order: object = ORDERS[version], key = walk.left.key) {
+export async function requestAccount(version: 'tp5' | 'tp4', order: object = ORDERS[version], key = walk.left.key) {
   const { status, body } = await walk.open(version, order, key);
   return { status, login: Number(body.login), id: String(body.operation_id) };
 }

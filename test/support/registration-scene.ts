@@ -40,7 +40,7 @@ import { checkEvent } from './events.ts';
 import { DEPLOYED } from './function-environment.ts';
 import { recordingTelemetry } from './openings.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
-import { atOnce, interceptTable, numberedSteps, type Step } from './step-faults.ts';
+import { directStep, interceptTable, numberedSteps, type Step } from './step-faults.ts';
 import { USUAL_LIMITS } from './usual-limits.ts';
 
 export const NOW = Date.UTC(2026, 0, 1, 12);
@@ -212,7 +212,7 @@ export class RegistrationScene {
 
   /** Publishes pending events, as the settler does each minute. */
   async publishPending(): Promise<void> {
-    await publishPending(this.#dependencies(atOnce, NEVER_ABORTED), recordingTelemetry(this.events), NEVER_ABORTED);
+    await publishPending(this.#dependencies(directStep, NEVER_ABORTED), recordingTelemetry(this.events), NEVER_ABORTED);
   }
 
   /** The registrations that are kept, in any order. */
@@ -232,7 +232,7 @@ export class RegistrationScene {
     return Object.fromEntries(counted.filter(([, count]) => count > 0));
   }
 
-  async #run(step: Step = atOnce, use: (step: Step) => Promise<{ replayed?: boolean }>) {
+  async #run(step: Step = directStep, use: (step: Step) => Promise<{ replayed?: boolean }>) {
     const { steps, log } = Object.assign(this, { steps: [] as string[], log: [] as string[], problem: undefined });
     const numbered: Step = numberedSteps(async (name, call, until) => {
       log.push(name);

@@ -28,11 +28,11 @@ export function synthesize(settings: Record<string, unknown> = {}): Template {
 
 /** The stack of settings that are looked at once. It is not kept: a template is large. */
 export function synthesizeFresh(settings: Record<string, unknown>): Template {
-  return inBareApp(settings, (stack) => Template.fromStack(stack));
+  return withOwnStack(settings, (stack) => Template.fromStack(stack));
 }
 
 /** Builds the stack of these settings, which need no sender, in an app of its own. */
-export function inBareApp<T>(settings: Record<string, unknown>, use: (stack: Stack) => T): T {
+export function withOwnStack<T>(settings: Record<string, unknown>, use: (stack: Stack) => T): T {
   return synthesizeAlone({}, { ...SENDER, ...settings }, use);
 }
 
@@ -164,5 +164,5 @@ export function rightsOfRole(of: Template, role: string): RoleRight[] {
   }));
 }
 
-export const ARN = (service: string, resource: string) =>
+export const templateArn = (service: string, resource: string) =>
   `arn:<AWS::Partition>:${service}:<AWS::Region>:<AWS::AccountId>:${resource}`;

@@ -4,7 +4,7 @@ import { AwsFailure } from '../../lib/aws/failure.ts';
 /** Makes an outgoing call of the use case, by its name; a test may make it fail. */
 export type Step = <T>(name: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
-export const atOnce: Step = (_, call) => call();
+export const directStep: Step = (_, call) => call();
 
 type Around = <T>(method: string, call: () => Promise<T>, signal: AbortSignal, given: readonly unknown[]) => Promise<T>;
 

@@ -8,7 +8,7 @@ import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
 import { ANY_TIME, NEVER_ABORTED } from './outcomes.ts';
 import { listenForTest } from './servers.ts';
 
-export const MASTER = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
+export const MASTER_PASSWORD = 'c2VjcmV0IG9mIHRoZSBwbHVnLWlu==';
 export const GROUPS = ['standard', 'demoforex', 'demo-eur'];
 
 const shared = {
@@ -41,7 +41,7 @@ export function textPlatform(
   port: number,
   {
     code_page = 'windows-1252',
-    master = MASTER,
+    master = MASTER_PASSWORD,
     groups,
     country_format,
     prefix,
@@ -95,7 +95,11 @@ export function openTextAccount(
 
 /** A simulated server that ends with the test. */
 export async function aServer(options: Partial<TextServerOptions> & Pick<TextServerOptions, 'dialect'>) {
-  const server = await startTextServer({ master: MASTER, groups: GROUPS.map((name) => ({ name })), ...options });
+  const server = await startTextServer({
+    master: MASTER_PASSWORD,
+    groups: GROUPS.map((name) => ({ name })),
+    ...options,
+  });
   onTestFinished(() => server.close());
   return server;
 }
@@ -107,7 +111,7 @@ interface ScriptedTcp {
 }
 
 /** A server that ends with the test. Its script is called once for each connection, when its first bytes have come. */
-export async function aScript(script: (socket: Socket, text: string) => void): Promise<ScriptedTcp> {
+export async function scriptedTcpServer(script: (socket: Socket, text: string) => void): Promise<ScriptedTcp> {
   const received: string[] = [];
   const server = createServer({ noDelay: true }, (socket) => {
     const index = received.push('') - 1;
@@ -122,7 +126,7 @@ export async function aScript(script: (socket: Socket, text: string) => void): P
 
 /** A server that answers every command with this text, byte by byte, and closes (or leaves the connection open). */
 export function answeringTextServer(text: string, { close = true } = {}): Promise<ScriptedTcp> {
-  return aScript((socket) => {
+  return scriptedTcpServer((socket) => {
     for (const byte of text) socket.write(byte, 'latin1');
     if (close) socket.end();
   });

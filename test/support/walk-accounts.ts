@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import { type AlarmRow, ORDERS, opened, walk } from './operators-walk.ts';
+import { type AlarmRow, ORDERS, requestAccount, walk } from './operators-walk.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 
 const DEMO = { connection_id: 'tp5-demo-1', group: 'demo\\standard', account_type_id: 'ATDEMO01' };
@@ -23,43 +23,43 @@ const REFUSED_BY_SERVERS = (['tp5', 'tp4'] as const).flatMap((version): AlarmRow
         walk.left.secret = await walk.secret(`platform/${connection_id}`);
         await walk.run('npm run crm -- secret put CONNECTION_ID --stack $STACK', words, WRONG_SECRET);
         await walk.wait(6);
-        expect((await opened(version)).status).toBe(502);
+        expect((await requestAccount(version)).status).toBe(502);
       },
       show: `events ${name} PlatformRefused`,
       names: ['connection_id', 'reason'],
       end: async () => {
         expect(await walk.run('npm run doctor -- CONNECTION_ID --stack $STACK', words)).toContain('password');
         await walk.run('npm run crm -- secret put CONNECTION_ID --stack $STACK', words, walk.left.secret);
-        expect((await opened(version)).status).toBe(200);
+        expect((await requestAccount(version)).status).toBe(200);
       },
     },
     {
       alarms: [`PlatformUnavailable-${version}`],
       provoke: async () => {
         await walk.fault(connection_id, { kind: 'down', times: 1_000 });
-        expect((await opened(version)).status).toBe(503);
+        expect((await requestAccount(version)).status).toBe(503);
       },
       show: `events ${name} PlatformUnavailable`,
       names: ['connection_id', 'reason'],
       end: async () => {
         expect(await walk.run('npm run doctor -- CONNECTION_ID --stack $STACK', words)).toContain('start');
         await walk.repair();
-        expect((await opened(version)).status).toBe(200);
+        expect((await requestAccount(version)).status).toBe(200);
       },
     },
     {
       alarms: [`RouteFails-create-${version}-account`, `InternalErrors-create-${version}-account`],
       provoke: async () => {
-        walk.left.item = await walk.madeBy('operations', () => opened(version));
+        walk.left.item = await walk.madeBy('operations', () => requestAccount(version));
         await walk.put('operations', { ...walk.left.item, life: 'broken' });
-        expect((await opened(version)).status).toBe(500);
+        expect((await requestAccount(version)).status).toBe(500);
       },
       show: `events ${name} InternalError`,
       names: ['reason', 'item', 'stack'],
       end: async () => {
         walk.says('correct the item');
         await walk.put('operations', walk.left.item);
-        expect((await opened(version)).status).toBe(200);
+        expect((await requestAccount(version)).status).toBe(200);
       },
     },
   ];
@@ -72,7 +72,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     alarms: ['AccountOutcomeUnknown'],
     provoke: async () => {
       await walk.fault('tp4-live-1', { kind: 'reply_lost', times: 1 });
-      const { status, id } = await opened('tp4', PLUG_IN);
+      const { status, id } = await requestAccount('tp4', PLUG_IN);
       expect(status).toBe(504);
       walk.left.id = id;
     },
@@ -88,7 +88,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
       const login = accounts.find(({ comment }) => comment.includes(walk.left.id))?.login;
       const words = { OPERATION_ID: walk.left.id, LOGIN: String(login) };
       await walk.run('npm run crm -- settle OPERATION_ID --login LOGIN --stack $STACK', words);
-      expect(await opened('tp4', PLUG_IN)).toMatchObject({ status: 200, login });
+      expect(await requestAccount('tp4', PLUG_IN)).toMatchObject({ status: 200, login });
       expect(await listed()).not.toContain(walk.left.id);
     },
   },
@@ -108,7 +108,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     alarms: ['AccountNotRecorded'],
     provoke: async () => {
       await walk.refuse('accounts');
-      const { status, login } = await opened('tp5');
+      const { status, login } = await requestAccount('tp5');
       expect(status).toBe(200);
       walk.left.id = String(login);
     },
@@ -124,7 +124,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     alarms: ['EventFailed'],
     provoke: async () => {
       await walk.fault('events', { kind: 'refused', times: 1_000 });
-      expect((await opened('tp5')).status).toBe(200);
+      expect((await requestAccount('tp5')).status).toBe(200);
     },
     show: 'events CreateTp5Account EventFailed',
     names: ['login', 'reason'],
@@ -139,7 +139,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     alarms: ['DepositFailed'],
     provoke: async () => {
       await walk.fault('tp5-demo-1', { kind: 'refused', after: 1, times: 1_000 });
-      const { status, login, id } = await opened('tp5', DEMO);
+      const { status, login, id } = await requestAccount('tp5', DEMO);
       expect(status).toBe(200);
       walk.left.id = String(login);
       walk.left.secret = id;
@@ -160,11 +160,11 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     alarms: ['NoticeFailed'],
     provoke: async () => {
       await walk.fault('ses', { kind: 'refused', times: 1 });
-      expect((await opened('tp5', { ...ORDERS.tp5, send_email: true })).status).toBe(200);
+      expect((await requestAccount('tp5', { ...ORDERS.tp5, send_email: true })).status).toBe(200);
     },
     show: 'events CreateTp5Account NoticeFailed',
     names: ['login', 'notice', 'reason'],
-    end: async () => expect((await opened('tp5', { ...ORDERS.tp5, send_email: true })).status).toBe(200),
+    end: async () => expect((await requestAccount('tp5', { ...ORDERS.tp5, send_email: true })).status).toBe(200),
   },
   {
     alarms: ['NotSettled'],
@@ -187,14 +187,14 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     alarms: ['OperationUnderivable'],
     provoke: async () => {
       walk.left.secret = await walk.secret(PASSWORDS);
-      walk.left.id = String((await opened('tp5')).login);
+      walk.left.id = String((await requestAccount('tp5')).login);
       await walk.run(
         'npm run crm -- secret put passwords --stack $STACK',
         {},
         JSON.stringify({ current: '2', '2': NEW_KEY }),
       );
       await walk.wait(6);
-      expect((await opened('tp5')).status).toBe(500);
+      expect((await requestAccount('tp5')).status).toBe(500);
     },
     show: 'events CreateTp5Account OperationUnderivable',
     names: ['operation_id'],
@@ -203,14 +203,14 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
       const keys = { current: '2', '1': former, '2': NEW_KEY };
       await walk.run('npm run crm -- secret put passwords --stack $STACK', {}, JSON.stringify(keys));
       await walk.wait(6);
-      expect(await opened('tp5')).toMatchObject({ status: 200, login: Number(walk.left.id) });
-      expect(await opened('tp5', ORDERS.tp5, randomUUID())).toMatchObject({ status: 200 });
+      expect(await requestAccount('tp5')).toMatchObject({ status: 200, login: Number(walk.left.id) });
+      expect(await requestAccount('tp5', ORDERS.tp5, randomUUID())).toMatchObject({ status: 200 });
     },
   },
   {
     alarms: ['PlatformRefused-settle-operations', 'SettlerBehind'],
     provoke: async () => {
-      const { expires_at, ...item } = await walk.madeBy('operations', () => opened('tp5'));
+      const { expires_at, ...item } = await walk.madeBy('operations', () => requestAccount('tp5'));
       const { login } = Object(item.life) as { login: number };
       expect(expires_at).toBeDefined();
       const due = { due_shard: 'due#0', due_at: Number(item.since) };
@@ -223,7 +223,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
     end: async () => {
       await walk.repair();
       expect(await walk.settler(60)).toBe(true);
-      expect((await opened('tp5')).status).toBe(200);
+      expect((await requestAccount('tp5')).status).toBe(200);
       await settlesSilently('OperationsDue');
     },
   },
@@ -237,7 +237,7 @@ export const ACCOUNT_ROWS: readonly AlarmRow[] = [
         await walk.run('npm run doctor -- CONNECTION_ID --stack $STACK', { CONNECTION_ID: 'tp5-live-1' }),
       ).toContain('tp5-live-1');
       await connect([FULL, { from: 900_000, to: 999_999 }]);
-      expect((await opened('tp5')).status).toBe(200);
+      expect((await requestAccount('tp5')).status).toBe(200);
     },
   },
 ];
@@ -262,7 +262,7 @@ async function connect(logins: object): Promise<void> {
 async function fillRange(): Promise<void> {
   const login = FULL.from + 500;
   const key = randomUUID();
-  const { status, id } = await opened('tp5', { ...ORDERS.tp5, login }, key);
+  const { status, id } = await requestAccount('tp5', { ...ORDERS.tp5, login }, key);
   expect([status, id]).toEqual([200, expect.anything()]);
   for (const table of ['operations', 'accounts', 'logins'])
     for (const item of (await walk.items(table)).filter((one) => JSON.stringify(one).includes(String(login))))
@@ -273,7 +273,7 @@ async function fillRange(): Promise<void> {
     otherLogins.map((one) => ({ pk: `tp5#${one}`, operation_id: 'nobody', connection_id: 'tp5-live-1' })),
   );
   await connect(FULL);
-  expect((await opened('tp5')).status).not.toBe(200);
+  expect((await requestAccount('tp5')).status).not.toBe(200);
 }
 
 /** The administrator of a trading server pays. */

@@ -3,7 +3,7 @@ import { PHONE_CHANNEL_ROWS } from '../../infra/channels.ts';
 import { SENDING_SERVICES } from '../../infra/local/stand-ins/senders.ts';
 import { type Channel, PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import { FRONT_PROOF } from './front.ts';
-import { type AlarmRow, opened, walk } from './operators-walk.ts';
+import { type AlarmRow, requestAccount, walk } from './operators-walk.ts';
 
 const SENDERS = { ...SENDING_SERVICES, call: 'provider' } as const;
 const NEW_FRONT = 'f'.repeat(32);
@@ -45,7 +45,7 @@ export const REGISTRATION_ROWS: readonly AlarmRow[] = [
     alarms: ['CrmUndelivered'],
     provoke: async () => {
       await walk.fault('crm', { kind: 'gone', times: 1 });
-      await opened('tp5');
+      await requestAccount('tp5');
       await expect.poll(() => states()).toContain('undelivered');
     },
     show: 'events NotifyCrm CrmNotNotified',
@@ -59,7 +59,7 @@ export const REGISTRATION_ROWS: readonly AlarmRow[] = [
     alarms: ['CrmNotNotified', 'CrmEventsWait-accounts', 'CrmEventsWait-registrations'],
     provoke: async () => {
       await walk.fault('crm', { kind: 'refused', times: 2 });
-      await opened('tp5');
+      await requestAccount('tp5');
       expect(await walk.join()).toEqual([204, 204]);
       await expect.poll(() => walk.shown('events NotifyCrm CrmNotNotified').length).toBe(2);
       expect((await states()).filter((state) => state === 'waiting')).toHaveLength(2);

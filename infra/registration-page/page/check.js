@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @import { FieldError, Form, Schema } from './types.ts' */
+/** @import { FieldError, Form, FieldSchema } from './types.ts' */
 /** @typedef {Record<string, unknown>} Values */
 
 /**
@@ -37,7 +37,7 @@ export function checkForm(form, values) {
   });
 }
 
-/** @param {(string | number)[]} keys @param {Schema} schema @param {unknown} value @param {boolean} required @returns {FieldError[]} */
+/** @param {(string | number)[]} keys @param {FieldSchema} schema @param {unknown} value @param {boolean} required @returns {FieldError[]} */
 function check(keys, schema, value, required) {
   if (schema.const === true)
     return value === true || (!required && value !== true) ? [] : [error(keys, 'must_be_true')];
@@ -54,7 +54,7 @@ function check(keys, schema, value, required) {
   return checkText(keys, schema, value);
 }
 
-/** @param {(string | number)[]} keys @param {Schema} schema @param {Values} value */
+/** @param {(string | number)[]} keys @param {FieldSchema} schema @param {Values} value */
 function checkMembers(keys, schema, value) {
   // The schema's pattern of a dial code describes the stored form. The API reads more.
   const isPhone = schema.properties?.country_code !== undefined;
@@ -65,7 +65,7 @@ function checkMembers(keys, schema, value) {
   });
 }
 
-/** @param {(string | number)[]} keys @param {Schema} schema @param {string} text */
+/** @param {(string | number)[]} keys @param {FieldSchema} schema @param {string} text */
 function checkText(keys, { minLength = 0, maxLength, pattern, format }, text) {
   const length = [...(format === 'password' ? text.normalize('NFC') : text)].length;
   if (length < minLength || (maxLength !== undefined && length > maxLength)) {
@@ -97,7 +97,7 @@ function isDate(text) {
 /**
  * Checks the documents of one field. All fields together have a limit too.
  *
- * @param {Form} form @param {string[]} keys @param {Schema} schema @param {unknown} value
+ * @param {Form} form @param {string[]} keys @param {FieldSchema} schema @param {unknown} value
  */
 function checkDocuments(form, keys, schema, value) {
   const [name = ''] = keys;

@@ -3,12 +3,12 @@ import { html } from './html.js';
 import { isAtOrBelow } from './machine.js';
 import { titleIn } from './words.js';
 
-/** @import { Channel, FieldError, Label, Schema, UiSchema, Words } from './types.ts' */
+/** @import { Channel, FieldError, Label, FieldSchema, UiSchema, Words } from './types.ts' */
 /** @typedef {{ words: Words; language: string; errors: readonly FieldError[]; channels: readonly string[] }} Shared */
 /**
  * @typedef {object} FieldProps
  * @property {string} name of the field, or of a member
- * @property {Schema} schema
+ * @property {FieldSchema} schema
  * @property {UiSchema} ui
  * @property {string} pointer
  * @property {boolean} required

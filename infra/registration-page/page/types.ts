@@ -213,7 +213,7 @@ export type Captcha = (
   language: string,
 ) => (() => void) | Promise<() => void>;
 
-export interface Schema {
+export interface FieldSchema {
   title?: string;
   type?: string | string[];
   enum?: string[];
@@ -225,8 +225,8 @@ export interface Schema {
   maxLength?: number;
   minItems?: number;
   maxItems?: number;
-  items?: Schema;
-  properties?: Record<string, Schema>;
+  items?: FieldSchema;
+  properties?: Record<string, FieldSchema>;
   required?: string[];
 }
 
@@ -242,7 +242,7 @@ export interface UiSchema {
 }
 
 export interface Form {
-  properties: Record<string, Schema>;
+  properties: Record<string, FieldSchema>;
   required: string[];
   uiSchema: Record<string, UiSchema> & {
     'ui:order': string[];

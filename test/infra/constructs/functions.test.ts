@@ -17,7 +17,6 @@ import {
 import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { functionEnvironment } from '../../support/function-environment.ts';
 import {
-  ARN,
   EVERYTHING,
   environmentOf,
   lambdaFunctions,
@@ -27,6 +26,7 @@ import {
   rightsOf,
   SENDER,
   synthesize,
+  templateArn,
 } from '../../support/stack.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -152,7 +152,7 @@ describe('The registration function', () => {
 
   const NUMBER = 'arn:aws:sms-voice:eu-west-1:123456789012:phone-number/phone-0a1b';
   it.each([
-    ['pool-0a1b', ARN('sms-voice', 'pool/pool-0a1b')],
+    ['pool-0a1b', templateArn('sms-voice', 'pool/pool-0a1b')],
     [NUMBER, NUMBER],
   ])('may call from %s', (originationIdentity, arn) => {
     const { SendCalls } = rights({ channels: 'email,call', 'phone.countries': 'GB', call: { originationIdentity } });
@@ -163,7 +163,7 @@ describe('The registration function', () => {
     const url = 'https://messages.acme.example/send';
     const all = rights({ ...EVERYTHING, provider: { sms: url, call: url, whatsapp: url } });
     expect(all.ReadProviderKeys).toMatchObject({
-      on: [ARN('secretsmanager', 'secret:broker-api/full/provider-??????')],
+      on: [templateArn('secretsmanager', 'secret:broker-api/full/provider-??????')],
     });
     for (const right of ['SendTexts', 'SendCalls', 'SendWhatsApp']) expect(all).not.toHaveProperty(right);
     expect(rights({ ...EVERYTHING, provider: { call: url } })).toMatchObject({ SendTexts: {}, SendWhatsApp: {} });
@@ -174,9 +174,9 @@ describe('The registration function', () => {
 describe('The account functions', () => {
   it('of another stage cannot read the trading servers’ secrets of prod, unless the settings say so', () => {
     const secrets = (of: Template) => rightsOf(of, 'CreateTp5Account').ReadPlatformSecrets;
-    expect(secrets(full)).toMatchObject({ on: [ARN('secretsmanager', 'secret:full/platform/*')] });
+    expect(secrets(full)).toMatchObject({ on: [templateArn('secretsmanager', 'secret:full/platform/*')] });
     const stage = synthesize({ stage: 'test', platformSecrets: 'platform/test/' });
-    expect(secrets(stage)).toMatchObject({ on: [ARN('secretsmanager', 'secret:platform/test/*')] });
+    expect(secrets(stage)).toMatchObject({ on: [templateArn('secretsmanager', 'secret:platform/test/*')] });
   });
 
   it('call from anywhere by default', () => {

@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { crmKey } from '../../../lib/records/crm-records.ts';
-import { ARN, EVERYTHING, plainValue, propertiesOf, resourcesOfType, synthesize } from '../../support/stack.ts';
+import { EVERYTHING, plainValue, propertiesOf, resourcesOfType, synthesize, templateArn } from '../../support/stack.ts';
 
 const template = synthesize();
 const full = synthesize(EVERYTHING);
@@ -28,7 +28,10 @@ describe('The API', () => {
 
   it('has a policy that admits callers', () => {
     const path = '<PublicApi>/$default/POST/public/v1/users/*';
-    const Resource = [ARN('execute-api', `${path}/tp4/accounts`), ARN('execute-api', `${path}/tp5/accounts`)];
+    const Resource = [
+      templateArn('execute-api', `${path}/tp4/accounts`),
+      templateArn('execute-api', `${path}/tp5/accounts`),
+    ];
     expect(policy(template, 'GatewayOpenAccounts')).toMatchObject({
       Statement: [{ Action: 'execute-api:Invoke', Resource }],
     });

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { secondsUntilNext } from '../../../lib/crm-webhook/delivery.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import {
-  ARN,
   environmentOf,
   lambdaFunctions,
   plainValue,
@@ -11,6 +10,7 @@ import {
   resourcesOfType,
   rightsOf,
   synthesize,
+  templateArn,
 } from '../../support/stack.ts';
 
 const CALL = { originationIdentity: 'phone-0a1b' };
@@ -46,7 +46,10 @@ describe('A message', () => {
     other.resourceCountIs('AWS::SES::EmailIdentity', made);
     for (const name of ['RequestRegistration', 'CreateTp5Account']) {
       expect(rightsOf(other, name).SendMail).toMatchObject({
-        on: [ARN('ses', 'configuration-set/<MailConfigurationSet>'), ...identities.map((one) => ARN('ses', one))],
+        on: [
+          templateArn('ses', 'configuration-set/<MailConfigurationSet>'),
+          ...identities.map((one) => templateArn('ses', one)),
+        ],
         if: { StringEquals: { 'ses:FromAddress': 'no-reply@acme.example' } },
       });
     }
@@ -66,7 +69,7 @@ describe('A message', () => {
 
   it('to a topic is encrypted on its way, and stored encrypted on the topic of clients', () => {
     const topic = resourcesOfType(template, 'AWS::SNS::Topic').ClientNotificationsTopic;
-    expect(plainValue(topic?.Properties.KmsMasterKeyId)).toBe(ARN('kms', 'alias/aws/sns'));
+    expect(plainValue(topic?.Properties.KmsMasterKeyId)).toBe(templateArn('kms', 'alias/aws/sns'));
     const policies = propertiesOf(template, 'AWS::SNS::TopicPolicy');
     const denied = { Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
     const Statement = expect.arrayContaining([expect.objectContaining(denied)]);
@@ -99,7 +102,7 @@ describe('Texts and calls', () => {
     const configuration = '<ProtectConfiguration.ProtectConfigurationId>';
     expect(environmentOf(made, 'RequestRegistration').PROTECT_CONFIGURATION_ID).toBe(configuration);
     expect(rightsOf(made, 'RequestRegistration').SendCalls).toMatchObject({
-      on: expect.arrayContaining([ARN('sms-voice', `protect-configuration/${configuration}`)]),
+      on: expect.arrayContaining([templateArn('sms-voice', `protect-configuration/${configuration}`)]),
     });
     const { ProtectConfigurationId: output } = made.findOutputs('ProtectConfigurationId');
     expect(output?.Description).toContain('set-account-default-protect-configuration');

@@ -13,7 +13,14 @@ import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { testTables } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { registrationRecord } from '../../support/registration-record.ts';
-import { atOnce, faultySteps, numberedSteps, type Step, tableOfSteps, withFaults } from '../../support/step-faults.ts';
+import {
+  directStep,
+  faultySteps,
+  numberedSteps,
+  type Step,
+  tableOfSteps,
+  withFaults,
+} from '../../support/step-faults.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
 const HOUR_SECONDS = 3_600;
@@ -99,7 +106,7 @@ class World {
   }
 
   notify({
-    step = atOnce,
+    step = directStep,
     signal = NEVER_ABORTED,
     scanned = true,
     deliveries = 1,

@@ -19,7 +19,7 @@ import { LIVE } from '../../support/crm-example.ts';
 import { testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 import { DERIVATION_KEY, LedgerWorld, recordingTelemetry } from '../../support/openings.ts';
-import { aServer, MASTER } from '../../support/text-protocol.ts';
+import { aServer, MASTER_PASSWORD } from '../../support/text-protocol.ts';
 import { MANAGER, testServer } from '../../support/web-api.ts';
 
 /** What the settler finds of an operation. */
@@ -101,7 +101,7 @@ async function callsOf({ on, life, plan = {}, account, isDown }: Case, count: nu
     accounts: dynamoAccounts(database.tables.accounts),
     registrations: dynamoRegistrations(database.tables.registrations),
     platform: platformConnections({
-      readSecret: async () => JSON.stringify({ ...MANAGER, master: MASTER }),
+      readSecret: async () => JSON.stringify({ ...MANAGER, master: MASTER_PASSWORD }),
     }),
     events: {
       async publish() {

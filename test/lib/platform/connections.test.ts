@@ -6,7 +6,7 @@ import type { AccountOrder, TradingPlatform } from '../../../lib/platform/platfo
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../support/outcomes.ts';
 import { tcpRelay } from '../../support/tcp-relay.ts';
-import { aServer, anOrder as aTextOrder, MASTER } from '../../support/text-protocol.ts';
+import { aServer, anOrder as aTextOrder, MASTER_PASSWORD } from '../../support/text-protocol.ts';
 import { anOrder, connectionTo, MANAGER, testServer } from '../../support/web-api.ts';
 
 const gateway: Connection = {
@@ -142,13 +142,13 @@ describe('a changed password of our manager', () => {
     }),
     'interface-gateway': async () => ({
       server: await aServer({ dialect: 'interface-gateway' }),
-      secrets: [{ master: 'old' }, { master: MASTER }],
+      secrets: [{ master: 'old' }, { master: MASTER_PASSWORD }],
       connect: ({ port }: { port: number }): Connection => ({ ...gateway, port }),
       order: () => aTextOrder({ login: 500_000 }),
     }),
     'web-registration': async () => ({
       server: await aServer({ dialect: 'web-registration' }),
-      secrets: [{ master: 'old' }, { master: MASTER }],
+      secrets: [{ master: 'old' }, { master: MASTER_PASSWORD }],
       connect: ({ port }: { port: number }): Connection => {
         const { logins: _, ...common } = gateway as Extract<Connection, { protocol: 'interface-gateway' }>;
         return { ...common, port, protocol: 'web-registration', groups: { standard: 1, demoforex: 2 } };

@@ -36,7 +36,7 @@ import { OpeningScene } from '../../support/opening-scene.ts';
 import { CLIENT_ANN, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { DOCUMENTS, RegistrationScene } from '../../support/registration-scene.ts';
-import { aServer, MASTER } from '../../support/text-protocol.ts';
+import { aServer, MASTER_PASSWORD } from '../../support/text-protocol.ts';
 import { noteReads } from '../../support/watched.ts';
 import { connectionTo, MANAGER, testServer } from '../../support/web-api.ts';
 
@@ -69,7 +69,7 @@ async function openingScene(
 }
 
 const WEB_API_SECRET: WebApiSecret = MANAGER;
-const TEXT_SECRET: TextProtocolSecret = { master: MASTER };
+const TEXT_SECRET: TextProtocolSecret = { master: MASTER_PASSWORD };
 /** A demo connection of each protocol that leads to a simulated server, and its secret. */
 const SERVERS: Record<Connection['protocol'], () => Promise<readonly [Connection, secret: object]>> = {
   'web-api': async () => [connectionTo(await testServer(), { demo: true, groups: LIVE.groups }), WEB_API_SECRET],

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
-import { isPersonal, parsePhone, readPhone } from '../../../lib/validators/phone.ts';
+import { canReceiveMessages, parsePhone, readPhone } from '../../../lib/validators/phone.ts';
 
 const e164Of = async (countryCode: string, number: string) => (await parsePhone(countryCode, number))?.e164;
 
@@ -144,6 +144,7 @@ describe('a number', () => {
   ])('gets messages if it is mobile, and calls also on a fixed line: %s', async (_, code, number, message, call) => {
     const parsed = await parsePhone(code, number);
     if (parsed === undefined) throw new Error('not a valid number');
-    for (const channel of PHONE_CHANNELS) expect(isPersonal(parsed, channel)).toBe(channel === 'call' ? call : message);
+    for (const channel of PHONE_CHANNELS)
+      expect(canReceiveMessages(parsed, channel)).toBe(channel === 'call' ? call : message);
   });
 });

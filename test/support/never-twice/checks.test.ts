@@ -5,11 +5,11 @@ import {
   checkAccounts,
   checkAnswer,
   checkEnd,
-  type FinalSight,
+  type FinalState,
   type Intent,
+  MINIMAL_SHAPE,
   newIntent,
-  PLAIN_SHAPE,
-  type Shape,
+  type RequestShape,
 } from './checks.ts';
 import type { WatchedOperation } from './ledger-watch.ts';
 
@@ -18,8 +18,12 @@ const LOGIN = 503_001;
 const DONE = { at: 'done', login: LOGIN, opened_at: '2026-01-01T00:00:00.000Z', unpaid: false } as const;
 const OPERATION: WatchedOperation = { pk: 'key#1', operation_id: 'operation-1', lease: '', revision: 2, life: DONE };
 
-function anIntent(shape: Partial<Shape> = {}, more: Partial<Intent> = {}): Intent {
-  return { ...newIntent({ ...PLAIN_SHAPE, connection: 'tp5-demo', ...shape }, CLIENT, undefined, 0), uses: 1, ...more };
+function anIntent(shape: Partial<RequestShape> = {}, more: Partial<Intent> = {}): Intent {
+  return {
+    ...newIntent({ ...MINIMAL_SHAPE, connection: 'tp5-demo', ...shape }, CLIENT, undefined, 0),
+    uses: 1,
+    ...more,
+  };
 }
 
 function anAccount(more: Partial<SimulatedAccount> = {}): SimulatedAccount {
@@ -29,7 +33,7 @@ function anAccount(more: Partial<SimulatedAccount> = {}): SimulatedAccount {
 }
 
 /** The observable result of a good request. */
-function aSight(more: Partial<FinalSight> = {}): FinalSight {
+function aSight(more: Partial<FinalState> = {}): FinalState {
   const accounts = more.accounts ?? [anAccount()];
   return {
     accounts,
@@ -80,7 +84,7 @@ describe('The check of an answer', () => {
     expect(() => checkAnswer(twice, anIntent(), taken)).toThrow('there is an account');
   });
 
-  it.each<[string, AccountAnswer, Partial<FinalSight>]>([
+  it.each<[string, AccountAnswer, Partial<FinalState>]>([
     ['an answer that the contract does not have', problem(418, 'teapot'), {}],
     ['its own login that is said to be taken', problem(409, 'login_taken'), { accounts: [] }],
     ['409 where the protocol names logins', problem(409, 'account_outcome_unknown'), { accounts: [] }],
@@ -114,7 +118,7 @@ describe('The check of the end', () => {
     checkEnd(aSight({ accounts: [anAccount({ balance: 20_000 })], isPaymentRepeated: () => true }), answered());
   });
 
-  it.each<[string, Partial<FinalSight>, string]>([
+  it.each<[string, Partial<FinalState>, string]>([
     ['a second account', { accounts: [anAccount(), anAccount({ login: 503_002 })] }, '2 accounts'],
     ['a second command that pays', { payments: () => 2 }, '2 commands that pay'],
     ['a second deposit', { accounts: [anAccount({ balance: 20_000 })] }, 'a balance of 20000'],

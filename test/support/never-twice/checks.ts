@@ -8,7 +8,7 @@ import type { WorldClient } from '../account-world.ts';
 import type { WatchedOperation } from './ledger-watch.ts';
 
 /** The content of a request. */
-export interface Shape {
+export interface RequestShape {
   connection: ConnectionId;
   /** True: the request has an `Idempotency-Key`. A request without a key is sent once. */
   keyed: boolean;
@@ -22,7 +22,7 @@ export interface Shape {
 }
 
 /** The shape of a request with a key and only the required fields. */
-export const PLAIN_SHAPE: Omit<Shape, 'connection'> = {
+export const MINIMAL_SHAPE: Omit<RequestShape, 'connection'> = {
   keyed: true,
   returns: true,
   login: 'none',
@@ -46,7 +46,7 @@ export interface Intent {
   begunAt: number;
   /** How many operations of the request may have acted: each expired key starts another one. */
   uses: number;
-  shape: Shape;
+  shape: RequestShape;
   client: WorldClient;
   call: AccountCall;
   /** The caller's own login. */
@@ -66,7 +66,7 @@ export const OTHER_PROGRAMS = { group: 'standard', from: 800_000, count: 100_000
 
 let logins = 0;
 /** A login for a request that asks for a login of its own. Some logins outside of the range exist on the gateway. */
-export function newLogin({ connection, login }: Shape): number | undefined {
+export function newLogin({ connection, login }: RequestShape): number | undefined {
   if (login === 'none') return undefined;
   logins += 1;
   if (login === 'inside' && isKeyed(connection)) return firstRange(connection).from + (logins % 2_000);
@@ -74,7 +74,7 @@ export function newLogin({ connection, login }: Shape): number | undefined {
 }
 
 /** @param now on the world's clock */
-export function newIntent(shape: Shape, client: WorldClient, login: number | undefined, now: number): Intent {
+export function newIntent(shape: RequestShape, client: WorldClient, login: number | undefined, now: number): Intent {
   const { connection, keyed, given, readonly, notices } = shape;
   const key = keyed ? `key-${client.id}` : undefined;
   const fields = {
@@ -103,7 +103,7 @@ export function newIntent(shape: Shape, client: WorldClient, login: number | und
 }
 
 /** The observable result of one request. */
-export interface Sight {
+export interface ObservedState {
   /** The accounts of the request's client on its server. */
   accounts: SimulatedAccount[];
   /** Any account of the server. */
@@ -120,7 +120,7 @@ export interface Sight {
 }
 
 /** The observable final state. */
-export interface FinalSight extends Sight {
+export interface FinalState extends ObservedState {
   records: Item[];
   /** The operations whose accounts were published. */
   published: ReadonlySet<unknown>;
@@ -170,7 +170,7 @@ function difference({ status, headers, body }: AccountAnswer): string | undefine
   return id === undefined || /^[0-9a-f-]{36}$/.test(String(id)) ? undefined : 'operation_id is no UUID';
 }
 
-export function wordOf({ status, body }: AccountAnswer): string {
+export function statusAndType({ status, body }: AccountAnswer): string {
   return status === 200 ? '200' : `${status} ${body.type}`;
 }
 
@@ -178,9 +178,9 @@ export function wordOf({ status, body }: AccountAnswer): string {
  * Checks one answer: the contract has it, it is true at this moment, and it does not differ from earlier answers.
  * @throws Error
  */
-export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer): void {
+export function checkAnswer(sight: ObservedState, intent: Intent, answer: AccountAnswer): void {
   const { status, body } = answer;
-  const word = wordOf(answer);
+  const word = statusAndType(answer);
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   const { current } = sight;
   const differs = status === 200 ? undefined : difference(answer);
@@ -206,7 +206,7 @@ export function checkAnswer(sight: Sight, intent: Intent, answer: AccountAnswer)
 
 /** Checks that the account is this client's, and that the passwords open it. @throws Error */
 function checkAccess(
-  { access, account }: Pick<Sight, 'access' | 'account'>,
+  { access, account }: Pick<ObservedState, 'access' | 'account'>,
   { name, client, isRestored }: Intent,
   { login, master_password, investor_password }: AccountAnswer['body'],
 ) {
@@ -218,12 +218,12 @@ function checkAccess(
 }
 
 /** Checks, at any time, that each operation has at most one account. @throws Error */
-export function checkAccounts({ accounts }: Pick<Sight, 'accounts'>, { name, uses }: Intent): void {
+export function checkAccounts({ accounts }: Pick<ObservedState, 'accounts'>, { name, uses }: Intent): void {
   if (accounts.length > uses) throw new Error(`${name}: ${accounts.length} accounts`);
 }
 
 /** Checks, at the end of a history, that each account has its record, its event and its deposit. @throws Error */
-export function checkEnd(sight: FinalSight, intent: Intent): void {
+export function checkEnd(sight: FinalState, intent: Intent): void {
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   const { accounts, operations, records } = sight;
   checkAccounts(sight, intent);
@@ -239,7 +239,7 @@ export function checkEnd(sight: FinalSight, intent: Intent): void {
   }
 }
 
-function checkAccount(sight: FinalSight, intent: Intent, { login, balance }: SimulatedAccount): void {
+function checkAccount(sight: FinalState, intent: Intent, { login, balance }: SimulatedAccount): void {
   const wrong = (what: string) => new Error(`${intent.name}: ${what}`);
   const operation = sight.operations.find(({ operation_id }) => operation_id === sight.holder(login));
   if (operation === undefined) throw wrong(`no operation of this client holds the login ${login}`);

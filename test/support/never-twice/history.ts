@@ -14,10 +14,10 @@ import {
   type Intent,
   newIntent,
   newLogin,
+  type ObservedState,
   OTHER_PROGRAMS,
-  type Shape,
-  type Sight,
-  wordOf,
+  type RequestShape,
+  statusAndType,
 } from './checks.ts';
 import { answerInShort, Diary } from './diary.ts';
 import type { LedgerWatch } from './ledger-watch.ts';
@@ -255,7 +255,7 @@ export class History {
   }
 
   /** New requests: one, or two for the same account. */
-  async #begin(shape: Shape, rivals: boolean): Promise<Intent[]> {
+  async #begin(shape: RequestShape, rivals: boolean): Promise<Intent[]> {
     const login = newLogin(shape);
     const now = this.#world.clock.now();
     const one = newIntent(shape, await newClient(this.#world), login, now);
@@ -311,7 +311,7 @@ export class History {
   /** After each try. @throws Error if a promise was broken */
   #see(intent: Intent, answer: AccountAnswer | undefined): void {
     if (answer !== undefined) {
-      intent.lastWord = wordOf(answer);
+      intent.lastWord = statusAndType(answer);
       this.#count(`answer ${intent.lastWord}`);
       checkAnswer(this.#sight(intent), intent, answer);
     }
@@ -404,7 +404,7 @@ export class History {
     let word: string | undefined;
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const last = await this.#ask(intent, null, LAST_MS);
-      word = last === undefined ? undefined : wordOf(last);
+      word = last === undefined ? undefined : statusAndType(last);
       // A restored server may have no account that a deposit could be paid to.
       const isComplete = intent.isRestored || this.#isComplete(intent);
       if (word === '409 login_taken' || (word === '200' && isComplete)) return;
@@ -447,7 +447,7 @@ export class History {
     return this.#watch.holders.get(`${place}#${login}`);
   }
 
-  #sight(intent: Intent): Sight {
+  #sight(intent: Intent): ObservedState {
     const { accounts, onServer } = this.#accounts(intent);
     return {
       accounts,

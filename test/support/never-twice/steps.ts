@@ -3,7 +3,7 @@ import { CONNECTION_ENDINGS, type Fault, type FaultKind, PLATFORM_FAULT_KINDS } 
 import { KEY_HOURS, keyExpiry } from '../../../lib/records/idempotency-keys.ts';
 import { CONNECTIONS, type ConnectionId, isKeyed, type ServerName } from '../account-connections.ts';
 import type { Target } from '../account-world.ts';
-import type { Shape } from './checks.ts';
+import type { RequestShape } from './checks.ts';
 import { arbitraryServerModes, type ServerModes } from './modes.ts';
 import type { Moment } from './moments.ts';
 
@@ -147,7 +147,7 @@ const OF_LOGINS: readonly Edit[] = ['range edited', 'range shared', 'server rest
 
 export type Step =
   /** One new request, or two for the same account, with faults, and the retries, one round after the other. */
-  | { kind: 'begin'; shape: Shape; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
+  | { kind: 'begin'; shape: RequestShape; rivals: boolean; faults: { target: Target; fault: Fault }[]; rounds: Round[] }
   /** Retries of an earlier request. */
   | { kind: 'retry'; which: number; round: Round }
   | { kind: 'edit'; which: number; edit: Edit }
@@ -218,17 +218,17 @@ function stepsOf(connections: readonly ConnectionId[]): fc.Arbitrary<Step[]> {
 /**
  * Strangers' accounts are in the range of `tp5-demo`. There the second lock needs a password that the settler knows.
  */
-function onDemo(shape: Shape): Shape {
+function onDemo(shape: RequestShape): RequestShape {
   return shape.connection === 'tp5-demo' ? { ...shape, given: false } : shape;
 }
 
-function shapeOf(connections: readonly ConnectionId[]): fc.Arbitrary<Shape> {
+function shapeOf(connections: readonly ConnectionId[]): fc.Arbitrary<RequestShape> {
   return fc
     .record({
       connection: fc.constantFrom<ConnectionId[]>(...connections),
       keyed: fc.constantFrom(true, true, true, true, true, false),
       returns: fc.constantFrom(true, true, false),
-      login: fc.constantFrom<Shape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
+      login: fc.constantFrom<RequestShape['login'][]>('none', 'none', 'none', 'none', 'outside', 'inside'),
       given: fc.boolean(),
       readonly: fc.boolean(),
       notices: fc.constantFrom(false, false, true),

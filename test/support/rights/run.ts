@@ -12,7 +12,7 @@ declare module 'vitest' {
 }
 
 /** The calls that the functions made in the last complete run of the tests. */
-export const CALLS_FILE = new URL('../../../.local/calls.json', import.meta.url).pathname;
+export const OBSERVED_CALLS_FILE = new URL('../../../.local/calls.json', import.meta.url).pathname;
 const SCRIPT = new URL('../../../.ci/rights.ts', import.meta.url).pathname;
 
 /** Collects the calls of all workers. After a complete run it reports which rights no call used, and which were missing. */
@@ -26,8 +26,8 @@ export default function setup({ provide, vitest }: TestProject): () => Promise<v
     rmSync(folder, { recursive: true });
     const specifications = await vitest.globTestSpecifications();
     if (vitest.state.getFiles().length < specifications.length || process.env.TESTS === 'slow') return;
-    mkdirSync(dirname(CALLS_FILE), { recursive: true });
-    writeFileSync(CALLS_FILE, JSON.stringify(calls));
+    mkdirSync(dirname(OBSERVED_CALLS_FILE), { recursive: true });
+    writeFileSync(OBSERVED_CALLS_FILE, JSON.stringify(calls));
     const { status } = spawnSync(process.execPath, [SCRIPT, '--failures'], { stdio: 'inherit' });
     if (status !== 0) process.exitCode = 1;
   };

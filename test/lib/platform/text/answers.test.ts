@@ -4,11 +4,11 @@ import { failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.t
 import { tcpRelay } from '../../../support/tcp-relay.ts';
 import {
   answeringTextServer,
-  aScript,
   aServer,
   DIALECTS,
   openTextAccount,
   SHORT_TIMEOUTS,
+  scriptedTcpServer,
 } from '../../../support/text-protocol.ts';
 
 /** Longer than a test may take. */
@@ -24,11 +24,11 @@ const NONE = 'account_outcome_unknown no_answer';
  */
 async function exchange(
   protocol: (typeof DIALECTS)[number],
-  script: Parameters<typeof aScript>[0],
+  script: Parameters<typeof scriptedTcpServer>[0],
   limits = {},
   signal = NEVER_ABORTED,
 ): Promise<unknown[]> {
-  const relay = await tcpRelay((await aScript(script)).port);
+  const relay = await tcpRelay((await scriptedTcpServer(script)).port);
   const result = await outcomeOf(openTextAccount(protocol, relay, {}, limits, signal));
   await expect.poll(() => relay.endings).toHaveLength(1);
   return [result, ...relay.endings];
@@ -55,7 +55,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     expect(await exchange(protocol, saying(text, close), PATIENT)).toEqual([{ login: 123 }, 'orderly']);
   });
 
-  it.each<[string, Parameters<typeof aScript>[0], string, 'orderly' | 'reset', limits?: object]>([
+  it.each<[string, Parameters<typeof scriptedTcpServer>[0], string, 'orderly' | 'reset', limits?: object]>([
     ['a login that may be cut', saying('OK\r\nLOGIN=123'), NOT_UNDERSTOOD, 'reset'],
     ['a login without its line feed', saying('OK\r\nLOGIN=123\r'), NOT_UNDERSTOOD, 'reset'],
     [
@@ -95,7 +95,7 @@ describe.each(DIALECTS)('an answer of %s', (protocol) => {
     const caller = new AbortController();
     const late = () => caller.abort();
     expect(await exchange(protocol, late, PATIENT, caller.signal)).toEqual([NONE, 'reset']);
-    const reset = await aScript((socket) => socket.resetAndDestroy());
+    const reset = await scriptedTcpServer((socket) => socket.resetAndDestroy());
     expect(await outcomeOf(openTextAccount(protocol, reset))).toMatch(/^account_outcome_unknown /);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { holdSlowCalls } from '../../../support/held.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
-import { anOrder, aScript, aServer, SHORT_TIMEOUTS, textPlatform } from '../../../support/text-protocol.ts';
+import { anOrder, aServer, SHORT_TIMEOUTS, scriptedTcpServer, textPlatform } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;
@@ -66,7 +66,7 @@ describe('Looking at a login on a gateway', () => {
   /** A look on a gateway whose login exists, and that answers the questions for passwords like this, in turn. */
   async function lookWith(...answers: readonly (string | undefined)[]) {
     const left = [...answers];
-    const server = await aScript((socket, text) => {
+    const server = await scriptedTcpServer((socket, text) => {
       const answer = text.startsWith('WCHKACCOUNT') ? 'OK\r\nuser check successful\r\nend' : left.shift();
       if (answer !== undefined) socket.end(answer);
     });
@@ -100,12 +100,12 @@ describe('Looking at a login on a gateway', () => {
     ['an error about the command', 'ERROR\r\ncommand not found\r\nend\r\n'],
     ['another error', 'ERROR\r\nsomething else\r\nend\r\n'],
   ])('is silent if the answer to WCHKACCOUNT is %s', async (_, answer) => {
-    const server = await aScript((socket) => void socket.end(answer));
+    const server = await scriptedTcpServer((socket) => void socket.end(answer));
     expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('silent');
   });
 
   it.each(UNANSWERED)('must be repeated if the answer to WCHKACCOUNT is %s', async (_, answer) => {
-    const server = await aScript((socket) => {
+    const server = await scriptedTcpServer((socket) => {
       if (answer !== undefined) socket.end(answer);
     });
     const look = textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED);
@@ -113,7 +113,7 @@ describe('Looking at a login on a gateway', () => {
   });
 
   it('fails if the gateway has lost the server', async () => {
-    const server = await aScript((socket) => void socket.end('ERROR\r\nMT is disconnected\r\nend\r\n'));
+    const server = await scriptedTcpServer((socket) => void socket.end('ERROR\r\nMT is disconnected\r\nend\r\n'));
     const failure = await failureOf(textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED));
     expect(`${failure.kind} ${failure.reason}`).toBe('platform_unavailable platform_disconnected');
   });

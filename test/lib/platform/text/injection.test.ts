@@ -10,7 +10,7 @@ import {
   aServer,
   DIALECTS,
   GROUPS,
-  MASTER,
+  MASTER_PASSWORD,
   openTextAccount,
   textPlatform,
 } from '../../../support/text-protocol.ts';
@@ -23,7 +23,7 @@ const KEYS = [
   'READONLY',
   'LOGIN',
   'NAME',
-  'MASTER',
+  'MASTER_PASSWORD',
   'IP',
   'ID',
   'DEPOSIT',
@@ -97,7 +97,12 @@ describe.each(DIALECTS)('%s', (dialect) => {
   describe.each(PAGES)('in %s', (codePage) => {
     let server: SimulatedServer;
     beforeAll(async () => {
-      server = await startTextServer({ dialect, codePage, master: MASTER, groups: GROUPS.map((name) => ({ name })) });
+      server = await startTextServer({
+        dialect,
+        codePage,
+        master: MASTER_PASSWORD,
+        groups: GROUPS.map((name) => ({ name })),
+      });
     });
     afterAll(() => server.close());
 

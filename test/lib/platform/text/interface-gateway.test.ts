@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import {
   anOrder,
-  aScript,
   aServer,
   commandsOf,
   openTextAccount,
   SHORT_TIMEOUTS,
+  scriptedTcpServer,
   textPlatform,
 } from '../../../support/text-protocol.ts';
 
@@ -63,7 +63,7 @@ describe('an opening with a login', () => {
   });
 
   it('a disabled account has its login too', async () => {
-    const server = await aScript((socket, text) => {
+    const server = await scriptedTcpServer((socket, text) => {
       socket.end(
         text.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : 'Disable\r\nuser check successful\r\nend',
       );

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
-import { aScript, SHORT_TIMEOUTS, textPlatform } from '../../../support/text-protocol.ts';
+import { SHORT_TIMEOUTS, scriptedTcpServer, textPlatform } from '../../../support/text-protocol.ts';
 
 const MARK = {
   operationId: '6f1d8a52-5c1c-4f0e-9d3e-000000000009',
@@ -9,7 +9,7 @@ const MARK = {
 } as const;
 
 it('a gateway that says nothing to its questions is not asked what its connection says it lacks', async () => {
-  const silent = await aScript(() => {});
+  const silent = await scriptedTcpServer(() => {});
   const look = (lacks?: ('account_check' | 'password_check')[]) =>
     textPlatform('interface-gateway', silent.port, { ...SHORT_TIMEOUTS, ...(lacks && { lacks }) }).look(
       MARK,

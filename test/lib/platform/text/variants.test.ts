@@ -5,11 +5,11 @@ import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts
 import {
   anOrder,
   answeringTextServer,
-  aScript,
   aServer,
   DIALECTS,
   GROUPS,
   openTextAccount,
+  scriptedTcpServer,
   textPlatform,
 } from '../../../support/text-protocol.ts';
 
@@ -167,7 +167,7 @@ describe('A gateway with numbers of groups', () => {
   });
 
   it('is not asked for a group without a number', async () => {
-    const server = await aScript(() => {});
+    const server = await scriptedTcpServer(() => {});
     const failure = await failureOf(openTextAccount(gateway, server, { group: 'nope' }, { groups }));
     expect(failure).toMatchObject({ kind: 'group_not_found', proof: 'unsent' });
     expect(server.received).toEqual([]);
@@ -205,7 +205,7 @@ describe('A server whose commands begin with Z', () => {
   });
 
   it('is not suspected where no prefix gets an answer', async () => {
-    const server = await aScript((socket) => socket.end());
+    const server = await scriptedTcpServer((socket) => socket.end());
     const failure = await failureOf(textPlatform(gateway, server.port).check(NEVER_ABORTED));
     expect(failure.reason).toBe('closed_without_answer');
     expect(server.received.map((text) => text.slice(0, 11))).toEqual(['WCHKACCOUNT', 'ZCHKACCOUNT']);
