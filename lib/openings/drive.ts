@@ -174,6 +174,7 @@ class Loop {
     const isOpening = to.at === 'open' && held.life.at !== 'open';
     // An operator who is overtaken has recorded nothing.
     const isReserved = isOpening && worker !== 'operator' && 'login' in held.life && held.life.login === to.login;
+    const isFound = held.found !== undefined || (held.life.at === 'sent' && held.life.commands === 'found');
     if (to.at === 'sent' && worker === 'request') {
       held.since ??= this.#now();
       held.sentAt = this.#now();
@@ -183,7 +184,7 @@ class Loop {
       if (isOpening) {
         await this.#writeOpen(to, isReserved);
         // The client of a found account got its notices from the first request.
-        if (held.found === undefined) this.#notice = this.#effects.notify(this.#job, to.login);
+        if (!isFound || this.#isAnswered) this.#notice = this.#effects.notify(this.#job, to.login);
       } else {
         await dependencies.ledger.write(held, to, isBeforeCommand ? times.signal : within(LAST_WRITE_MS));
       }
@@ -204,7 +205,8 @@ class Loop {
   /**
    * Writes that the account is open. If its login is reserved, record and event go out at the same time. A login that the
    * server has chosen, or that an operator has found, is reserved by this write, which may find it reserved: its record is
-   * in the same transaction, and its event follows. The stored state says that both are missing: if this worker dies, the settler writes them again.
+   * in the same transaction, and its event follows. The stored state says that both are missing: if this worker dies, the
+   * settler writes them again.
    */
   async #writeOpen(to: LifeAt<'open'>, isReserved: boolean): Promise<void> {
     const held = this.#held;

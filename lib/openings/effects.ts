@@ -98,6 +98,7 @@ async function judge(job: Job, order: CallerOrder): Promise<Fact> {
   if (login === undefined) throw order.logins.failure();
   const found = held.found !== undefined || (plan.login_given && (await isOwnAccount(job, order, platform, login)));
   held.plan = plan;
+  if (found) held.found = login;
   return { on: 'ready', login, found };
 }
 
@@ -223,9 +224,15 @@ async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
   try {
     const { sighting, owner } = await sight(job, server.platform, login);
     job.held.seenOwner = owner;
+    const isTaken = job.held.life.at === 'sent' && job.held.life.commands === 'taken';
+    if (sighting === 'ours' && !isTaken) return { on: 'ours' };
+    if (sighting !== 'ours' && hasMoved(job.held, server)) return { on: 'moved' };
+    if (await isRecorded(job, login)) {
+      // Our only command did not open it: it was answered before the ledger was lost.
+      if (isTaken) job.held.found = login;
+      return { on: sighting === 'absent' ? 'deleted' : 'ours' };
+    }
     if (sighting === 'ours') return { on: 'ours' };
-    if (hasMoved(job.held, server)) return { on: 'moved' };
-    if (await isRecorded(job, login)) return { on: sighting === 'absent' ? 'deleted' : 'ours' };
     return { on: LOOK_FACTS[step][sighting] };
   } catch (failure) {
     reportRefusal(failure, job.telemetry);

@@ -39,7 +39,7 @@ export interface HeldOperation extends Identity {
   life: Life;
   /** Present in the state `sent` and later. */
   plan?: OperationPlan | undefined;
-  /** The login that a reservation or a record binds to the operation, if its state does not show it. */
+  /** The login of an account that an earlier life of the operation may have opened, if the state does not show it. */
   found?: number;
   /** The operation whose account is at the login of the state, if its id was seen there. */
   seenOwner?: string | undefined;

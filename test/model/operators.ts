@@ -1,7 +1,6 @@
 import type { Fact } from '../../lib/openings/life.ts';
 import { isOwn } from './scenario.ts';
 import {
-  changeLedger,
   changeWorker,
   isOf,
   type Ledger,
@@ -64,12 +63,7 @@ export function askOperator(turn: Turn, worker: Worker, index: number): void {
   const isHeld = (one: number) => ![NOTHING, id].includes(reservations[one] ?? NOTHING);
   const isHere = login === 0 ? LOGINS.some((one) => isOf(accounts[one], id) && !isHeld(one)) : owner !== NOTHING;
   const isOver = isAlone && !commands.some((one) => isOf(one.id, id));
-  // The operator knows that the account was deleted.
-  if (!isElsewhere && !isHere && isOver)
-    say({ on: 'operator_found_none' }, (next) => {
-      const { records } = next.ledgers[worker.ledger] as Ledger;
-      if (records[login] === id) changeLedger(next, worker.ledger, { records: records.with(login, NOTHING) });
-    });
+  if (!isElsewhere && !isHere && isOver) say({ on: 'operator_found_none' });
 }
 
 /** A restored operation without its login: its record, its reservation and the server's comments name one. */

@@ -87,6 +87,7 @@ export class DriveScene {
         const { plan, fails, found = false, openedAt } = this.prepared;
         if (fails !== undefined) return { on: 'not_executed', failure: fails };
         held.plan = planFor(held.operationId, plan);
+        if (found) held.found = this.login;
         const { login } = this;
         if (openedAt !== undefined) return { on: 'recorded', login, opened_at: openedAt };
         return { on: 'ready', login: plan?.keyed === false ? undefined : login, found };

@@ -250,10 +250,24 @@ describe('The record of an account that names the operation', () => {
     ).not.toEqual({ on: 'ours' });
   });
 
-  it('keeps a caller from hearing that his own account has taken his login', async () => {
-    const own = { record, sighting: 'foreign', body: { login: LOGIN } } as const;
-    expect(await EFFECTS.prepare(retry({}, own))).toMatchObject({ on: 'ready', login: LOGIN, found: true });
-  });
+  it.each(['foreign', 'ours'] as const)(
+    'keeps a caller from hearing that his own account, which is %s, has taken his login',
+    async (sighting) => {
+      const job = retry({}, { record, sighting, body: { login: LOGIN } });
+      expect(await EFFECTS.prepare(job)).toMatchObject({ on: 'ready', login: LOGIN, found: true });
+      expect(job.held.found).toBe(LOGIN);
+    },
+  );
+
+  it.each(['ours', 'unmarked'] as const)(
+    'shows that the account was answered before, if the only command is answered that it exists and it is %s',
+    async (sighting) => {
+      const life = { at: 'sent', login: LOGIN, commands: 'taken' } as const;
+      const [known, unknown] = [retry({}, { life, record, sighting }), retry({}, { life, sighting: 'ours' })];
+      for (const job of [known, unknown]) expect(await EFFECTS.prove(job)).toEqual({ on: 'ours' });
+      expect([known.held.found, unknown.held.found]).toEqual([LOGIN, undefined]);
+    },
+  );
 });
 
 describe('The record of a forgotten operation', () => {
