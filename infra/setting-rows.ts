@@ -1,6 +1,7 @@
 import type * as v from 'valibot';
 import { COUNT_LIMIT_NAMES, type CountLimitName, limitWords } from '../lib/validators/limits.ts';
-import { OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from '../lib/validators/otp-types.ts';
+import { joinWithOr, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from '../lib/validators/otp-types.ts';
+import { CAPTCHA_PROVIDER_NAMES } from '../lib/validators/registration-settings.ts';
 import { PHONE_CHANNEL_ROWS, type SpendSetting, spendSetting } from './channels.ts';
 import type { MessageRow, SettingRow } from './setting-row.ts';
 import { readSettings, type SettingsSchema } from './settings.ts';
@@ -126,7 +127,7 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
     other: 'x-other-trace',
     words: 'further request headers that these pages may send, if their monitoring adds some',
   },
-  'captcha.provider': { other: 'recaptcha', words: '`turnstile`, `hcaptcha` or `recaptcha`' },
+  'captcha.provider': { other: 'recaptcha', words: joinWithOr(CAPTCHA_PROVIDER_NAMES.map((name) => `\`${name}\``)) },
   'captcha.secret': {
     other: 'other-captcha',
     words:

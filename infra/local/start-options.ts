@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import { signingKeyError } from '../../lib/secrets/webhook-signature.ts';
 import { variableName } from '../../lib/validators/deployment.ts';
 import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
+import { CAPTCHA_PROVIDERS } from '../../lib/validators/registration-settings.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { type CrmFile, localSecretErrors, parseCrmFile } from '../crm/crm-file.ts';
 import { CrmFileError } from '../crm/crm-items.ts';
@@ -127,7 +128,8 @@ function readSettings(environment: NodeJS.ProcessEnv): Record<string, unknown> {
   // The name of a provider is enough here: the stand-in has its own secret key.
   const { captcha: provider } = settings;
   if (typeof provider === 'string' && /^\w+$/.test(provider)) {
-    const minScore = provider === 'recaptcha' ? { minScore: 0.5 } : {};
+    const { scores = 'never' } = Object.entries(CAPTCHA_PROVIDERS).find(([name]) => name === provider)?.[1] ?? {};
+    const minScore = scores === 'limited' ? { minScore: 0.5 } : {};
     settings.captcha = { provider, secret: 'local/captcha', ...minScore };
   }
   try {

@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import type { CaptchaProvider } from '../../lib/validators/registration-settings.ts';
 import packageFile from '../../package.json' with { type: 'json' };
 import type { FormJsonSchema } from '../crm/form.ts';
 
@@ -42,9 +43,10 @@ const CAPTCHAS = {
     script: ['https://www.google.com/recaptcha/', 'https://www.gstatic.com/recaptcha/'],
     frame: ['https://www.google.com/recaptcha/', 'https://recaptcha.google.com/recaptcha/'],
   },
-} as const satisfies Record<string, Partial<Record<'script' | 'frame' | 'style' | 'connect', readonly string[]>>>;
-export type CaptchaName = keyof typeof CAPTCHAS;
-export const CAPTCHA_NAMES = Object.keys(CAPTCHAS) as CaptchaName[];
+} as const satisfies Record<
+  CaptchaProvider,
+  Partial<Record<'script' | 'frame' | 'style' | 'connect', readonly string[]>>
+>;
 
 /** The options that differ from page to page. */
 export interface PageOptions {
@@ -52,7 +54,7 @@ export interface PageOptions {
   api: string;
   form: FormJsonSchema;
   brand?: string | undefined;
-  captcha?: { name: CaptchaName; sitekey: string } | undefined;
+  captcha?: { name: CaptchaProvider; sitekey: string } | undefined;
 }
 
 /** The files that a broker edits: they are written once. */
@@ -81,7 +83,7 @@ function configFile({ api, brand, captcha }: Omit<PageOptions, 'form'>): string 
   return `${imports}import form from './form.js';\n\n/** The settings of this page. It is yours: no update overwrites it. */\nexport default {\n${lines.join('\n')}\n};\n`;
 }
 
-function indexFile(api: string, brand: string | undefined, captcha: CaptchaName | undefined): string {
+function indexFile(api: string, brand: string | undefined, captcha: CaptchaProvider | undefined): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -104,13 +106,13 @@ function indexFile(api: string, brand: string | undefined, captcha: CaptchaName 
 }
 
 /** The origins that the page needs besides its own, by the directives of its policy. */
-export function neededSources(api: string, captcha: CaptchaName | undefined): Record<string, readonly string[]> {
+export function neededSources(api: string, captcha: CaptchaProvider | undefined): Record<string, readonly string[]> {
   const more: Partial<Record<string, readonly string[]>> = captcha === undefined ? {} : CAPTCHAS[captcha];
   return { ...more, connect: [new URL(api).origin, ...(more.connect ?? [])] };
 }
 
 /** The policy of the page: its own files, the API, and a captcha's provider, whose scripts need no trusted types. */
-function pagePolicy(api: string, captcha: CaptchaName | undefined): string {
+function pagePolicy(api: string, captcha: CaptchaProvider | undefined): string {
   const needed = neededSources(api, captcha);
   const directive = (name: string, ...fixedSources: string[]) =>
     [`${name}-src`, ...fixedSources, ...(needed[name] ?? [])].join(' ');

@@ -1,4 +1,5 @@
-import { type CaptchaName, neededSources, type PageOptions } from './files.ts';
+import type { CaptchaProvider } from '../../lib/validators/registration-settings.ts';
+import { neededSources, type PageOptions } from './files.ts';
 
 /**
  * Finds where kept files contradict the given options: an option that does nothing is an error. The title of
@@ -33,7 +34,7 @@ function configFaults(config: string, { api, brand, captcha }: Omit<PageOptions,
 }
 
 /** The origins that the policy in `index.html` would block. A page without a policy has it elsewhere, or none. */
-function policyFaults(index: string, api: string, captcha: CaptchaName | undefined): string[] {
+function policyFaults(index: string, api: string, captcha: CaptchaProvider | undefined): string[] {
   const html = index.replaceAll(/<!--[\s\S]*?-->/g, (comment) => comment.replaceAll(/[^\n]/g, ' '));
   const found = /content="([^"]*-src\b[^"]*)"/.exec(html);
   if (found === null) return [];

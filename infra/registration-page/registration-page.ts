@@ -2,26 +2,19 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import { CAPTCHA_PROVIDER_NAMES, type CaptchaProvider } from '../../lib/validators/registration-settings.ts';
 import { outliveReader } from '../closed-output.ts';
 import { CommandError, runProgram } from '../crm/command.ts';
 import { formJsonSchema, readForm } from '../crm/form.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
-import {
-  CAPTCHA_NAMES,
-  type CaptchaName,
-  copiedFiles,
-  formFile,
-  ownFiles,
-  type PageOptions,
-  versionFile,
-} from './files.ts';
+import { copiedFiles, formFile, ownFiles, type PageOptions, versionFile } from './files.ts';
 import { contradictions } from './kept-files.ts';
 
 interface Options extends WrittenTarget {
   api: string;
   form: string;
   brand?: string;
-  captcha?: CaptchaName;
+  captcha?: CaptchaProvider;
   sitekey?: string;
 }
 
@@ -45,7 +38,7 @@ export async function runRegistrationPage(
     .option('--table <name>', 'the records of a table')
     .addOption(new Option('--local [url]', 'the records of the local service').preset(LOCAL_URL))
     .option('--brand <name>', "the name in the title of the browser's tab")
-    .addOption(new Option('--captcha <provider>', 'the captcha of the deployment').choices(CAPTCHA_NAMES))
+    .addOption(new Option('--captcha <provider>', 'the captcha of the deployment').choices(CAPTCHA_PROVIDER_NAMES))
     .option('--sitekey <key>', "the captcha's public key")
     .configureHelp({ helpWidth: 120 })
     .configureOutput({ writeOut: terminal.print, writeErr: terminal.report })

@@ -2,14 +2,14 @@ import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode } from '../failure.ts';
-import type { CaptchaSettings } from '../validators/registration-settings.ts';
+import { CAPTCHA_PROVIDERS, type CaptchaProvider, type CaptchaSettings } from '../validators/registration-settings.ts';
 
 /** The verification address of each provider. All three take the same form and answer in nearly the same format. */
 const SITEVERIFY = {
   turnstile: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
   hcaptcha: 'https://api.hcaptcha.com/siteverify',
   recaptcha: 'https://www.google.com/recaptcha/api/siteverify',
-} as const satisfies Record<CaptchaSettings['provider'], string>;
+} as const satisfies Record<CaptchaProvider, string>;
 
 export type CaptchaOutcome =
   | { kind: 'passed' }
@@ -119,7 +119,7 @@ function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { host
   if (typeof score !== 'number') return { kind: 'passed' };
   // Every token of a score-based key is valid: without a limit the captcha would protect nothing.
   if (minScore === undefined) return { kind: 'unavailable', reason: 'score_without_limit', left: true };
-  const isSure = (provider === 'hcaptcha' ? 1 - score : score) >= minScore;
+  const isSure = (CAPTCHA_PROVIDERS[provider].person === 0 ? 1 - score : score) >= minScore;
   return isSure ? { kind: 'passed' } : { kind: 'refused', reason: 'score' };
 }
 

@@ -85,10 +85,22 @@ export type Limits = v.InferOutput<typeof LimitsSchema>;
 /** The limits of a deployment without settings. */
 export const DEFAULT_LIMITS: Limits = /* @__PURE__ */ v.parse(LimitsSchema, {});
 
+/**
+ * The providers of captchas. `scores`: `never`; `perhaps`, with some keys; `limited`, with keys that need a limit, because
+ * they accept every program. `person`: the score of a certain person.
+ */
+export const CAPTCHA_PROVIDERS = {
+  turnstile: { scores: 'never', person: 1 },
+  hcaptcha: { scores: 'perhaps', person: 0 },
+  recaptcha: { scores: 'limited', person: 1 },
+} as const satisfies Record<string, { scores: 'never' | 'perhaps' | 'limited'; person: 0 | 1 }>;
+export type CaptchaProvider = keyof typeof CAPTCHA_PROVIDERS;
+export const CAPTCHA_PROVIDER_NAMES = Object.keys(CAPTCHA_PROVIDERS) as CaptchaProvider[];
+
 /** A captcha that every registration needs. */
 const CaptchaSchema = v.pipe(
   closedObject({
-    provider: v.picklist(['turnstile', 'hcaptcha', 'recaptcha'], 'must be turnstile, hcaptcha or recaptcha'),
+    provider: v.picklist(CAPTCHA_PROVIDER_NAMES, `must be ${joinWithOr(CAPTCHA_PROVIDER_NAMES)}`),
     /** The name of the secret that holds the provider's secret key. */
     secret: secretName,
     /** The domains of the pages that captchas are solved on; absent: any that the provider allows. */
@@ -101,15 +113,16 @@ const CaptchaSchema = v.pipe(
   // A key of reCAPTCHA may be based on scores: then every token is valid, those of programs too.
   v.forward(
     v.check(
-      ({ provider, minScore }) => provider !== 'recaptcha' || minScore !== undefined,
-      'is required by recaptcha, such as 0.5: without it a score-based key lets every program pass',
+      ({ provider, minScore }) => CAPTCHA_PROVIDERS[provider].scores !== 'limited' || minScore !== undefined,
+      ({ input }) =>
+        `is required by ${input.provider}, such as 0.5: without it a score-based key lets every program pass`,
     ),
     ['minScore'],
   ),
   v.forward(
     v.check(
-      ({ provider, minScore }) => provider !== 'turnstile' || minScore === undefined,
-      'has no meaning for turnstile, which gives no scores',
+      ({ provider, minScore }) => CAPTCHA_PROVIDERS[provider].scores !== 'never' || minScore === undefined,
+      ({ input }) => `has no meaning for ${input.provider}, which gives no scores`,
     ),
     ['minScore'],
   ),

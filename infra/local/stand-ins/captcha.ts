@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
+import { CAPTCHA_PROVIDERS, type CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
 import {
   type Call,
   jsonAnswer,
@@ -28,11 +28,11 @@ export type Captcha = Awaited<ReturnType<typeof startCaptcha>>;
 /** How long a token is valid; every provider accepts it once. */
 const TOKEN_MS = 120_000;
 
-/** The check of tokens that Turnstile, hCaptcha and reCAPTCHA share: a form in, JSON out. */
+/** The check of tokens that all providers share: a form in, JSON out. */
 export async function startCaptcha({ secret, settings, faults }: CaptchaOptions) {
   const { provider, hostnames = ['localhost'], minScore } = settings;
   const [hostname = ''] = hostnames;
-  const person = { hostname, score: minScore === undefined ? undefined : provider === 'hcaptcha' ? 0 : 1 };
+  const person = { hostname, score: minScore === undefined ? undefined : CAPTCHA_PROVIDERS[provider].person };
   const tokens = new Map<string, Solved & { givenAt: number }>();
 
   function answer({ body }: Call): StandInAnswer {

@@ -2,7 +2,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
+import * as widgets from '../../../infra/registration-page/page/captcha.js';
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
+import { CAPTCHA_PROVIDER_NAMES } from '../../../lib/validators/registration-settings.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let service: LocalService;
@@ -20,6 +22,10 @@ afterAll(async () => {
 });
 
 describe('npm run registration-page', () => {
+  it('has a widget for each captcha that the API can verify', () => {
+    expect(Object.keys(widgets).sort()).toEqual(CAPTCHA_PROVIDER_NAMES.toSorted());
+  });
+
   it('writes plain files: ours free to copy, the libraries with their licenses', async () => {
     const names = (await readdir(folder, { recursive: true })).filter(
       (name) => name.includes('.') || /LICENSE/.test(name),
