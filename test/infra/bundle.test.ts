@@ -1,9 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { type Bundle, bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { type Bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { bundleDescription, bundleInto } from '../support/bundles.ts';
 import { functionEnvironment } from '../support/function-environment.ts';
 import { eventFor } from '../support/gateway-events.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -15,11 +16,12 @@ const MAX_BYTES = { 'request-registration': 317_000, 'create-tp5-account': 300_0
 type MeasuredFunction = keyof typeof MAX_BYTES;
 const MEASURED = Object.keys(MAX_BYTES) as MeasuredFunction[];
 
-const folder = temporaryFolder('bundles');
+const folder = inject('bundles');
 const bundles = {} as Record<MeasuredFunction, Bundle>;
 
 beforeAll(async () => {
-  for (const name of MEASURED) bundles[name] = await bundle(name, join(folder, name));
+  await bundleInto(folder, ...MEASURED);
+  for (const name of MEASURED) bundles[name] = await bundleDescription(folder, name);
 });
 
 /** The packages that only developers of this project need. */
@@ -158,7 +160,7 @@ describe('Modules that are loaded on first use', () => {
 
 describe('Bundling', () => {
   it('writes the same bytes to any folder, also from the command line', () => {
-    const other = join(folder, 'other');
+    const other = temporaryFolder('bundle');
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
     const output = execFileSync(process.execPath, [bundler, 'create-tp5-account', other], { encoding: 'utf8' });
     expect(output).toMatch(/^create-tp5-account: \d+\.\d kB at start-up in \d+ files\n$/);
@@ -171,9 +173,11 @@ describe('Bundling', () => {
     }
   });
 
+  const full = temporaryFolder('full');
+  mkdirSync(join(full, 'other'));
   it.each([
     [['nothing'], /node infra\/bundle\.ts <function\|all> <folder>/],
-    [['create-tp4-account', folder], /is not empty, and holds no bundle/],
+    [['create-tp4-account', full], /is not empty, and holds no bundle/],
   ])('refuses wrong arguments, and a folder that holds something else than a bundle: %j', (args, reason) => {
     const bundler = new URL('infra/bundle.ts', ROOT).pathname;
     expect(() => execFileSync(process.execPath, [bundler, ...args], { stdio: 'pipe' })).toThrow(reason);

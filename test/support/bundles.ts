@@ -2,13 +2,15 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { bundle, bundleFile } from '../../infra/bundle.ts';
+import { type Bundle, bundle, bundleFile } from '../../infra/bundle.ts';
 import type { FunctionName } from '../../infra/functions.ts';
 
 /** The files that each process of `environments.ts` runs, next to the bundles. */
 export const SCRIPT = 'environment.mjs';
 
 const OPERATOR = 'test/support/operator.ts';
+/** What is known of a bundle, next to its files. */
+const DESCRIPTION = 'bundle.json';
 
 /**
  * Bundles the functions as they are deployed; `operator` is the operators' command. Tests may do so
@@ -17,9 +19,10 @@ const OPERATOR = 'test/support/operator.ts';
  */
 export async function bundleInto(folder: string, ...others: (FunctionName | 'operator')[]): Promise<string> {
   for (const name of ['create-tp5-account', 'create-tp4-account', ...others] as const) {
-    const make =
-      name === 'operator' ? (path: string) => bundleFile(OPERATOR, path) : (path: string) => bundle(name, path);
-    await makeOnce(join(folder, name), make);
+    await makeOnce(join(folder, name), async (path) => {
+      const made = await (name === 'operator' ? bundleFile(OPERATOR, path) : bundle(name, path));
+      await writeFile(join(path, DESCRIPTION), JSON.stringify(made));
+    });
   }
   return writeScript(folder);
 }
@@ -28,6 +31,11 @@ export async function bundleInto(folder: string, ...others: (FunctionName | 'ope
 export async function bundleCheckout(project: string, folder: string, names: readonly FunctionName[]): Promise<string> {
   for (const name of names) await bundleFile(`functions/${name}.ts`, join(folder, name), project);
   return writeScript(folder);
+}
+
+/** The sizes and the inputs of a bundle. @param folder that of `bundleInto` */
+export async function bundleDescription(folder: string, name: FunctionName): Promise<Bundle> {
+  return JSON.parse(await readFile(join(folder, name, DESCRIPTION), 'utf8')) as Bundle;
 }
 
 async function writeScript(folder: string): Promise<string> {
