@@ -23,7 +23,7 @@ async function replay<T>(release: Release, look: (world: AccountWorld, answers: 
   await pool.close();
 }
 
-describe.each(RELEASES)('What version %s stored', (file) => {
+describe.each(RELEASES)('The stored data of version %s', (file) => {
   const release = read<Release>(file);
 
   it('has operations in every state', () => {
@@ -31,7 +31,7 @@ describe.each(RELEASES)('What version %s stored', (file) => {
     expect([...states].toSorted()).toEqual(['claimed', 'done', 'open', 'sent', 'undecided', undefined]);
   });
 
-  it('is answered the same today: the same accounts, passwords, codes and refusals', async () => {
+  it('get the same answers today: the same accounts, passwords, codes and refusals', async () => {
     await replay(release, async (world, answers) => {
       expect(answers).toEqual(release.stories);
       // Each request has one account, and no client heard of a code twice.
@@ -42,10 +42,10 @@ describe.each(RELEASES)('What version %s stored', (file) => {
   });
 });
 
-describe('What version 1.0.0 stored in rarer states, which its own functions have answered', () => {
+describe('The stored data of version 1.0.0 in rarer states, which its own functions have answered', () => {
   const release = read<ReleaseEnd>('1.0.0-kinds.json');
 
-  it('is answered the same today, and ends in the same states with the same balances', async () => {
+  it('get the same answers today, and end in the same states with the same balances', async () => {
     await replay(release, async (world, answers) => {
       expect(answers).toEqual(release.stories);
       await world.settle().outcome;
@@ -56,7 +56,7 @@ describe('What version 1.0.0 stored in rarer states, which its own functions hav
     });
   });
 
-  it('is, with its fixture, every kind of item', () => {
+  it('contain, with the fixture, every kind of item', () => {
     const fixtures = [read<Release>('1.0.0.json'), release];
     for (const [table, kinds] of Object.entries(KINDS)) {
       const items = fixtures.flatMap((one) => one.items[table as keyof typeof KINDS] ?? []);

@@ -18,7 +18,7 @@ describe('Several errors of one request are listed at once, up to a hundred', ()
   for (const one of SEVERAL_ERRORS) it(`${one.operation}: ${one.says}`, () => checkRules(one));
 });
 
-it('a value that the rules judge otherwise than the table says is noticed', async () => {
+it('The comparison notices a value that the rules judge otherwise than the table', async () => {
   const [good] = FIELDS['2.1: the registration request'].filter(({ violations }) => violations.length === 0);
   const [bad] = FIELDS['2.1: the registration request'].filter(({ violations }) => violations.length > 0);
   if (good === undefined || bad === undefined) throw new Error('The table is empty.');
@@ -26,7 +26,7 @@ it('a value that the rules judge otherwise than the table says is noticed', asyn
   await expect(checkRules({ ...bad, violations: [] })).rejects.toThrow();
 });
 
-it('every row with values has one that goes over HTTP', () => {
+it('Every row with values has one value that goes over HTTP', () => {
   const all = Object.values(FIELDS).flat();
   const rowsOf = (cases: readonly { row: string }[]) => [...new Set(cases.map(({ row }) => row))];
   expect(rowsOf(overHttp(all))).toEqual(rowsOf(all));

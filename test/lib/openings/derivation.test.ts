@@ -24,7 +24,7 @@ const [OTHER_KEY = KEY] = parseDerivationKeys(JSON.stringify({ current: '1', 1: 
 const take = (count: number, logins: Generator<number>) =>
   Array.from({ length: count }, () => Number(logins.next().value));
 
-describe('What follows from a request', () => {
+describe('The identity of an operation', () => {
   it.each(vectors.operations)('never changes between releases: $operation_id', (expected) => {
     const pk = keyItem(expected.scope);
     const [fingerprint = ''] = fingerprints(expected.body, [KEY.fingerprints]);
@@ -46,7 +46,7 @@ describe('What follows from a request', () => {
     expect(identity).toMatchObject({ secret: vectors.key_id, derivation: vectors.derivation });
   });
 
-  it('is another operation with another key, item or fingerprint', () => {
+  it('differs with another key, item or fingerprint', () => {
     const ids = [
       deriveIdentity(KEY, 'key#a', '1.a'),
       deriveIdentity(OTHER_KEY, 'key#a', '1.a'),
@@ -57,7 +57,7 @@ describe('What follows from a request', () => {
     for (const id of ids) expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
   });
 
-  it('is found under the key that made it, whichever is the current one, and not without it', () => {
+  it('is found under the key that made it, current or older, and not without that key', () => {
     const identity = deriveIdentity(KEY, 'key#a', '1.a');
     const seed = deriveSeed([KEY], identity);
     expect(seed).toMatch(/^[\w-]{43}$/);
@@ -65,7 +65,7 @@ describe('What follows from a request', () => {
     expect(deriveSeed([OTHER_KEY], identity)).toBeUndefined();
   });
 
-  it('is not derived by another version of the derivation', () => {
+  it('cannot be derived by another version of the derivation', () => {
     const identity = { ...deriveIdentity(KEY, 'key#a', '1.a'), derivation: DERIVATION + 1 };
     expect(deriveSeed([KEY], identity)).toBeUndefined();
   });
@@ -117,7 +117,7 @@ describe('A generated password', () => {
     );
   });
 
-  it('is another one for another seed, role or version', () => {
+  it('differs for another seed, role or version', () => {
     const made = ['a seed', 'another seed'].flatMap((seed) =>
       VERSIONS.flatMap((version) => Object.values(derivePasswords(seed, version))),
     );
@@ -165,7 +165,7 @@ describe.each(VERSIONS)('Over many operations the passwords of %s', (version) =>
 });
 
 describe('The sequence of logins', () => {
-  it('has every login of every range once, one range after the other', () => {
+  it('contains every login of every range once, one range after the other', () => {
     const ranges = [
       { from: 500, to: 1_499 },
       { from: 100, to: 200 },
@@ -177,13 +177,13 @@ describe('The sequence of logins', () => {
     expect(ascending(second)).toEqual(Array.from({ length: 101 }, (_, index) => 100 + index));
   });
 
-  it('does not depend on the ranges after it, so a range may be appended', () => {
+  it('does not depend on later ranges, so a range may be appended', () => {
     const range = { from: 1, to: 1_000 };
     const appended = [range, { from: 5_000, to: 6_000 }];
     expect(take(1_000, loginSequence('a seed', appended))).toEqual([...loginSequence('a seed', [range])]);
   });
 
-  it('is another one for another seed or another range', () => {
+  it('differs for another seed or another range', () => {
     const range = { from: 1, to: 100_000 };
     const logins = take(5, loginSequence('a seed', [range]));
     expect(take(5, loginSequence('another seed', [range]))).not.toEqual(logins);
@@ -213,7 +213,7 @@ describe('The sequence of logins', () => {
 });
 
 describe('The secret of derived passwords', () => {
-  it('names the current key, and holds the one before it', () => {
+  it('names the current key, and holds the earlier key', () => {
     const secret = { current: '2', 1: vectors.secret['1'], 2: 'the next key'.repeat(4) };
     const ids = parseDerivationKeys(JSON.stringify(secret)).map(({ id }) => id);
     expect(ids).toEqual([expect.not.stringContaining(vectors.key_id), vectors.key_id]);

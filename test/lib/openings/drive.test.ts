@@ -55,7 +55,7 @@ describe('A first request', () => {
     expect(scene.calls.filter((call) => call.startsWith('send'))).toHaveLength(commands);
   });
 
-  it('has no login left if another operation holds the only one', async () => {
+  it('has no login left if another operation holds the only login', async () => {
     const scene = Object.assign(new DriveScene(world), { hasNext: false });
     await reserve(scene.login);
     const failure = { kind: 'login_range_exhausted' };
@@ -71,7 +71,7 @@ describe('A first request', () => {
     expect(scene.events.map(({ name }) => name)).toEqual(['AccountOpened']);
   });
 
-  it('keeps a login that exists if no time is left to look, and the next worker does not take it for its own', async () => {
+  it('keeps an existing login if no time is left to look it up, and the next worker does not count the account as its own', async () => {
     const scene = Object.assign(new DriveScene(world), {
       sends: [{ on: 'exists' }],
       looks: [{ on: 'unproven' }],
@@ -224,7 +224,7 @@ describe('A worker that was overtaken', () => {
     expect(await world.item(held)).toMatchObject({ life: { at: 'sent', login: scene.login, commands: 'one' } });
   });
 
-  it('still answers with the account that it has opened', async () => {
+  it('still answers with the account that its command has opened', async () => {
     const scene = new DriveScene(world);
     scene.ledger = { ...world.ledger, write: overtakeAfter(1) };
     expect(await scene.run(await world.claimed())).toMatchObject({ kind: 'opened', login: scene.login });
@@ -491,7 +491,7 @@ describe('A deposit', () => {
     expect(scene.events.map(({ name }) => name)).toContain('DepositFailed');
   });
 
-  it('that is part of the opening is not paid again', async () => {
+  it('that the opening command includes is not paid again', async () => {
     const scene = new DriveScene(world);
     scene.prepared = { plan: { ...funded, deposit_with_opening: true } };
     await scene.run(await world.claimed());

@@ -136,7 +136,7 @@ describe('A retry whose connection leads to another server since', () => {
     expect(await EFFECTS.send(retry(moved))).toEqual({ on: 'moved' });
   });
 
-  it('takes an account there for its own only if it shows the mark', async () => {
+  it('counts an account there as its own only if the account shows the mark', async () => {
     const looked = (change: object, sighting: Sighting) => EFFECTS.look(retry(change, { sighting }));
     expect(await looked({}, 'unmarked')).toEqual({ on: 'unproven' });
     expect(await looked({ port: 8443 }, 'unmarked')).toEqual({ on: 'moved' });
@@ -153,20 +153,17 @@ describe('The record of a new account', () => {
   it.each([
     ['none', true],
     ['due', false],
-  ] as const)(
-    'is written, and its event published at the same time unless a deposit follows: %s',
-    async (deposit, published) => {
-      const life = {
-        at: 'open',
-        login: LOGIN,
-        opened_at: '2026-11-22T00:00:00.000Z',
-        recorded: false,
-        deposit,
-        published: false,
-      } as const;
-      expect(await EFFECTS.record(retry({}), life)).toEqual({ recorded: true, published });
-    },
-  );
+  ] as const)('is written while its event is published, unless a deposit follows: %s', async (deposit, published) => {
+    const life = {
+      at: 'open',
+      login: LOGIN,
+      opened_at: '2026-11-22T00:00:00.000Z',
+      recorded: false,
+      deposit,
+      published: false,
+    } as const;
+    expect(await EFFECTS.record(retry({}), life)).toEqual({ recorded: true, published });
+  });
 });
 
 it.each([
@@ -226,7 +223,7 @@ describe('An id in the comment', () => {
     ['with a mark that is not ours', `${id}-0123456789abcdef`, [], 'unproven'],
     ['of somebody else', '018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f', [LOGIN], 'unproven'],
   ])(
-    '%s shows whose the account is only if it is one of ours: its login is then kept for that one',
+    '%s shows whose the account is only if one of our operations has that id: the login is then kept for that operation',
     async (_, comment, reserved, on) => {
       const job = retry({}, { comment, reserved });
       expect(await EFFECTS.look(job)).toEqual({ on });
@@ -310,7 +307,7 @@ describe('The record of a forgotten operation', () => {
   });
 });
 
-it('An error of a command that nobody expects proves nothing', async () => {
+it('An unexpected error of a command proves nothing', async () => {
   const failing = retry({}, { failure: new TypeError('unexpected') });
   expect(await EFFECTS.send(failing)).toMatchObject({ on: 'lost' });
 });
@@ -366,7 +363,7 @@ describe('A payment', () => {
   });
 });
 
-it('An answer that names another login than the command says that the server opens accounts elsewhere', async () => {
+it('An answer that names another login than the command shows that the server ignores the command’s login', async () => {
   expect(await EFFECTS.send(retry({}, { opened: LOGIN + 1 }))).toEqual({ on: 'lost', other: LOGIN + 1 });
 });
 
@@ -375,7 +372,7 @@ it.each<[Partial<OperationPlan>, string[]]>([
   [{ send_email: true }, ['email']],
   [{ send_pop_up: true }, ['popUp']],
   [{ send_email: true, send_pop_up: true }, ['email', 'popUp']],
-])('%j sends the notices %j', async (plan, wanted) => {
+])('An opened account with %j sends the notices %j', async (plan, wanted) => {
   const sent: string[] = [];
   const notices = { email: async () => void sent.push('email'), popUp: async () => void sent.push('popUp') };
   await EFFECTS.notify(retry({}, { plan, notices }), LOGIN);
@@ -383,7 +380,7 @@ it.each<[Partial<OperationPlan>, string[]]>([
 });
 
 it.each<Partial<AccountClient>>([{ unproven: ['email'] }, { email: undefined }])(
-  'sends no mail to a client whose address was never proven: %j',
+  'An opened account sends no mail to a client whose address was never proven: %j',
   async (change) => {
     const sent: string[] = [];
     const events: Parameters<typeof recordingTelemetry>[0] = [];

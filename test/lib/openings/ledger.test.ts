@@ -79,7 +79,7 @@ describe('An idempotency key', () => {
     expect(await world.item(other)).not.toHaveProperty('expires_at');
   });
 
-  it('leads the same request to its operation after it has expired', async () => {
+  it('leads the same request to its operation even after the key has expired', async () => {
     const key = newKey();
     const first = await world.claimed(key);
     const login = newLogin();
@@ -116,7 +116,7 @@ describe('An idempotency key', () => {
     expect(await world.claim(key)).toEqual({ kind: 'underivable', operationId: held.operationId });
   });
 
-  it('goes on with the identity of which a reservation was found', async () => {
+  it('continues with the identity that a found reservation names', async () => {
     const key = newKey();
     const held = await world.claimed(key);
     const [other] = derivationKeys('9');
@@ -178,7 +178,7 @@ describe('A login', () => {
     expect(await world.holder(`tp5#${login + 1}`)).toBe(escalated.operationId);
   });
 
-  it('of a protocol that cannot name one is reserved for its server when it is known', async () => {
+  it('of a protocol that cannot name logins is reserved for its server once it is known', async () => {
     const login = newLogin();
     const plugIn = { keyed: false, version: 'tp4', server: 'mt4.example.com:443' } as const;
     const [one, other] = [
@@ -247,7 +247,7 @@ describe('A login that a restored table gives to another holder', () => {
     return { login, held };
   };
 
-  it('is not released if that is a later life of the same operation', async () => {
+  it('is not released if the holder is a later life of the same operation', async () => {
     const { login, held } = await sentBefore({ incarnation: 'later' });
     await expect(write(held, gone)).rejects.toThrow(ReservationConflict);
     expect(await world.holder(`tp5#${login}`)).toBe(held.operationId);
@@ -258,7 +258,7 @@ describe('A login that a restored table gives to another holder', () => {
     ['ends', 'undefined', () => [gone]],
     ['goes on', 'sent', (login) => [sent(login + 1)]],
     ['is settled as a stranger’s', 'claimed', (login) => [{ at: 'undecided', login }, { at: 'claimed' }]],
-  ])('stays that one’s, and the operation %s', async (_, state, lives) => {
+  ])('stays with that holder, and the operation %s', async (_, state, lives) => {
     for (const seenOwner of [undefined, 'another operation']) {
       const { login, held } = await sentBefore({ operation_id: 'another operation', incarnation: 'other' });
       held.seenOwner = seenOwner;
@@ -268,7 +268,7 @@ describe('A login that a restored table gives to another holder', () => {
     }
   });
 
-  it('is not taken with the next login of it', async () => {
+  it('is not reserved together with the operation’s next login', async () => {
     const { login, held } = await sentBefore({ operation_id: 'another operation', incarnation: 'other' });
     const other = await world.claimed(newKey());
     await write(other, sent(login + 1));
@@ -276,7 +276,7 @@ describe('A login that a restored table gives to another holder', () => {
   });
 });
 
-it('A login that an operator has found to be somebody else’s stays reserved for nobody, and a retry may go on', async () => {
+it('A login at which an operator has found another client’s account stays reserved for no operation, and a retry may continue', async () => {
   const login = newLogin();
   const held = await world.claimed(newKey());
   await write(held, sent(login));
@@ -291,7 +291,7 @@ it.each<[string, (login: number) => Life]>([
   ['goes on', (login) => sent(login + 1)],
   ['ends', () => ({ at: 'gone' })],
 ])(
-  'A login at which the account of another operation was seen is reserved for that one when ours %s',
+  'A login at which another operation’s account was seen is reserved for that operation when ours %s',
   async (_, next) => {
     const login = newLogin();
     const held = await world.claimed();
@@ -360,7 +360,7 @@ describe('A write', () => {
     expect(await world.item(held)).toMatchObject({ life: sent(login, 'many') });
   });
 
-  it('that the network repeats late changes nothing that came after it', async () => {
+  it('that the network repeats late changes no newer state', async () => {
     const login = newLogin();
     const held = await world.claimed();
     const repeat = lateRepeats(1);
@@ -395,7 +395,7 @@ describe('A write', () => {
 describe('The list of due operations', () => {
   const dueAt = async (held: Parameters<typeof write>[0]) => (await world.item(held))?.due_at;
 
-  it('has an operation from the moment when it may send until it ends', async () => {
+  it('contains an operation from the moment when it may send until it ends', async () => {
     const login = newLogin();
     const held = await world.claimed();
     expect(await dueAt(held)).toBeUndefined();
@@ -419,7 +419,7 @@ describe('The list of due operations', () => {
     ['waits for an operator', 'undecided', OPERATOR_ONLY],
     ['waits for an operator’s payment', 'done', OPERATOR_ONLY],
     ['waits for a retry', 'sent', RETRY_ONLY],
-  ])('keeps an operation that %s, which an operator alone may acquire', async (_, at, wanted) => {
+  ])('keeps an operation that %s, and only an operator may acquire it', async (_, at, wanted) => {
     const [held, login] = [await world.claimed(), newLogin()];
     await write(held, sent(login));
     if (at === 'undecided') await write(held, { at, login });

@@ -129,7 +129,7 @@ describe('The search for a login', () => {
     expect(further).toBeLessThanOrEqual(more);
   });
 
-  it('finds a login that the operation has reserved, before and behind free ones', async () => {
+  it('finds a login that the operation has reserved, before and after free logins', async () => {
     for (const place of [0, 15, 900]) {
       const scene = new Scene();
       const login = scene.sequence()[place] ?? 0;
@@ -191,7 +191,7 @@ describe('The search for a login', () => {
     expect(scene.recordReads).toBe(0);
   });
 
-  it('goes on with the sequence of the key that made the operation', async () => {
+  it('continues with the sequence of the key that made the operation', async () => {
     const scene = new Scene('2', '1');
     const search = await scene.search();
     expect(await search.next(scene.id(1))).toMatchObject({ login: scene.sequence(1)[0], tries: 1 });
@@ -226,7 +226,7 @@ describe('The choice of a login', () => {
   }
   const UNAVAILABLE = { kind: 'platform_unavailable' };
 
-  it('says that the range is exhausted if all its logins were read, and none is left', async () => {
+  it('reports an exhausted range if all its logins were read and none is free', async () => {
     const scene = new Scene();
     const { length, [length - 1]: last } = scene.sequence();
     scene.reserve(...scene.sequence().slice(0, -1));
@@ -234,11 +234,14 @@ describe('The choice of a login', () => {
     expect(chosen).toEqual({ logins: [last, undefined], kind: 'login_range_exhausted' });
   });
 
-  it.each([0, 1, 900])('asks for a repeat if the time ends after %i logins, although others are free', async (asks) => {
-    const chosen = await choose(new Scene(), asks);
-    expect(chosen).toMatchObject(UNAVAILABLE);
-    expect(chosen.logins).not.toContain(undefined);
-  });
+  it.each([0, 1, 900])(
+    'asks for a repeat if the time ends after %i logins, although later logins are free',
+    async (asks) => {
+      const chosen = await choose(new Scene(), asks);
+      expect(chosen).toMatchObject(UNAVAILABLE);
+      expect(chosen.logins).not.toContain(undefined);
+    },
+  );
 
   it('asks for a repeat if the time ends before it has read all logins', async () => {
     const scene = new Scene();

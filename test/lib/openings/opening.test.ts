@@ -43,7 +43,7 @@ describe('A login range', () => {
 });
 
 describe('A request whose operation was lost', () => {
-  it('gets its account at a login behind those that others have released since', async () => {
+  it('gets its account at a login after logins that other operations have released since', async () => {
     const database = await testDatabase();
     const scene = new OpeningScene(database);
     const remove = (TableName: string, pk: string) =>
@@ -132,7 +132,7 @@ describe('A request whose key was forgotten, and whose login another operation h
 const SLOW_MS = 700;
 
 describe('A slow server', () => {
-  it('with accounts of other operations at the first logins is asked for further ones by each retry, until one is free', async () => {
+  it('with accounts of other operations at the first logins is asked for further logins by each retry, until a login is free', async () => {
     const server = await testServer();
     // Only the delays move the clock.
     let at = Date.now();

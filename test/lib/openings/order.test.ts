@@ -12,7 +12,7 @@ const ORDER = buildOrder(ACCOUNT_BODY, CLIENT_ANN, OPERATION, PASSWORDS, undefin
 const RECORDS = { client: CLIENT_ANN, connection: LIVE, accountType: undefined, rebateUser: undefined };
 const { groups: _groups, ...anyGroup } = LIVE;
 describe('The records that a request names', () => {
-  it('may leave the account type out on a live connection, and may name one', () => {
+  it('may leave out the account type on a live connection, or name one', () => {
     checkRecords('tp5', { ...ACCOUNT_BODY, account_type_id: 'ATDEMO01' }, { ...RECORDS, accountType: FUNDED });
     checkRecords('tp5', ACCOUNT_BODY, RECORDS);
     expect(() => checkRecords('tp5', ACCOUNT_BODY, { ...RECORDS, connection: DEMO })).toThrow('account_type_required');
@@ -109,7 +109,7 @@ describe('The order for the platform', () => {
     ['a demo connection and a type without one', DEMO, { ...FUNDED, deposit: undefined }, undefined],
     ['a demo connection and a deposit of nothing', DEMO, { ...FUNDED, deposit: 0 }, undefined],
     ['a live connection, whatever the type', LIVE, FUNDED, undefined],
-  ])('has, with %s, its deposit', (_, connection, accountType, deposit) => {
+  ])('has the deposit of the account type, or none: %s', (_, connection, accountType, deposit) => {
     expect(demoDeposit({ connection, accountType: accountType as AccountType })).toBe(deposit);
     expect(order({}, CLIENT_ANN, deposit).deposit).toBe(deposit);
   });

@@ -18,14 +18,11 @@ describe('An opening in a function that may run for 29 seconds', () => {
     [20_000, { opening: true, platform: true, work: false }],
     [22_499, { opening: true, platform: true, work: false }],
     [22_500, { opening: true, platform: true, work: true }],
-  ])(
-    'after %i ms sends and waits no longer than its times, so that it is answered within 25 seconds: %j',
-    (ms, ended) => {
-      expect(abortedAfter(ms, 25_000)).toEqual(ended);
-    },
-  );
+  ])('that begins after %i ms keeps its deadlines, so that it is answered within 25 seconds: %j', (ms, ended) => {
+    expect(abortedAfter(ms, 25_000)).toEqual(ended);
+  });
 
-  it('ends everything when its caller stops waiting, if that is earlier', () => {
+  it('ends all its parts when its caller stops waiting, if that is earlier', () => {
     expect(abortedAfter(4_999, 5_000)).toEqual({ opening: false, platform: false, work: false });
     expect(abortedAfter(5_001, 5_000)).toEqual({ opening: true, platform: true, work: true });
   });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 describe('The record of an account', () => {
-  it('that is written again is the same record', async () => {
+  it('stays one record if it is written again', async () => {
     await accounts.put(RECORD, NEVER_ABORTED);
     await accounts.put(RECORD, NEVER_ABORTED);
     const items = await database.tables.accounts.query('CLIENT01', 'tp4#tp4-live-1#700123', NEVER_ABORTED);

@@ -35,7 +35,7 @@ describe('A client that is added', () => {
     expect(await items()).toEqual([{ pk: 'client#CLIENT09', record, e164: '+447400123456', ...proven }]);
   });
 
-  it('is recognized when it comes again, and later changes stay', async () => {
+  it('is recognized when the CRM names it again, and later changes stay', async () => {
     await add(ANN);
     const changed = await clientItem({ ...ANN, email: 'ann@example.com', name: 'Ann Lee', language: 'de' });
     await database.tables.crm.put({ ...changed }, signal);
@@ -62,7 +62,7 @@ describe('A client that is added', () => {
   it.each([
     ['another email address', { ...ANN, email: 'bob@example.com' }, 'email'],
     ['the email address that was typed, but another verified phone', { ...ANN, phone: OTHER_PHONE }, 'phone'],
-  ] as const)('is refused if the client of its id has %s, and nothing is written', async (_, client, verified) => {
+  ] as const)('is refused if the client with its id has %s, and nothing is written', async (_, client, verified) => {
     await add(ANN);
     const before = await items();
     expect(await add(client, verified)).toBe('refused');

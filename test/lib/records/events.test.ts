@@ -18,7 +18,7 @@ const RECORD = {
 } as const;
 
 describe('The event of an opened account', () => {
-  it('has the operation for its id, and the members of the record', () => {
+  it('has the operation’s id as its id, and the members of the record', () => {
     const { operation_id: id, ...members } = RECORD;
     const detail = accountOpened(RECORD);
     expect(detail).toEqual({ id, ...members });
@@ -27,7 +27,7 @@ describe('The event of an opened account', () => {
 });
 
 describe('An event', () => {
-  it('has the members of its schema, and none of what else is known', async () => {
+  it('has only the members of its schema', async () => {
     const published: unknown[] = [];
     const { publish } = lazyEvents(async () => async (_, event) => void published.push(JSON.parse(event)));
     const detail = accountOpened(RECORD);

@@ -47,7 +47,7 @@ describe('The fingerprint of a body', () => {
 });
 
 describe('The key of fingerprints', () => {
-  it('is another one than the secret it is derived from, and always the same', () => {
+  it('differs from the secret that it is derived from, and is always the same', () => {
     const keyFrom = (secret: string) => fingerprintKey(secret).export().toString();
     expect(keyFrom('a secret')).toMatch(/^[\w-]{43}$/);
     expect(keyFrom('a secret')).toBe(keyFrom('a secret'));

@@ -7,7 +7,7 @@ describe('An Idempotency-Key', () => {
     expect(keyExpiry(1_000_001)).toBe(1_001 + 86_400 + 300);
   });
 
-  it('is stored as a digest of all that it is unique within', () => {
+  it('is stored as a digest of the key and the scope in which it is unique', () => {
     const scopes = [
       ['a', 'b c'],
       ['a b', 'c'],

@@ -54,7 +54,7 @@ function world(table: Table = database.tables.registrations) {
 }
 
 describe('A request with an Idempotency-Key', () => {
-  it('that is still running answers a second one with request_in_progress and when to retry', async () => {
+  it('that is still running answers a second request with request_in_progress and the time of a retry', async () => {
     const { claim, fresh, send } = world();
     const held = await fresh();
     const second = await claim();
@@ -133,7 +133,7 @@ describe('A request with an Idempotency-Key', () => {
     expect(await claim()).toMatchObject({ kind: 'finished' });
   });
 
-  it('is kept for its time, and forgotten then though the table still has it', async () => {
+  it('is kept for 24 hours, and then ignored even if the table still has it', async () => {
     const { clock, claim, fresh, finish } = world();
     await finish(await fresh());
     clock.now += KEPT_MS - 1_000;
@@ -142,7 +142,7 @@ describe('A request with an Idempotency-Key', () => {
     expect(await claim()).toMatchObject({ kind: 'fresh' });
   });
 
-  it('is kept from the last step on, so that one at the end of its time is not forgotten a moment later', async () => {
+  it('is kept for 24 hours from its last step, so that a key in use at the end does not expire a moment later', async () => {
     const { clock, claim, fresh, send, finish } = world();
     await send(await fresh());
     clock.now += KEPT_MS - 2_000;
@@ -163,7 +163,7 @@ describe('A request with an Idempotency-Key', () => {
     expect(await claim('f', 10_000)).toMatchObject({ kind: 'in_progress' });
   });
 
-  it('is another one for another caller, route or key', async () => {
+  it('is separate for another caller, route or key', async () => {
     const { fresh } = world();
     for (const scope of ['a b c', 'a b d', 'a bc', 'ab c']) await fresh(scope.split(' '));
   });
@@ -203,7 +203,7 @@ describe('A claim', () => {
     expect(calls.map(({ operation }) => operation)).toEqual(['PutItem', 'GetItem', 'UpdateItem']);
   });
 
-  it('whose write was repeated because its answer was lost is still its own', async () => {
+  it('whose write the SDK repeated after a lost answer still belongs to its worker', async () => {
     const { clock, claim, fresh, send } = world(repeating(database.tables.registrations));
     await fresh();
     clock.now += 1_001;
@@ -213,7 +213,7 @@ describe('A claim', () => {
     expect(await claim()).toMatchObject({ kind: 'undecided' });
   });
 
-  it('never acquires a key with another body, a finished one, or one older than 24 hours', async () => {
+  it('never acquires a key with another body, a finished key, or a key older than 24 hours', async () => {
     const { clock, claim, fresh, finish } = world();
     const [other, done, old] = [newScope(), newScope(), newScope()];
     await fresh(other);
@@ -330,13 +330,13 @@ describe.each([
     ['running', { state: 'running', lease_until: 1_800_000_060_000 }, { kind: 'in_progress' }],
     ['sent, by a worker that still runs', { state: 'sent', lease_until: 1_800_000_060_000 }, { kind: 'in_progress' }],
     ['of another body', { state: 'finished', fingerprint: 'g' }, { kind: 'reused' }],
-  ])('that is %s is answered by it, and has no second record', async (__, record, expected) => {
+  ])('that is %s is answered by that record, and gets no second one', async (__, record, expected) => {
     const { claims, own } = await claimAfter(record, 2);
     expect(claims).toEqual([expect.objectContaining(expected), expect.objectContaining(expected)]);
     expect(own).toBeUndefined();
   });
 
-  it('and may have sent is finished under its new name, with its registration', async () => {
+  it('and may have sent is finished under the key’s new name, with its registration', async () => {
     const { claims } = await claimAfter({ state: 'sent' }, 2);
     expect(claims).toMatchObject([
       { kind: 'undecided', registrationId: ID },
@@ -347,7 +347,7 @@ describe.each([
   it.each([
     ['has certainly sent nothing', { state: 'running' }],
     ['is 24 hours old', { state: 'finished', expires_at: 1_800_000_000 }],
-  ])('that %s is a new one', async (__, record) => {
+  ])('that %s counts as a new key', async (__, record) => {
     expect((await claimAfter(record)).claims).toMatchObject([{ kind: 'fresh' }]);
   });
 });

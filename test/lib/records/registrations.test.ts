@@ -95,7 +95,7 @@ describe('A pending registration', () => {
     expect(await read()).toMatchObject(kept);
   });
 
-  it('that is removed leaves the others as if it had never existed', async () => {
+  it('that is removed leaves the other registrations of the address as if it had never existed', async () => {
     const kept: PendingRegistration[] = [];
     for (let i = 0; i < 4; i += 1) kept.unshift(await keep('back@example.com'));
     const [back] = kept.splice(2, 1);
@@ -190,7 +190,7 @@ describe('The registrations of one address', () => {
     expect(await idsOf(place.address)).toHaveLength(70);
   });
 
-  it('are the newest fifty when their codes have expired, and those that are confirmed', async () => {
+  it('are kept, after their codes have expired, if they are confirmed or among the newest fifty', async () => {
     const [first, second] = (await list(place.address)).toReversed();
     const record = await registrations.get(second?.registration_id ?? '', NEVER_ABORTED);
     if (record === undefined) throw new Error('no registration');
@@ -215,7 +215,7 @@ describe('The registrations of one address', () => {
   });
 });
 
-it('A registration that cannot be read is no expired one: its event is not dropped', async () => {
+it('A registration that cannot be read does not count as expired: its event is not dropped', async () => {
   const { registration_id } = await keep('pending@example.com');
   const broken = { update: 'REMOVE password_hash' };
   await database.tables.registrations.update({ pk: `registration#${registration_id}` }, broken, NEVER_ABORTED);
@@ -236,7 +236,7 @@ describe('A confirmed registration whose event is not known to be published', ()
   const unpublished = async () =>
     (await registrations.unpublished(NEVER_ABORTED)).registrations.map(({ registration_id }) => registration_id);
 
-  it('is listed when the request that confirmed it has had its time, the oldest first, until that is noted', async () => {
+  it('is listed, the oldest first, from the deadline of the confirming request until the publication is recorded', async () => {
     const [first, second] = [await keep('pending@example.com'), await keep('pending@example.com')];
     await registrations.confirm(second, confirmation, NEVER_ABORTED);
     expect(await unpublished()).toEqual([]);

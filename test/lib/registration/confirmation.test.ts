@@ -98,14 +98,14 @@ describe('The right code and password', () => {
     expect(scene.published).toMatchObject([{ otp_type: by, verified, ...taken }]);
   });
 
-  it('publish that a client has proven the own address since the request', async () => {
+  it('publish whether a client has proven the person’s own address since the request', async () => {
     await register();
     await scene.addClient({ email: true });
     expect(await confirm()).toBe(204);
     expect(scene.published).toMatchObject([{ email_taken: true, phone_taken: false }]);
   });
 
-  it('belong to any of twenty registrations of the address, each with its own, at the cost of one hash', async () => {
+  it('find their registration among twenty of the address, at the cost of one hash', async () => {
     for (let index = 0; index < 20; index += 1) {
       await register({ code: `${100_000 + index}`, password: `password of ${index}` });
     }
@@ -131,7 +131,7 @@ describe('The right code and password', () => {
     }
   });
 
-  it('are also those of a first message that arrives after the second, with one password', async () => {
+  it('are accepted from the first message even if it arrives after the second, with one password', async () => {
     await register({ code: '111111' });
     const [first = expect.fail()] = await scene.registrations();
     await register({ code: '222222' });
@@ -187,7 +187,7 @@ describe('A refusal', () => {
     expect(scene.steps).toEqual(['secret', 'read address', 'update confirmation', 'read confirmation']);
   });
 
-  it('does not come because the source could not be counted', async () => {
+  it('does not happen because the source could not be counted', async () => {
     scene.limits = USUAL_LIMITS;
     await register();
     expect(await confirm({ step: failingSteps({ 'update confirmation': SERVICE_UNAVAILABLE }) })).toBe(204);
@@ -204,7 +204,7 @@ async function guess(...digits: string[]): Promise<void> {
 }
 
 describe('Guesses', () => {
-  it('are five different ones: the same one again is free', async () => {
+  it('are limited to five different codes: a repeated guess is free', async () => {
     await register();
     await guess('1', '1', '2', '3', '3', '4', '4');
     expect(await confirm()).toBe(204);
@@ -240,7 +240,7 @@ describe('Guesses', () => {
     expect(await confirm()).toBe(204);
   });
 
-  it('that come at once: twenty right ones are all answered 204, with one event', async () => {
+  it('that arrive at the same time and are right are all answered with 204, with one event for twenty', async () => {
     await register();
     const answers = await Promise.all(Array.from({ length: 20 }, () => confirm()));
     expect(new Set(answers)).toEqual(new Set([204]));

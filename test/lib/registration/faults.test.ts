@@ -49,13 +49,13 @@ function answerToRequest(step: string, fault: StepFault): Answer | 'killed' {
 }
 
 describe('A request for a registration', () => {
-  it('takes these steps, some of them side by side', async () => {
+  it('takes the listed steps, some of them in parallel', async () => {
     const scene = await RegistrationScene.start();
     expect(await scene.request(ASKED)).toBe(204);
     expect(scene.steps.toSorted()).toEqual(REQUEST.toSorted());
   });
 
-  it.each(withFaults(REQUEST, READS))('in which one goes wrong sends one message: %s, %s', async (step, fault) => {
+  it.each(withFaults(REQUEST, READS))('in which one step fails sends one message: %s, %s', async (step, fault) => {
     const scene = await RegistrationScene.start();
     const steps = faultySteps(step, fault);
     const answer = await outcome(scene.request({ ...ASKED, ...steps }), steps);
@@ -122,7 +122,7 @@ describe('A confirmation with documents', () => {
     expect(kept()).toEqual(KEPT);
   });
 
-  it.each(withFaults(CONFIRMATION, READS))('in which one goes wrong can be repeated: %s, %s', async (step, fault) => {
+  it.each(withFaults(CONFIRMATION, READS))('in which one step fails can be repeated: %s, %s', async (step, fault) => {
     const { scene, id, confirmation, kept } = await registered();
     const steps = faultySteps(step, fault);
     const answer = await outcome(scene.confirm(steps), steps);

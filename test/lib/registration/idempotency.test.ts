@@ -52,7 +52,7 @@ describe('An Idempotency-Key', () => {
     ['of another /64', { source: '2001:db8::1' }, { source: '2001:db8:0:1::1' }, 204],
     ['of a named caller', { caller: 'crm' }, { caller: 'crm', source: '192.0.2.1' }, 'replayed'],
     ['of another caller', { caller: 'crm' }, { caller: 'page' }, 204],
-  ])('%s belongs to one request or to two', async (_, scope, other, answer) => {
+  ])('repeated by a request %s gets the answer $3', async (_, scope, other, answer) => {
     const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, ...scope })).toBe(204);
     scene.now += 2 * MINUTE;
@@ -111,7 +111,7 @@ describe('An Idempotency-Key', () => {
     ['running', 'another body', OTHER_BODY, 'idempotency_key_reused'],
     ['running, before its mark', 'the same body', {}, 'request_in_progress'],
     ['running, before its mark', 'another password', OTHER_PASSWORD, 'request_in_progress'],
-  ])('whose request is %s, with %s', async (first, what, asked, answer) => {
+  ])('whose request is %s, and is repeated with %s, gets the answer $3', async (first, what, asked, answer) => {
     const scene = await sceneAfter(first);
     const counts = await scene.counts();
     expect(await scene.request({ ...KEYED, ...asked })).toBe(answer);

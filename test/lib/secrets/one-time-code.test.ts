@@ -42,7 +42,7 @@ describe('A one-time password', () => {
     }
   });
 
-  it('is another one each time', () => {
+  it('differs each time', () => {
     // Among 1,000 draws from a million, half a pair is expected; 20 pairs occur once in more than 10^20 runs.
     expect(new Set(Array.from({ length: 1_000 }, makeCode)).size).toBeGreaterThan(980);
   });
@@ -109,7 +109,7 @@ describe('The seals of a code', () => {
     expect(sealGuess('012345', binding, seals, pepperOf('2', '2'))).toBeUndefined();
   });
 
-  it('are equal or not, also if one is malformed', () => {
+  it('can be compared even if one of them is malformed', () => {
     expect(isSameSeal(seals.code, seals.code)).toBe(true);
     for (const broken of ['', 'AAAA', seals.password]) expect(isSameSeal(seals.code, broken)).toBe(false);
   });

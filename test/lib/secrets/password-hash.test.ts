@@ -21,7 +21,7 @@ describe('The hash of a password', () => {
     expect(await verifyPassword(hash, '')).toBe(false);
   });
 
-  it('is the same with the same salt, and another with another one', async () => {
+  it('is the same with the same salt, and differs with another salt', async () => {
     const [one, two, other] = await Promise.all([
       hashPassword('the same', salt),
       hashPassword('the same', salt),

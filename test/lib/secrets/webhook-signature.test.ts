@@ -36,7 +36,7 @@ interface Forged {
 }
 
 describe('The secret for signing', () => {
-  it('holds one key or two', () => {
+  it('holds one signing key or two', () => {
     expect(parseSigningSecret(JSON.stringify({ current }))).toEqual([current]);
     expect(parseSigningSecret(JSON.stringify({ current, previous }))).toEqual([current, previous]);
   });

@@ -46,7 +46,7 @@ describe('a confirmation', () => {
     '(012) 345',
     '0️⃣1️⃣2️⃣345',
     '«012·345»',
-  ])('has its code as people type it: %j', async (code) => {
+  ])('accepts the code as people type it: %j', async (code) => {
     expect(await v.parseAsync(ConfirmationRequestSchema, { ...least, code })).toMatchObject({ code: '012345' });
   });
 
@@ -56,12 +56,12 @@ describe('a confirmation', () => {
     expect(await v.parseAsync(ConfirmationRequestSchema, body)).toMatchObject({ password });
   });
 
-  it('has the address that was registered, however it is typed', async () => {
+  it('finds the registered address, however the person types it', async () => {
     const body = { ...least, email: ' Ann@ＭÜNCHEN.de\n' };
     expect(await v.parseAsync(ConfirmationRequestSchema, body)).toMatchObject({ address: 'ann@xn--mnchen-3ya.de' });
   });
 
-  it.each([[undefined], [null], ['']])('needs every field: none may be %j', async (empty) => {
+  it.each([[undefined], [null], ['']])('needs every field: no field may be %j', async (empty) => {
     for (const field of ['otp_type', 'email', 'code', 'password']) {
       expect(await rulesOf({ ...least, [field]: empty })).toEqual([`#/${field} required`]);
     }
@@ -109,7 +109,7 @@ describe('a confirmation', () => {
     expect(await rulesOf(body)).toEqual(rules);
   });
 
-  it('by phone has both members of it', async () => {
+  it('by phone needs both members of the phone', async () => {
     const { code, password } = least;
     const body = { otp_type: 'call', phone: { country_code: '', number: '' }, code, password };
     expect(await rulesOf(body)).toEqual(['#/phone required']);

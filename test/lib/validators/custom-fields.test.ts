@@ -64,7 +64,7 @@ describe('the fields of a form', () => {
     expect(await rulesOf(form, { a: 'A', c: ['x'], custom_fields: {} })).toEqual([]);
   });
 
-  it('may have names that JavaScript objects inherit, and are then missing until they are sent', async () => {
+  it('may have names that JavaScript objects inherit, and still count as missing until the request has them', async () => {
     const odd = formOf({ key: 'constructor', type: 'text', required: true }, { key: 'toString', type: 'text' });
     expect(await rulesOf(odd, {})).toEqual(['#/constructor required']);
     const outcome = await checkCustomFields(odd, { constructor: 'c' });
@@ -123,7 +123,7 @@ describe('documents', () => {
   );
   const check = (values: Record<string, unknown>) => checkCustomFields(form, values);
 
-  it('come out decoded, with their place, names and the media types that the form accepts', async () => {
+  it('are decoded, with their place, names and the media types that the form accepts', async () => {
     const doc = Buffer.from('%PDF-1.7').toString('base64');
     const outcome = await check({
       d0cUpl: [{ id: '', name: 'ä.pdf', doc }],
@@ -177,7 +177,7 @@ describe('documents', () => {
     expect(await check({ d0cUpl: [document(one)], m0re: [document(other + 1)] })).toMatchObject({ tooLarge: true });
   });
 
-  it('come out also next to errors of other fields, so that their content is checked', async () => {
+  it('are decoded even if other fields have errors, so that their content is checked', async () => {
     const outcome = await check({ x: 1, d0cUpl: [{ id: '', name: '', doc: '#' }], m0re: [document(1)] });
     expect(outcome).toMatchObject({ ok: false, documents: [{ fieldKey: 'm0re', index: 0 }] });
     expect(await check({ d0cUpl: [document(2 * MB)], m0re: [document(3 * MB)] })).toMatchObject({ documents: [] });

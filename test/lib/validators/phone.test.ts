@@ -55,7 +55,7 @@ describe('a phone', () => {
     ['44', '7400+123456'],
     ['44', '7400123456\u0000'],
     ['44', `${'0'.repeat(31)}7400123456`],
-  ])('is not made of dial code %j and number %j', async (countryCode, number) => {
+  ])('is refused with dial code %j and number %j', async (countryCode, number) => {
     expect(await e164Of(countryCode, number)).toBeUndefined();
   });
 
@@ -88,7 +88,7 @@ describe('a number with several readings', () => {
     expect((await readPhone(code, number, channel))?.e164).toBe(e164);
   });
 
-  it('of a costly kind is not read as another one that gets messages', async () => {
+  it('of a costly kind is not read as another number that gets messages', async () => {
     const costly = ['PREMIUM_RATE', 'SHARED_COST', 'TOLL_FREE', 'PERSONAL_NUMBER', 'PAGER', 'VOIP', 'UAN'];
     const digits = fc.stringMatching(/^[1-9][0-9]{5,11}$/);
     await fc.assert(

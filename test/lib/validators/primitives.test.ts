@@ -52,7 +52,7 @@ describe('a pointer', () => {
 describe('an object of fixed members', () => {
   const schema = closedObject({ a: v.string(), b: v.exactOptional(v.boolean()) });
 
-  it('names every member it does not know, also those that JavaScript objects inherit', () => {
+  it('names every unknown member, also those that JavaScript objects inherit', () => {
     const body = JSON.parse('{"a":"","x":1,"constructor":2,"__proto__":3,"toString":4}');
     expect(violationsOf(schema, body)).toEqual([
       '#/x unknown_field',
@@ -96,7 +96,7 @@ describe('a list', () => {
 });
 
 describe('A value that is too large', () => {
-  it('is a text of more than twice its characters: no other rule is applied to it', () => {
+  it('such as a text of more than twice the allowed characters, gets no other rule applied', () => {
     let asked = 0;
     const isRight = () => {
       asked += 1;
@@ -109,7 +109,7 @@ describe('A value that is too large', () => {
     expect(asked).toBe(1);
   });
 
-  it('is a received value that breaks a rule: it is not read to describe the violation', () => {
+  it('is not read to describe the violation', () => {
     const started = 'Invalid type: '.repeat(400_000);
     expect(violationsOf(v.literal('trader'), started)).toEqual(['# one_of']);
     expect(violationsOf(v.literal('trader'), `length: ${started}`)).toEqual(['# one_of']);

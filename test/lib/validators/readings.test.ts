@@ -194,7 +194,7 @@ describe('A member of a custom field', () => {
     ]);
   });
 
-  it('that is a name is read as one', async () => {
+  it('that is a name is read by the rules of names', async () => {
     for (const [sent, meant] of SENT.name) {
       expect(await kept('location', { country: sent, state: sent, city: sent })).toEqual({
         country: meant,

@@ -169,7 +169,7 @@ describe('any body', () => {
     );
   });
 
-  it('and is accepted, is accepted again to the same request', async () => {
+  it('that is accepted is accepted again, as the same request', async () => {
     const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
     const password = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 12 });
     await fc.assert(
@@ -198,7 +198,7 @@ describe('the phone of a registration request', () => {
     expect(await parse({ ...least, phone })).toMatchObject({ phoneE164: '+447400123456', phoneValid: true });
   });
 
-  it('is kept for email although no numbering plan knows it, and says so', async () => {
+  it('is kept for email even if no numbering plan knows it, and the request is marked so', async () => {
     const unknown = { country_code: '1', number: '555 123 4567' };
     expect(await parse({ ...least, phone: unknown })).toMatchObject({ phoneE164: '+15551234567', phoneValid: false });
   });

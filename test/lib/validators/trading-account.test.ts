@@ -31,7 +31,7 @@ describe('a request for a trading account', () => {
 describe('the answer to an opened account', () => {
   const answer = { login: 954402, master_password: 'Tr4de-It-Now', investor_password: 'L00k-Only-Pls' };
 
-  test('holds login and both passwords, and lets nothing else out', () => {
+  test('holds login and both passwords, and nothing else', () => {
     expect(v.parse(TradingAccountAnswerSchema, { ...answer, operation_id: 'x' })).toEqual(answer);
   });
 

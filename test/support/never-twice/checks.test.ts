@@ -62,7 +62,7 @@ const problem = (status: number, type: string, headers = {}) => anAnswer(status,
 const stranger = { account: () => anAccount({ email: 'eve@mailbox.example' }) };
 
 describe('The check of an answer', () => {
-  it('accepts a refusal while another try runs', () => {
+  it('accepts a refusal while another attempt runs', () => {
     const refusal = problem(503, 'platform_unavailable', { 'retry-after': '5' });
     checkAnswer(aSight(), anIntent({}, { running: 1 }), refusal);
     expect(() => checkAnswer(aSight(), anIntent(), refusal)).toThrow('there is an account');

@@ -99,7 +99,7 @@ it('An operation that a late duplicate of its claim brings back may act', () => 
   expect(watch.of(() => true)).toMatchObject([{ operation_id: '1', life: SENT }]);
 });
 
-it('After two commands a login is not new again, but another one may follow', () => {
+it('After two commands a login is not new again, but another login may follow', () => {
   const many: Life = { ...SENT, commands: 'many' };
   expect(isTransition(many, SENT)).toBe(false);
   expect(isTransition(many, { ...SENT, login: 8 })).toBe(true);

@@ -16,7 +16,7 @@ async function opened() {
 }
 
 describe('Looking at a login on a gateway', () => {
-  it('asks whether it exists, and for a generated password; a refused one proves nothing', async () => {
+  it('asks whether the login exists, and for a generated password; a refused password proves nothing', async () => {
     const { server, look } = await opened();
     expect(await look()).toBe('ours');
     // Another password shows that the gateway checks passwords.
@@ -48,7 +48,7 @@ describe('Looking at a login on a gateway', () => {
     ['throttled', 0],
     ['down', 0],
     ['down', 1],
-  ] as const)('on one that is %s at question %i fails', async (kind, after) => {
+  ] as const)('on a gateway that is %s at question %i fails', async (kind, after) => {
     const { server, look } = await opened();
     server.faults.set({ kind, times: 1, after });
     expect((await failureOf(look())).kind).toBe('platform_unavailable');

@@ -42,7 +42,7 @@ describe('interface-gateway', () => {
 });
 
 describe('an opening with a login', () => {
-  it('is one command, as without', async () => {
+  it('is one command, like an opening without a login', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
     await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
@@ -62,7 +62,7 @@ describe('an opening with a login', () => {
     );
   });
 
-  it('a disabled account has its login too', async () => {
+  it('a disabled account counts as existing too', async () => {
     const server = await scriptedTcpServer((socket, text) => {
       socket.end(
         text.startsWith('WNEW') ? 'ERROR\r\naccount create failed\r\nend' : 'Disable\r\nuser check successful\r\nend',

@@ -8,7 +8,7 @@ const MARK = {
   generated: { role: 'master', password: 'Master77' },
 } as const;
 
-it('a gateway that says nothing to its questions is not asked what its connection says it lacks', async () => {
+it('a silent gateway is not asked the questions that its connection lists in `lacks`', async () => {
   const silent = await scriptedTcpServer(() => {});
   const look = (lacks?: ('account_check' | 'password_check')[]) =>
     textPlatform('interface-gateway', silent.port, { ...SHORT_TIMEOUTS, ...(lacks && { lacks }) }).look(

@@ -39,7 +39,7 @@ describe.each(STYLES)('A gateway that answers with: %s', (answers) => {
   });
 });
 
-describe.each(DIALECTS)('An answer of %s in other clothes', (protocol) => {
+describe.each(DIALECTS)('An answer of %s in an unusual form', (protocol) => {
   it.each([
     'OK LOGIN=123\r\nend\r\n',
     'ok\r\nlogin = 123\r\nend',

@@ -95,7 +95,7 @@ it.each([
   expect(await (await bank(balance)).platform.holdsFunds(42, NEVER_ABORTED)).toBe(holds);
 });
 
-it('A balance that cannot be read proves nothing', async () => {
+it('A balance that cannot be read does not show whether the account holds money', async () => {
   const { platform } = await bank('unreadable');
   expect((await failureOf(platform.holdsFunds(42, NEVER_ABORTED))).kind).toBe('platform_unavailable');
 });

@@ -34,15 +34,18 @@ describe('Looking at a login', () => {
     ['hidden personal data', { rights: { personalData: false } }, 'unmarked'],
     ['shown names alone', { rights: { personalData: 'names' } }, 'unmarked'],
     ['the comment of another operation', { comment: OTHERS_ID }, 'foreign'],
-  ] as const)('with %s asks for a generated password, and a refused one proves nothing', async (_, changes, owner) => {
-    const { server, look } = await opened(changes);
-    expect(await look()).toBe('ours');
-    // The opening, the account, the password, and another one, which must be refused.
-    expect(server.commands).toBe(4);
-    expect(await look({ generated: { role: 'investor', password: 'Inve5tor#wd' } })).toBe('ours');
-    expect(await look({ generated: { role: 'master', password: 'An0ther#one' } })).toBe(owner);
-    expect(await look({ generated: undefined })).toBe(owner);
-  });
+  ] as const)(
+    'with %s asks for a generated password, and a refused password proves nothing',
+    async (_, changes, owner) => {
+      const { server, look } = await opened(changes);
+      expect(await look()).toBe('ours');
+      // The opening, the account, the password, and another one, which must be refused.
+      expect(server.commands).toBe(4);
+      expect(await look({ generated: { role: 'investor', password: 'Inve5tor#wd' } })).toBe('ours');
+      expect(await look({ generated: { role: 'master', password: 'An0ther#one' } })).toBe(owner);
+      expect(await look({ generated: undefined })).toBe(owner);
+    },
+  );
 
   it.each([
     ['throttled', 'platform_unavailable'],
@@ -108,7 +111,7 @@ describe('Looking at a login', () => {
     ['refused', undefined, { kind: 'platform_refused', reason: 'retcode_8' }],
     ['retcode', 1_012, { kind: 'platform_refused', reason: 'retcode_1012' }],
   ] as const)(
-    'does not take a refusal for an absent account, and keeps its code: %s %s',
+    'does not count a refusal as an absent account, and keeps its code: %s %s',
     async (kind, code, expected) => {
       const { server, look } = await opened({});
       server.faults.set({ kind, times: 1, ...(code === undefined ? {} : { code }) });

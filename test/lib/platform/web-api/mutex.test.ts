@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createMutex } from '../../../../lib/platform/web-api/client.ts';
 
-it('has one holder at a time, in the order of the calls', async () => {
+it('The mutex has one holder at a time, in the order of the calls', async () => {
   const take = createMutex();
   const order: number[] = [];
   let busy = 0;
@@ -19,7 +19,7 @@ it('has one holder at a time, in the order of the calls', async () => {
   expect(order).toEqual([0, 1, 2, 3, 4]);
 });
 
-it('skips a caller that has left the queue', async () => {
+it('The mutex skips a caller that has left the queue', async () => {
   const take = createMutex();
   const end = await take();
   const leaving = new AbortController();
@@ -32,7 +32,7 @@ it('skips a caller that has left the queue', async () => {
   (await take())();
 });
 
-it('refuses a caller without time', async () => {
+it('The mutex refuses a caller whose time is up', async () => {
   const take = createMutex();
   await expect(take(AbortSignal.abort())).rejects.toMatchObject({ options: { reason: 'queue_timeout' } });
   (await take())();

@@ -77,7 +77,7 @@ it('A server of an older build that ends the connection after 404 is asked on an
   expect(new Set(texts)).toEqual(new Set(['whole']));
 });
 
-it('Passwords are in no path of a server that reads bodies', async () => {
+it('No request path has a password if the server reads bodies', async () => {
   const server = await scriptedServer((_, response) => response.end('{"retcode":"0 Done","answer":{"Login":"71"}}'));
   const order = anOrder({ login: LOGIN });
   await platformOn(server).open(order, ANY_TIME, NEVER_ABORTED);

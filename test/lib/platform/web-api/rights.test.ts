@@ -42,7 +42,7 @@ describe('The rights of the manager', () => {
     ['{"Right":[1,1]}', 'denied'],
     ['{"Rights":"all"}', 'unknown'],
     ['{"Login":"1000"}', 'unknown'],
-  ])('are read of %s as far as it says them', async (record, openAccounts) => {
+  ])('are read from %s, as far as the record shows them', async (record, openAccounts) => {
     const server = await scriptedServer((_, response) => response.end(`{"retcode":"0 Done","answer":${record}}`));
     expect(await platformOn(server).rights(NEVER_ABORTED)).toMatchObject({ openAccounts });
   });
@@ -58,7 +58,7 @@ describe('The rights of the manager', () => {
     });
   });
 
-  it('are not invented if the server does not answer', async () => {
+  it('are not guessed if the server does not answer', async () => {
     const server = await testServer();
     server.faults.set({ kind: 'throttled', times: 1 });
     expect((await failureOf(platformOn(server).rights(NEVER_ABORTED))).kind).toBe('platform_unavailable');

@@ -45,7 +45,7 @@ describe('authentication of both sides', () => {
     ['{"retcode":"0 Done","srv_rand":"zz"}', 'platform_unavailable', 'malformed_answer'],
     ['garbage', 'platform_refused', 'auth_page'],
     ['<html>Welcome</html>', 'platform_refused', 'auth_page'],
-  ])('auth/start answered %s is %s', async (start, kind, reason) => {
+  ])('a server that answers auth/start with %s is %s', async (start, kind, reason) => {
     const server = await scriptedServer((_request, response) => response.end(DONE), { start });
     expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`${kind} ${reason}`);
   });
@@ -59,7 +59,7 @@ describe('authentication of both sides', () => {
     [500, 'platform_unavailable'],
     [502, 'platform_unavailable'],
     [503, 'platform_unavailable'],
-  ])('auth/start answered with HTTP status %i is %s', async (status, kind) => {
+  ])('a server that answers auth/start with HTTP status %i is %s', async (status, kind) => {
     const server = await testServer();
     server.faults.set({ kind: 'retcode', code: status, step: 'authentication', times: 2 });
     expect(await outcomeOf(platformOn(server).check(NEVER_ABORTED))).toBe(`${kind} auth_http_${status}`);
@@ -72,7 +72,7 @@ describe('authentication of both sides', () => {
     ['another protocol', ({ socket }) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), 'auth_page'],
     ['401, and ends the connection', (_, response) => response.writeHead(401, CLOSE).end(), 'auth_http_401'],
     ['a way elsewhere', (_, response) => response.writeHead(308, { location: '/' }).end(), 'auth_http_308'],
-  ])('a login that is answered with %s is a refusal', async (_, listener, reason) => {
+  ])('a server that answers authentication with %s is refused', async (_, listener, reason) => {
     const { key, cert } = await localCertificate();
     const server = createServer({ key, cert, keepAliveTimeout: 0 }, listener);
     const port = await listenForTest(server);
@@ -180,7 +180,7 @@ describe('the session', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('logs out, and the next call opens another', async () => {
+  it('logs out, and the next call opens another session', async () => {
     const server = await scriptedServer((_request, response) => response.end(DONE));
     const platform = platformOn(server);
     await platform.check(NEVER_ABORTED);
@@ -202,7 +202,7 @@ describe('commands at the same time', () => {
     expect(server.sessions).toBe(1);
   });
 
-  it('no two ever run together', async () => {
+  it('never run two at the same time', async () => {
     let running = 0;
     let most = 0;
     const server = await scriptedServer((_request, response) => {
@@ -235,7 +235,7 @@ describe('commands at the same time', () => {
     expect(server.commands).toBe(2);
   });
 
-  it('one that fails leaves the others alone', async () => {
+  it('leave the others alone if one of them fails', async () => {
     const server = await testServer();
     const platform = platformOn(server);
     await platform.check(NEVER_ABORTED);
@@ -249,7 +249,7 @@ describe('commands at the same time', () => {
   });
 });
 
-it('the secret is not in any failure', async () => {
+it('No failure of a session quotes the secret', async () => {
   const server = await testServer({ manager: { login: 1000, password: 'another' } });
   const failed = await failureOf(platformOn(server).check(NEVER_ABORTED));
   expect(JSON.stringify([failed, failed.message, failed.options, connectionTo(server)])).not.toContain('Password1');

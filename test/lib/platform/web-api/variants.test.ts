@@ -13,7 +13,7 @@ describe('A server that reads bodies of one content type', () => {
     [JSON_TYPE, '3', 1],
     [JSON_TYPE, '415', 1],
   ] as const)(
-    'wants %s, refuses others with %s: the first opening costs %i commands more, later ones none',
+    'wants %s, refuses others with %s: the first opening costs %i more commands, later openings none',
     async (wants, refusal, more) => {
       const server = await testServer({ contentType: { wants, refusal } });
       const platform = platformOn(server);
@@ -45,7 +45,7 @@ describe('A server that reads bodies of one content type', () => {
     expect(bodies.map(([type]) => type)).toEqual([FORM, JSON_TYPE, FORM, FORM]);
   });
 
-  it('is not sent the body again if it is too late', async () => {
+  it('is not sent the body again after the deadline', async () => {
     let time = 0;
     const server = await scriptedServer((_, response) => {
       time = 11;
@@ -81,7 +81,7 @@ describe('An HTTP status', () => {
     expect(await failureOf(paid)).toMatchObject(expected);
   });
 
-  it('415 to both content types leaves it unknown too', async () => {
+  it('415 to both content types leaves the outcome unknown too', async () => {
     const server = await scriptedServer((_, response) => response.writeHead(415).end());
     expect(await failureOf(openWebApiAccount(server))).toMatchObject({
       kind: 'account_outcome_unknown',
@@ -138,7 +138,7 @@ interface Setup {
   signal?: AbortSignal;
 }
 
-it('A cookie of the login is sent back on its connection, and a new session gets its own', async () => {
+it('A cookie of the login is sent back on its connection, and a new session gets a cookie of its own', async () => {
   const server = await testServer({ cookie: true });
   const platform = platformOn(server);
   await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
