@@ -315,7 +315,7 @@ function makeJob(
     keys: () => reads.keys,
     order: {
       ...{ body, userId: user_id, version, caller, ...account },
-      server: () => orderedServer(opening, reads),
+      server: () => orderedServer(opening, reads, held.found !== undefined),
       ready: reads.ready,
       ids: identities.map((identity) => identity.operationId),
       recorded: reads.recorded,
@@ -324,10 +324,14 @@ function makeJob(
   };
 }
 
-/** @throws Problem for the first record that is missing, PlatformFailure if the server cannot be asked */
+/**
+ * @param wasSent the order was sent before the ledger was lost
+ * @throws Problem for the first record that is missing, PlatformFailure if the server cannot be asked
+ */
 async function orderedServer(
   { dependencies: { events, expectsClients }, version, request, times }: Opening,
   { records, server }: ReturnType<typeof startReads>,
+  wasSent: boolean,
 ): ReturnType<CallerOrder['server']> {
   events.prepare();
   const found = await records;
@@ -338,7 +342,7 @@ async function orderedServer(
     const isExpected = await expectsClients(times.signal).catch(() => false);
     throw new Problem('user_not_found', { retryAfterSeconds: isExpected ? CLIENT_SECONDS : undefined });
   }
-  checkRecords(version, request.body, found);
+  checkRecords(version, request.body, found, wasSent);
   return { ...(await server), client };
 }
 

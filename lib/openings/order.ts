@@ -20,16 +20,19 @@ import { storedServer } from './reservation-key.ts';
 export type FoundRecords = Awaited<ReturnType<AccountDirectory['readAccountRecords']>>;
 
 /**
- * Checks the records that the request names, in the contract's order.
+ * Checks the records that the request names, in the contract's order. Of an order that was sent, only the records are
+ * needed by which its account is found.
  * @throws Problem for the first record that is missing or of the other version
  */
 export function checkRecords(
   version: PlatformVersion,
   body: TradingAccountRequest,
   { client, connection, accountType, rebateUser }: FoundRecords,
+  wasSent = false,
 ): void {
   if (client === undefined) throw new Problem('user_not_found');
   if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
+  if (wasSent) return;
   if (body.account_type_id === undefined) {
     if (connection.demo) throw new Problem('account_type_required');
   } else if (accountType === undefined || accountType.platform !== version) {

@@ -2,11 +2,11 @@ import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { TABLES } from '../../../infra/local/database.ts';
 import { deriveIdentity, operationComment } from '../../../lib/openings/derivation.ts';
-import type { Connection } from '../../../lib/records/crm-records.ts';
+import type { AccountDirectory, AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
-import { derivationKeys } from '../../support/openings.ts';
+import { CLIENT_ANN, derivationKeys } from '../../support/openings.ts';
 import { connectionTo, platformOn, testServer } from '../../support/web-api.ts';
 
 /** Three batches of reservations. */
@@ -58,6 +58,22 @@ describe('A request whose operation was lost', () => {
     scene.sighting = 'ours';
     expect(await scene.open('lost')).toBe(SIZE);
     expect(scene.accounts.size).toBe(1);
+  });
+
+  it('gets its account, although the CRM has lost its account type and its rebate user since', async () => {
+    const database = await testDatabase();
+    const accountType: AccountType = { id: 'ATDEMO05', platform: 'tp5' };
+    let found: object = { client: CLIENT_ANN, connection: LIVE, accountType, rebateUser: CLIENT_ANN };
+    const directory = { readAccountRecords: async () => found } as unknown as AccountDirectory;
+    const scene = new OpeningScene(database, { directory });
+    const asked = { account_type_id: accountType.id, rebate_user_id: CLIENT_ANN.id };
+    const login = await scene.open('lost', asked);
+    for (const { pk } of await scanItems(database.client, TABLES.operations))
+      await database.client.send(new DeleteCommand({ TableName: TABLES.operations, Key: { pk } }));
+    found = { client: CLIENT_ANN, connection: LIVE };
+    expect(await scene.open('another one', asked)).toBe('account_type_not_found');
+    scene.sighting = 'unmarked';
+    expect(await scene.open('lost', asked)).toBe(login);
   });
 
   it('gets the account of its record, although the reservations were lost too and the secret was rotated', async () => {
