@@ -230,6 +230,11 @@ function* combinations(size: number, from = 0): Generator<Circumstance[]> {
   }
 }
 
+/** Whether the table says that the promise is broken by these circumstances, or by some of them. */
+export function isListed(promise: Promised, of: readonly Circumstance[]): boolean {
+  return listedLimits().some((one) => explains(one.promise, promise) && includes(of, one.of));
+}
+
 function includes(of: readonly Circumstance[], smaller: readonly Circumstance[]): boolean {
   return smaller.every((one) => of.some((other) => other === one || STRONGER[other]?.includes(one)));
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { exploreScenario } from './explore.ts';
-import { combine, listedLimits, searchLimits } from './limits.ts';
+import { combine, isListed, listedLimits, searchLimits } from './limits.ts';
 import { MISTAKES, REMOVALS } from './mistakes.ts';
 import { LARGE, SMALL } from './model.ts';
-import type { Mistake } from './scenario.ts';
+import type { Mistake, Promised } from './scenario.ts';
 
 function scenarioOf(of: Parameters<typeof combine>[0]) {
   const scenario = combine(of);
@@ -13,13 +13,13 @@ function scenarioOf(of: Parameters<typeof combine>[0]) {
 
 /** What the first scenario shows in which a mistake breaks a promise. */
 async function findBroken(mistake: Mistake) {
-  const limits = listedLimits().map(({ promise, of }) => ({ ...scenarioOf(of), breaks: promise }));
-  for (const scenario of [...SMALL, ...limits, ...LARGE].filter(({ name }) => (mistake.scenario ?? name) === name)) {
-    const { broken } = await exploreScenario(
-      scenario,
-      mistake,
-      (promise) => 'breaks' in scenario && scenario.breaks === promise,
-    );
+  const limits = new Map(listedLimits().map(({ of }) => [scenarioOf(of), of]));
+  for (const scenario of [...SMALL, ...limits.keys(), ...LARGE].filter(
+    ({ name }) => (mistake.scenario ?? name) === name,
+  )) {
+    // What the scenario breaks without a mistake shows nothing.
+    const isKnown = (promise: Promised) => isListed(promise, limits.get(scenario) ?? []);
+    const { broken } = await exploreScenario(scenario, mistake, isKnown);
     if (broken !== undefined) return broken;
   }
   return undefined;
