@@ -143,6 +143,36 @@ export const MISTAKES: readonly Mistake[] = [
     to: (life: Life) => ({ ...life, commands: 'many' }) as Life,
     step: 'look',
   } as Rule),
+  first('A look-up without an answer shows an account of ours.', 'sent', {
+    on: ['unclear', 'unconfirmed'],
+    to: open,
+    step: 'resume',
+  }),
+  first('A server that cannot look shows that nothing was opened.', 'sent', { on: ['silent'], to: gone, step: 'stop' }),
+  first('A refusal of the content frees the key after a look-up without an answer.', 'sent', {
+    on: ['unconfirmed'],
+    to: gone,
+    step: 'stop',
+  }),
+  first('A deleted account is opened again.', 'sent', {
+    on: ['deleted'],
+    if: (_: Life, { worker }: DecisionContext) => worker === 'request',
+    step: 'send',
+  } as Rule),
+  {
+    ...first('Another server shows that nothing was opened.', 'sent', { on: ['moved'], to: gone, step: 'stop' }),
+    scenario: 'a connection that leads to another server',
+  },
+  {
+    name: 'A command is sent to another server than the first one.',
+    ignoresMove: true,
+    scenario: 'a connection that leads to another server',
+  },
+  {
+    name: 'A claim looks under the newest key of the secret alone.',
+    ignoresEarlierKey: true,
+    scenario: 'keys that expire early, a secret that is rotated, and a server that is restored',
+  },
   first("Another operation's mark is not compared.", 'sent', {
     on: ['foreign'],
     if: isMany,
@@ -166,6 +196,18 @@ export const MISTAKES: readonly Mistake[] = [
     to: (life: Life) => ({ ...open(life), deposit: 'again' }) as Life,
     step: 'resume',
   }),
+  first('A refused payment is repeated without a look at the balance.', 'open', {
+    on: ['resume'],
+    if: (life: Life) => life.at === 'open' && life.deposit === 'again',
+    to: (life: Life) => ({ ...life, deposit: 'sent' }) as Life,
+    step: 'pay',
+  } as Rule),
+  first('An account that stays empty is paid again.', 'open', {
+    on: ['completed'],
+    if: (_: Life, __: unknown, fact: { deposit?: string }) => fact.deposit === 'empty',
+    to: (life: Life) => ({ ...life, deposit: 'due' }) as Life,
+    step: 'rest',
+  } as Rule),
   first('A deposit is paid before that is written.', 'open', {
     on: ['resume'],
     if: (life: Life) => life.at === 'open' && life.deposit === 'sent',

@@ -28,6 +28,7 @@ export const SMALL: readonly Scenario[] = [
   { ...NO_PROOF, name: 'a stranger, with commands that are all answered', stranger: true, answers: true },
   { ...KEYED, name: 'a gateway that cannot look', shows: 'silent', repeats: true },
   { ...KEYED, name: 'a server that is restored', restored: true },
+  { ...KEYED, name: 'a connection that leads to another server', moves: true },
   { ...KEYED, name: 'a server and a ledger that are restored', restored: true, loses: 'operations' },
   { ...KEYED, name: 'a login of the caller', own: true, stranger: true, lies: true, repeats: true },
   { ...NO_PROOF, name: 'a login of the caller, without proof', own: true, stranger: true, lies: true, repeats: true },

@@ -77,6 +77,10 @@ export interface Mistake {
   believesPasswords?: true;
   /** An account's record is no proof. */
   ignoresRecord?: true;
+  /** The address of the server is not compared with that of the first command. */
+  ignoresMove?: true;
+  /** A claim does not look under the id that the key before the newest one gives. */
+  ignoresEarlierKey?: true;
   /** A claim does not look for reservations of its own operation. */
   ignoresReservation?: true;
   /** A login is not given up while another operation holds it: that cancels the write. */

@@ -94,7 +94,7 @@ export function sightingAt(
 /** Whether the connection has led to another server since the operation's first command. */
 export function hasMoved(turn: Turn, { id, ledger }: Worker): boolean {
   const stored = turn.world.ledgers[ledger]?.operations[id.charAt(0)];
-  return stored?.server !== undefined && stored.server !== turn.world.server;
+  return stored?.server !== undefined && stored.server !== turn.world.server && turn.mistake.ignoresMove !== true;
 }
 
 /** What a worker may learn when it looks at its login. */

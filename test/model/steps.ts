@@ -266,8 +266,9 @@ function act(turn: Turn, worker: Worker, step: Worker['step'], index: number): v
 }
 
 /** The operations of a worker's request: one for each key of the secret. */
-function isOfRequest({ scenario }: Turn, { id }: Worker): (owner: Id) => boolean {
-  return (owner) => owner === id || (scenario.rederives === 'rotated' && isOf(owner, id));
+function isOfRequest({ scenario, mistake }: Turn, { id }: Worker): (owner: Id) => boolean {
+  const looksUnderBoth = scenario.rederives === 'rotated' && mistake.ignoresEarlierKey !== true;
+  return (owner) => owner === id || (looksUnderBoth && isOf(owner, id));
 }
 
 /** The login of the record of the request's account; 0: there is none. */
