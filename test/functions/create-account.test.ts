@@ -89,7 +89,7 @@ const withLogin = (on: ConnectionId): Step => {
 };
 /** The commands of a platform. If one names the login, a lost answer is resolved within the request. */
 const COMMANDS: Row[] = [
-  ...(['tp5-live', 'gw-live', 'reg-live'] as const).map(
+  ...(['tp5-live', 'reg-live'] as const).map(
     (on): Row => [`the connection to ${on}`, { on, target: CONNECTIONS[on].server }, { kind: 'down' }, unavailable],
   ),
   [
@@ -105,7 +105,6 @@ const COMMANDS: Row[] = [
   ['the opening, executed late', { target: 'tp5' }, { kind: 'late', ms: 1_500 }, opened],
   ['the opening, with a silent server', { target: 'tp5' }, silent, opened],
   ['the opening, with a server that stays silent', { target: 'tp5' }, always(silent), unknown],
-  ['the opening, with an unreadable answer', { target: 'tp5' }, { kind: 'garbage' }, opened],
   ['the opening, with a login that exists and is not shown', { target: 'tp5' }, code(3004), undecidable],
   ['the opening, executed and answered 10', { target: 'tp5' }, { kind: 'executed_retcode', code: 10 }, opened],
   [
@@ -146,12 +145,6 @@ const COMMANDS: Row[] = [
     { on: 'tp5-demo', target: 'tp5' },
     { kind: 'slow', ms: 1_000, times: 2 },
     opened,
-  ],
-  [
-    'the opening on a plug-in, dropped',
-    { on: 'reg-live', target: 'reg' },
-    { kind: 'session_dropped' },
-    forOperators(0),
   ],
   ...[refused, lost, silent].map(
     (fault): Row => [
