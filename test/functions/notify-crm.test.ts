@@ -79,7 +79,7 @@ describe('A confirmed registration', () => {
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
   });
 
-  it('that is on its way tells a caller who comes before its client to repeat', async () => {
+  it('that the CRM has not accepted yet adds Retry-After to user_not_found, because the client may be on its way', async () => {
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
     const ask = async () => {
       const { status, json, headers } = await world.postTo('/public/v1/users/NOBODY01/tp5/accounts', order);

@@ -7,7 +7,7 @@ import { Operators, runOperatorsCommand } from '../../support/operators.ts';
 
 const operators = new Operators();
 
-describe('The command', () => {
+describe('npm run crm', () => {
   it('shows its help, and that of each command', async () => {
     const { code, out } = await runOperatorsCommand(['--help']);
     expect(code).toBe(0);
@@ -79,7 +79,7 @@ describe('The command', () => {
     ['SignatureDoesNotMatch', 'the secret key does not belong to the access key, or the clock is wrong.'],
     ['AccessDeniedException', 'These AWS credentials lack the right that AWS asks for here: attach the policy'],
     ['OddError', 'OddError: no'],
-  ])('explains %s of AWS', (name, sentence) => {
+  ])('explains the error %s of AWS', (name, sentence) => {
     expect(explainFailure(Object.assign(new Error('no'), { name })).message).toContain(sentence);
   });
 

@@ -60,7 +60,7 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the outbox page'), () => {
     await clear();
   }
 
-  it('says of a receiver of your own what it gets, and not what it does', async () => {
+  it('says which events your own receiver gets, and not that it creates a client', async () => {
     const crm = { clients: [], deliveries: [], received: [], events: [], total: 0 };
     const body = Object.entries({ crm, faults: {} }).map(
       ([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`,

@@ -145,7 +145,7 @@ it.each([
   expect(AwsFailure.from(error)).toMatchObject({ reason, message: reason });
 });
 
-it('A service of AWS that accepts a call and never answers it has the reason no_answer_in_time', async () => {
+it('A call that a service of AWS accepts and never answers fails with the reason no_answer_in_time', async () => {
   const silent = await answeringServer(() => {});
   const requestHandler = { requestTimeout: 50, throwOnRequestTimeout: true };
   const client = new DynamoDBClient({ ...clientSettings(silent.url), maxAttempts: 1, requestHandler });

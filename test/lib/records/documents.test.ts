@@ -242,7 +242,7 @@ describe('A stored document', () => {
   });
 
   it.each(['паспорт 1.pdf', 'a"b\r\nx-amz-acl: public-read\u0000.pdf', '../../etc/passwd', 'broken \ud800', ''])(
-    'of the name %j has it in the record, and not in its key',
+    'with the name %j has this name in the record, and not in its key',
     async (name) => {
       const { documents } = await realStore({});
       const stored = await documents.store(

@@ -71,7 +71,7 @@ describe('A request with an Idempotency-Key', () => {
     expect(await claim('g')).toEqual({ kind: 'reused' });
   });
 
-  it('that is finished names its registration', async () => {
+  it('that is finished returns the id of its registration', async () => {
     const { claim, fresh, send, finish } = world();
     const held = await fresh();
     await send(held);

@@ -153,7 +153,7 @@ describe('the commands of the simulated server', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
-  it('logins are listed by group, bulk accounts too, which can be looked up', async () => {
+  it('list logins by group, and find bulk accounts too', async () => {
     const { call, retcode, server } = await loggedIn({ groups: [{ name: 'real\\a' }, { name: 'demo' }] });
     for (const Group of ['real\\a', 'demo']) await call('/api/user/add', { ...USER, Group });
     server.populate({ group: 'real\\b', from: 6_000, count: 2 });

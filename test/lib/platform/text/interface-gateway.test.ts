@@ -50,7 +50,7 @@ describe('an opening with a login', () => {
     expect(server.commands).toBe(2);
   });
 
-  it('a login in use is distinguished from other failures by a look-up', async () => {
+  it('is reported as a login in use only after a look-up, because the gateway has one text for all failures', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
     await platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED);
