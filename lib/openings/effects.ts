@@ -139,9 +139,9 @@ async function holderOf({ dependencies, order, times }: Job, login: number): Pro
 }
 
 async function next(job: Job): Promise<number | Fact | undefined> {
-  const { login, record } = (await job.order?.logins.next()) ?? {};
-  if (record === undefined) return login;
   try {
+    const { login, record } = (await job.order?.logins.next()) ?? {};
+    if (record === undefined) return login;
     const server = await job.server();
     if (server !== undefined) return await factOfRecord(job, server.platform, record);
     throw new PlatformFailure('platform_unavailable', { reason: 'no_server_for_record' });

@@ -211,7 +211,11 @@ async function findRecord(
 ): Promise<AccountRecord | undefined> {
   // A connection without ranges has a server that chooses the logins. The last request has seen whether it has ranges.
   const isUnkeyed = opening.dependencies.ranges.get(connectionName(opening))?.ranges.length === 0;
-  if (isUnkeyed || (await identities).length > 1) return record();
+  if (isUnkeyed || (await identities).length > 1) {
+    // The identity is chosen with the reservations. Without them the account would be answered under a wrong one.
+    const [found] = await Promise.all([record(), logins]);
+    return found;
+  }
   const connected = await connection;
   const isKeyed = connected === undefined || 'logins' in connected;
   return isKeyed ? (await logins).record : record();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import type { AccountNotices } from '../../../lib/messages/notices.ts';
 import { planTimes } from '../../../lib/openings/dependencies.ts';
 import { deriveIdentity, operationComment } from '../../../lib/openings/derivation.ts';
@@ -296,6 +297,16 @@ describe('The record of a forgotten operation', () => {
   it('is not judged again, although the connection has lost its group', async () => {
     const job = retry({ groups: [] }, { recorded, found: LOGIN, sighting: 'ours' });
     expect(await EFFECTS.prepare(job)).toEqual(known);
+  });
+
+  const throttled = new AwsFailure('ThrottlingException');
+  it.each<[Life, object]>([
+    [{ at: 'claimed' }, { on: 'not_executed', failure: throttled }],
+    [{ at: 'sent', login: LOGIN - 1, commands: 'many' }, { on: 'unclear' }],
+  ])('leads to no other login if it cannot be read: %j', async (life, fact) => {
+    const job = retry({}, { life });
+    Object.assign(job.order ?? {}, { logins: { next: () => Promise.reject(throttled) } });
+    expect(await EFFECTS.next(job)).toEqual(fact);
   });
 
   it.each<[Life, object]>([

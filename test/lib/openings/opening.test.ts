@@ -1,12 +1,14 @@
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { TABLES } from '../../../infra/local/database.ts';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { deriveIdentity, operationComment } from '../../../lib/openings/derivation.ts';
 import type { AccountDirectory, AccountType, Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { scanItems, testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 import { CLIENT_ANN, derivationKeys } from '../../support/openings.ts';
+import { directStep, failingSteps } from '../../support/step-faults.ts';
 import { connectionTo, platformOn, testServer } from '../../support/web-api.ts';
 
 /** Three batches of reservations. */
@@ -135,6 +137,20 @@ describe('A request whose key was forgotten, and whose login another operation h
     expect(await scene.open('forgotten')).toBe(opened);
     expect(scene.accounts.size).toBe(0);
     expect(await holders()).toEqual(['rival']);
+  });
+
+  it('is refused while the reservations cannot be read: under another key of the secret it would get wrong passwords', async () => {
+    const { database, opened } = await forgotten({ ...GATEWAY, demo: false });
+    const [record] = await scanItems(database.client, TABLES.accounts);
+    const scene = new OpeningScene(database, { keys: async () => derivationKeys('2', '1') });
+    Object.assign(scene, { connection: { ...GATEWAY, demo: false }, sighting: 'unmarked' });
+    const throttled = new AwsFailure('ThrottlingException');
+    scene.step = failingSteps({ 'logins.getMany': throttled, 'logins.findKeys': throttled });
+    await expect(scene.open('forgotten')).rejects.toThrow(AwsFailure);
+    scene.step = directStep;
+    expect(await scene.open('forgotten')).toBe(opened);
+    const [operation] = await scanItems(database.client, TABLES.operations);
+    expect(operation?.operation_id).toBe(record?.operation_id);
   });
 
   it('is left to the operators if its account was deleted', async () => {
