@@ -83,7 +83,11 @@ function waysOutOfUndecided(
   const takesLogin = (one: [number, unknown]) => isOurs(one) || holders.get(one[0]) === NOBODY;
   // If the login is unknown, the operation may also be found by the comment of an account on the server.
   const isNamedElsewhere = asked === undefined && recorded === undefined;
-  const isNone = there.every(([login, sighting]) => sighting === 'silent' && login !== recorded);
+  const isAnothers = (login: number) => holders.has(login) && holders.get(login) !== NOBODY;
+  // If another operation has its own account at the login of the record, this one's was deleted.
+  const mayBeNone = ([login, sighting]: [number, unknown]) =>
+    login === recorded ? sighting !== 'ours' && isAnothers(login) : sighting === 'silent';
+  const isNone = there.every(mayBeNone);
   return [
     ...there.map(
       (one): WayToSettle => ({ option: 'login', login: one[0], fact, ...(takesLogin(one) && { takesLogin: true }) }),

@@ -217,6 +217,10 @@ const CASES: readonly [name: string, (login: number) => Case, sights?: readonly 
         (login) => ({ life: { at: 'undecided', login }, holder, dueAt: OPERATOR_ONLY }),
       ],
       [
+        `undecided, with its record of a login that is reserved for ${whose}`,
+        (login) => ({ life: { at: 'undecided', login }, holder, recorded: login, dueAt: OPERATOR_ONLY }),
+      ],
+      [
         `restored without its login, with a record of a login that is reserved for ${whose}`,
         (login) => ({ life: { at: 'undecided' }, reserved: login, holder, recorded: login, dueAt: OPERATOR_ONLY }),
       ],
@@ -291,6 +295,9 @@ describe('`settle ID` accepts exactly the commands that `operation ID` prints', 
       expect(found).toEqual({ operation_id: isKept ? RIVAL : ID, isReleasedByOther: isKept });
     }
     if (name.startsWith('undecided') || name.startsWith('restored')) expect(meant).not.toEqual([]);
+    // The account at the login of the record may be the other operation's: then `--login` would answer a stranger's.
+    const { holder, recorded } = example();
+    if (holder === RIVAL && recorded !== undefined && sight !== 'ours') expect(meant).toContain('--none');
   });
 });
 
