@@ -153,9 +153,10 @@ const WITHOUT_RULES = { CDK_VALIDATION: 'false' };
 
 it('Bootstrapping needs no setting: without one there is a stack that names the missing ones and cannot be deployed', () => {
   const out = temporaryFolder('app');
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   execFileSync(process.execPath, ['infra/app.ts'], {
     cwd: ROOT.pathname,
-    env: { PATH: process.env.PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: AS_CDK, ...WITHOUT_RULES },
+    env: { PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: out, CDK_CONTEXT_JSON: AS_CDK, ...WITHOUT_RULES },
     stdio: 'pipe',
   });
   const metadata = JSON.parse(readFileSync(join(out, 'settings-needed.metadata.json'), 'utf8')) as object;
