@@ -62,7 +62,7 @@ export const REGISTRATION_ROWS: readonly AlarmRow[] = [
       await requestAccount('tp5');
       expect(await walk.join()).toEqual([204, 204]);
       await expect.poll(() => walk.shown('events NotifyCrm CrmNotNotified').length).toBe(2);
-      expect((await states()).filter((state) => state === 'waiting')).toHaveLength(2);
+      await waiting(2);
     },
     show: 'events NotifyCrm CrmNotNotified',
     names: ['reason'],
@@ -141,6 +141,7 @@ export const REGISTRATION_ROWS: readonly AlarmRow[] = [
       await walk.fault('crm', { kind: 'reply_lost', times: 1_000 });
       expect(await walk.join(walk.left.person)).toEqual([204, 204]);
       await expect.poll(() => walk.shown('events NotifyCrm CrmNotNotified').length).toBe(1);
+      await waiting(1);
       const clients = await walk.local<{ id: string; email: string }[]>('GET', 'clients');
       walk.left.id = clients.find(({ email }) => email === walk.left.person.email)?.id ?? '';
       await walk.put('crm', {
@@ -252,6 +253,11 @@ export const REGISTRATION_ROWS: readonly AlarmRow[] = [
 
 async function states(): Promise<string[]> {
   return (await walk.local<{ state: string }[]>('GET', 'deliveries')).map(({ state }) => state);
+}
+
+/** Waits for deliveries that have failed: the queue hears of that after the log. */
+async function waiting(count: number): Promise<void> {
+  await expect.poll(async () => (await states()).filter((state) => state === 'waiting')).toHaveLength(count);
 }
 
 async function delivered(): Promise<void> {
