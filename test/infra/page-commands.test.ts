@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { changeSettings } from '../../infra/crm/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
+import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { postJson } from '../support/local-service.ts';
 import { cdkJsonOf, Operators, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
 import { KEY_ATTRIBUTES, restoredTable } from '../support/restored-tables.ts';
@@ -63,7 +64,7 @@ describe('The settings of the pages, written as they say', () => {
     const { context } = JSON.parse(readFileSync(file, 'utf8')) as { context: Record<string, unknown> };
     const flags = { vpc: true, callerRoles: ['crm-backend'], defaultEndpoint: false, confirmation: true };
     expect(context).toMatchObject({ ...flags, customDomain: {}, sms: {}, call: {}, whatsapp: {}, front: {} });
-    synthesize({ ...context, channels: ['email', 'sms', 'call', 'whatsapp'] }).hasOutput('ApiUrl', {});
+    synthesize({ ...context, channels: [...OTP_TYPES] }).hasOutput('ApiUrl', {});
   });
 
   it('allow a further stage', () => {

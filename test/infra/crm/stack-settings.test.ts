@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { cdkJsonOf } from '../../support/operators.ts';
 import { OperatorsStack, policyRights, SETTINGS, STACK } from '../../support/operators-stack.ts';
 
@@ -10,9 +11,7 @@ const DEPLOYED = {
   senderAddress: 'no-reply@deployed.example',
   channels: 'email',
   phone: undefined,
-  sms: undefined,
-  call: undefined,
-  whatsapp: undefined,
+  ...Object.fromEntries(PHONE_CHANNELS.map((name) => [name, undefined])),
   platformSecrets: 'deployed/',
   captcha: { provider: 'turnstile', secret: 'broker-api/test/deployed' },
 };
