@@ -298,8 +298,18 @@ describe('The policy of key rotation', () => {
       expect({ command, ...(await run('rotators', { command, input })) }).toMatchObject({ command, code: 0 });
     stack.settings = SETTINGS;
     expect(superfluousRights('rotators')).toEqual([]);
-    for (const name of ['platform/new', 'broker-api/test/captcha', 'broker-api/prod/provider'])
-      expect(may({ action: 'secretsmanager:PutSecretValue', resource: secretArn(name) }, RIGHTS.rotators)).toBe(false);
+    const others = ['platform/new', 'broker-api/test/captcha', 'broker-api/prod/provider', 'broker-api/test/front'];
+    const calls = others.flatMap((name) =>
+      ['GetSecretValue', 'PutSecretValue', 'CreateSecret', 'DeleteSecret', 'PutResourcePolicy'].map((action) => ({
+        action: `secretsmanager:${action}`,
+        resource: secretArn(name),
+      })),
+    );
+    expect(calls.filter((call) => may(call, RIGHTS.rotators))).toEqual([]);
+    // A right to every action on a key would be needed too.
+    for (const name of ['broker-api-keys/local/pepper', 'broker-api/test/provider'])
+      for (const action of ['secretsmanager:DeleteSecret', 'secretsmanager:PutResourcePolicy'])
+        expect(may({ action, resource: secretArn(name) }, RIGHTS.rotators)).toBe(false);
   });
 
   it.each(ROTATIONS)('is named to operators, also to those who have both policies: %s', async (command) => {
