@@ -1,5 +1,6 @@
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { planTimes } from '../../lib/openings/dependencies.ts';
+import { ID_LENGTH } from '../../lib/openings/derivation.ts';
 import { driveOperation } from '../../lib/openings/drive.ts';
 import type { Job } from '../../lib/openings/job.ts';
 import type { HeldOperation, OperationPlan } from '../../lib/openings/ledger.ts';
@@ -123,10 +124,13 @@ async function otherHolders(
   return new Map(others.map(({ pk, operation_id }) => [reservedLogin(pk), String(operation_id)]));
 }
 
-/** The server's answers about the logins of an operation. A server that chooses its logins cannot be asked for any. */
+/**
+ * The server's answers about the logins of an operation. `foreign`: the comment names the operation that holds the login.
+ * A server that chooses its logins cannot be asked for any.
+ */
 async function lookAt(
   target: Target,
-  { operationId }: HeldOperation,
+  held: HeldOperation,
   place: Pick<OperationPlan, 'connection_id' | 'keyed'> | undefined,
   logins: readonly (number | undefined)[],
 ): Promise<Map<number, Sighting | undefined>> {
@@ -135,7 +139,11 @@ async function lookAt(
   if (place?.keyed !== true || asked.length === 0) return seen;
   const connection = await readableConnection(target, place.connection_id);
   await tryAskServer(target, connection, async (server, signal) => {
-    for (const login of asked) seen.set(login, await server.look({ operationId, login }, signal));
+    for (const login of asked) {
+      const isOperation = async (comment: string) =>
+        (await otherHolders(target, held, [login])).get(login) === comment.slice(0, ID_LENGTH);
+      seen.set(login, await server.look({ operationId: held.operationId, login, isOperation }, signal));
+    }
   });
   return seen;
 }

@@ -76,7 +76,8 @@ function waysOutOfUndecided(
     return recorded === undefined
       ? [{ option: 'login', fact: found }, NONE]
       : [{ option: 'login', login: recorded, takesLogin: true, fact: found }];
-  const there = [...seen].filter(([, sighting]) => sighting !== 'absent');
+  // An account that another operation holds and that names it in its comment is that operation's.
+  const possible = [...seen].filter(([, sighting]) => sighting !== 'absent' && sighting !== 'foreign');
   const fact = plan === undefined ? resumed : found;
   const isOurs = ([login, sighting]: [number, unknown]) => login === recorded || sighting === 'ours';
   // Without a proof, a login that another operation holds stays reserved for that operation.
@@ -87,15 +88,16 @@ function waysOutOfUndecided(
   // If another operation has its own account at the login of the record, this one's was deleted.
   const mayBeNone = ([login, sighting]: [number, unknown]) =>
     login === recorded ? sighting !== 'ours' && isAnothers(login) : sighting === 'silent';
-  const isNone = there.every(mayBeNone);
+  const foreign = [...seen].filter(
+    (one) => one[1] !== 'absent' && !isOurs(one) && (asked === undefined || one[0] === asked),
+  );
+  const isNone = [...possible, ...foreign].every(mayBeNone);
   return [
-    ...there.map(
+    ...possible.map(
       (one): WayToSettle => ({ option: 'login', login: one[0], fact, ...(takesLogin(one) && { takesLogin: true }) }),
     ),
     ...(isNamedElsewhere ? [{ option: 'login', marked: true, takesLogin: true, fact } satisfies WayToSettle] : []),
-    ...there
-      .filter((one) => !isOurs(one) && (asked === undefined || one[0] === asked))
-      .map(([login]): WayToSettle => ({ option: 'foreign', login, fact: () => ({ on: 'operator_foreign' }) })),
+    ...foreign.map(([login]): WayToSettle => ({ option: 'foreign', login, fact: () => ({ on: 'operator_foreign' }) })),
     ...(isNone ? [NONE] : []),
   ];
 }

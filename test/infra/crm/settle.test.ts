@@ -30,7 +30,7 @@ beforeAll(async () => {
     const order = { connection_id: 'tp5-live-1', group: 'real\\standard', login };
     expect(await openAccount(operators.service, 'tp5', order)).toMatchObject({ status: 200 });
     opened = (await find(login)) ?? {};
-    server?.edit(login, { comment: sight === 'ours' ? ID : sight === 'foreign' ? randomUUID() : '' });
+    server?.edit(login, { comment: sight === 'ours' ? ID : sight === 'foreign' ? RIVAL : '' });
   }
   for (const table of ['operations', 'logins', 'accounts']) {
     const items = await operators.items(table);
@@ -298,6 +298,36 @@ describe('`settle ID` accepts exactly the commands that `operation ID` prints', 
     // The account at the login of the record may be the other operation's: then `--login` would answer a stranger's.
     const { holder, recorded } = example();
     if (holder === RIVAL && recorded !== undefined && sight !== 'ours') expect(meant).toContain('--none');
+  });
+});
+
+describe('An account whose comment names the operation that holds its login', () => {
+  const login = LOGINS.foreign;
+  it.each<[string, Case, string[]]>([
+    [
+      'is never given to the operation that asked for the login',
+      { life: { at: 'undecided', login }, holder: RIVAL },
+      [`--foreign ${login}`],
+    ],
+    [
+      'shows that the recorded account was deleted',
+      { life: { at: 'undecided', login }, holder: RIVAL, recorded: login },
+      ['--none'],
+    ],
+    [
+      'shows that the recorded account was deleted, also after a restore',
+      { life: { at: 'undecided' }, reserved: login, holder: RIVAL, recorded: login },
+      ['--none'],
+    ],
+    [
+      'leaves nothing at a login that was not asked for',
+      { life: { at: 'undecided', login: LOGINS.absent, other: login }, reserved: login, holder: RIVAL },
+      ['--none'],
+    ],
+  ])('%s', async (_, example, ways) => {
+    await put({ ...example, dueAt: OPERATOR_ONLY });
+    expect((await printed('foreign')).ways).toEqual(ways);
+    expect(await shown()).toContain(`the account ${login} shows another operation's id.`);
   });
 });
 
