@@ -390,6 +390,25 @@ it.each<[Partial<OperationPlan>, string[]]>([
   expect(sent).toEqual(wanted);
 });
 
+it.each([
+  ['email', ['popUp'], 'email'],
+  ['popUp', ['email'], 'popup'],
+])(
+  'An opened account whose notice %s fails sends the other one, and reports the failed one',
+  async (failing, wanted, notice) => {
+    const sent: string[] = [];
+    const events: Parameters<typeof recordingTelemetry>[0] = [];
+    const deliver = (name: string) => async () => {
+      if (name === failing) throw new AwsFailure('Throttling');
+      sent.push(name);
+    };
+    const notices = { email: deliver('email'), popUp: deliver('popUp') };
+    await EFFECTS.notify(retry({}, { plan: { send_email: true, send_pop_up: true }, notices, events }), LOGIN);
+    expect(sent).toEqual(wanted);
+    expect(events).toMatchObject([{ name: 'NoticeFailed', fields: { login: LOGIN, notice } }]);
+  },
+);
+
 it.each<Partial<AccountClient>>([{ unproven: ['email'] }, { email: undefined }])(
   'An opened account sends no mail to a client whose address was never proven: %j',
   async (change) => {
