@@ -88,7 +88,9 @@ const SEVERAL_ADDRESSES: readonly {
     compared: (local) => local.replaceAll(/[._-]/g, ''),
   },
   {
-    domains: /^(?:ya\.ru|yandex\.(?:com?\.)?[a-z]{2,3})$/,
+    // Each domain is named: mails to these are not counted by domain, and anybody may own `yandex` under another ending.
+    domains:
+      /^(?:ya\.ru|yandex\.(?:az|by|co\.il|com|com\.am|com\.ge|com\.tr|ee|fi|fr|kg|kz|lt|lv|md|pl|ru|tj|tm|ua|uz))$/,
     domain: 'yandex.ru',
     compared: (local) => local.replaceAll('-', '.'),
   },
