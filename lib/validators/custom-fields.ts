@@ -14,6 +14,7 @@ import { PhoneSchema, readPhone } from './phone.ts';
 import {
   type BodyViolation,
   dropEmpty,
+  dropUnneededPhone,
   isBlank,
   isEmpty,
   isObject,
@@ -66,15 +67,9 @@ const ELEMENTS: Partial<Record<FieldType, LeftEmpty>> = {
   leads: PERSON,
 };
 
-/**
- * The value, or undefined if the field was left empty. A page may preselect the dial code of a phone, and a list of
- * choices may hold the empty input of a page.
- */
+/** The value, or undefined if the field was left empty. A list of choices may hold the empty input of a page. */
 function readBlank({ type }: FormField, given: unknown): unknown {
-  if (type === 'phone' && isObject(given) && given.number !== undefined && isBlank(given.number)) {
-    const { country_code: _, ...rest } = given;
-    return dropEmpty(rest, isBlank);
-  }
+  if (type === 'phone' && isObject(given) && given.number !== undefined) return dropUnneededPhone(given);
   if (type === 'phone' || type === 'location') return dropEmpty(given, isBlank);
   if (type === 'email') return isBlank(given) ? undefined : given;
   if (Array.isArray(given)) {

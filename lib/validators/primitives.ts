@@ -175,6 +175,18 @@ export function dropEmpty(value: unknown, isLeft = isEmpty): unknown {
   return members.length === given.length ? value : Object.fromEntries(members);
 }
 
+/** A phone that gets no message. Without a number it was left empty: a page may preselect its dial code. */
+export function dropUnneededPhone(given: unknown): unknown {
+  if (!isObject(given) || !isBlank(given.number)) return dropEmpty(given, isBlank);
+  const { country_code: _, ...rest } = given;
+  return dropEmpty(rest, isBlank);
+}
+
+/** The phone of a body, whose messages go by email unless it names another channel. */
+function readPhoneMember({ phone, otp_type }: Record<string, unknown>): unknown {
+  return isEmpty(otp_type) || otp_type === 'email' ? dropUnneededPhone(phone) : dropEmpty(phone, isBlank);
+}
+
 /** The fields whose reading removes white space: blanks alone count as empty. Every other text stays as it was typed. */
 const TRIMMED: ReadonlySet<string> = new Set(['email', 'name', 'code']);
 
@@ -190,7 +202,7 @@ export function readBody(names: readonly string[]) {
       if (!isObject(body)) return body;
       const read = names
         .filter((name) => Object.hasOwn(body, name))
-        .map((name) => [name, name === 'phone' ? dropEmpty(body[name], isBlank) : body[name]] as const);
+        .map((name) => [name, name === 'phone' ? readPhoneMember(body) : body[name]] as const);
       const empty = read.filter(([name, value]) => (TRIMMED.has(name) ? isBlank : isEmpty)(value));
       // To copy a body of thousands of members costs as much as to parse it.
       if (empty.length === 0 && read.every(([name, value]) => value === body[name])) return body;

@@ -67,12 +67,17 @@ describe('a confirmation', () => {
     }
   });
 
-  it.each([[null], [''], [{}], [{ country_code: '', number: null }], [{ country_code: ' ', number: '\t' }]])(
-    'may leave the address of the other channel empty: %j',
-    async (empty) => {
-      expect(await rulesOf({ ...least, phone: empty })).toEqual([]);
-    },
-  );
+  it.each([
+    [null],
+    [''],
+    [{}],
+    [{ country_code: '', number: null }],
+    [{ country_code: ' ', number: '\t' }],
+    [{ country_code: '44', number: '' }],
+    [{ country_code: '44' }],
+  ])('may leave the address of the other channel empty: %j', async (empty) => {
+    expect(await rulesOf({ ...least, phone: empty })).toEqual([]);
+  });
 
   it.each([
     ['email', 'ann', 'format'],

@@ -191,7 +191,15 @@ describe('the phone of a registration request', () => {
   });
 
   it('is optional for email, whole or in part', async () => {
-    for (const part of [undefined, {}, { country_code: '44' }, { number: '7' }, { country_code: '', number: '' }]) {
+    const parts = [
+      undefined,
+      {},
+      { country_code: '44' },
+      { number: '7' },
+      { country_code: '', number: '' },
+      { country_code: 'GB', number: ' ' },
+    ];
+    for (const part of parts) {
       const body = part === undefined ? least : { ...least, phone: part };
       expect((await parse(body)).phoneE164).toBeUndefined();
     }
