@@ -7,6 +7,7 @@ import type { HeldOperation, OperationPlan } from '../../lib/openings/ledger.ts'
 import type { Fact } from '../../lib/openings/life.ts';
 import {
   connectionPlace,
+  hasMoved,
   type ReservationPlace,
   reservationKey,
   reservedLogin,
@@ -88,13 +89,15 @@ async function findTraces(target: Target, id: string): Promise<Traces> {
  */
 async function examine(target: Target, held: HeldOperation, dueAt: number | undefined): Promise<KnownOperation> {
   const { life, plan } = held;
-  const known = { held, dueAt, recorded: undefined, seen: new Map(), holders: new Map(), now: Date.now() };
+  const connection = plan?.keyed === true ? await readableConnection(target, plan.connection_id) : undefined;
+  const movedFrom = connection && hasMoved(plan?.server, connection) ? plan?.server : undefined;
+  const known = { held, dueAt, movedFrom, recorded: undefined, seen: new Map(), holders: new Map(), now: Date.now() };
   if (life.at === 'done' && life.unpaid) {
-    const connection = await readableConnection(target, plan?.connection_id ?? '');
+    if (movedFrom !== undefined) return known;
     const ask = tryAskServer(target, connection, (server, signal) => server.holdsFunds(life.login, signal));
     return { ...known, holdsFunds: await ask };
   }
-  if (life.at === 'sent') return { ...known, seen: await lookAt(target, held, plan, [life.login]) };
+  if (life.at === 'sent') return { ...known, seen: await lookAt(target, held, plan, [life.login], connection) };
   if (life.at !== 'undecided') return known;
   // A restore may have left the operation without its login, or without its plan.
   const traces =
@@ -102,7 +105,7 @@ async function examine(target: Target, held: HeldOperation, dueAt: number | unde
   const record = traces?.record ?? (plan && (await recordOf(target, plan.user_id, held.operationId)));
   held.plan = plan ?? (record && (await recordedPlan(target, record)));
   const asked = [life.login, life.other, record?.login];
-  const seen = await lookAt(target, held, held.plan, asked);
+  const seen = await lookAt(target, held, held.plan, asked, connection);
   for (const { login, connectionId } of traces?.reservations ?? []) {
     const place = held.plan ?? { connection_id: connectionId, keyed: true };
     for (const [key, sighting] of await lookAt(target, held, place, [login])) seen.set(key, sighting);
@@ -126,23 +129,27 @@ async function otherHolders(
 
 /**
  * The server's answers about the logins of an operation. `foreign`: the comment names the operation that holds the login.
- * A server that chooses its logins cannot be asked for any.
+ * A server that chooses its logins cannot be asked for any. Another server than the one that got the command shows only an
+ * account with the operation's id. @param known the connection of the place; absent: it is read
  */
 async function lookAt(
   target: Target,
   held: HeldOperation,
-  place: Pick<OperationPlan, 'connection_id' | 'keyed'> | undefined,
+  place: Pick<OperationPlan, 'connection_id' | 'keyed' | 'server'> | undefined,
   logins: readonly (number | undefined)[],
+  known?: Connection,
 ): Promise<Map<number, Sighting | undefined>> {
   const asked = [...new Set(logins)].filter((login) => login !== undefined);
   const seen = new Map<number, Sighting | undefined>(asked.map((login) => [login, undefined]));
   if (place?.keyed !== true || asked.length === 0) return seen;
-  const connection = await readableConnection(target, place.connection_id);
+  const connection = known ?? (await readableConnection(target, place.connection_id));
   await tryAskServer(target, connection, async (server, signal) => {
     for (const login of asked) {
       const isOperation = async (comment: string) =>
         (await otherHolders(target, held, [login])).get(login) === comment.slice(0, ID_LENGTH);
-      seen.set(login, await server.look({ operationId: held.operationId, login, isOperation }, signal));
+      const sighting = await server.look({ operationId: held.operationId, login, isOperation }, signal);
+      const isOther = connection !== undefined && hasMoved(place.server, connection);
+      seen.set(login, sighting !== 'ours' && isOther ? 'silent' : sighting);
     }
   });
   return seen;
@@ -162,12 +169,18 @@ async function recordedPlan(target: Target, record: AccountRecord): Promise<Oper
   return { ...details, keyed, server, exclusive: false, login_given: false, deposit_with_opening: false };
 }
 
-function describeServer({ held, seen }: KnownOperation): string {
+function describeServer({ held, seen, movedFrom }: KnownOperation): string {
   const { life } = held;
+  const moved =
+    movedFrom === undefined
+      ? ''
+      : `The command went to ${movedFrom}, and the connection leads to another server now. Look at the first one.\n`;
   if (life.at === 'claimed') return 'The server: nothing was sent to it.';
   if (life.at === 'open' || life.at === 'done') return `The server: the account ${life.login} was opened.`;
-  if (seen.size === 0) return `The server: ${describeSighting('silent', 0)}`;
-  return [...seen].map(([login, sighting]) => `The server: ${describeSighting(sighting, login)}`).join('\n');
+  const sightings = [...(seen.size === 0 ? [[0, 'silent'] as const] : seen)].map(([login, one]) =>
+    describeSighting(one, login),
+  );
+  return `${moved}${sightings.map((one) => `The server: ${one}`).join('\n')}`;
 }
 
 function describeSighting(sighting: Sighting | undefined, login: number): string {

@@ -10,6 +10,8 @@ export interface KnownOperation {
   /** A plan that a restore lost is taken from the account's record. */
   held: HeldOperation;
   dueAt: number | undefined;
+  /** The server that got the command, if the connection leads to another one now. */
+  movedFrom: string | undefined;
   /** The login of the account's record. */
   recorded: number | undefined;
   /**

@@ -6,11 +6,10 @@ import type { AccountClient } from '../records/crm-records.ts';
 import { accountOpened } from '../records/events.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { ID_LENGTH, isOperationComment } from './derivation.ts';
-import type { CallerOrder, Job, Server } from './job.ts';
-import type { HeldOperation } from './ledger.ts';
+import type { CallerOrder, Job } from './job.ts';
 import type { Fact, LifeAt, PaymentOutcome, Step } from './life.ts';
 import { accountRecord, buildOrder, buildPlan, demoDeposit, judgeOrder, payableDeposit } from './order.ts';
-import { storedServer } from './reservation-key.ts';
+import { hasMoved } from './reservation-key.ts';
 
 /** What the steps of `life.ts` do outside of the ledger, and what happens when an account is open; tests pass fakes. */
 export type Effects = Readonly<Record<Exclude<Step, 'resume' | 'rest' | 'stop'>, (job: Job) => Promise<Fact>>> & {
@@ -160,7 +159,7 @@ async function send(job: Job): Promise<Fact> {
   const server = await job.server();
   if (server?.client === undefined) return { on: 'unclear' };
   // The first server may have the account.
-  if (hasMoved(held, server)) return { on: 'moved' };
+  if (hasMoved(held.plan?.server, server.connection)) return { on: 'moved' };
   const deposit = payableDeposit(held.plan, server);
   const command = buildOrder(
     order.body,
@@ -226,7 +225,7 @@ async function look(job: Job, step: keyof typeof LOOK_FACTS): Promise<Fact> {
     job.held.seenOwner = owner;
     const isTaken = job.held.life.at === 'sent' && job.held.life.commands === 'taken';
     if (sighting === 'ours' && !isTaken) return { on: 'ours' };
-    if (sighting !== 'ours' && hasMoved(job.held, server)) return { on: 'moved' };
+    if (sighting !== 'ours' && hasMoved(job.held.plan?.server, server.connection)) return { on: 'moved' };
     if (await isRecorded(job, login)) {
       // Our only command did not open it: it was answered before the ledger was lost.
       if (isTaken) job.held.found = login;
@@ -276,11 +275,6 @@ async function isRecorded({ dependencies, held, order, times }: Job, login: numb
   return record !== undefined && (order?.ids ?? [operationId]).includes(record.operation_id);
 }
 
-/** Whether the connection has led to another server since the first command. */
-function hasMoved({ plan }: HeldOperation, { connection }: Server): boolean {
-  return plan?.server !== undefined && plan.server !== storedServer(connection);
-}
-
 /** Reports a server that refuses the service: only an operator can help. */
 export function reportRefusal(error: unknown, telemetry: Telemetry): void {
   const isRefusal = error instanceof PlatformFailure && error.kind === 'platform_refused';
@@ -317,7 +311,8 @@ async function payment(job: Job, life: LifeAt<'open'>, pay: 'pay' | 'repay' | un
   const { held, times, telemetry } = job;
   if (life.deposit !== 'sent' && life.deposit !== 'found') return 'kept';
   const server = await job.server();
-  if (server === undefined || hasMoved(held, server)) return pay === undefined ? 'unknown' : 'refused';
+  if (server === undefined || hasMoved(held.plan?.server, server.connection))
+    return pay === undefined ? 'unknown' : 'refused';
   const { platform } = server;
   const amount = payableDeposit(held.plan, server);
   if (amount === undefined && pay !== undefined) return 'refused';

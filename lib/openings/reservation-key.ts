@@ -40,6 +40,11 @@ export function connectionPlace({ id, platform, protocol, ...server }: Connectio
   };
 }
 
+/** Whether a connection has led to another server since the first command of an operation went to `server`. */
+export function hasMoved(server: string | undefined, connection: Connection): boolean {
+  return server !== undefined && server !== storedServer(connection);
+}
+
 /** The address of a trading server as version 1.0.0 stores it in plans and keys: `mt4.example.com:443`. */
 export function storedServer({ host, port }: Pick<Connection, 'host' | 'port'>): string {
   return `${host.toLowerCase()}:${port}`;

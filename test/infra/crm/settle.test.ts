@@ -331,6 +331,20 @@ describe('An account whose comment names the operation that holds its login', ()
   });
 });
 
+it.each(['ours', 'unmarked', 'foreign', 'absent'] as const)(
+  'A server that the connection leads to since shows nothing but the operation’s own id: %s',
+  async (sight) => {
+    const login = LOGINS[sight];
+    const plan = { server: 'mt5-1.example.com:443', login_given: true };
+    await put({ life: { at: 'undecided', login }, plan, dueAt: OPERATOR_ONLY });
+    const out = await shown();
+    expect(out).toContain('The command went to mt5-1.example.com:443');
+    expect(out).toContain(sight === 'ours' ? "with this operation's id" : 'it cannot say');
+    await put({ life: { at: 'sent', login, commands: 'many' }, plan, sentAt: AGO.day() });
+    expect((await printed(sight)).ways).toEqual([]);
+  },
+);
+
 describe('A settlement that moves a reservation', () => {
   const login = LOGINS.ours;
   const undecided = { life: { at: 'undecided' }, dueAt: OPERATOR_ONLY } as const;
