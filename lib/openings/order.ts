@@ -167,10 +167,11 @@ export function buildPlan(order: CallerOrder, operationId: string, server: Serve
 
 /**
  * The deposit that may be paid for an operation now. A stored amount is not trusted. Nothing is paid on a connection
- * that is no demo one, without an account type of the version, or beyond the amount of the type.
+ * that is no demo one, without an account type of the version, or beyond the amount of the type, and nothing is taken.
  */
 export function payableDeposit(plan: OperationPlan | undefined, server: Server): number | undefined {
-  if (plan?.deposit === undefined || server.accountType?.platform !== plan.version) return undefined;
+  if (plan?.deposit === undefined || plan.deposit <= 0 || server.accountType?.platform !== plan.version)
+    return undefined;
   const most = demoDeposit(server);
   return most === undefined ? undefined : Math.min(plan.deposit, most);
 }

@@ -356,6 +356,7 @@ describe('A payment', () => {
     it.each<[string, object, AccountType | undefined, number | undefined, number[]]>([
       ['pays what both say', {}, ACCOUNT_TYPE, 100, [100]],
       ['pays no more than the account type says', {}, ACCOUNT_TYPE, 1_000_000, [100]],
+      ['takes no money out of an account', {}, ACCOUNT_TYPE, -100, []],
       ['pays no more than was promised', {}, type({ deposit: 500 }), 100, [100]],
       ['pays nothing on a live connection', { demo: false }, ACCOUNT_TYPE, 1_000_000, []],
       ['pays nothing without the account type', {}, undefined, 1_000_000, []],
