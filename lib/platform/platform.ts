@@ -189,6 +189,15 @@ export function unsentFailure(error: unknown): unknown {
 }
 
 /**
+ * Turns the failure of a repeated command into one that proves no more than the refusal before it, which was about the
+ * content: the login is looked up before its key is free.
+ */
+export function afterContentRefusal(error: unknown): unknown {
+  if (!(error instanceof PlatformFailure) || error.proof === 'nothing') return error;
+  return new PlatformFailure(error.kind, { ...error.options, proof: 'content' });
+}
+
+/**
  * The last check before a write that may open an account or pay; called in the same turn as the write, because the
  * timers of a paused process do not notice the pause.
  * @throws PlatformFailure `platform_unavailable` if it is too late to send, or the time of the call is up

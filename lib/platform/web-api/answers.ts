@@ -8,6 +8,8 @@ export interface WebApiAnswer {
   retcode: number;
   answer?: unknown;
   login?: unknown;
+  /** True: the body was refused with code 3 before, and sent again in another form. */
+  isRepeated?: boolean;
 }
 
 const WHOLE = /^\d{1,15}$/;

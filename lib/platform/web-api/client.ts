@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { within } from '../../deadline.ts';
 import type { WebApiSecret } from '../../records/crm-records.ts';
-import { assertMaySend, PlatformFailure, type ReadSecretAgain, unsentFailure } from '../platform.ts';
+import {
+  afterContentRefusal,
+  assertMaySend,
+  PlatformFailure,
+  type ReadSecretAgain,
+  unsentFailure,
+} from '../platform.ts';
 import { provenBy } from '../proof.ts';
 import {
   commandFailure,
@@ -285,17 +291,19 @@ export class WebApiClient {
    * @param sendDeadline epoch milliseconds: no byte is sent later
    * @throws PlatformFailure without the answer's code: `account_outcome_unknown` if the command may have been executed,
    * else with the proof that it was not. After an answer that proves nothing, no later answer proves that nothing was
-   * executed
+   * executed; after a refusal of the content, none proves more than that
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
-    const unproven: LostAnswer[] = [];
+    const earlier: (WebApiAnswer | LostAnswer)[] = [];
+    const earlierLost = () => earlier.find((one) => one instanceof LostAnswer);
     try {
-      const answer = await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal, unproven));
-      if (isDoneAnswer(answer) || unproven[0] === undefined) return answer;
-      throw unproven[0];
+      const answer = await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal, earlier));
+      const lost = earlierLost();
+      if (isDoneAnswer(answer) || lost === undefined) return { ...answer, isRepeated: earlier.length > 0 };
+      throw lost;
     } catch (error) {
-      const lost = error instanceof LostAnswer ? error : unproven[0];
-      if (lost === undefined) throw error;
+      const lost = error instanceof LostAnswer ? error : earlierLost();
+      if (lost === undefined) throw earlier.length > 0 ? afterContentRefusal(error) : error;
       throw new PlatformFailure('account_outcome_unknown', { reason: lost.reason, cause: error });
     }
   }
@@ -359,13 +367,13 @@ export class WebApiClient {
   /**
    * Servers want one of two content types for JSON; some of the older family read only the query. They refuse a body of
    * another form, so it is sent again.
-   * @param unproven gets the answers before the last one that prove nothing
+   * @param earlier gets the answers before the last one
    */
   async #send(
     request: WebApiRequest,
     sendDeadline: number,
     signal: AbortSignal,
-    unproven: LostAnswer[] = [],
+    earlier: (WebApiAnswer | LostAnswer)[] = [],
   ): Promise<WebApiAnswer> {
     const { body } = request;
     if (body === undefined) return this.#sendOnce(request, sendDeadline, signal);
@@ -378,14 +386,14 @@ export class WebApiClient {
     const [first, second] = this.#types;
     let answer = await sendAs(first);
     if (isUnread(answer) && (answer instanceof LostAnswer || !this.#isTypeKnown)) {
-      if (answer instanceof LostAnswer) unproven.push(answer);
+      earlier.push(answer);
       const other = await sendAs(second);
       const isBetter = !(other instanceof LostAnswer) && (answer instanceof LostAnswer || !isUnread(other));
       if (isBetter) this.#types = [second, first];
       answer = other;
     }
     if (isUnread(answer) && this.isOlder && !this.#isTypeKnown && request.query !== undefined) {
-      if (answer instanceof LostAnswer) unproven.push(answer);
+      earlier.push(answer);
       return this.#sendOnce({ path: buildPath(request.path, request.query) }, sendDeadline, signal);
     }
     if (answer instanceof LostAnswer) throw answer;

@@ -4,6 +4,7 @@ import type { WebApiConnection, WebApiSecret } from '../../records/crm-records.t
 import { cutText, type Violation } from '../../validators/primitives.ts';
 import {
   type AccountOrder,
+  afterContentRefusal,
   type ClosedGroups,
   countryText,
   type Mark,
@@ -78,10 +79,11 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
       signal,
     );
     if (isDoneAnswer(answer)) return { login: parseNewLogin(answer) };
-    if (answer.retcode === RETCODE_NO_PERMISSION || answer.retcode === RETCODE_NOT_FOUND) {
-      throw await this.#groupFailure(order.group, answer.retcode, signal);
-    }
-    throw openingFailure(answer.retcode, order.loginGiven);
+    const isAboutGroup = answer.retcode === RETCODE_NO_PERMISSION || answer.retcode === RETCODE_NOT_FOUND;
+    const failure = isAboutGroup
+      ? await this.#groupFailure(order.group, answer.retcode, signal)
+      : openingFailure(answer.retcode, order.loginGiven);
+    throw answer.isRepeated === true ? afterContentRefusal(failure) : failure;
   }
 
   look(mark: Mark, signal: AbortSignal): Promise<Sighting> {

@@ -46,6 +46,14 @@ describe('an opening whose first answer proves that nothing was done (code 3)', 
     const server = await answeringServer({ retcode: 3 }, { retcode: 3_004 });
     expect((await failureOf(openWebApiAccount(server))).kind).toBe('login_taken');
   });
+
+  it.each([{ status: 403 }, { retcode: 8 }, { retcode: 1_001 }])(
+    'is refused for its content if its repeat is answered with %o: the login is looked up before its key is free',
+    async (repeat) => {
+      const server = await answeringServer({ retcode: 3 }, repeat, repeat);
+      expect((await failureOf(openWebApiAccount(server))).proof).toBe('content');
+    },
+  );
 });
 
 describe.each([401, 403])('HTTP %i after a command', (status) => {

@@ -52,7 +52,7 @@ describe('A server that reads bodies of one content type', () => {
       response.end('{"retcode":"3 Invalid parameters"}');
     });
     const failure = await failureOf(platformOn(server, { now: () => time }).open(anOrder(), 10, NEVER_ABORTED));
-    expect([failure.reason, failure.proof]).toEqual(['too_late_to_send', 'unsent']);
+    expect([failure.reason, failure.proof]).toEqual(['too_late_to_send', 'content']);
     expect(server.requests).toHaveLength(1);
   });
 
