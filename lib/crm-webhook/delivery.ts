@@ -7,6 +7,7 @@ import type { Registrations, StoredRegistration } from '../records/registrations
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { COUNTRY_CODES } from '../validators/countries.ts';
 import { REDELIVERY } from '../validators/deployment.ts';
+import { readPhone } from '../validators/phone.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
 import { EventNotAccepted, type PostMessage } from './post.ts';
 
@@ -133,10 +134,12 @@ async function buildClient(id: string, { email, name, language, phone }: StoredR
   const { parsePhoneNumberFromString } = await import('../validators/phone-numbers.ts');
   const parsed = parsePhoneNumberFromString(phone);
   if (parsed === undefined) return client;
-  const { countryCallingCode: country_code, nationalNumber: number, country } = parsed;
+  const { countryCallingCode: country_code, nationalNumber, country } = parsed;
+  // A national number that begins with its own dial code may be read as another person's number. With a plus it has one reading.
+  const isRead = (await readPhone(country_code, nationalNumber))?.e164 === phone;
   return {
     ...client,
-    phone: { country_code, number },
+    phone: { country_code, number: isRead ? nationalNumber : phone },
     ...(country !== undefined && COUNTRY_CODES.has(country) ? { country } : {}),
   };
 }

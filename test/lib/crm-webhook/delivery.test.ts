@@ -285,6 +285,17 @@ describe('The client that the CRM names in its answer', () => {
     expect(record).not.toHaveProperty('country');
   });
 
+  it.each(['+358358488826', '+27278445829', '+358401234567'])(
+    'has the phone that the person gave, also if its national number begins with the dial code: %s',
+    async (phone) => {
+      const world = new World();
+      world.phone = phone;
+      await world.register();
+      expect(await world.notify()).toBe(true);
+      expect(await world.items()).toMatchObject([{ e164: phone }]);
+    },
+  );
+
   it('is not written if the answer names none', async () => {
     const world = await registered();
     world.answer = () => ({});
