@@ -114,7 +114,7 @@ export interface Ledger {
   /**
    * Writes a new state, with the plan, the times and the lease of `held`. If another operation has reserved the login
    * of an account with a record since, the reservation stays with that operation.
-   * @param record of the account, if the same transaction shall write it: only for a state that reserves its login
+   * @param record of the account, if the same transaction shall write it
    * @throws Overtaken, ReservationConflict, AwsFailure
    */
   write(held: HeldOperation, to: Life, signal: AbortSignal, record?: AccountRecord): Promise<void>;
@@ -363,7 +363,8 @@ async function write(
   };
   await writeUnderVersion(held, async () => {
     // A late duplicate of a transaction does nothing, so the state `sent` cannot return after the key was freed.
-    if (taken.length + givenUp.length === 0 && to.at !== 'sent') return single(operations, state, signal);
+    if (taken.length + givenUp.length + records.length === 0 && to.at !== 'sent')
+      return single(operations, state, signal);
     await attempt(taken, givenUp);
   });
   held.life = to;

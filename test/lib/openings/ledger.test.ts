@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DERIVATION, deriveIdentity } from '../../../lib/openings/derivation.ts';
 import { type HeldOperation, type Ledger, Overtaken, ReservationConflict } from '../../../lib/openings/ledger.ts';
-import type { Life } from '../../../lib/openings/life.ts';
+import type { Life, LifeAt } from '../../../lib/openings/life.ts';
+import { accountRecord } from '../../../lib/openings/order.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
 import { keyExpiry, keyItem } from '../../../lib/records/idempotency-keys.ts';
 import { LONG_TIMEOUTS, type TestDatabase, testDatabase } from '../../support/database.ts';
@@ -322,6 +323,19 @@ describe('A reservation that an operator’s finding moves', () => {
     expect([await world.holder(pk), await world.state(held)]).toEqual([held.operationId, state(login).at]);
     expect(held.moved).toBeUndefined();
   });
+});
+
+it.each([
+  ['already', 0],
+  ['in the same write', 1],
+])('An account’s record is written with its state, if its login is reserved %s', async (_, offset) => {
+  const login = newLogin();
+  const held = await world.claimed();
+  await write(held, sent(login));
+  await write(held, { at: 'undecided', login });
+  const to = open(login + offset) as LifeAt<'open'>;
+  await world.ledger.write(held, to, world.signal(), accountRecord(held.plan, to));
+  expect(await world.record(held)).toMatchObject({ operation_id: held.operationId, login: login + offset });
 });
 
 it('The login that a server has answered is reserved with the operator’s decision', async () => {
