@@ -66,6 +66,9 @@ const NOT_CONNECTED = new Set([
   'ETIMEDOUT',
 ]);
 
+/** The errors of a server's certificate, by which Node ends a connection before it is used. */
+const CERTIFICATE_REFUSED = /^(?:ERR_TLS_CERT_ALTNAME_INVALID$|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
 /**
  * Sends one command once and classifies its outcome.
  *
@@ -127,6 +130,9 @@ function isConnectFailure(error: Record<string, unknown>, code: string | undefin
     // The SDK's connect timeout has a name and no code, like its other timeouts: only the message differs.
     return error.name === 'TimeoutError' && /did not establish a connection/.test(String(error.message));
   }
+  // Node names neither a code nor a system call of its own for a connection that ends before it is secure.
+  if (CERTIFICATE_REFUSED.test(code) || /before secure TLS connection was established/.test(String(error.message)))
+    return true;
   // An error without a system call sums up failed connections to several addresses. Later failures name `read` or
   // `write`.
   const call = error.syscall;

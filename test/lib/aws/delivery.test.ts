@@ -1,12 +1,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { RequestListener } from 'node:http';
 import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { deliverCommand } from '../../../lib/aws/delivery.ts';
 import { sesMailer } from '../../../lib/aws/ses.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
+import { issuedCertificate } from '../../support/private-authority.ts';
 import { answeringServer, MAIL } from '../../support/senders.ts';
 import { clientSettings, closedPort, listenForTest } from '../../support/servers.ts';
 
@@ -50,6 +52,17 @@ async function blackHole(): Promise<{ url: string }> {
   return { url: `http://127.0.0.1:${port}` };
 }
 
+/** A server whose certificate comes from an unknown authority. */
+async function untrusted(): Promise<{ url: string }> {
+  return { url: `https://localhost:${await listenForTest(createTlsServer(await issuedCertificate()))}` };
+}
+
+/** A server that ends each connection before TLS. */
+async function brokenOff(): Promise<{ url: string }> {
+  const { url } = await tcp((socket) => void socket.destroy());
+  return { url: url.replace('http:', 'https:') };
+}
+
 /** The failure of a mail to this service. */
 const mailing = (server: { url: string }, signal = NEVER_ABORTED) =>
   failureOf(sesMailer(clientSettings(server.url))(MAIL, signal));
@@ -77,6 +90,8 @@ describe('A send of which certainly nothing left is retryable', () => {
     ['every address of a name refuses', async () => ({ url: 'http://localhost:1' }), /^ECONNREFUSED$/],
     ['the name cannot be resolved', async () => ({ url: 'http://service.invalid' }), /^(ENOTFOUND|EAI_AGAIN)$/],
     ['no connection is established in time', blackHole, /^TimeoutError$/],
+    ['the certificate is not trusted', untrusted, /^UNABLE_TO_VERIFY_LEAF_SIGNATURE$/],
+    ['the connection breaks off before it is secure', brokenOff, /^ECONNRESET$/],
   ])('when %s', async (_, service, reason) => {
     expect(await mailing(await service())).toMatchObject({
       kind: 'retryable',
