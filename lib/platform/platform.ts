@@ -189,12 +189,12 @@ export function unsentFailure(error: unknown): unknown {
 }
 
 /**
- * Turns the failure of a repeated command into one that proves no more than the refusal before it, which was about the
+ * Turns the outcome of a repeated command, if it is a failure, into one that proves no more than the refusal before it, which was about the
  * content: the login is looked up before its key is free.
  */
-export function afterContentRefusal(error: unknown): unknown {
-  if (!(error instanceof PlatformFailure) || error.proof === 'nothing') return error;
-  return new PlatformFailure(error.kind, { ...error.options, proof: 'content' });
+export function afterContentRefusal<T>(outcome: T): T | PlatformFailure {
+  if (!(outcome instanceof PlatformFailure) || outcome.proof === 'nothing') return outcome;
+  return new PlatformFailure(outcome.kind, { ...outcome.options, proof: 'content' });
 }
 
 /**

@@ -33,6 +33,8 @@ interface TextPlatformChanges extends Partial<TextLimits> {
   country_format?: 'name' | 'code';
   prefix?: 'W' | 'Z';
   lacks?: ('account_check' | 'password_check')[];
+  /** The master password that the secret has after a refusal. */
+  nextMaster?: string;
 }
 
 /** A platform adapter for a server on this port. */
@@ -46,6 +48,7 @@ export function textPlatform(
     country_format,
     prefix,
     lacks,
+    nextMaster,
     ...limits
   }: TextPlatformChanges = {},
 ): TextProtocolPlatform {
@@ -64,6 +67,7 @@ export function textPlatform(
     connection,
     { master },
     { connectTimeoutMs: 3_000, answerTimeoutMs: 5_000, ...limits },
+    nextMaster === undefined ? undefined : async () => ({ master: nextMaster }),
   );
 }
 

@@ -52,7 +52,7 @@ export function answerFailure({ lines: [first, reason], closed }: ServerReply): 
 }
 
 /** The server refuses our master password; the plug-in then says `invalid data`. In both cases nothing was executed. */
-export function isMasterRefused(outcome: unknown): boolean {
+export function isMasterRefused(outcome: unknown): outcome is PlatformFailure {
   return outcome instanceof PlatformFailure && ['invalid_master', 'invalid_data'].includes(outcome.reason);
 }
 

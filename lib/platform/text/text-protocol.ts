@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { TextProtocolConnection, TextProtocolSecret } from '../../records/crm-records.ts';
 import {
   type AccountOrder,
+  afterContentRefusal,
   assertMaySend,
   type ClosedGroups,
   type Mark,
@@ -257,7 +258,12 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     const outcome = await run(server);
     if (!isMasterRefused(outcome)) return outcome;
     this.#master = (await this.#readSecretAgain?.(signal))?.master ?? this.#master;
-    return this.#master === server.master ? outcome : run({ ...server, master: this.#master });
+    if (this.#master === server.master) return outcome;
+    const again = run({ ...server, master: this.#master });
+    if (outcome.proof !== 'content') return again;
+    return again.then(afterContentRefusal, (error: unknown) => {
+      throw afterContentRefusal(error);
+    });
   }
 
   /** @throws PlatformFailure `platform_unavailable`: nothing was sent */

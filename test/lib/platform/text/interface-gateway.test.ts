@@ -50,6 +50,31 @@ describe('an opening with a login', () => {
     expect(server.commands).toBe(2);
   });
 
+  it.each([
+    ['that is refused for our rights', 'ERROR\r\nillegal IP\r\nend\r\n'],
+    ['that is refused for its content', 'ERROR\r\ninvalid GROUP\r\nend\r\n'],
+  ])(
+    'is refused for its content if that is followed by a repeat with the new master password %s',
+    async (_, answer) => {
+      const answers = ['ERROR\r\ninvalid data\r\nend\r\n', answer];
+      const { port } = await scriptedTcpServer((socket) => void socket.end(answers.shift() ?? ''));
+      const platform = textPlatform(gateway, port, { nextMaster: 'next' });
+      const failure = await failureOf(platform.open(anOrder({ login: 777 }), ANY_TIME, NEVER_ABORTED));
+      expect([failure.proof, answers]).toEqual(['content', []]);
+    },
+  );
+
+  it('is refused for its content if no repeat with the new master password can be sent', async () => {
+    let time = 0;
+    const { port } = await scriptedTcpServer((socket) => {
+      time = 20;
+      socket.end('ERROR\r\ninvalid data\r\nend\r\n');
+    });
+    const platform = textPlatform(gateway, port, { nextMaster: 'next', now: () => time });
+    const failure = await failureOf(platform.open(anOrder({ login: 777 }), 10, NEVER_ABORTED));
+    expect([failure.reason, failure.proof]).toEqual(['too_late_to_send', 'content']);
+  });
+
   it('is reported as a login in use only after a look-up, because the gateway has one text for all failures', async () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
