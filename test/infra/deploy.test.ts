@@ -246,6 +246,13 @@ describe('The workflow that deploys', () => {
   });
 });
 
+it('No workflow leaves the credentials of its checkout to the scripts of packages', () => {
+  const steps = readdirSync(WORKFLOWS).flatMap((name) => workflowText(name).split(/^ +- /m));
+  const checkouts = steps.filter((step) => step.includes('actions/checkout@'));
+  expect(checkouts.length).toBeGreaterThan(3);
+  expect(checkouts.filter((step) => !step.includes('persist-credentials: false'))).toEqual([]);
+});
+
 it('Every workflow names its actions by a hash, and one asks for advisories each week', () => {
   const names = readdirSync(WORKFLOWS);
   const used = names.flatMap((name) => [...workflowText(name).matchAll(/uses: (\S+)/g)].map(([, action]) => action));
