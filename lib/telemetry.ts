@@ -6,8 +6,8 @@ import { within } from './deadline.ts';
 import { COUNTED_EVENTS, type CountedName } from './validators/counted-events.ts';
 
 /**
- * The events that alarms and operators use. Each event is one log line. Those of `COUNTED_EVENTS` are also one count of the metric
- * of the same name in the namespace `BrokerApi`.
+ * The events that alarms and operators use. Each event is one log line. Those of `COUNTED_EVENTS` are also one count of
+ * the metric of the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
   // Each registration request ends with one of the first four events, unless an earlier request with its key did.

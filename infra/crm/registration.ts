@@ -37,8 +37,8 @@ const MAX_TRACKED = 5;
 
 /**
  * Shows why a person gets no code: the request and its message, whether SES suppresses the address, which limit of the
- * address holds the next message, and whether the registration is confirmed. It reads by key: a registration by phone is found by its
- * number.
+ * address holds the next message, and whether the registration is confirmed. It reads by key: a registration by phone is
+ * found by its number.
  */
 export async function showRegistrations(
   target: Target,

@@ -236,7 +236,10 @@ function parseLogin(option: string, text: string | undefined): number | undefine
   return login;
 }
 
-/** The fact that the operator has found. Nothing is written: the next write moves what `held` says. @throws CommandError with the accepted ways, if this is none of them */
+/**
+ * The fact that the operator has found. Nothing is written: the next write moves the reservations in `held.moved`.
+ * @throws CommandError with the accepted ways, if this is none of them
+ */
 async function findFact(
   target: Target,
   { held, dueAt }: ReadableOperation,

@@ -135,7 +135,8 @@ async function buildClient(id: string, { email, name, language, phone }: StoredR
   const parsed = parsePhoneNumberFromString(phone);
   if (parsed === undefined) return client;
   const { countryCallingCode: country_code, nationalNumber, country } = parsed;
-  // A national number that begins with its own dial code may be read as another person's number. With a plus it has one reading.
+  // A national number that begins with its own dial code may be read as another person's number. With a plus it has one
+  // reading.
   const isRead = (await readPhone(country_code, nationalNumber))?.e164 === phone;
   return {
     ...client,

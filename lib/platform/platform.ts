@@ -189,8 +189,8 @@ export function unsentFailure(error: unknown): unknown {
 }
 
 /**
- * Turns the outcome of a repeated command, if it is a failure, into one that proves no more than the refusal before it, which was about the
- * content: the login is looked up before its key is free.
+ * Turns the failure of a repeated command into one that proves no more than the refusal before it, which was about the
+ * content: the login is looked up before its key is free. Other outcomes stay as they are.
  */
 export function afterContentRefusal<T>(outcome: T): T | PlatformFailure {
   if (!(outcome instanceof PlatformFailure) || outcome.proof === 'nothing') return outcome;

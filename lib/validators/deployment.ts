@@ -5,8 +5,8 @@ import { flag, patternText, receiverAddress, wholeNumber } from './setting-types
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here, or in
- * `registration-settings.ts` if only registrations need it. `infra/settings.ts` reads them from cdk.json and the command line, the stack puts them as one file next to a
- * function's code, and `lib/config.ts` reads that file.
+ * `registration-settings.ts` if only registrations need it. `infra/settings.ts` reads them from cdk.json and the command
+ * line, the stack puts them as one file next to a function's code, and `lib/config.ts` reads that file.
  */
 
 const LEGAL_MUST =

@@ -158,7 +158,10 @@ function resourcesOf({ may, on, notOn, if: conditions = {} }: Omit<RoleRight, 's
   return [...named, ...(notOn ?? []).map((arn) => `not ${arn}`)].map((name) => name + suffix);
 }
 
-/** The verbs of the code of a role by the rows of the table: some rights are Lambda's alone. @throws Error for a right without words */
+/**
+ * The verbs of the code of a role by the rows of the table: some rights are Lambda's alone.
+ * @throws Error for a right without words
+ */
 function verbsOf(role: string, construct: string): Map<string, Set<string>> {
   const verbs = new Map<string, Set<string>>();
   for (const template of SETTINGS.map(synthesize)) {

@@ -74,7 +74,10 @@ async function livesOf(world: AccountWorld): Promise<Record<string, string>> {
   return Object.fromEntries(operations.map(({ operation_id, life }) => [operation_id, words(life as Item)]));
 }
 
-/** Every kind of item that version 1.0.0 wrote. A key's kind is its beginning; an operation's has its state. All counters have one shape. */
+/**
+ * Every kind of item that version 1.0.0 wrote. A key's kind is its beginning; an operation's has its state. All counters
+ * have one shape.
+ */
 const KINDS: Record<keyof Release['items'], string[]> = {
   crm: ['account_type', 'client', 'connection', 'form'],
   accounts: ['tp4', 'tp5'],

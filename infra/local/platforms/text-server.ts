@@ -19,8 +19,8 @@ const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 export const CREATE_FAILED = 'account create failed';
 
 /**
- * The answers of the faults `retcode` and `executed_retcode`, by the equivalent return code of the tp5 Web API; from 9001 on codes of
- * this server.
+ * The answers of the faults `retcode` and `executed_retcode`, by the equivalent return code of the tp5 Web API; from 9001
+ * on codes of this server.
  */
 const RETURN_CODES: Record<number, string> = {
   3: 'invalid data',

@@ -279,7 +279,10 @@ function userBody(order: AccountOrder, connection: WebApiConnection): Record<str
 
 const NewUserSchema = v.object({ Login: LoginSchema });
 
-/** The login of an account that was just opened. Newer servers name it at the root too. @throws PlatformFailure `account_outcome_unknown` without a login */
+/**
+ * The login of an account that was just opened. Newer servers name it at the root too.
+ * @throws PlatformFailure `account_outcome_unknown` without a login
+ */
 export function parseNewLogin({ answer, login }: WebApiAnswer): number {
   const user = v.safeParse(NewUserSchema, answer);
   if (user.success) return user.output.Login;
