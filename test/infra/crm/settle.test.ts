@@ -310,11 +310,7 @@ describe('`settle ID` accepts exactly the commands that `operation ID` prints', 
 describe('An account whose comment names the operation that holds its login', () => {
   const login = LOGINS.foreign;
   it.each<[string, Case, string[]]>([
-    [
-      'is never given to the operation that asked for the login',
-      { life: { at: 'undecided', login }, holder: RIVAL },
-      [`--foreign ${login}`],
-    ],
+    ['is not the operation’s own', { life: { at: 'undecided', login }, holder: RIVAL }, [`--foreign ${login}`]],
     [
       'shows that the recorded account was deleted',
       { life: { at: 'undecided', login }, holder: RIVAL, recorded: login },
