@@ -260,7 +260,7 @@ function addIdentity(load: LoadFunction): LoadFunction {
   };
 }
 
-/** Loads a function anew, so that its cold start belongs to this service. */
+/** Loads a copy of a function of its own, so that its cold start belongs to this service. */
 async function loadSource(name: FunctionName): Promise<LambdaHandler> {
   const url = new URL(`../../functions/${name}.ts?service=${loads}`, import.meta.url);
   return ((await import(/* @vite-ignore */ url.href)) as { handler: LambdaHandler }).handler;

@@ -2,7 +2,7 @@ import type { TransactionWrite } from '../aws/dynamodb.ts';
 import type { Life } from './life.ts';
 import { type ReservationPlace, reservationKey } from './reservation-key.ts';
 
-/** A reservation that goes from one holder to another. @see NOBODY */
+/** A reservation that goes from one holder to another: an operation, or `NOBODY`. */
 export interface MovedReservation {
   /** The key of the reservation. */
   pk: string;
@@ -18,7 +18,7 @@ export function reservedAt(at: number | undefined): number | undefined {
   return at === undefined ? undefined : Math.floor(at / 1_000);
 }
 
-/** The holder of a login that belongs to nobody here: an operator has found a stranger's account at it. */
+/** The stored holder of a login that no operation may use: an operator has found a stranger's account at it. */
 export const NOBODY = 'nobody';
 
 /** What a held operation says about its reservations. */
