@@ -4,13 +4,16 @@ import { boundedText, violationMessage } from './primitives.ts';
 import { comparableText, isAnyVisible, isLine } from './typed-text.ts';
 
 const MIN_CHARACTERS = 8;
+const MAX_CHARACTERS = 128;
+/** The length in UTF-16 units above which a password is refused unread: `boundedText` reads up to four a character. */
+export const MAX_PASSWORD_UNITS = 4 * MAX_CHARACTERS;
 
 /**
  * The password that a person registers with. It has no composition rules, which make passwords weaker (NIST SP
  * 800-63B).
  */
 export const RegistrationPasswordSchema = v.pipe(
-  boundedText(MIN_CHARACTERS, 128, 'password'),
+  boundedText(MIN_CHARACTERS, MAX_CHARACTERS, 'password'),
   v.check(isLine, violationMessage('characters', 'must hold no control characters')),
   v.check(isAnyVisible, violationMessage('characters', 'must not be only white space or invisible characters')),
   v.metadata({ format: 'password' }),

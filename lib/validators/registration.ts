@@ -11,7 +11,7 @@ import { EmailSchema, emailKey } from './email.ts';
 import { MAX_JSON_BYTES } from './field-values.ts';
 import { FIXED_FIELDS, type FixedField, type Form, IS_RECORDED_AS_READ } from './form.ts';
 import { isPhoneChannel, joinWithOr, OTP_TYPES, PHONE_CHANNELS, type PhoneChannel } from './otp-types.ts';
-import { isCommonPassword, RegistrationPasswordSchema } from './passwords.ts';
+import { isCommonPassword, MAX_PASSWORD_UNITS, RegistrationPasswordSchema } from './passwords.ts';
 import { canReceiveMessages, type ParsedPhone, PhoneSchema, readRequestPhone } from './phone.ts';
 import {
   type BodyViolation,
@@ -69,6 +69,7 @@ export const RegistrationBodySchema = documented(
     password: documented(RegistrationPasswordSchema, 'The password of the user.'),
     repeat_password: v.pipe(
       v.string(),
+      v.transform(readRepeatedPassword),
       v.description('The password repeated.'),
       v.metadata({ format: 'password' }),
       v.examples(['correct horse battery']),
@@ -81,6 +82,11 @@ export const RegistrationBodySchema = documented(
   } satisfies Record<FixedField, v.GenericSchema>),
   'A registration request. Fields of the registration form are at the root too, each under its key in the form. A field that is left empty (`""`, `null`, or an object of these) counts as absent.',
 );
+
+/** The repeated password in the form of a password. A longer one than any password stays as typed: reading it takes seconds. */
+function readRepeatedPassword(typed: string): string {
+  return typed.length <= MAX_PASSWORD_UNITS ? readPassword(typed) : typed;
+}
 
 type KeptField = { [Name in FixedField]: (typeof IS_RECORDED_AS_READ)[Name] extends true ? Name : never }[FixedField];
 const KEPT_FIELDS = FIXED_FIELDS.filter((name) => IS_RECORDED_AS_READ[name]) as KeptField[];
@@ -153,10 +159,7 @@ type BodyContext = v.RawCheckContext<v.InferOutput<typeof RegistrationBodySchema
 /** Rules between fields are checked also when others are broken, so that all errors are listed at once. */
 function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   const { otp_type, phone = {}, password, repeat_password } = objectMembers(dataset.value);
-  const [first, second] = [password, repeat_password].map((typed) =>
-    typeof typed === 'string' ? readPassword(typed) : undefined,
-  );
-  if (first !== undefined && second !== undefined && first !== second) {
+  if (typeof password === 'string' && typeof repeat_password === 'string' && password !== repeat_password) {
     addIssue({
       message: violationMessage('password_mismatch', 'must equal password'),
       path: issuePath('repeat_password'),
@@ -177,7 +180,7 @@ async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> 
   const personalTexts = [email, name].filter(
     (text): text is string => typeof text === 'string' && text.length <= MAX_PERSONAL_UNITS,
   );
-  if (!(await isCommonPassword(readPassword(password), personalTexts))) return;
+  if (!(await isCommonPassword(password, personalTexts))) return;
   addIssue({
     message: violationMessage('common', 'must not be a password that is guessed first'),
     path: issuePath('password'),
