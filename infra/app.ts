@@ -4,7 +4,7 @@ import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'jso
 import { AwsSolutionsChecks } from 'cdk-nag';
 import packageJson from '../package.json' with { type: 'json' };
 import { markRelease } from './constructs/deployed-release.ts';
-import { hasPrivateAddress } from './crm/connections.ts';
+import { hasPrivateAddress } from './ops/connections.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SettingsError } from './settings.ts';
 

@@ -11,7 +11,7 @@ import {
   UpdateTerminationProtectionCommand,
 } from '@aws-sdk/client-cloudformation';
 import { outliveReader } from './closed-output.ts';
-import { CDK_JSON, readContext } from './crm/service-secrets.ts';
+import { CDK_JSON, readContext } from './ops/service-secrets.ts';
 import { readSettings, SettingsError } from './settings.ts';
 import { findUpdateErrors, indexSteps, replacedResources, storedResources, type Template } from './stored-resources.ts';
 import { logicalId } from './tables.ts';

@@ -155,7 +155,7 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   crmWebhook: {
     other: 'https://other-crm.acme.example/hook',
     words:
-      'HTTPS address of the CRM that every event is posted to ([how](crm.md#the-webhook)); then `npm run crm -- secret rotate crmWebhook`',
+      'HTTPS address of the CRM that every event is posted to ([how](crm.md#the-webhook)); then `npm run ops -- secret rotate crmWebhook`',
   },
   crmWebhookAtOnce: {
     other: 50,

@@ -18,7 +18,7 @@ interface StackTable {
   recoveryDays: 35 | 1;
 }
 
-/** Every table: the stack creates them, the doctor checks them, `npm run crm -- restore` copies back to them. */
+/** Every table: the stack creates them, the doctor checks them, `npm run ops -- restore` copies back to them. */
 const TABLES = {
   /** The records that the functions read; operators write them. */
   Crm: { recoveryDays: 35, indexes: CRM_INDEXES },
@@ -37,7 +37,7 @@ const TABLES = {
 export type TableName = keyof typeof TABLES;
 export const TABLE_NAMES = Object.keys(TABLES) as TableName[];
 
-/** The tables that `npm run crm -- restore` copies back to. */
+/** The tables that `npm run ops -- restore` copies back to. */
 export const RESTORABLE_TABLES = TABLE_NAMES.filter((name) => TABLES[name].recoveryDays === 35);
 
 export const EXPIRY_ATTRIBUTE = 'expires_at';

@@ -227,7 +227,7 @@ function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
           of: version,
           loss: 'No client gets an account on a trading server that refuses our credentials, rights or address.',
           when: { event: 'PlatformRefused', service: name },
-          fix: `npm run crm -- secret put CONNECTION_ID --stack ${stackName}`,
+          fix: `npm run ops -- secret put CONNECTION_ID --stack ${stackName}`,
         },
         {
           of: version,
@@ -253,8 +253,8 @@ function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
       when: { event: 'AccountOutcomeUnknown' },
       loss: 'A client may have an account that our records do not show, and only an operator can find out.',
       // Four functions can log the event; the list shows the operations that they left.
-      show: `npm run crm -- operations --open --stack ${stackName}`,
-      fix: `npm run crm -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
+      show: `npm run ops -- operations --open --stack ${stackName}`,
+      fix: `npm run ops -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
     },
   ];
 }
@@ -266,7 +266,7 @@ function crmPages({ stackName, functions, webhook }: MonitoredService): AlarmRow
     loss: 'The CRM did not accept an event, and it is not tried again: the CRM lacks a client or an account.',
     when: { metric: webhook.undelivered.metricApproximateNumberOfMessagesVisible(most(5)) },
     show: eventLines(logGroup, 'CrmNotNotified'),
-    fix: `npm run crm -- redeliver --stack ${stackName}`,
+    fix: `npm run ops -- redeliver --stack ${stackName}`,
   }));
 }
 

@@ -41,7 +41,7 @@ interface PolicyContext {
 }
 
 /**
- * Exactly what `npm run crm` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all), and the
+ * Exactly what `npm run ops` and `npm run doctor` call (test/infra/operators-policy.test.ts runs them all), and the
  * commands of the runbook: logs, an earlier version of a function, fewer calls of it. A deployment needs other rights.
  * @param topicArns the topics of the alarms
  */

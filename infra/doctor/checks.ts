@@ -1,8 +1,8 @@
 import { getDomain } from 'tldts-icann';
 import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
-import { explainFailure, missingRight, missingRightFix } from '../crm/command.ts';
-import { isPublic } from '../crm/connections.ts';
+import { explainFailure, missingRight, missingRightFix } from '../ops/command.ts';
+import { isPublic } from '../ops/connections.ts';
 import { type Settings, sendsThroughAws } from '../settings.ts';
 import type { AwsProbes } from './probes.ts';
 

@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
 import { outliveReader } from '../closed-output.ts';
-import { CDK_JSON, serviceSecrets } from '../crm/service-secrets.ts';
-import { CDK_JSON_USED_INSTEAD, readDeployed, writtenSettings } from '../crm/stack-settings.ts';
-import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
+import { CDK_JSON, serviceSecrets } from '../ops/service-secrets.ts';
+import { CDK_JSON_USED_INSTEAD, readDeployed, writtenSettings } from '../ops/stack-settings.ts';
+import { LOCAL_URL, openTarget, type WrittenTarget } from '../ops/target.ts';
 import { differingSettings, readSettings, type Settings, SettingsError } from '../settings.ts';
 import {
   type CheckResult,

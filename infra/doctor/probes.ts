@@ -15,10 +15,10 @@ import {
   SocialMessagingClient,
 } from '@aws-sdk/client-socialmessaging';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import { undefinedIfAbsent } from '../crm/command.ts';
-import { connectionWarnings, readableSecrets, resolveHost } from '../crm/connections.ts';
-import { secretStore } from '../crm/secrets.ts';
-import type { Target } from '../crm/target.ts';
+import { undefinedIfAbsent } from '../ops/command.ts';
+import { connectionWarnings, readableSecrets, resolveHost } from '../ops/connections.ts';
+import { secretStore } from '../ops/secrets.ts';
+import type { Target } from '../ops/target.ts';
 import { logicalId, type TableName } from '../tables.ts';
 import { inspectRecords, type RecordReport } from './record-report.ts';
 import { reportServer } from './server-report.ts';
@@ -148,7 +148,7 @@ function stackProbes() {
 
 /** The options of the probes of the service. */
 interface ServerProbeOptions {
-  /** The option of `npm run crm` for this target: `--stack broker-api-prod`. */
+  /** The option of `npm run ops` for this target: `--stack broker-api-prod`. */
   place: string;
   cdkJson: string;
   /** True: before the report, the probes write the attributes that follow from the records. */

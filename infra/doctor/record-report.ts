@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Connection } from '../../lib/records/crm-records.ts';
-import type { Terminal } from '../crm/command.ts';
+import type { Terminal } from '../ops/command.ts';
 import {
   type CrmItem,
   ErrorList,
@@ -8,11 +8,11 @@ import {
   parseItem,
   type RecordError,
   serializeRecord,
-} from '../crm/crm-items.ts';
-import type { CrmTable } from '../crm/crm-table.ts';
-import { type LocatedConnection, overlapErrors, recordErrors } from '../crm/record-rules.ts';
-import { reportProgress } from '../crm/table-records.ts';
-import type { Target } from '../crm/target.ts';
+} from '../ops/crm-items.ts';
+import type { CrmTable } from '../ops/crm-table.ts';
+import { type LocatedConnection, overlapErrors, recordErrors } from '../ops/record-rules.ts';
+import { reportProgress } from '../ops/table-records.ts';
+import type { Target } from '../ops/target.ts';
 
 /** The table of CRM records, as the service sees it. */
 export interface RecordReport {

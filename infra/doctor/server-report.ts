@@ -1,9 +1,9 @@
 import type { ClosedGroups, PlatformInspector, ServerRights, ServerVariant } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
-import { askServer } from '../crm/ask-server.ts';
-import { chunksOf } from '../crm/crm-table.ts';
-import { openLedger } from '../crm/open-operations.ts';
-import type { Target } from '../crm/target.ts';
+import { askServer } from '../ops/ask-server.ts';
+import { chunksOf } from '../ops/crm-table.ts';
+import { openLedger } from '../ops/open-operations.ts';
+import type { Target } from '../ops/target.ts';
 
 /** The accounts in the login ranges of a connection. */
 export interface RangeReport {

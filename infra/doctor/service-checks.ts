@@ -7,8 +7,8 @@ import {
   platformSecretSchema,
   serverAddress,
 } from '../../lib/records/crm-records.ts';
-import { countOf } from '../crm/command.ts';
-import type { ServiceSecret } from '../crm/service-secrets.ts';
+import { countOf } from '../ops/command.ts';
+import type { ServiceSecret } from '../ops/service-secrets.ts';
 import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
 import {
   type CheckOutcome,
@@ -50,8 +50,8 @@ export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<Ser
       const text = signs ? undefined : await probes.secret(name);
       const isThere = text !== undefined || (signs && (await probes.describedSecret(name)) !== undefined);
       const fix = signs
-        ? `npm run crm -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
-        : `npm run crm -- secret put ${name} ${probes.place} (its value: ${shape})`;
+        ? `npm run ops -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
+        : `npm run ops -- secret put ${name} ${probes.place} (its value: ${shape})`;
       if (!isThere) return missingOutcome('does not exist', fix);
       if (text === undefined) return workingOutcome('exists');
       try {
@@ -71,7 +71,7 @@ function secretQuestion(purpose: string): DoctorQuestion {
   return purpose === 'provider' ? 'code' : 'register';
 }
 
-const importRecords = ({ place }: ServerProbes) => `npm run crm -- import crm.json ${place}`;
+const importRecords = ({ place }: ServerProbes) => `npm run ops -- import crm.json ${place}`;
 
 const MAY_SHARE = 'look whether they are one person; two may share an address';
 
@@ -116,7 +116,7 @@ export function connectionCheck(ids: readonly string[] = []): DoctorCheck<Server
 function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   const { id } = connection;
   return makeCheck('server', id, async (probes) => {
-    const put = `npm run crm -- secret put ${id} ${probes.place}`;
+    const put = `npm run ops -- secret put ${id} ${probes.place}`;
     const text = await probes.secret(connection.secret);
     if (text === undefined) return missingOutcome(`there is no secret ${connection.secret}`, put);
     const secret = v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text);

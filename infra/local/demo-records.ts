@@ -1,6 +1,6 @@
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
-import type { CrmFile } from '../crm/crm-file.ts';
+import type { CrmFile } from '../ops/crm-file.ts';
 
 const PROOF = { label: 'Proof of identity', accept: ['application/pdf', 'image/png', 'image/jpeg'] };
 /** The additional rules of the full form's fields. The others accept any value of their type. */

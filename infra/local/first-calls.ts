@@ -1,5 +1,5 @@
-import type { CrmFile } from '../crm/crm-file.ts';
-import { LOCAL_HOST } from '../crm/record-rules.ts';
+import type { CrmFile } from '../ops/crm-file.ts';
+import { LOCAL_HOST } from '../ops/record-rules.ts';
 
 export interface FirstCall {
   path: string;

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import * as v from 'valibot';
 import type { Form } from '../../lib/validators/form.ts';
-import { formJsonSchema } from '../crm/form.ts';
+import { formJsonSchema } from '../ops/form.ts';
 import { type Faults, type FaultTargets, listFaults } from './faults.ts';
 import { type LiveSources, outboxRoutes } from './outbox-page.ts';
 import { nameParameter, pageRoutes } from './pages.ts';

@@ -9,7 +9,7 @@ import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
 import { PHONE_CHANNEL_ROWS } from '../channels.ts';
-import type { CrmFile } from '../crm/crm-file.ts';
+import type { CrmFile } from '../ops/crm-file.ts';
 import { deploymentEntries } from '../setting-groups.ts';
 import { front, KEY_SECRETS, SettingsError, settingsFile, signingSecretName } from '../settings.ts';
 import { TABLES } from './database.ts';

@@ -1,11 +1,11 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import type { CrmFile } from '../crm/crm-file.ts';
-import { type CrmItem, serializeItems } from '../crm/crm-items.ts';
-import { crmTable, operatorsDatabase } from '../crm/crm-table.ts';
-import { readForm } from '../crm/form.ts';
-import { LOCAL_HOST } from '../crm/record-rules.ts';
 import { ALL_FUNCTIONS, type FunctionName, ROUTES, VERSIONS_TAG } from '../functions.ts';
 import { localClient } from '../local-client.ts';
+import type { CrmFile } from '../ops/crm-file.ts';
+import { type CrmItem, serializeItems } from '../ops/crm-items.ts';
+import { crmTable, operatorsDatabase } from '../ops/crm-table.ts';
+import { readForm } from '../ops/form.ts';
+import { LOCAL_HOST } from '../ops/record-rules.ts';
 import { startAws } from './aws.ts';
 import { TABLES } from './database.ts';
 import type { DeliveryQueue } from './delivery-queue.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import type { CaptchaProvider } from '../../lib/validators/registration-settings.ts';
 import packageFile from '../../package.json' with { type: 'json' };
-import type { FormJsonSchema } from '../crm/form.ts';
+import type { FormJsonSchema } from '../ops/form.ts';
 
 const PAGE = new URL('./page/', import.meta.url);
 

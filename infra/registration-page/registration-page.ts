@@ -4,9 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { CAPTCHA_PROVIDER_NAMES, type CaptchaProvider } from '../../lib/validators/registration-settings.ts';
 import { outliveReader } from '../closed-output.ts';
-import { CommandError, runProgram } from '../crm/command.ts';
-import { formJsonSchema, readForm } from '../crm/form.ts';
-import { LOCAL_URL, openTarget, type WrittenTarget } from '../crm/target.ts';
+import { CommandError, runProgram } from '../ops/command.ts';
+import { formJsonSchema, readForm } from '../ops/form.ts';
+import { LOCAL_URL, openTarget, type WrittenTarget } from '../ops/target.ts';
 import { copiedFiles, formFile, ownFiles, type PageOptions, versionFile } from './files.ts';
 import { contradictions } from './kept-files.ts';
 

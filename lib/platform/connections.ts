@@ -78,8 +78,8 @@ interface Opener {
   drop(): void;
 }
 
-const webApi = once(() => import('./web-api/web-api.ts'));
-const text = once(() => import('./text/text-protocol.ts'));
+const webApi = once(() => import('./tp5/web-api.ts'));
+const text = once(() => import('./tp4/text-protocol.ts'));
 
 /**
  * Loads the connection's protocol on first use.

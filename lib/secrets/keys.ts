@@ -18,7 +18,7 @@ const MIN_KEY_CHARACTERS = 32;
 
 /**
  * Reads a secret with versions: `{"current": "2", "1": "<random text>", "2": "<random text>"}`. Each key has at least 32
- * characters. `npm run crm -- secret rotate` adds a version, then names it in `current`.
+ * characters. `npm run ops -- secret rotate` adds a version, then names it in `current`.
  * @returns the current one first
  * @throws KeysMalformed
  */

@@ -11,7 +11,7 @@ import { CONNECTIONS_BY_KIND, type Kind } from '../support/never-twice/steps.ts'
 /**
  * Never a second account, a second deposit or a stranger's account: directed cases, and a few random histories. The
  * consequence of each fact is in `test/lib/openings/drive.test.ts`, every order of them in `test/model`, and what operators
- * decide in `test/infra/crm/operations.test.ts`.
+ * decide in `test/infra/ops/operations.test.ts`.
  */
 
 /** Longer than the lease of a function that was killed, in milliseconds. */

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { resultWriter, type Terminal } from '../../infra/crm/command.ts';
-import { listRecords } from '../../infra/crm/records.ts';
-import type { Target } from '../../infra/crm/target.ts';
+import { resultWriter, type Terminal } from '../../infra/ops/command.ts';
+import { listRecords } from '../../infra/ops/records.ts';
+import type { Target } from '../../infra/ops/target.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = new URL('../..', import.meta.url);
@@ -21,7 +21,7 @@ interface Row {
 
 /** Each script of package.json that is a program of ours. */
 const ROWS: Record<string, Row> = {
-  crm: { handling: 'outliveReader', args: ['--help'] },
+  ops: { handling: 'outliveReader', args: ['--help'] },
   'registration-page': { handling: 'outliveReader', args: ['--help'] },
   doctor: { handling: 'outliveReader', args: ['--help'] },
   // `start.test.ts` runs it until its reader has gone.

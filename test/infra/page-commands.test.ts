@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { changeSettings } from '../../infra/crm/setting.ts';
+import { changeSettings } from '../../infra/ops/setting.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { postJson } from '../support/local-service.ts';
@@ -107,14 +107,14 @@ describe('The operators’ command, called as the pages say', () => {
     const records = await crmFile();
     const cdkJson = cdkJsonOf({});
     changeSettings(['senderAddress=a@acme.example', ...SECRETS_OF_THE_PAGE], cdkJson);
-    const all = commands('npm run crm --')
+    const all = commands('npm run ops --')
       .map((command) => command.replace(/\$\(table (\w+)\)/, (_, name: string) => name.toLowerCase()))
       .filter((command) => / --(stack|help)/.test(command));
     expect(all.length).toBeGreaterThan(12);
     // Tables that AWS restored.
     for (const table of Object.keys(KEY_ATTRIBUTES)) await restoredTable(operators, table, `${table}-restored`);
     for (const command of all) {
-      const args = command.replace('npm run crm -- ', '').split(' ').filter(Boolean);
+      const args = command.replace('npm run ops -- ', '').split(' ').filter(Boolean);
       const { id, login } = args.includes('OPERATION_ID') ? await unknownOperation(operators) : { id: '', login: 0 };
       const words: Record<string, string> = {
         'crm.json': records,

@@ -1,4 +1,4 @@
-import type { CrmFile } from '../../infra/crm/crm-file.ts';
+import type { CrmFile } from '../../infra/ops/crm-file.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
 import type { FormField } from '../../lib/validators/form.ts';
 import type { Version } from './table.ts';

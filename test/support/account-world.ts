@@ -1,9 +1,5 @@
 import { DeleteCommand, type DynamoDBDocumentClient, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { parseCrmFile } from '../../infra/crm/crm-file.ts';
-import { serializeItems } from '../../infra/crm/crm-items.ts';
-import { crmTable } from '../../infra/crm/crm-table.ts';
-import { secretStore } from '../../infra/crm/secrets.ts';
 import { startAws } from '../../infra/local/aws.ts';
 import { type EmbeddedDatabase, TABLES } from '../../infra/local/database.ts';
 import type { Faults } from '../../infra/local/faults.ts';
@@ -18,6 +14,10 @@ import {
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
 import { localClient } from '../../infra/local-client.ts';
+import { parseCrmFile } from '../../infra/ops/crm-file.ts';
+import { serializeItems } from '../../infra/ops/crm-items.ts';
+import { crmTable } from '../../infra/ops/crm-table.ts';
+import { secretStore } from '../../infra/ops/secrets.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
 import {
   deriveIdentity,

@@ -54,14 +54,3 @@ export function alarmsOf(template: Template): AlarmText[] {
     };
   });
 }
-
-/** Whether a filter pattern of CloudWatch Logs matches a line: comparisons of members with texts, joined by `||`. */
-export function matchesFilter(pattern: string, line: unknown): boolean {
-  const [, body = ''] = /^\{ (.+) \}$/.exec(pattern) ?? [];
-  return body.split(' || ').some((part) => {
-    const [, path = '', wanted = ''] = /^\(?\$\.([\w.]+) = "([^"]+)"\)?$/.exec(part) ?? [];
-    const value = path.split('.').reduce<unknown>((one, name) => (one as Record<string, unknown>)?.[name], line);
-    const expression = new RegExp(`^${wanted.replaceAll('*', '.*')}$`);
-    return path !== '' && typeof value === 'string' && expression.test(value);
-  });
-}

@@ -16,8 +16,8 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
-import { exactNumber } from '../../infra/crm/crm-table.ts';
 import type { EmbeddedDatabase } from '../../infra/local/database.ts';
+import { exactNumber } from '../../infra/ops/crm-table.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 
 const OPERATIONS: ReadonlyMap<unknown, string> = new Map<unknown, string>([

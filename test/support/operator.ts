@@ -1,7 +1,7 @@
-import { CommandError, type Terminal } from '../../infra/crm/command.ts';
-import { crmTable, operatorsDatabase } from '../../infra/crm/crm-table.ts';
-import { settleOperation } from '../../infra/crm/settle.ts';
-import type { Target } from '../../infra/crm/target.ts';
+import { CommandError, type Terminal } from '../../infra/ops/command.ts';
+import { crmTable, operatorsDatabase } from '../../infra/ops/crm-table.ts';
+import { settleOperation } from '../../infra/ops/settle.ts';
+import type { Target } from '../../infra/ops/target.ts';
 import { settlementConfig } from '../../lib/config.ts';
 import type { OperatorFinding } from './account-world.ts';
 

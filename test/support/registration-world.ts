@@ -1,9 +1,9 @@
-import type { CrmFile } from '../../infra/crm/crm-file.ts';
 import { ROUTES } from '../../infra/functions.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { LambdaHandler } from '../../infra/local/gateway.ts';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import { type ServiceOptions, startService } from '../../infra/local/service.ts';
+import type { CrmFile } from '../../infra/ops/crm-file.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { withCheapHashes } from './cheap-hashes.ts';
 import { postJson, tablesOf } from './local-service.ts';

@@ -128,7 +128,7 @@ export function environmentOf(of: Template, name: string): Record<string, string
 }
 
 /** A statement of a role's policies. */
-export interface RoleRight {
+interface RoleRight {
   sid: string;
   /** The allowed actions. Absent: the statement denies them. */
   may?: string[];
@@ -144,14 +144,14 @@ export function rightsOf(of: Template, name: string): Record<string, unknown> {
 }
 
 /** The logical id of a function's own role: a function may have the role of an earlier release next to it. */
-export function roleOf(of: Template, name: string): string {
+function roleOf(of: Template, name: string): string {
   const role = plainValue(lambdaFunctions(of)[name]?.Properties.Role) as string | undefined;
   const named = role?.replace(/^<(.+)\.Arn>$/, '$1');
   return named ?? Object.keys(resourcesOfType(of, 'AWS::IAM::Role')).find((id) => id.startsWith(`${name}Role`)) ?? '';
 }
 
 /** Every statement of the policies of a role, which is named by its logical id. */
-export function rightsOfRole(of: Template, role: string): RoleRight[] {
+function rightsOfRole(of: Template, role: string): RoleRight[] {
   const policies = ['Policy', 'ManagedPolicy'].flatMap((kind) => propertiesOf(of, `AWS::IAM::${kind}`));
   const ofRole = policies.filter(({ Roles = [] }) => (Roles as string[]).includes(`<${role}>`));
   const statements = ofRole.flatMap(({ PolicyDocument }) => (PolicyDocument as { Statement: Statement[] }).Statement);

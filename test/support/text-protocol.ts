@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
 import { startTextServer, type TextServerOptions } from '../../infra/local/platforms/text-server.ts';
 import type { AccountOrder } from '../../lib/platform/platform.ts';
-import { type TextLimits, TextProtocolPlatform } from '../../lib/platform/text/text-protocol.ts';
+import { type TextLimits, TextProtocolPlatform } from '../../lib/platform/tp4/text-protocol.ts';
 import type { TextProtocolConnection } from '../../lib/records/crm-records.ts';
 import { ANY_TIME, NEVER_ABORTED } from './outcomes.ts';
 import { listenForTest } from './servers.ts';

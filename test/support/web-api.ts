@@ -10,9 +10,9 @@ import {
   type WebApiServerOptions,
 } from '../../infra/local/platforms/web-api-server.ts';
 import type { AccountOrder } from '../../lib/platform/platform.ts';
-import type { ClientTimeouts } from '../../lib/platform/web-api/client.ts';
-import { passwordHash, randomAnswer } from '../../lib/platform/web-api/login.ts';
-import { WebApiPlatform } from '../../lib/platform/web-api/web-api.ts';
+import type { ClientTimeouts } from '../../lib/platform/tp5/client.ts';
+import { passwordHash, randomAnswer } from '../../lib/platform/tp5/login.ts';
+import { WebApiPlatform } from '../../lib/platform/tp5/web-api.ts';
 import type { WebApiConnection } from '../../lib/records/crm-records.ts';
 import { ANY_TIME, NEVER_ABORTED } from './outcomes.ts';
 import { listenForTest } from './servers.ts';

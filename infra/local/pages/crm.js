@@ -97,7 +97,7 @@ function Deliveries({ deliveries, received, events }) {
 function outcome({ state, deliveries, next_at }) {
   const times = deliveries === 1 ? 'once' : `${deliveries} times`;
   if (state === 'delivered') return deliveries === 1 ? 'delivered' : `delivered, tried ${times}`;
-  if (state === 'undelivered') return 'not delivered: npm run crm -- redeliver --local';
+  if (state === 'undelivered') return 'not delivered: npm run ops -- redeliver --local';
   const clock = next_at && new Date(next_at).toLocaleTimeString();
   return clock && deliveries > 0 ? `failed ${times}, next try ${clock}` : 'on its way';
 }

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { serviceSecrets } from '../../../infra/crm/service-secrets.ts';
 import {
   type CheckResult,
   DOCTOR_QUESTIONS,
@@ -10,6 +9,7 @@ import {
 import { awsChecks, formatReport } from '../../../infra/doctor/doctor.ts';
 import type { AwsProbes } from '../../../infra/doctor/probes.ts';
 import { recordChecks, secretChecks, tableChecks } from '../../../infra/doctor/service-checks.ts';
+import { serviceSecrets } from '../../../infra/ops/service-secrets.ts';
 import { readSettings } from '../../../infra/settings.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import { HEALTHY_PROBES } from '../../support/doctor-probes.ts';

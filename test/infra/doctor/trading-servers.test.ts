@@ -46,7 +46,7 @@ describe('npm run doctor: a trading server', () => {
     ]);
   });
 
-  const put = 'npm run crm -- secret put tp5-live-1 --stack broker-api-prod';
+  const put = 'npm run ops -- secret put tp5-live-1 --stack broker-api-prod';
   const refused = new PlatformFailure('platform_refused', { reason: 'retcode_1001' });
   it.each<[string, Partial<ServerProbes>, Partial<CheckResult>]>([
     ['has no secret', { secret: async () => undefined }, { state: 'missing', fix: put }],
@@ -85,7 +85,7 @@ describe('npm run doctor: a trading server', () => {
       ['for no server', { ...VALUE, hosts: [] }, leads('no server')],
     ])('%s is an error, and the server is not asked', async (_, value, detail) => {
       const all = await found({ ...storing(value), ...asked }, connection);
-      const fix = `npm run crm -- secret put ${id} --stack broker-api-prod`;
+      const fix = `npm run ops -- secret put ${id} --stack broker-api-prod`;
       expect(all).toEqual([{ question: 'server', subject: id, state: 'missing', detail, fix }]);
       expect(JSON.stringify(all)).not.toContain('hidden-word');
     });
@@ -100,7 +100,7 @@ describe('npm run doctor: a trading server', () => {
     ])('that %s has its warnings', async (_, hosts, versions, details) => {
       const probes = { ...storing({ ...VALUE, ...hosts }), describedSecret: async () => ({ versions }) };
       const warnings = (all: CheckResult[]) => all.filter(({ subject }) => subject === `${id} secret`);
-      const fix = `npm run crm -- secret put ${id} --stack broker-api-prod`;
+      const fix = `npm run ops -- secret put ${id} --stack broker-api-prod`;
       expect(warnings(await found(probes, connection))).toEqual(
         details.map((detail) => ({ question: 'server', subject: `${id} secret`, state: 'warning', detail, fix })),
       );

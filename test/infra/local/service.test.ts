@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { CrmFile } from '../../../infra/crm/crm-file.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { startTextServer } from '../../../infra/local/platforms/text-server.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../../infra/local/service.ts';
 import { SENDING_SERVICES } from '../../../infra/local/stand-ins/senders.ts';
+import type { CrmFile } from '../../../infra/ops/crm-file.ts';
 import { ONE_COUNTRY } from '../../support/front.ts';
 import { getText, openAccount, PHONE, postJson, putJson, register } from '../../support/local-service.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { type FormJsonSchema, formJsonSchema } from '../../../infra/crm/form.ts';
+import { type FormJsonSchema, formJsonSchema } from '../../../infra/ops/form.ts';
 import { checkAllDocuments, checkForm } from '../../../infra/registration-page/page/check.js';
 import type { Form } from '../../../infra/registration-page/page/types.ts';
 import { CUSTOM_FIELD_TYPES, exampleValue, MEGABYTE } from '../../../lib/validators/field-values.ts';

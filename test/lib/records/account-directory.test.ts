@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { serializeItems } from '../../../infra/crm/crm-items.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { serializeItems } from '../../../infra/ops/crm-items.ts';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { clientItem } from '../../../lib/records/crm-clients.ts';
 import { crmKey, dynamoAccountDirectory } from '../../../lib/records/crm-records.ts';

@@ -1,14 +1,14 @@
 import type * as v from 'valibot';
 import { expect, it } from 'vitest';
-import { formJsonSchema } from '../../../infra/crm/form.ts';
-import { describeRegistration } from '../../../infra/crm/registration.ts';
+import { formJsonSchema } from '../../../infra/ops/form.ts';
+import { describeRegistration } from '../../../infra/ops/registration.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
 import { type HeldOperation, type Ledger, type OperationPlan, PlanSchema } from '../../../lib/openings/ledger.ts';
 import { settleOperations } from '../../../lib/openings/settler.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
-import { TextProtocolPlatform } from '../../../lib/platform/text/text-protocol.ts';
-import { WebApiPlatform } from '../../../lib/platform/web-api/web-api.ts';
+import { TextProtocolPlatform } from '../../../lib/platform/tp4/text-protocol.ts';
+import { WebApiPlatform } from '../../../lib/platform/tp5/web-api.ts';
 import { clientItem } from '../../../lib/records/crm-clients.ts';
 import {
   type AccountType,

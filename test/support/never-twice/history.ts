@@ -2,7 +2,7 @@ import type { Fault, FaultKind, IncomingCall } from '../../../infra/local/faults
 import { CREATE_FAILED, errorText } from '../../../infra/local/platforms/text-server.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { type AnswerKind, commandProof, provenBy, statusKind } from '../../../lib/platform/proof.ts';
-import { codeKind, RETCODE_INVALID_PARAMETERS } from '../../../lib/platform/web-api/answers.ts';
+import { codeKind, RETCODE_INVALID_PARAMETERS } from '../../../lib/platform/tp5/answers.ts';
 import type { LoginRange } from '../../../lib/records/crm-records.ts';
 import type { AccountAnswer } from '../account-calls.ts';
 import { CONNECTIONS, isKeyed, type KeyedConnectionId, RANGES } from '../account-connections.ts';

@@ -8,7 +8,7 @@ import Metatrader from 'mt5-sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readParameters } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { WebApiServer } from '../../../../infra/local/platforms/web-api-server.ts';
-import { buildPath } from '../../../../lib/platform/web-api/exchange.ts';
+import { buildPath } from '../../../../lib/platform/tp5/exchange.ts';
 import { answerBefore } from '../../../support/silence.ts';
 import { MANAGER, testServer } from '../../../support/web-api.ts';
 

@@ -28,7 +28,7 @@ const once = ({ url }: StandIn) => ({ ...clientSettings(url), maxAttempts: 1 });
 /**
  * The promise of a stand-in: it accepts our calls, and refuses what names a thing that the account does not have, or cannot
  * be rendered. The tests of `lib/messages` and `lib/aws` show that it fails on demand, and what our adapters send; those of
- * `infra/crm` show the calls of operators.
+ * `infra/ops` show the calls of operators.
  */
 interface Contract {
   service: string;

@@ -1,0 +1,195 @@
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command, Option } from 'commander';
+import { outliveReader } from '../closed-output.ts';
+import { escapeUnsafe, HELP_HINT, resultWriter, runProgram, type Terminal } from './command.ts';
+import { resolveHost } from './connections.ts';
+import { forgetPerson } from './forget.ts';
+import { printForm } from './form.ts';
+import { listOperations, showClient } from './operations.ts';
+import { deleteRecords, exportFile, importFile, listRecords } from './records.ts';
+import { redeliverEvents } from './redeliver.ts';
+import { showRegistrations } from './registration.ts';
+import { rebuildReservations, restoreTable } from './restore.ts';
+import { putSecret, rotatePepper, rotateSecretKey } from './secrets.ts';
+import { CDK_JSON } from './service-secrets.ts';
+import { settleOperation, showOperation } from './settle.ts';
+import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
+
+const AFTER_HELP = `
+AWS credentials and region come from the environment (such as AWS_PROFILE and AWS_REGION). Within a pipe, use
+\`npm run -s ops\`, which leaves out npm's own output. The command ends with 0 when all went well, 1 when something
+did not, 2 when it was called wrongly.
+`;
+
+/** Runs the operators' command. Unsafe characters of records are escaped. @returns its exit code */
+export async function runCrm(args: readonly string[], given: Terminal): Promise<number> {
+  const terminal: Terminal = {
+    ...given,
+    print: (text) => given.print(escapeUnsafe(text)),
+    printPage: (text) => given.printPage(escapeUnsafe(text)),
+    report: (text) => given.report(escapeUnsafe(text)),
+  };
+  return runProgram(program(terminal), args, terminal);
+}
+
+function program(terminal: Terminal): Command {
+  const crm = new Command('npm run ops --')
+    .description(
+      "The operators' command on the records of the CRM. Say where the records are: --stack, --table or --local.",
+    )
+    .option('--stack <name>', "the table of a deployed stack, found by the stack's outputs")
+    .option('--table <name>', 'a table by its name')
+    .addOption(new Option('--local [url]', 'the local service').preset(LOCAL_URL))
+    .addHelpText('after', AFTER_HELP)
+    .configureHelp({ showGlobalOptions: true, helpWidth: 120 })
+    .showHelpAfterError(HELP_HINT)
+    .configureOutput({ writeOut: terminal.print, writeErr: terminal.report })
+    .exitOverride();
+
+  const onTarget = async (work: (target: Target) => Promise<void>) => {
+    const target = await openTarget(crm.opts<WrittenTarget>());
+    await work(target).finally(() => target.database.destroy());
+  };
+  recordCommands(crm, onTarget, terminal);
+  serviceCommands(crm, onTarget, terminal);
+  operationCommands(crm, onTarget, terminal);
+  supportCommands(crm, onTarget, terminal);
+  dataCommands(crm, onTarget, terminal);
+  return crm;
+}
+
+type OnTarget = (work: (target: Target) => Promise<void>) => Promise<void>;
+
+function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  const DRY_RUN = ['--dry-run', 'shows what would change, and changes nothing'] as const;
+  crm
+    .command('import <file>')
+    .description('adds and changes the records of a CRM file (- reads the standard input); deletes none')
+    .option(...DRY_RUN)
+    .action((file, options) => onTarget((target) => importFile(target, file, options, terminal)));
+  crm
+    .command('export [file]')
+    .description('writes all records as a CRM file, to the standard output if no file is named')
+    .action((file) => onTarget((target) => exportFile(target, file, terminal)));
+  crm
+    .command('list <kind>')
+    .description('shows the records of a kind: forms, clients, account-types or connections')
+    .action((kind) => onTarget((target) => listRecords(target, kind, terminal)));
+  crm
+    .command('form <id>')
+    .description('prints a form as JSON Schema, with labels and order, for a registration page')
+    .action((id) => onTarget((target) => printForm(target, id, terminal)));
+  crm
+    .command('delete <kind> <id...>')
+    .description('deletes records')
+    .option(...DRY_RUN)
+    .action((kind, ids, options) => onTarget((target) => deleteRecords(target, [kind, ids], options, terminal)));
+}
+
+function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  const secret = crm.command('secret').description('secrets of trading servers and others');
+  secret
+    .command('put <name>')
+    .description(
+      'stores the secret of a connection, of a setting, the pepper, or that of passwords; asks for it, or reads the standard input',
+    )
+    .action((name) => onTarget((target) => putSecret(target, name, terminal)));
+  secret
+    .command('rotate <name>')
+    .description(
+      'makes or replaces the key that requests to a receiver are signed with, and prints it; passwords: the key that logins and passwords of accounts are derived from, in five minutes',
+    )
+    .action((name) => onTarget((target) => rotateSecretKey(target, name, terminal)));
+  crm
+    .command('pepper')
+    .description('the key that codes are sealed with')
+    .command('rotate')
+    .description('replaces it, without downtime; takes 20 minutes, and resumes after an interruption')
+    .action(() => onTarget((target) => rotatePepper(target, terminal)));
+}
+
+function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('registration <address>')
+    .description(
+      'shows why a person gets no code: messages and their delivery, suppression by SES, limits, confirmation',
+    )
+    .option('--unsuppress', 'removes the email address from the suppression list of SES')
+    .action((address, options) => onTarget((target) => showRegistrations(target, address, options, terminal)));
+  crm
+    .command('client <id>')
+    .description('shows the record of a client, the accounts opened here, and the operations that have not ended')
+    .action((id) => onTarget((target) => showClient(target, id, terminal)));
+}
+
+function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('forget [address]')
+    .description(
+      'deletes what is kept about a person who has proven an email or a phone: registrations, documents, the client; where somebody only typed the address, it is removed',
+    )
+    .option('--client <id>', 'the person by the client, with all addresses that no other client has proven')
+    .option('--dry-run', 'shows what would be deleted, and deletes nothing')
+    .action((address, options) => onTarget((target) => forgetPerson(target, address, options, terminal)));
+  crm
+    .command('restore <table>')
+    .description('copies what a table lost from a table that AWS restored; infra/docs/restore.md has the steps')
+    .requiredOption('--from <name>', 'the name of the restored table')
+    .option('--dry-run', 'shows what would change, and changes nothing')
+    .action((table, options) => onTarget((target) => restoreTable(target, table, options, terminal)));
+  crm
+    .command('rebuild-logins')
+    .description('reserves the logins again that the records of accounts show; infra/docs/restore.md has the steps')
+    .option('--dry-run', 'shows what would change, and changes nothing')
+    .action((options) => onTarget((target) => rebuildReservations(target, options, terminal)));
+}
+
+function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+  crm
+    .command('operations')
+    .description('operations that have not ended')
+    .requiredOption('--open', 'lists them')
+    .option('--json', 'lists as JSON')
+    .action((options) => onTarget((target) => listOperations(target, options, terminal)));
+  crm
+    .command('operation <id>')
+    .description('shows what is known of an operation, and what its trading server says')
+    .action((id) => onTarget((target) => showOperation(target, id, terminal)));
+  crm
+    .command('settle <id>')
+    .description('ends one of them with what was found on the trading server; `operation ID` shows what is accepted')
+    .option('--login <login>', 'the account exists, with this login')
+    .option('--foreign <login>', "the account there is somebody else's: a retry asks for the next login")
+    .option('--none', 'there is no account: the key is free again')
+    .option('--deposit', 'the deposit was made')
+    .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));
+  crm
+    .command('redeliver')
+    .description('delivers the events again that the CRM did not accept for a day')
+    .action(() => onTarget((target) => redeliverEvents(target, terminal)));
+}
+
+async function askHidden(question: string): Promise<string> {
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  process.stderr.write(question);
+  const answer = await lines.question('');
+  process.stderr.write('\n');
+  lines.close();
+  return answer;
+}
+
+if (import.meta.main) {
+  outliveReader();
+  process.exitCode = await runCrm(process.argv.slice(2), {
+    input: process.stdin,
+    ...(process.stdin.isTTY ? { ask: askHidden } : {}),
+    ...resultWriter(process.stdout),
+    report: (text) => process.stderr.write(text),
+    cdkJson: CDK_JSON,
+    resolveHost,
+    wait: sleep,
+  });
+}

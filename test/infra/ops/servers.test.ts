@@ -1,0 +1,177 @@
+import { describe, expect, it } from 'vitest';
+import { secretStore } from '../../../infra/ops/secrets.ts';
+import { signingSecretName } from '../../../infra/settings.ts';
+import { type Connection, serverAddress } from '../../../lib/records/crm-records.ts';
+import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
+import { cdkJsonOf, Operators, type Person, runOperatorsCommand } from '../../support/operators.ts';
+
+const operators = new Operators();
+
+describe('npm run ops -- secret put', () => {
+  const cdkJson = cdkJsonOf({ captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' });
+  const put = (name: string, person: Person) =>
+    runOperatorsCommand(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
+
+  it.each([
+    ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], { login: 1000, password: 'Secret-1' }],
+    ['tp4-gw-1', 'platform/tp4-gw-1', ['Secret-2'], { master: 'Secret-2' }],
+    ['platform/tp4-gw-1', 'platform/tp4-gw-1', ['Secret-3'], { master: 'Secret-3' }],
+  ])('stores the input as the secret of %s, with its server and its version', async (name, secret, answers, value) => {
+    const before = (await operators.stored(secret)) ?? '';
+    const id = secret.replace('platform/', '');
+    const stored = await operators.table.read(`connection#${id}`);
+    const hosts = [serverAddress(stored?.record as Connection)];
+    expect(await put(name, { answers: [...answers] })).toEqual({
+      code: 0,
+      out: `The secret ${secret} is replaced; functions use it within 5 minutes.\nOnly these servers get it: ${hosts[0]}.\n`,
+      reported: '',
+    });
+    expect(JSON.parse((await operators.stored(secret)) ?? '')).toEqual({ ...value, hosts });
+    const store = secretStore({ endpoint: process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER ?? '' });
+    expect(await store.describe(secret)).toEqual({ versions: id.slice(0, 3) });
+    await put(name, { input: before });
+  });
+
+  it('keeps the servers that the input itself names, even if it names none', async () => {
+    const before = (await operators.stored('platform/tp5-live-1')) ?? '';
+    const { out } = await put('tp5-live-1', { input: '{"login":1,"password":"p","hosts":[]}' });
+    expect(out).toContain('Only these servers get it: none.');
+    expect(await operators.stored('platform/tp5-live-1')).toBe('{"login":1,"password":"p","hosts":[]}');
+    await put('tp5-live-1', { input: before });
+  });
+
+  const FRONT = '{"current":"0123456789abcdef"}';
+  it.each([
+    ['broker/captcha', 'The-Secret\n', 'The-Secret'],
+    ['front/proxy', FRONT, FRONT],
+  ])('creates the secret %s of a setting, from the standard input', async (name, input, value) => {
+    const { out } = await put(name, { input });
+    expect(out).toContain(`The secret ${name} is made`);
+    expect(await operators.stored(name)).toBe(value);
+  });
+
+  it('refuses a name that no connection and no setting uses, and says which names exist', async () => {
+    const { code, reported } = await put('platform/tp5-live-l', { input: '{"login":1,"password":"S3cr3t"}' });
+    expect(code).toBe(1);
+    expect(reported).toContain('uses a secret platform/tp5-live-l; nothing was stored. There are: tp4-demo-1, ');
+    expect(reported).toContain(', tp5-live-1, ');
+    for (const one of [
+      'broker-api-keys/local/pepper (pepper)',
+      'front/proxy (front.secret)',
+      'broker/captcha (captcha.secret)',
+    ])
+      expect(reported).toContain(one);
+    expect(reported).toContain('broker-api-keys/local/passwords (passwords)');
+    expect(await operators.stored('platform/tp5-live-l')).toBeUndefined();
+  });
+
+  it.each([
+    ['tp5-live-1', '{"master":"S3cr3t-Value"}', 'The secret of tp5-live-1 must be {"login": 1000, "password": "…"}'],
+    ['tp4-gw-1', 'S3cr3t-Value', 'The secret of tp4-gw-1 must be {"master": "…"}'],
+    ['broker/captcha', '', 'The secret broker/captcha must be the key that its provider gave you'],
+    ['front/proxy', '{"current":"S3cr3t"}', 'The secret front/proxy must be {"current":"32 random characters"'],
+    ['pepper', '{"current":"1","1":"S3cr3t"}', 'The secret broker-api-keys/local/pepper must be {"current":"1"'],
+  ])('refuses a malformed secret without quoting it: %s', async (name, input, sentence) => {
+    const stored = () => Promise.all([`platform/${name}`, name, `local/${name}`].map((one) => operators.stored(one)));
+    const before = await stored();
+    const { code, out, reported } = await put(name, { input });
+    expect(code).toBe(1);
+    expect(reported).toContain(sentence);
+    expect(reported).toContain('; nothing was stored.');
+    expect(out + reported).not.toContain('S3cr3t');
+    expect(await stored()).toEqual(before);
+  });
+});
+
+describe('npm run ops -- secret rotate', () => {
+  const cdkJson = cdkJsonOf({ stage: 'test', crmWebhook: 'https://crm.example.com/hook' });
+  const rotate = (name: string) =>
+    runOperatorsCommand(['secret', 'rotate', name, '--local', operators.service.url], { cdkJson });
+  const NAME = signingSecretName('test', 'crmWebhook');
+  const stored = async () => JSON.parse((await operators.stored(NAME)) ?? '{}') as unknown;
+
+  it('creates the signing key, rotates it next to the previous one, and prints each', async () => {
+    const first = await rotate('crmWebhook');
+    expect(first).toMatchObject({
+      code: 0,
+      reported: expect.stringContaining('The secret broker-api/test/crm-webhook is made.'),
+    });
+    const [key, ...more] = first.out.split('\n');
+    expect([await stored(), more]).toEqual([{ current: key }, ['']]);
+    const { out: second } = await rotate(NAME);
+    expect(await stored()).toEqual({ current: second.trim(), previous: key });
+    const { out: third } = await rotate('crmWebhook');
+    expect(await stored()).toEqual({ current: third.trim(), previous: second.trim() });
+    expect(parseSigningSecret((await operators.stored(NAME)) ?? '')).toHaveLength(2);
+  });
+
+  it('refuses a name that no request is signed with', async () => {
+    expect(await rotate('pepper')).toMatchObject({
+      code: 1,
+      out: '',
+      reported: 'There is no secret pepper that is rotated by this command. There are: crmWebhook, passwords.\n',
+    });
+  });
+
+  it('replaces the key of derived passwords when all functions know the new one, and keeps the one before', async () => {
+    const name = operators.service.environment.PASSWORD_SECRET ?? '';
+    const keys = async () => JSON.parse((await operators.stored(name)) ?? '') as Record<string, string>;
+    const rotatePasswords = (waits: NonNullable<Person['waits']>) =>
+      runOperatorsCommand(['secret', 'rotate', 'passwords', '--local', operators.service.url], { waits });
+    const first = await keys();
+    const stop = async () => {
+      throw new Error('stopped');
+    };
+    expect((await rotatePasswords(stop)).code).toBe(1);
+    const added = await keys();
+    expect(added).toEqual({ ...first, 2: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const waited: number[] = [];
+    const { code, out } = await rotatePasswords(async (milliseconds) => void waited.push(milliseconds / 60_000));
+    expect([code, waited.map(Math.round)]).toEqual([0, [5]]);
+    expect(out).toContain('the key 2 is used, and the key before it is kept');
+    expect(await keys()).toEqual({ ...added, current: '2' });
+    expect((await rotatePasswords(async () => {})).code).toBe(0);
+    const third = await keys();
+    expect(third).toEqual({ current: '3', 2: added[2], 3: third[3] });
+  });
+});
+
+describe('npm run ops -- pepper rotate', () => {
+  const pepper = async () =>
+    JSON.parse((await operators.stored('broker-api-keys/local/pepper')) ?? '') as Record<string, string>;
+  const rotate = (waits: Person['waits'] = async () => {}) =>
+    runOperatorsCommand(['pepper', 'rotate', '--local', operators.service.url], { waits });
+
+  it('adds a key, uses it when all functions know it, and removes the old one when no code needs it', async () => {
+    const { current: old = '' } = await pepper();
+    const next = String(Number(old) + 1);
+    const seen: unknown[] = [];
+    const { code, out } = await rotate(async (milliseconds) => {
+      const { current, ...keys } = await pepper();
+      seen.push([Math.round(milliseconds / 60_000), Object.keys(keys).sort(), current]);
+    });
+    const both = [old, next].sort();
+    expect(seen).toEqual([
+      [5, both, old],
+      [15, both, next],
+    ]);
+    const now = await pepper();
+    expect([code, Object.keys(now)]).toEqual([0, [next, 'current']]);
+    expect(out).toContain(`codes are sealed with the key ${next}, and no other is left`);
+    expect(now[next]).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  it('resumes after an interruption', async () => {
+    const stop = async () => {
+      throw new Error('stopped');
+    };
+    const { current: old = '' } = await pepper();
+    expect((await rotate(stop)).code).toBe(1);
+    const added = await pepper();
+    expect(added.current).toBe(old);
+    expect((await rotate()).code).toBe(0);
+    const { current: kept = '' } = await pepper();
+    expect(await pepper()).toEqual({ current: kept, [kept]: added[kept] });
+    expect(kept).not.toBe(old);
+  });
+});
