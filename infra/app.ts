@@ -6,7 +6,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import { markRelease } from './constructs/deployed-release.ts';
 import { hasPrivateAddress } from './ops/connections.ts';
 import { ServiceStack } from './service-stack.ts';
-import { readSettings, SettingsError } from './settings.ts';
+import { readSettings, SETTINGS_FIX, SettingsError } from './settings.ts';
 
 /**
  * The program that `cdk` runs. It reads the settings, builds the stack, and checks it by the rules of AWS Solutions.
@@ -23,9 +23,7 @@ try {
 } catch (error) {
   if (!(error instanceof SettingsError)) throw error;
   // `cdk bootstrap` asks the app for its stacks only to learn their environments. This stack cannot be deployed.
-  Annotations.of(new Stack(app, 'settings-needed')).addError(
-    `${error.message}\nWrite them: npm run setting -- name=value …`,
-  );
+  Annotations.of(new Stack(app, 'settings-needed')).addError(`${error.message}\n${SETTINGS_FIX}`);
 }
 
 /** The commit of the source, or `unknown` outside of a repository. */

@@ -1,99 +1,104 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   CloudFormationClient,
   DescribeStacksCommand,
-  GetTemplateCommand,
   UpdateTerminationProtectionCommand,
 } from '@aws-sdk/client-cloudformation';
 import { outliveReader } from './closed-output.ts';
 import { CDK_JSON, readContext } from './ops/service-secrets.ts';
-import { readSettings, SettingsError } from './settings.ts';
-import { findUpdateErrors, indexSteps, replacedResources, storedResources, type Template } from './stored-resources.ts';
+import { readSettings, SETTINGS_FIX, SettingsError } from './settings.ts';
 import { logicalId } from './tables.ts';
 
 /** The steps of a deployment; tests pass their own. */
 export interface DeploySteps {
+  /** The folder that `cdk synth` writes. */
+  output: string;
   /** Runs the command `cdk`. @returns its exit code */
   cdk(args: readonly string[]): Promise<number>;
-  /** The stack that `cdk synth` has written into a folder. */
-  synthesized(folder: string): Promise<{ name: string; template: Template }>;
-  /** @returns undefined for a stack that does not exist */
+  /** The state of a stack, such as `UPDATE_COMPLETE`; undefined if there is none. */
   status(stack: string): Promise<string | undefined>;
-  /** The template of a stack that exists. */
-  deployed(stack: string): Promise<Template>;
-  /** Writes a template. */
-  write(path: string, template: Template): Promise<void>;
   protect(stack: string): Promise<void>;
   report(text: string): void;
 }
 
-/** The folder of `cdk synth`. */
-const OUTPUT = 'cdk.out';
-
 /**
- * `npm run deploy`: runs `cdk synth`, refuses an update that CloudFormation would refuse or that would leave data behind,
- * runs `cdk deploy`, then protects the stack from deletion. CloudFormation would enable a protection of the template
- * before it creates the first resource; a first deployment that fails could then not be deleted, and every later one would
- * fail. `cdk deploy` removes the protection each time, so it is enabled again after a failed update too.
+ * `npm run deploy`: runs `cdk synth` and `cdk deploy`, then protects the stack from deletion. CloudFormation would enable
+ * a protection of the template before it creates the first resource; a first deployment that fails could then not be
+ * deleted, and every later one would fail. `cdk deploy` removes the protection each time, so it is enabled again after a
+ * failed update too.
  * @param args of `cdk deploy`, such as `-c stage=test`; with `--app` and a folder of `cdk synth`, that one is deployed
  */
 export async function deploy(args: readonly string[], cdkJson: string, steps: DeploySteps): Promise<number> {
   const { context, app, deployArguments } = readArguments(args);
   if (app === undefined) {
     readSettings({ ...readContext(cdkJson), ...context });
-    const code = await steps.cdk(['synth', '--quiet', '--output', OUTPUT, ...contextArguments(context)]);
+    const code = await steps.cdk(['synth', '--quiet', '--output', steps.output, ...contextArguments(context)]);
     if (code !== 0) return code;
   }
-  const folder = app ?? OUTPUT;
-  const { name, template } = await steps.synthesized(folder);
-  const before = await steps.status(name);
-  if (hasBeenCreated(before)) {
-    const errors = await refusals(name, folder, template, steps);
-    if (errors.length > 0) {
-      steps.report(`${name} was not changed.\n${errors.join('\n')}\n`);
-      return 1;
-    }
+  const folder = app ?? steps.output;
+  const { stack, retainsData, refusals } = await readAssembly(folder);
+  if (refusals.length > 0) {
+    steps.report(`${folder} was not deployed.\n${refusals.map((one) => `  ${one}\n`).join('')}`);
+    return 1;
   }
   const code = await steps.cdk(['deploy', '--app', folder, ...deployArguments]);
-  if (!retainsData(template) || !hasBeenCreated(await steps.status(name))) return code;
-  await steps.protect(name);
-  steps.report(`${name} is protected from deletion.\n`);
+  if (!retainsData || !hasBeenCreated(await steps.status(stack))) return code;
+  await steps.protect(stack);
+  steps.report(`${stack} is protected from deletion.\n`);
   return code;
 }
 
-/** The reasons for which the update is refused, and how it can be done. */
-async function refusals(stack: string, folder: string, template: Template, steps: DeploySteps): Promise<string[]> {
-  const deployed = await steps.deployed(stack);
-  const [before, after] = [storedResources(deployed), storedResources(template)];
-  const errors = findUpdateErrors(before, after);
-  if (errors.length === 0) return [];
-  if (replacedResources(before, after).length > 0) {
-    return [...errors, 'Deploy a version in between, or copy the data first: the change log of the version says how.'];
-  }
-  const commands: string[] = [];
-  for (const [index, step] of indexSteps(deployed, template).entries()) {
-    const file = join(folder, `step-${index + 1}.json`);
-    await steps.write(file, step);
-    commands.push(
-      `  aws cloudformation deploy --stack-name ${stack} --template-file ${file} --capabilities CAPABILITY_IAM --s3-bucket ASSETS_BUCKET`,
-    );
-  }
-  return [
-    ...errors,
-    'Change one index at a time, while the functions of today run on; ASSETS_BUCKET is the one that `cdk bootstrap` made, cdk-hnb659fds-assets-ACCOUNT-REGION:',
-    ...commands,
-    'Then deploy again.',
-  ];
+interface Assembly {
+  /** The name of its one stack. */
+  stack: string;
+  /** Whether the stack's tables are protected, as the setting `retainData` says. */
+  retainsData: boolean;
+  /** What CDK would do with it that no deployment of this project does. Whoever could write the folder wrote it. */
+  refusals: string[];
 }
 
-/** Whether the tables of a template are protected, as the setting `retainData` says. */
-function retainsData({ Resources = {} }: Template): boolean {
-  return Resources[logicalId('Crm')]?.Properties?.DeletionProtectionEnabled === true;
+interface Manifest {
+  artifacts: Record<
+    string,
+    { type: string; properties?: { templateFile?: string; stackName?: string; file?: string } }
+  >;
+}
+interface AssetManifest {
+  files?: Record<string, { source: { executable?: unknown } }>;
+  dockerImages?: Record<string, unknown>;
+}
+interface Template {
+  Resources?: Record<string, { Properties?: Record<string, unknown> }>;
+}
+
+const STACK_TYPE = 'aws:cloudformation:stack';
+const ASSETS_TYPE = 'cdk:asset-manifest';
+const ARTIFACT_TYPES: readonly string[] = [STACK_TYPE, ASSETS_TYPE, 'cdk:tree', 'cdk:feature-flag-report'];
+
+/** Reads what `cdk synth` has written: one stack, whose assets are files as they are. */
+async function readAssembly(folder: string): Promise<Assembly> {
+  const read = async <T>(name = '') => JSON.parse(await readFile(join(folder, name), 'utf8')) as T;
+  const artifacts = Object.entries((await read<Manifest>('manifest.json')).artifacts);
+  const refusals = artifacts
+    .filter(([, { type }]) => !ARTIFACT_TYPES.includes(type))
+    .map(([id, { type }]) => `The artifact ${id} is of the type ${type}.`);
+  const stacks = artifacts.filter(([, { type }]) => type === STACK_TYPE);
+  if (stacks.length !== 1) refusals.push(`It has ${stacks.length} stacks, not one.`);
+  for (const [, { properties }] of artifacts.filter(([, { type }]) => type === ASSETS_TYPE)) {
+    const { files = {}, dockerImages = {} } = await read<AssetManifest>(properties?.file);
+    const commands = Object.entries(files).filter(([, { source }]) => source.executable !== undefined);
+    refusals.push(...commands.map(([id]) => `CDK would run a command for the asset ${id}.`));
+    refusals.push(...Object.keys(dockerImages).map((id) => `CDK would build the image ${id}.`));
+  }
+  const [id = '', { properties } = {}] = stacks[0] ?? [];
+  const { Resources = {} } = stacks.length === 0 ? {} : await read<Template>(properties?.templateFile);
+  const retainsData = Resources[logicalId('Crm')]?.Properties?.DeletionProtectionEnabled === true;
+  return { stack: properties?.stackName ?? id, retainsData, refusals };
 }
 
 /** Splits the command line into the settings, the folder, and all other arguments. */
@@ -126,13 +131,10 @@ function hasBeenCreated(status: string | undefined): boolean {
   return status !== undefined && !/^(CREATE_(?!COMPLETE$)|ROLLBACK_|REVIEW_|DELETE_)/.test(status);
 }
 
-interface Manifest {
-  artifacts: Record<string, { type: string; properties?: { templateFile: string; stackName?: string } }>;
-}
-
 function awsSteps(): DeploySteps {
   const client = new CloudFormationClient({});
   return {
+    output: 'cdk.out',
     async cdk(args) {
       const child = spawn(process.execPath, [createRequire(import.meta.url).resolve('aws-cdk/bin/cdk'), ...args], {
         stdio: 'inherit',
@@ -140,18 +142,6 @@ function awsSteps(): DeploySteps {
       const [code] = (await once(child, 'close')) as [number | null];
       return code ?? 1;
     },
-    async synthesized(folder) {
-      const { artifacts } = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as Manifest;
-      const stacks = Object.entries(artifacts).filter(([, { type }]) => type === 'aws:cloudformation:stack');
-      const [[id, { properties }] = ['', { properties: undefined }]] = stacks;
-      const template = JSON.parse(await readFile(join(folder, properties?.templateFile ?? ''), 'utf8')) as Template;
-      return { name: properties?.stackName ?? id, template };
-    },
-    async deployed(stack) {
-      const { TemplateBody = '{}' } = await client.send(new GetTemplateCommand({ StackName: stack }));
-      return JSON.parse(TemplateBody) as Template;
-    },
-    write: (path, template) => writeFile(path, JSON.stringify(template)),
     async status(stack) {
       try {
         const { Stacks = [] } = await client.send(new DescribeStacksCommand({ StackName: stack }));
@@ -176,7 +166,7 @@ if (import.meta.main) {
     process.exitCode = await deploy(process.argv.slice(2), CDK_JSON, awsSteps());
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
-    process.stderr.write(`${error.message}\nWrite them: npm run setting -- name=value …\n`);
+    process.stderr.write(`${error.message}\n${SETTINGS_FIX}\n`);
     process.exitCode = 1;
   }
 }

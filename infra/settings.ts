@@ -160,6 +160,8 @@ const publicAddress = v.optional(
  * read nor replace a secret with such a name.
  */
 export const KEY_SECRETS = 'broker-api-keys/';
+/** The beginnings of the names that the service chooses for secrets, on every stage. */
+const OWN_SECRETS = /^broker-api(-keys)?\//;
 
 export const SettingsSchema = closedObject({
   ...deploymentEntries,
@@ -231,7 +233,7 @@ export const SettingsSchema = closedObject({
   platformSecrets: v.optional(
     v.pipe(
       patternText(/^[\w.@-]+(\/[\w.@-]+)*\/$/, 'must be the beginning of a name, and end with a slash'),
-      v.check((prefix) => !prefix.startsWith(KEY_SECRETS), `must not begin as ${KEY_SECRETS}, the keys of the service`),
+      v.check((prefix) => !OWN_SECRETS.test(prefix), "must not begin as the names of the service's own secrets"),
     ),
   ),
   /** How many events of each kind, registrations and accounts, are posted to the CRM at once. Lambda allows 2 to 1,000. */
@@ -282,6 +284,9 @@ export class SettingsError extends Error {
   }
 }
 
+/** What an operator does about settings that are not valid, such as those of an earlier version. */
+export const SETTINGS_FIX = 'Write them: npm run setting -- name=value …; an empty value removes a setting.';
+
 /**
  * Reads the settings from CDK's context; CDK's own entries in it do not change.
  * @throws SettingsError with every error
@@ -292,7 +297,9 @@ export function readSettings(context: Record<string, unknown>) {
   const allErrors = [
     ...errors,
     ...contradictions(given),
-    ...(values === undefined ? [] : [...tooManyWarm(values), ...expiresTooEarly(values), ...unusableMailFrom(values)]),
+    ...(values === undefined
+      ? []
+      : [...tooManyWarm(values), ...expiresTooEarly(values), ...unusableMailFrom(values), ...coveredSecrets(values)]),
   ];
   if (values === undefined || allErrors.length > 0) throw new SettingsError(allErrors);
   return withDerived(values);
@@ -433,6 +440,14 @@ function unusableMailFrom(values: v.InferOutput<typeof SettingsSchema>): string[
   if (senderIdentity !== 'domain') return ['mailFromDomain: is given, but senderIdentity is not domain'];
   const domain = emailDomain(senderAddress);
   return mailFromDomain.endsWith(`.${domain}`) ? [] : [`mailFromDomain: must be a subdomain of ${domain}`];
+}
+
+/** The settings that name a secret of the service which the account functions could read as that of a trading server. */
+function coveredSecrets(values: v.InferOutput<typeof SettingsSchema>): string[] {
+  const { captcha, front, stage, platformSecrets = defaultPlatformSecrets(stage) } = values;
+  return Object.entries({ 'captcha.secret': captcha?.secret, 'front.secret': front?.secret })
+    .filter(([, name]) => name?.startsWith(platformSecrets))
+    .map(([setting]) => `${setting}: must not begin as platformSecrets, the secrets of trading servers`);
 }
 
 /** Whether the messages of a channel go through AWS. */

@@ -1,134 +1,127 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { App } from 'aws-cdk-lib';
 import { Template as SynthesizedTemplate } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { deploy } from '../../infra/deploy.ts';
-import type { Template } from '../../infra/stored-resources.ts';
 import { cdkJsonOf } from '../support/operators.ts';
 import { propertiesOf, type resourcesOfType, synthesize, withOwnStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const ROOT = new URL('../..', import.meta.url);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FOLDER = temporaryFolder('assembly');
 
-interface Account {
-  /** The state of the stack before and after. */
-  status: string | undefined;
-  /** The exit code of `cdk deploy`. */
-  code?: number;
-  args?: string[];
-  context?: object;
-  /** The templates of the deployed stack and of the new one. */
-  before?: Template;
-  after?: Template;
+interface Artifact {
+  type: string;
+  properties?: object;
 }
 
-/** An account with one stack, and a `cdk` that leaves the stack in this state. */
-async function deployed({ status, code = 0, args = [], context = {}, before = {}, after = PROTECTED }: Account) {
+/** Writes what `cdk synth` leaves in a folder, as far as a deployment reads it. @returns the folder */
+function assembly(stack: string, given: { retains?: boolean; assets?: object; more?: Record<string, Artifact> } = {}) {
+  const { retains = true, assets = { files: { one: { source: { path: 'asset.1' } } } }, more = {} } = given;
+  const folder = join(FOLDER, stack);
+  mkdirSync(folder, { recursive: true });
+  const artifacts: Record<string, Artifact> = {
+    [`${stack}.assets`]: { type: 'cdk:asset-manifest', properties: { file: 'assets.json' } },
+    [stack]: { type: 'aws:cloudformation:stack', properties: { templateFile: 'template.json' } },
+    Tree: { type: 'cdk:tree', properties: { file: 'tree.json' } },
+    ...more,
+  };
+  const Resources = { CrmTable: { Properties: { DeletionProtectionEnabled: retains } } };
+  for (const [name, content] of Object.entries({
+    'manifest.json': { artifacts },
+    'assets.json': assets,
+    'template.json': { Resources },
+  }))
+    writeFileSync(join(folder, name), JSON.stringify(content));
+  return folder;
+}
+
+/** An account with one stack. @param account the state of the stack afterwards, and the exit code of `cdk deploy` */
+async function deployed(
+  args: string[],
+  { status, code = 0, output = assembly('broker-api-prod') }: { status?: string; code?: number; output?: string },
+) {
   const calls: string[] = [];
-  const written: Template[] = [];
   let report = '';
-  const ended = await deploy(args, cdkJsonOf({ senderAddress: 'no-reply@acme.example', ...context }), {
+  const ended = await deploy(args, cdkJsonOf({ senderAddress: 'no-reply@acme.example' }), {
+    output,
     cdk: async (words) => {
-      calls.push(`cdk ${words.join(' ')}`);
+      calls.push(`cdk ${words.join(' ').replaceAll(`${FOLDER}/`, '')}`);
       return words[0] === 'synth' ? 0 : code;
     },
-    synthesized: async (folder) => ({ name: `broker-api-${folder === 'cdk.out' ? 'prod' : folder}`, template: after }),
     status: async () => status,
-    deployed: async () => before,
-    write: async (_, template) => void written.push(template),
     protect: async (stack) => void calls.push(`protect ${stack}`),
     report: (text) => {
       report += text;
     },
   });
-  return { ended, calls, written, report };
+  return { ended, calls, report };
 }
 
-/** A stack with the setting `retainData`. */
-const PROTECTED: Template = {
-  Resources: { CrmTable: { Type: 'AWS::DynamoDB::Table', Properties: { DeletionProtectionEnabled: true } } },
-};
-const SYNTH = 'cdk synth --quiet --output cdk.out';
-const DEPLOY = 'cdk deploy --app cdk.out';
-
-/** The stack of today with so many indexes of the table of CRM records. */
-function withIndexes(count: number): Template {
-  const { Resources = {} } = synthesize().toJSON() as Template;
-  const { CrmTable } = Resources;
-  const Properties = { ...CrmTable?.Properties };
-  Properties.GlobalSecondaryIndexes = (Properties.GlobalSecondaryIndexes as object[]).slice(0, count);
-  return { Resources: { ...Resources, CrmTable: { Type: CrmTable?.Type ?? '', Properties } } };
-}
+const SYNTH = 'cdk synth --quiet --output broker-api-prod';
+const DEPLOY = 'cdk deploy --app broker-api-prod';
+const PROTECT = 'protect broker-api-prod';
 
 describe('npm run deploy', () => {
-  it('protects the stack from deletion after its first success', async () => {
-    const { ended, calls } = await deployed({ status: 'CREATE_COMPLETE' });
-    expect(calls).toEqual([SYNTH, DEPLOY, 'protect broker-api-prod']);
-    expect(ended).toBe(0);
+  it('protects a stack that exists from deletion, and no first deployment that failed: the next one replaces that', async () => {
+    const made = ['CREATE_COMPLETE', 'UPDATE_COMPLETE', 'UPDATE_ROLLBACK_COMPLETE', 'UPDATE_ROLLBACK_FAILED'];
+    for (const status of made)
+      expect(await deployed([], { status, code: 1 })).toMatchObject({ ended: 1, calls: [SYNTH, DEPLOY, PROTECT] });
+    const failed = ['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'CREATE_FAILED', 'REVIEW_IN_PROGRESS', undefined];
+    for (const status of failed)
+      expect((await deployed([], { ...(status && { status }), code: 1 })).calls).toEqual([SYNTH, DEPLOY]);
   });
-
-  it.each(['ROLLBACK_COMPLETE', 'ROLLBACK_FAILED', 'CREATE_FAILED', 'REVIEW_IN_PROGRESS', undefined])(
-    'leaves a first deployment that failed (%s) unprotected, so that the next one can replace it',
-    async (status) => {
-      const { ended, calls } = await deployed({ status, code: 1 });
-      expect([calls, ended]).toEqual([[SYNTH, DEPLOY], 1]);
-    },
-  );
-
-  it.each(['UPDATE_ROLLBACK_COMPLETE', 'UPDATE_ROLLBACK_FAILED', 'UPDATE_COMPLETE'])(
-    'protects the stack again after an update that failed (%s)',
-    async (status) => {
-      const { ended, calls } = await deployed({ status, code: 1 });
-      expect([calls, ended]).toEqual([[SYNTH, DEPLOY, 'protect broker-api-prod'], 1]);
-    },
-  );
 
   it('builds with the settings of the command line, and protects no stage whose data is not retained', async () => {
     const args = ['-c', 'stage=test', '--require-approval', 'never', '--context', 'brand.name=Acme', '--context=vpc='];
-    const { calls } = await deployed({ status: 'CREATE_COMPLETE', args, after: {} });
-    expect(calls).toEqual([`${SYNTH} -c stage=test -c brand.name=Acme -c vpc=`, `${DEPLOY} --require-approval never`]);
+    const output = assembly('broker-api-test', { retains: false });
+    const { calls } = await deployed(args, { status: 'CREATE_COMPLETE', output });
+    expect(calls).toEqual([
+      'cdk synth --quiet --output broker-api-test -c stage=test -c brand.name=Acme -c vpc=',
+      'cdk deploy --app broker-api-test --require-approval never',
+    ]);
   });
 
   it('deploys the output of an earlier cdk synth, and builds nothing', async () => {
-    const { calls } = await deployed({
+    const args = ['--app', assembly('broker-api-prod'), '--require-approval', 'never'];
+    const { calls } = await deployed(args, { status: 'UPDATE_COMPLETE' });
+    expect(calls).toEqual([`${DEPLOY} --require-approval never`, PROTECT]);
+  });
+
+  it.each<[string, Parameters<typeof assembly>[1], string]>([
+    [
+      'a command for an asset',
+      { assets: { files: { f00d: { source: { executable: ['sh', '-c', 'id'] } } } } },
+      'CDK would run a command for the asset f00d.',
+    ],
+    [
+      'an image',
+      { assets: { dockerImages: { f00d: { source: { directory: '.' } } } } },
+      'CDK would build the image f00d.',
+    ],
+    [
+      'another assembly in it',
+      { more: { inner: { type: 'cdk:cloud-assembly' } } },
+      'The artifact inner is of the type cdk:cloud-assembly.',
+    ],
+    ['two stacks', { more: { other: { type: 'aws:cloudformation:stack' } } }, 'It has 2 stacks, not one.'],
+  ])('refuses an assembly with %s: whoever wrote it would act with the deploying role', async (_, given, sentence) => {
+    const { ended, calls, report } = await deployed(['--app', assembly('poisoned', given)], {
       status: 'UPDATE_COMPLETE',
-      args: ['--app', 'test', '--require-approval', 'never'],
     });
-    expect(calls).toEqual(['cdk deploy --app test --require-approval never', 'protect broker-api-test']);
+    expect([ended, calls]).toEqual([1, []]);
+    expect(report).toContain(`  ${sentence}\n`);
   });
 
-  it('refuses an update of several indexes of one table, and writes the steps in which it can be done', async () => {
-    const [before, after] = [withIndexes(0), withIndexes(4)];
-    const { ended, calls, written, report } = await deployed({ status: 'UPDATE_COMPLETE', before, after });
-    expect([ended, calls]).toEqual([1, [SYNTH]]);
-    const indexes = written.map((one) => one.Resources?.CrmTable?.Properties?.GlobalSecondaryIndexes);
-    expect(indexes.map((some) => (some as object[]).length)).toEqual([1, 2, 3]);
-    expect(report).toContain('CrmTable: one update changes one index of a table, not 4');
-    expect(
-      report.match(/aws cloudformation deploy --stack-name broker-api-prod --template-file cdk\.out\/step-/g),
-    ).toHaveLength(3);
-    // The last step is an update that is accepted.
-    const last = await deployed({ status: 'UPDATE_COMPLETE', before: written[2] ?? {}, after });
-    expect(last.calls).toEqual([SYNTH, DEPLOY, 'protect broker-api-prod']);
-  });
-
-  it('refuses an update that would leave data behind, also with a single index', async () => {
-    const before = withIndexes(3);
-    const after = withIndexes(4);
-    const { CrmTable } = after.Resources ?? {};
-    const renamed = {
-      ...CrmTable,
-      Type: 'AWS::DynamoDB::Table',
-      Properties: { ...CrmTable?.Properties, TableName: 'x' },
-    };
-    const { ended, calls, written, report } = await deployed({
-      ...{ status: 'UPDATE_COMPLETE', before },
-      after: { Resources: { ...after.Resources, CrmTable: renamed } },
-    });
-    expect([ended, calls, written]).toEqual([1, [SYNTH], []]);
-    expect(report).toContain('CrmTable: the update would put an empty resource in its place');
+  it('deploys what CDK itself writes', async () => {
+    const folder = join(FOLDER, 'real');
+    withOwnStack({}, (stack) => cpSync((stack.node.root as App).synth().directory, folder, { recursive: true }));
+    const { calls } = await deployed(['--app', folder], { status: 'UPDATE_COMPLETE' });
+    expect(calls).toEqual(['cdk deploy --app real', 'protect broker-api-test']);
   });
 });
 
@@ -155,7 +148,7 @@ it('Bootstrapping needs no setting: without one there is a stack that names the 
   const out = temporaryFolder('app');
   const { PATH, NODE_COMPILE_CACHE } = process.env;
   execFileSync(process.execPath, ['infra/app.ts'], {
-    cwd: ROOT.pathname,
+    cwd: ROOT,
     env: { PATH, NODE_COMPILE_CACHE, CDK_OUTDIR: out, CDK_CONTEXT_JSON: AS_CDK, ...WITHOUT_RULES },
     stdio: 'pipe',
   });
@@ -182,82 +175,3 @@ it.each(['all', 'canary'])(
     });
   },
 );
-
-const WORKFLOWS = new URL('.github/workflows/', ROOT);
-const workflowText = (name: string) => readFileSync(new URL(name, WORKFLOWS), 'utf8');
-
-/** The jobs of the workflow that deploys, each with its text; a job may have the steps of another. */
-function deployJobs(): Record<string, string> {
-  const [, text = ''] = workflowText('deploy.yml').split(/^jobs:$/m);
-  const parts = text.split(/^ {2}(\w+):$/m).slice(1);
-  const jobs = Object.fromEntries(parts.flatMap((part, at) => (at % 2 === 0 ? [[part, parts[at + 1] ?? '']] : [])));
-  const steps = /steps: &deployment\n([\s\S]*)/.exec(jobs.test ?? '')?.[1] ?? '';
-  return { ...jobs, production: `${jobs.production ?? ''}${steps}` };
-}
-
-/** Runs the script of a step with `shell: bash`, as GitHub does, and with a fake node. */
-function run(step: string, node: string): number | null {
-  const folder = temporaryFolder('step');
-  writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`);
-  chmodSync(join(folder, 'node'), 0o755);
-  const [, script = ''] = /run: (.+)/.exec(step) ?? [];
-  const env = { PATH: `${folder}:${process.env.PATH}` };
-  return spawnSync('bash', ['--noprofile', '--norc', '-eo', 'pipefail', '-c', script], { cwd: folder, env }).status;
-}
-
-describe('The workflow that deploys', () => {
-  const jobs = deployJobs();
-  const signingIn = Object.keys(jobs).filter((name) => jobs[name]?.includes('id-token: write'));
-  const commands = (name: string) => [...(jobs[name] ?? '').matchAll(/ run: (.+)/g)].map(([, script = '']) => script);
-
-  it('builds and tests where nothing can sign in', () => {
-    expect(Object.keys(jobs)).toEqual(['build', 'diff', 'test', 'production']);
-    expect(signingIn).toEqual(['diff', 'test', 'production']);
-    const [before = ''] = workflowText('deploy.yml').split(/^jobs:$/m);
-    expect(before).toMatch(/^permissions:\n {2}contents: read\n\n/m);
-    expect(jobs.build).not.toMatch(/id-token|role-to-assume|environment:/);
-    expect(commands('build')).toContain('.ci/run');
-  });
-
-  it('signs in where no script of a package runs, and deploys what was built', () => {
-    const scripts = signingIn.map((name) => commands(name).filter((one) => one !== '|'));
-    const deployment = [
-      'npm ci --ignore-scripts',
-      'node infra/deploy.ts --app "cdk.out/$STACK" --require-approval never',
-    ];
-    const diff = [
-      'npm ci --ignore-scripts',
-      expect.stringMatching(/^node node_modules\/aws-cdk\/bin\/cdk diff .*--app /),
-    ];
-    expect(scripts).toEqual([diff, deployment, deployment]);
-    for (const name of signingIn) {
-      expect(jobs[name]).toContain('actions/download-artifact@');
-      expect(jobs[name]).not.toContain('cache:');
-    }
-    expect(jobs.diff).toMatch(/ref: '\$\{\{ github\.base_ref \}\}'/);
-  });
-
-  it('fails if the difference to production is unknown', () => {
-    const diff = (jobs.diff ?? '').split(/^ {6}- /m).find((step) => step.includes('cdk diff')) ?? '';
-    // Without it, a pipe hides the failure of its first command.
-    expect(diff).toMatch(/^ +shell: bash$/m);
-    expect(run(diff, 'echo There were no differences')).toBe(0);
-    expect(run(diff, 'echo AccessDenied; exit 1')).toBe(1);
-  });
-});
-
-it('No workflow leaves the credentials of its checkout to the scripts of packages', () => {
-  const steps = readdirSync(WORKFLOWS).flatMap((name) => workflowText(name).split(/^ +- /m));
-  const checkouts = steps.filter((step) => step.includes('actions/checkout@'));
-  expect(checkouts.length).toBeGreaterThan(3);
-  expect(checkouts.filter((step) => !step.includes('persist-credentials: false'))).toEqual([]);
-});
-
-it('Every workflow names its actions by a hash, and one asks for advisories each week', () => {
-  const names = readdirSync(WORKFLOWS);
-  const used = names.flatMap((name) => [...workflowText(name).matchAll(/uses: (\S+)/g)].map(([, action]) => action));
-  expect(used.length).toBeGreaterThan(5);
-  expect(used.filter((action) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(action ?? ''))).toEqual([]);
-  const asking = names.filter((name) => workflowText(name).includes('npm audit --omit=dev --audit-level=high'));
-  expect(asking.map((name) => /- cron: .+ \d'/.test(workflowText(name)))).toEqual([true]);
-});

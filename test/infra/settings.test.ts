@@ -257,7 +257,10 @@ describe('Faulty settings', () => {
     [{ vpc: true, vpcCidr: '52.1.0.0/20' }, 'vpcCidr: must be a private network'],
     [{ vpc: true, vpcCidr: '10.999.0.0/20' }, 'vpcCidr: must be a private network'],
     [{ platformSecrets: '/' }, 'platformSecrets: must be the beginning of a name'],
-    [{ platformSecrets: 'broker-api-keys/prod/' }, 'platformSecrets: must not begin as broker-api-keys/'],
+    [{ platformSecrets: 'broker-api-keys/prod/' }, "platformSecrets: must not begin as the names of the service's own"],
+    [{ platformSecrets: 'broker-api/' }, "platformSecrets: must not begin as the names of the service's own"],
+    [{ front: { header: 'x-a', secret: 'platform/front' } }, 'front.secret: must not begin as platformSecrets'],
+    [{ captcha: { provider: 'turnstile', secret: 'x/y' }, platformSecrets: 'x/' }, 'captcha.secret: must not begin as'],
     [{ logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
     ...[
       'http://crm.acme.example/events',

@@ -2,12 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   findUpdateErrors,
-  indexChanges,
-  indexSteps,
   type StoredResources,
   storedResources,
   type Template,
-} from '../../infra/stored-resources.ts';
+} from '../releases/stored-resources.ts';
 import { EVERYTHING, synthesize } from '../support/stack.ts';
 
 const RELEASES = new URL('../releases/', import.meta.url);
@@ -78,45 +76,5 @@ describe('An update from the last release', () => {
     expect(findUpdateErrors(LAST, storedResources(changed(id, properties)))).toEqual([
       expect.stringContaining(`${id}: the update would put an empty resource in its place`),
     ]);
-  });
-});
-
-describe('The steps of an update that CloudFormation refuses as one', () => {
-  const step = (before: Template, after: Template) => findUpdateErrors(storedResources(before), storedResources(after));
-
-  it('change one index of each table at a time, leave all else as it is deployed, and end at the new template', () => {
-    const [deployed, wanted] = [today(), withIndexes('AccountsTable', 'one', 'two', 'three')];
-    const steps = indexSteps(deployed, wanted);
-    expect(steps).toHaveLength(2);
-    const all = [deployed, ...steps, wanted];
-    for (const [at, one] of all.slice(1).entries()) {
-      expect(step(all[at] as Template, one)).toEqual([]);
-      expect(indexChanges(storedResources(all[at] as Template), storedResources(one))).toHaveLength(1);
-    }
-    for (const one of steps) {
-      const { AccountsTable: _, ...others } = one.Resources ?? {};
-      const { AccountsTable: __, ...before } = deployed.Resources ?? {};
-      expect(others).toEqual(before);
-    }
-  });
-
-  it('remove an index before they add it with another shape', () => {
-    const wanted = changed('LoginsTable', (old) => ({
-      ...old,
-      GlobalSecondaryIndexes: (old.GlobalSecondaryIndexes as object[]).map((one) => ({
-        ...one,
-        Projection: { ProjectionType: 'ALL' },
-      })),
-    }));
-    const [first, ...rest] = indexSteps(today(), wanted);
-    expect(rest).toEqual([]);
-    const { Properties } = first?.Resources?.LoginsTable ?? {};
-    expect(Properties).not.toHaveProperty('GlobalSecondaryIndexes');
-    // CloudFormation refuses the attributes of an index that is gone.
-    expect(Properties?.AttributeDefinitions).toEqual([{ AttributeName: 'pk', AttributeType: 'S' }]);
-  });
-
-  it('are not needed for an update that CloudFormation accepts', () => {
-    expect(indexSteps(today(), withIndexes('AccountsTable', 'one'))).toEqual([]);
   });
 });

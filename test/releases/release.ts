@@ -5,7 +5,6 @@ import { TABLES } from '../../infra/local/database.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { StoredAccount } from '../../infra/local/platforms/simulated-server.ts';
 import { processFolder } from '../../infra/local/process-folder.ts';
-import { storedResources } from '../../infra/stored-resources.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
 import { type AccountCall, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../support/account-connections.ts';
@@ -13,6 +12,7 @@ import { type AccountWorld, newClient, WorldPool } from '../support/account-worl
 import { bundleInto } from '../support/bundles.ts';
 import { apiGatewayEvent } from '../support/gateway-events.ts';
 import { EVERYTHING, synthesizeFresh } from '../support/stack.ts';
+import { storedResources } from './stored-resources.ts';
 
 /**
  * What a released version has stored: `npm run release` writes `test/releases/<version>.json` with the functions as they

@@ -61,22 +61,21 @@ function keyTypes(schema: unknown, definitions: unknown): string[] {
 }
 
 /** The resources that an update would replace with empty ones, leaving their data behind. */
-export function replacedResources(before: StoredResources, after: StoredResources): string[] {
+function replacedResources(before: StoredResources, after: StoredResources): string[] {
   return Object.keys(before).filter((id) => {
     const [was, is] = [before[id], after[id]];
     return is !== undefined && !(was?.type === is.type && isDeepStrictEqual(plain(was.fixed), plain(is.fixed)));
   });
 }
 
-/** One change of an index of a table. A changed index is removed and made again. */
-export interface IndexChange {
+/** A change of an index of a table. A changed index is removed and made again. */
+interface IndexChange {
   table: string;
   index: string;
   change: 'remove' | 'add';
 }
 
-/** The indexes that an update removes and adds. CloudFormation accepts one change for a table in one update. */
-export function indexChanges(before: StoredResources, after: StoredResources): IndexChange[] {
+function indexChanges(before: StoredResources, after: StoredResources): IndexChange[] {
   return Object.keys(before).flatMap((table) => {
     const [was = {}, is = {}] = [before[table]?.indexes, after[table]?.indexes];
     if (after[table] === undefined) return [];
@@ -105,46 +104,6 @@ export function findUpdateErrors(before: StoredResources, after: StoredResources
       : [];
   });
   return [...replaced, ...refused];
-}
-
-/**
- * The templates that make the indexes of the new template, one change for each table at a time. Everything else stays
- * as it is deployed, so the functions of the release before run on meanwhile. The last step is the deployment itself.
- */
-export function indexSteps(deployed: Template, wanted: Template): Template[] {
-  const changes = indexChanges(storedResources(deployed), storedResources(wanted));
-  const tables = Map.groupBy(changes, ({ table }) => table);
-  const length = Math.max(0, ...[...tables.values()].map((changesOfTable) => changesOfTable.length - 1));
-  const steps: Template[] = [];
-  for (let count = 1; count <= length; count += 1) {
-    const step = structuredClone(deployed);
-    for (const [table, changesOfTable] of tables) {
-      for (const change of changesOfTable.slice(0, Math.min(count, changesOfTable.length - 1)))
-        applyChange(step, wanted, table, change);
-    }
-    steps.push(step);
-  }
-  return steps;
-}
-
-type TableProperties = { GlobalSecondaryIndexes?: Index[]; AttributeDefinitions?: { AttributeName: string }[] };
-
-function applyChange(step: Template, wanted: Template, table: string, { index, change }: IndexChange): void {
-  const properties = (step.Resources?.[table]?.Properties ?? {}) as TableProperties;
-  const next = (wanted.Resources?.[table]?.Properties ?? {}) as TableProperties;
-  const others = (properties.GlobalSecondaryIndexes ?? []).filter(({ IndexName }) => IndexName !== index);
-  const added = (next.GlobalSecondaryIndexes ?? []).filter(({ IndexName }) => IndexName === index);
-  const indexes = change === 'add' ? [...others, ...added] : others;
-  const definitions = [...(properties.AttributeDefinitions ?? []), ...(next.AttributeDefinitions ?? [])];
-  const schemas = [(properties as { KeySchema?: unknown }).KeySchema, ...indexes.map(({ KeySchema }) => KeySchema)];
-  const used = new Set(schemas.flatMap((one) => (one as { AttributeName: string }[]).map((key) => key.AttributeName)));
-  const byName = new Map(definitions.reverse().map((one) => [one.AttributeName, one]));
-  Object.assign(properties, {
-    GlobalSecondaryIndexes: indexes,
-    // CloudFormation refuses attributes that no key uses.
-    AttributeDefinitions: [...byName.values()].filter(({ AttributeName }) => used.has(AttributeName)),
-  });
-  if (indexes.length === 0) delete properties.GlobalSecondaryIndexes;
 }
 
 /** A value without absent members. */
