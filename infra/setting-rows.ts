@@ -174,7 +174,7 @@ export const SETTING_ROWS: { readonly [N in SettingName]: RowOf<N> } = {
   scanDocuments: {
     absent: '`false`',
     words:
-      '`true`: Amazon GuardDuty scans documents for malware, and the CRM gets links to clean ones alone. Needs `crmWebhook` and `confirmation`. Documents that are there already are not scanned, so the CRM does not get their registrations ([how](runbook.md#crmundelivered))',
+      '`true`: Amazon GuardDuty scans documents for malware, and the CRM gets links to clean ones alone. Needs `crmWebhook` and `confirmation`. Documents that are there already are not scanned, so the CRM does not get their registrations ([how](operating.md#crmundelivered))',
   },
   'limits.resendSeconds': {
     other: '61',

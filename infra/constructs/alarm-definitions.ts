@@ -28,7 +28,7 @@ export interface MonitoredService {
  * it.
  */
 interface AlarmRow {
-  /** The heading in infra/docs/runbook.md; absent: the event. With `of` the alarm's name. */
+  /** The heading in infra/docs/operating.md; absent: the event. With `of` the alarm's name. */
   id?: string;
   of?: string;
   /** False: this deployment does not have the alarm. */

@@ -106,7 +106,7 @@ function condition({ metric, atLeast, fewerThan, twice, periods = 1 }: AlarmDefi
 /** The text of a page: what a person loses, two commands, and the runbook. */
 function describe({ id, loss, show, fix }: AlarmDefinition): string {
   const commands = fix === undefined ? ' ' : `\nShow: ${show}\nFix: ${fix}\n`;
-  return `${loss}${commands}More: infra/docs/runbook.md, ${id}`;
+  return `${loss}${commands}More: infra/docs/operating.md, ${id}`;
 }
 
 /**

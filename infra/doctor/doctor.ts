@@ -31,16 +31,7 @@ export async function runDoctor(
   cdkJson: string = CDK_JSON,
   progress: Look['report'] = (text) => process.stderr.write(text),
 ): Promise<number> {
-  const program = new Command('npm run doctor --')
-    .description(
-      'Shows what works, what is missing, and how to fix it. Changes nothing without --fix. Ends with 1 if something is missing.',
-    )
-    .argument('[connection-id...]', 'looks at these trading servers alone')
-    .option('--stack <name>', 'the deployed stack; else the one that the settings in cdk.json name')
-    .option('--local [url]', `the local service, ${LOCAL_URL} if no address is given`)
-    .option('--fix', 'writes what follows from the CRM records: the attributes of their items')
-    .option('--json', 'prints the results as JSON')
-    .parse([...args], { from: 'user' });
+  const program = doctorProgram().parse([...args], { from: 'user' });
   const { stack, local, json, fix = false } = program.opts<Options>();
   const look: Look = { cdkJson, fix, ids: program.args, report: progress };
   const results = await (local === undefined
@@ -48,6 +39,19 @@ export async function runDoctor(
     : examineServers(look, { local: local === true ? LOCAL_URL : local }));
   print(json === true ? `${JSON.stringify(results, null, 2)}\n` : formatReport(results));
   return exitCode(results);
+}
+
+/** The command with its arguments and options. */
+export function doctorProgram(): Command {
+  return new Command('npm run doctor --')
+    .description(
+      'Shows what works, what is missing, and how to fix it. Changes nothing without --fix. Ends with 1 if something is missing.',
+    )
+    .argument('[connection-id...]', 'looks at these trading servers alone')
+    .option('--stack <name>', 'the deployed stack; else the one that the settings in cdk.json name')
+    .option('--local [url]', `the local service, ${LOCAL_URL} if no address is given`)
+    .option('--fix', 'writes what follows from the CRM records: the attributes of their items')
+    .option('--json', 'prints the results as JSON');
 }
 
 interface Options {

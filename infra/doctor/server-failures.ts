@@ -15,7 +15,7 @@ const CERTIFICATE = 'correct ca or fingerprint of the connection, or have the ce
 
 /**
  * The failures, by their reason, that have more to say than their kind. `auth_http_3xx` is each status from 300 to 399,
- * `tls_…` each other error of TLS. trading-servers.md has a row for each.
+ * `tls_…` each other error of TLS.
  */
 export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
   auth_http_404: { detail: 'reached, but this is no Web API at this path', fix: NO_WEB_API },

@@ -53,7 +53,7 @@ export async function forgetPerson(
 
 const NOT_TOUCHED =
   'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
-  '(35 days), the suppression list of SES, counters of limits (under keyed names, at most 24 hours), and what your own CRM keeps. infra/docs/data.md says how to delete each.\n';
+  '(35 days), the suppression list of SES, counters of limits (under keyed names, at most 24 hours), and what your own CRM keeps. infra/docs/operating.md says how to delete each.\n';
 
 /**
  * Finds a person: a client with all addresses that no other client has proven.

@@ -31,10 +31,11 @@ export async function runCrm(args: readonly string[], given: Terminal): Promise<
     printPage: (text) => given.printPage(escapeUnsafe(text)),
     report: (text) => given.report(escapeUnsafe(text)),
   };
-  return runProgram(program(terminal), args, terminal);
+  return runProgram(operatorsProgram(terminal), args, terminal);
 }
 
-function program(terminal: Terminal): Command {
+/** The command with its subcommands, their arguments and options. */
+export function operatorsProgram(terminal: Terminal): Command {
   const crm = new Command('npm run ops --')
     .description(
       "The operators' command on the records of the CRM. Say where the records are: --stack, --table or --local.",
@@ -135,13 +136,17 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
     .action((address, options) => onTarget((target) => forgetPerson(target, address, options, terminal)));
   crm
     .command('restore <table>')
-    .description('copies what a table lost from a table that AWS restored; infra/docs/restore.md has the steps')
+    .description(
+      'copies what a table lost from a table that AWS restored; infra/docs/operating.md, Restore, has the steps',
+    )
     .requiredOption('--from <name>', 'the name of the restored table')
     .option('--dry-run', 'shows what would change, and changes nothing')
     .action((table, options) => onTarget((target) => restoreTable(target, table, options, terminal)));
   crm
     .command('rebuild-logins')
-    .description('reserves the logins again that the records of accounts show; infra/docs/restore.md has the steps')
+    .description(
+      'reserves the logins again that the records of accounts show; infra/docs/operating.md, Restore, has the steps',
+    )
     .option('--dry-run', 'shows what would change, and changes nothing')
     .action((options) => onTarget((target) => rebuildReservations(target, options, terminal)));
 }

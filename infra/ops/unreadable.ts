@@ -1,7 +1,7 @@
 import { CommandError, countOf, type Terminal } from './command.ts';
 
 /** Where an operator reads what to do with an item that cannot be read. */
-export const UNREADABLE_ITEM_PAGE = 'infra/docs/data.md, An item that cannot be read.';
+export const UNREADABLE_ITEM_PAGE = 'infra/docs/operating.md, An item that cannot be read.';
 
 /** Names the items that cannot be read, while a command works on the others. */
 export class UnreadableItems {

@@ -14,7 +14,7 @@ import { createFront } from '../../lib/http/source.ts';
 import { EVERYTHING, SENDER } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const PAGE = readFileSync(new URL('../../infra/docs/bots.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../infra/docs/deploying.md', import.meta.url), 'utf8');
 const FRONT = readFileSync(new URL('../../infra/cloudfront.yaml', import.meta.url), 'utf8');
 
 // The rules of CloudFormation take seconds to load, so all their tests are in this file.

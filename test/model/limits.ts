@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { exploreScenario } from './explore.ts';
 import type { Promised, Scenario } from './scenario.ts';
@@ -191,16 +190,6 @@ const LIMITS: readonly LimitRow[] = [
     'two deposits',
   ),
 ];
-
-const PAGE = new URL('../../lib/README.md', import.meta.url);
-const TABLE = /(<!-- limits -->\n)[\s\S]*?(\n<!-- \/limits -->)/;
-
-/** `lib/README.md` with the table of what no rule can keep. */
-export function pageWithLimits(): string {
-  const rows = LIMITS.map(({ breaks, name, ends }) => `| ${breaks} | ${name} | ${ends} |`);
-  const table = ['| promise | combination | ends as |', '|---|---|---|', ...rows.toSorted()].join('\n');
-  return readFileSync(PAGE, 'utf8').replace(TABLE, (_, start: string, end: string) => `${start}${table}${end}`);
-}
 
 /** The combinations of the table, as `findLimits` has them. */
 export function listedLimits(): FoundLimit[] {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { pageWithDiagram } from './diagram.ts';
 import { exploreScenario } from './explore.ts';
-import { pageWithLimits } from './limits.ts';
 import { SMALL } from './model.ts';
 
 /** The small scenarios. `every-history.test.ts` explores the others, `mistakes.test.ts` what breaks promises. */
@@ -15,12 +14,6 @@ describe('The life of an operation', () => {
       expect(states).toBeGreaterThan(80);
     },
   );
-
-  it('is in lib/README.md with what no rule can keep', () => {
-    const page = readFileSync(new URL('../../lib/README.md', import.meta.url), 'utf8');
-    expect(pageWithLimits()).toBe(page);
-    expect(page).toContain('| one deposit | a gateway that repeats the payment itself | two deposits |');
-  });
 
   it('is drawn in lib/README.md', () => {
     const page = readFileSync(new URL('../../lib/README.md', import.meta.url), 'utf8');

@@ -1,7 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { endWithReader } from '../../infra/closed-output.ts';
 import { exploreScenario } from './explore.ts';
-import { pageWithLimits, searchLimits } from './limits.ts';
+import { searchLimits } from './limits.ts';
 import type { Scenario } from './scenario.ts';
 
 /**
@@ -115,5 +114,4 @@ if (import.meta.main) {
   print(`\nWhat no rule can keep, of ${explored} combinations:`);
   for (const line of [...found, ...differences]) print(line);
   if (differences.length > 0) process.exitCode = 1;
-  writeFileSync(new URL('../../lib/README.md', import.meta.url), pageWithLimits());
 }

@@ -123,14 +123,6 @@ describe('npm run doctor: a trading server', () => {
     },
   );
 
-  it('that refuses us has a row on the page for each reason, and the page has no other', async () => {
-    const page = await readFile('infra/docs/trading-servers.md', 'utf8');
-    const [, table = ''] = /\n\| reason \|.*\n\|.*\n((?:\|.*\n)+)/.exec(page) ?? [];
-    const rows = table.split('\n').flatMap((line) => line.split('|')[1]?.match(/(?<=`)[^`,\s]+(?=`)/g) ?? []);
-    // Of a server that is not reached, the kind says it all.
-    expect(rows.sort()).toEqual([...Object.keys(SERVER_FAILURES), 'connect_…', 'auth_timeout'].sort());
-  });
-
   it('that refuses us has a reason of the table, whatever the adapter', async () => {
     const files = await readdir('lib/platform', { recursive: true });
     const sources = await Promise.all(
