@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { allowFarServers } from './deadline.ts';
 import {
   completeBrand,
   confirmingSettings,
@@ -127,6 +128,8 @@ function read<const E extends v.ObjectEntries, R extends string, O extends strin
   environment: NodeJS.ProcessEnv,
   { settings: entries, resources, optional = [], contradictions = () => [] }: Wanted<E, R, O>,
 ): Config<E, R, O> {
+  // Every function reads its configuration before it connects to anything.
+  allowFarServers();
   const file = readSettingsFile(environment);
   const { values, errors } = checkSettings(v.object(entries), file ?? {});
   // Without the file, optional settings would silently have their defaults.

@@ -1,3 +1,16 @@
+import { setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
+
+/** How long one address of a name may take to answer, in milliseconds, before the next one is tried. */
+const ADDRESS_MS = 2_000;
+
+/**
+ * Gives every address of a name time to answer, for all connections of this process. Node gives it 250 ms: a far server
+ * whose name has several addresses could never be reached.
+ */
+export function allowFarServers(): void {
+  setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_MS);
+}
+
 /**
  * How long before the function's timeout a use case is aborted, in milliseconds: enough for the last writes and the
  * answer.

@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
 
-const ROOT = new URL('..', import.meta.url).pathname;
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** The imports of a use case: interfaces, not their implementations. */
 const USE_CASE = `node:crypto node:timers/promises lib/config.ts lib/telemetry.ts lib/problem.ts lib/deadline.ts
@@ -18,13 +20,13 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
     /^lib\/validators\//,
     'lib/validators/ lib/once.ts valibot libphonenumber-js countries-list fxa-common-password-list node:url',
   ],
-  [/^lib\/(problem|deadline)\.ts$/, 'lib/validators/'],
+  [/^lib\/(problem|deadline)\.ts$/, 'node:net lib/validators/'],
   [
     /^lib\/http\//,
     `lib/http/ node: @middy/ valibot aws-lambda lib/telemetry.ts lib/problem.ts lib/deadline.ts lib/failure.ts
       lib/validators/`,
   ],
-  [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/validators/'],
+  [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/deadline.ts lib/validators/'],
   [
     /^lib\/telemetry\.ts$/,
     'node:fs node:module node:url lib/config.ts lib/deadline.ts lib/validators/counted-events.ts',
@@ -193,6 +195,19 @@ function sources(): Map<string, string> {
       .map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]),
   );
 }
+
+describe('The scripts of package.json', () => {
+  /** What only a POSIX shell knows: `exec`, `NAME=value command`, `;`, single quotes, `$NAME`. */
+  const POSIX = /\bexec\b|(^|[&|(]\s*)\w+=|[;'$`]/;
+
+  it('run in cmd and PowerShell too', () => {
+    expect(Object.entries(packageJson.scripts).filter(([, script]) => POSIX.test(script))).toEqual([]);
+  });
+
+  it.each(['exec node a.ts', 'TESTS=quick vitest', 'a; b', "node -e 'a'", 'a && B=1 b'])('are not %s', (script) => {
+    expect(script).toMatch(POSIX);
+  });
+});
 
 describe('The check of imports between folders', () => {
   it('is kept by every file', () => {

@@ -1,22 +1,33 @@
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import LastLine from './support/last-line.ts';
 
-/** Tests that start a browser, run histories of processes, explore every history, or load all rules of CloudFormation. */
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Tests that start a browser or processes, bundle, explore every history, or load all rules of CloudFormation. */
 const SLOW = [
-  'test/infra/cloudformation-rules.test.ts',
+  'test/infra/{cloudformation-rules,closed-output,bundle}.test.ts',
   'test/infra/registration-page/page-in-chromium.test.ts',
-  'test/infra/local/{accessibility,docs,outbox-page,registration-page}.test.ts',
+  'test/infra/local/{accessibility,docs,outbox-page,registration-page,start}.test.ts',
   'test/model/{every-history,mistakes}.test.ts',
   'test/**/*never-twice.test.ts',
   'test/releases/*.test.ts',
 ];
-/** `npm test` runs all others, `npm run test:slow` these; a file can be run by its name. */
-const { TESTS } = process.env;
 
-export default defineConfig({
+/** The slow files, but those that the command line names: `npm test -- FILE` runs any file. */
+function unnamedSlowFiles(): string[] {
+  const named = process.argv.filter((word) => word.endsWith('.test.ts')).map((word) => word.replaceAll('\\', '/'));
+  const files = globSync(SLOW, { cwd: root }).map((file) => file.replaceAll('\\', '/'));
+  return files.filter((file) => !named.some((word) => file.endsWith(word) || word.endsWith(file)));
+}
+
+/** `npm run test:slow` runs the slow files, `npm test` all others. */
+export default defineConfig(({ mode }) => ({
   test: {
-    root: new URL('..', import.meta.url).pathname,
-    include: TESTS === 'slow' ? SLOW : ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(TESTS === 'quick' ? SLOW : [])],
+    root,
+    include: mode === 'slow' ? SLOW : ['test/**/*.test.ts'],
+    exclude: [...configDefaults.exclude, ...(mode === 'slow' ? [] : unnamedSlowFiles())],
     globalSetup: ['test/support/run-folder.ts', 'test/support/rights/run.ts'],
     setupFiles: 'test/support/rights/record.ts',
     // With more runs of the properties of simultaneous requests, they take minutes.
@@ -32,7 +43,11 @@ export default defineConfig({
     maxConcurrency: 20,
     // On a busy machine everything takes longer. Most events come at once: 50 ms, the usual interval, are a long wait.
     expect: { poll: { timeout: 60_000, interval: 10 } },
-    // CI counts the tests from the file.
-    reporters: process.env.CI ? ['default', ['json', { outputFile: '.local/vitest.json' }]] : ['default'],
+    reporters: [
+      'default',
+      // CI counts the tests from the file.
+      ...(process.env.CI ? [['json', { outputFile: '.local/vitest.json' }] as ['json', object]] : []),
+      new LastLine(),
+    ],
   },
-});
+}));

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { allowFarServers } from '../../lib/deadline.ts';
 import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
 import { outliveReader } from '../closed-output.ts';
 import { CDK_JSON, serviceSecrets } from '../ops/service-secrets.ts';
@@ -185,5 +186,6 @@ export function formatReport(results: readonly CheckResult[]): string {
 
 if (import.meta.main) {
   outliveReader();
+  allowFarServers();
   process.exitCode = await runDoctor(process.argv.slice(2), (text) => process.stdout.write(text));
 }

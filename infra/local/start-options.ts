@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as v from 'valibot';
@@ -94,16 +95,31 @@ export async function startOptions(given: NodeJS.ProcessEnv): Promise<ServiceOpt
 const PARENT_WATCH_MS = 250;
 
 /** The part of a process that ends it with its terminal or with npm. */
-type EndingProcess = SignaledProcess & Pick<NodeJS.Process, 'env' | 'ppid'>;
+type EndingProcess = SignaledProcess & Pick<NodeJS.Process, 'env'>;
 
-/** Ends the process at once on a signal. Under npm it also ends when npm was killed. Nothing has to be saved. */
-export function exitWithParent(process: EndingProcess): void {
+/**
+ * Ends the process at once on a signal. Under npm it also ends when npm, or the shell between the two, is gone. Nothing
+ * has to be saved.
+ */
+export function exitWithParent(process: EndingProcess, parents: () => string = runningParents): void {
   exitOnSignals(process, 0);
   if (!isNpmStart(process.env)) return;
-  const parent = process.ppid;
+  const first = parents();
   setInterval(() => {
-    if (process.ppid !== parent) process.exit(0);
+    if (parents() !== first) process.exit(0);
   }, PARENT_WATCH_MS).unref();
+}
+
+/** The parent of this process, and the parent of that one if it is a shell: some stay until their command ends. */
+function runningParents(): string {
+  const { ppid } = process;
+  try {
+    const status = readFileSync(`/proc/${ppid}/status`, 'utf8');
+    const [, shell] = /^Name:\s*(?:da|ba)?sh$[\s\S]*^PPid:\s*(\d+)$/m.exec(status) ?? [];
+    return `${ppid} ${shell}`;
+  } catch {
+    return String(ppid);
+  }
 }
 
 /** True when npm runs the start. */

@@ -4,8 +4,7 @@ import { exitWithParent, explainFailedStart, startOptions } from './start-option
 
 /**
  * `npm start`: the whole service in this one process. When it can be called, it prints `ready` with its address and
- * `page` with the address of its page, then the functions' log. The script of `package.json` replaces its shell (`exec`),
- * so that npm's signals reach it.
+ * `page` with the address of its page, then the functions' log.
  */
 
 exitWithParent(process);

@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
+import { allowFarServers } from '../../lib/deadline.ts';
 import { outliveReader } from '../closed-output.ts';
 import { escapeUnsafe, HELP_HINT, resultWriter, runProgram, type Terminal } from './command.ts';
 import { resolveHost } from './connections.ts';
@@ -188,6 +189,7 @@ async function askHidden(question: string): Promise<string> {
 
 if (import.meta.main) {
   outliveReader();
+  allowFarServers();
   process.exitCode = await runCrm(process.argv.slice(2), {
     input: process.stdin,
     ...(process.stdin.isTTY ? { ask: askHidden } : {}),

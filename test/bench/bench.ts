@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { endWithReader, READER_GONE } from '../../infra/closed-output.ts';
 
@@ -28,7 +29,7 @@ process.stdout.write('Medians of ours and of the base, and their ratio with its 
 // Each in a process of its own: only one local service runs in a process.
 for (const name of values.only) {
   const options = values.runs === undefined ? [] : ['--runs', values.runs];
-  const file = new URL(`${name}.ts`, import.meta.url).pathname;
+  const file = fileURLToPath(new URL(`${name}.ts`, import.meta.url));
   const { status } = spawnSync(process.execPath, [file, ...options], { stdio: 'inherit' });
   if (status === READER_GONE) break;
   process.exitCode ||= status ?? 1;

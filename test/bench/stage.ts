@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundle, bundleFile, ENTRY_FILE } from '../../infra/bundle.ts';
 import { exitOnSignals, processFolder } from '../../infra/local/process-folder.ts';
@@ -86,7 +87,7 @@ function bundleHandler(name: HandlerName, outdir: string): Promise<unknown> {
   if (name === 'rules' || name === 'refusing') return bundleFile(file, outdir);
   // As CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one file, complete.
   return build({
-    absWorkingDir: new URL('../..', import.meta.url).pathname,
+    absWorkingDir: fileURLToPath(new URL('../..', import.meta.url)),
     entryPoints: [file],
     outfile: join(outdir, ENTRY_FILE),
     bundle: true,

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Bundle, ENTRY_FILE } from '../../infra/bundle.ts';
 import { bundleDescription, bundleInto } from '../support/bundles.ts';
@@ -161,7 +161,7 @@ describe('Modules that are loaded on first use', () => {
 describe('Bundling', () => {
   it('writes the same bytes to any folder, also from the command line', () => {
     const other = temporaryFolder('bundle');
-    const bundler = new URL('infra/bundle.ts', ROOT).pathname;
+    const bundler = fileURLToPath(new URL('infra/bundle.ts', ROOT));
     const output = execFileSync(process.execPath, [bundler, 'create-tp5-account', other], { encoding: 'utf8' });
     expect(output).toMatch(/^create-tp5-account: \d+\.\d kB at start-up in \d+ files\n$/);
     const files = readdirSync(other, { recursive: true, encoding: 'utf8' }).filter((file) => /\.(mjs|map)$/.test(file));
@@ -179,7 +179,7 @@ describe('Bundling', () => {
     [['nothing'], /node infra\/bundle\.ts <function\|all> <folder>/],
     [['create-tp4-account', full], /is not empty, and holds no bundle/],
   ])('refuses wrong arguments, and a folder that holds something else than a bundle: %j', (args, reason) => {
-    const bundler = new URL('infra/bundle.ts', ROOT).pathname;
+    const bundler = fileURLToPath(new URL('infra/bundle.ts', ROOT));
     expect(() => execFileSync(process.execPath, [bundler, ...args], { stdio: 'pipe' })).toThrow(reason);
   });
 });

@@ -1,3 +1,4 @@
+import { getDefaultAutoSelectFamilyAttemptTimeout, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { accountConfig, logFilter, registrationConfig, traceId, webhookConfig } from '../../lib/config.ts';
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
@@ -40,6 +41,12 @@ describe('The configuration of a function', () => {
       ...DEFAULT_LIMITS,
       ...limits,
     });
+  });
+
+  it('gives each address of a name two seconds, which Node gives up after 250 ms', () => {
+    setDefaultAutoSelectFamilyAttemptTimeout(250);
+    accountConfig(functionEnvironment(SENDER));
+    expect(getDefaultAutoSelectFamilyAttemptTimeout()).toBe(2_000);
   });
 
   it('has only the settings that the function reads', () => {

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -13,7 +14,7 @@ declare module 'vitest' {
 }
 
 /** The folder of Node's compile cache, for all processes and runs. */
-const COMPILED = new URL('../../.local/node-compile-cache', import.meta.url).pathname;
+const COMPILED = fileURLToPath(new URL('../../.local/node-compile-cache', import.meta.url));
 
 /**
  * Makes one folder for all files of a run and deletes it at the end. The temporary directory of the run's processes is

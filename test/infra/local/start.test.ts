@@ -3,8 +3,9 @@ import { EventEmitter, once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
@@ -17,10 +18,10 @@ import { PHONE_CHANNELS } from '../../specification/table.ts';
 import { postJson, register } from '../../support/local-service.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-const ROOT = new URL('../../..', import.meta.url).pathname;
-const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
-/** What `npm start` runs; it replaces the shell that it runs in. */
-const { start: script } = packageJson.scripts;
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const PATH = [join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter);
+/** What `npm start` runs. */
+const SCRIPT = packageJson.scripts.start.replace(/^node/, process.execPath).split(' ');
 const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.';
 const KEY = `whsec_${Buffer.alloc(32).toString('base64')}`;
 const folder = temporaryFolder('start');
@@ -92,7 +93,7 @@ async function isGone(url: string): Promise<boolean> {
 
 describe('npm start', () => {
   it('prints its address and that of its page, accepts ten registrations at once, and ends at once on a signal', async () => {
-    const run = await start(['sh', '-c', script]);
+    const run = await start(SCRIPT);
     const { url, output, child, exited } = run;
     expect(output.text).toBe(`ready ${url}\npage ${url}/_local\n`);
     const people = Array.from({ length: 10 }, (_, n) => ({ email: `a${n}@example.com` }));
@@ -105,6 +106,21 @@ describe('npm start', () => {
       output.text,
     ).toEqual([]);
     expect(await isGone(url)).toBe(true);
+  });
+
+  it('and the commands on it work whatever the AWS settings of the user are', async () => {
+    const user = { AWS_PROFILE: 'nobody', AWS_USE_FIPS_ENDPOINT: 'true', AWS_USE_DUALSTACK_ENDPOINT: 'true' };
+    const { url, output, child, exited } = await start(SCRIPT, user);
+    expect(url, output.text).not.toBe('');
+    const asked = await Promise.all(
+      ['infra/ops/ops.ts list connections', 'infra/doctor/doctor.ts'].map((words) =>
+        start([process.execPath, ...words.split(' '), `--local=${url}`], user),
+      ),
+    );
+    for (const one of asked)
+      expect([await one.exited, one.output.text]).toEqual([0, expect.stringContaining('tp5-live-1')]);
+    child.kill('SIGTERM');
+    await exited;
   });
 
   it('ends if the reader of its output has gone, and does not spin', async () => {
@@ -255,7 +271,7 @@ describe('The process of a start', () => {
   /** A process that runs under npm, or alone. */
   function process(env: NodeJS.ProcessEnv) {
     const ends: number[] = [];
-    return Object.assign(new EventEmitter(), { env, ppid: 7, ends, exit: (code: number) => void ends.push(code) });
+    return Object.assign(new EventEmitter(), { env, ends, exit: (code: number) => void ends.push(code) });
   }
   type Process = Parameters<typeof exitWithParent>[0];
 
@@ -273,10 +289,11 @@ describe('The process of a start', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const own = process(env);
-    exitWithParent(own as unknown as Process);
+    let parents = '7 6';
+    exitWithParent(own as unknown as Process, () => parents);
     vi.advanceTimersByTime(1_000);
     expect(own.ends).toEqual([]);
-    own.ppid = 1;
+    parents = '7 1';
     vi.advanceTimersByTime(250);
     expect(own.ends).toEqual(ends);
   });

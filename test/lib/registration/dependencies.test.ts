@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { localSettings } from '../../../infra/local/local-settings.ts';
 import { deployedChannels, registrationDependencies } from '../../../lib/registration/dependencies.ts';
@@ -31,7 +32,7 @@ describe('The channels of a deployment', () => {
       const atStart = [...loaded];
       await channel('call');
       console.log(JSON.stringify({ atStart, afterCall: [...loaded] }));`;
-    const root = new URL('../../..', import.meta.url).pathname;
+    const root = fileURLToPath(new URL('../../..', import.meta.url));
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: root,
       encoding: 'utf8',

@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
+import type { ObservedCall } from '../../../infra/local/rights/policy.ts';
+import { reportOf } from './report.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -11,24 +12,35 @@ declare module 'vitest' {
   }
 }
 
-/** The calls that the functions made in the last complete run of the tests. */
-export const OBSERVED_CALLS_FILE = new URL('../../../.local/calls.json', import.meta.url).pathname;
-const SCRIPT = new URL('../../../.ci/rights.ts', import.meta.url).pathname;
+/** The calls that the functions made in the last complete run of `npm test`. */
+const QUICK_CALLS = new URL('../../../.local/calls.json', import.meta.url);
 
-/** Collects the calls of all workers. After a complete run it reports which rights no call used, and which were missing. */
-export default function setup({ provide, vitest }: TestProject): () => Promise<void> {
+const readCalls = (file: string | URL) => JSON.parse(readFileSync(file, 'utf8')) as ObservedCall[];
+
+/**
+ * Collects the calls of all workers. A complete run of `npm test` keeps them; after a complete run of
+ * `npm run test:slow` every right must have been needed by a call of one of the two, and no call may have been denied.
+ */
+export default function setup({ config, provide, vitest }: TestProject): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'calls-'));
   provide('calls', folder);
   return async () => {
-    const calls = readdirSync(folder).flatMap(
-      (name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as unknown[],
-    );
+    const calls = readdirSync(folder).flatMap((name) => readCalls(join(folder, name)));
     rmSync(folder, { recursive: true });
     const specifications = await vitest.globTestSpecifications();
-    if (vitest.state.getFiles().length < specifications.length || process.env.TESTS === 'slow') return;
-    mkdirSync(dirname(OBSERVED_CALLS_FILE), { recursive: true });
-    writeFileSync(OBSERVED_CALLS_FILE, JSON.stringify(calls));
-    const { status } = spawnSync(process.execPath, [SCRIPT, '--failures'], { stdio: 'inherit' });
-    if (status !== 0) process.exitCode = 1;
+    if (vitest.state.getFiles().length < specifications.length) return;
+    if (config.mode !== 'slow') {
+      mkdirSync(new URL('.', QUICK_CALLS), { recursive: true });
+      writeFileSync(QUICK_CALLS, JSON.stringify(calls));
+    } else if (existsSync(QUICK_CALLS)) {
+      await compare([...readCalls(QUICK_CALLS), ...calls]);
+    }
   };
+}
+
+async function compare(calls: readonly ObservedCall[]): Promise<void> {
+  const { rights, failures } = await reportOf(calls);
+  for (const failure of failures) process.stdout.write(`FAILED  ${failure}\n`);
+  process.stdout.write(`The rights of the functions and the calls of both runs: ${rights.length} compared.\n`);
+  if (failures.length > 0) process.exitCode = 1;
 }
