@@ -1,5 +1,5 @@
 import type { Channel, ChannelSettings, PhoneChannel } from '../lib/validators/otp-types.ts';
-import type { MessageRow } from './setting-row.ts';
+import type { Settings } from './settings.ts';
 
 interface ChannelDeclaration {
   /** The channel's name for people. */
@@ -34,19 +34,16 @@ interface PhoneChannelDeclaration extends ChannelDeclaration {
   right(settings: Partial<ChannelSettings>, protectConfigurationId: string | undefined): SendingRight | undefined;
   /** The cost from which on an alarm is raised. */
   spend: {
-    /** The default of the setting: US dollars a month if AWS has a metric of the cost, else messages a day. */
-    usual: number;
+    /** Of the group `spend`: US dollars a month if AWS has a metric of the cost, else messages a day. */
+    setting: keyof Settings['spend'];
     metric?: readonly [namespace: string, name: string];
     /** The monthly limit of AWS, and its name in the command that changes it. */
     limit?: { name: string; kind: string };
   };
-  /** The rows of the channel's settings. */
-  settings: Readonly<Record<string, MessageRow>>;
 }
-type SettingsOf<C extends PhoneChannel> = keyof NonNullable<ChannelSettings[C]>;
 
 /** The facts about each channel that settings, the stack, the local service, pages and operators' commands share. */
-const ROWS = {
+export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDeclaration>> = {
   sms: {
     title: 'SMS',
     messages: 'texts',
@@ -55,18 +52,9 @@ const ROWS = {
     // A text goes to a number, which is not a resource: no topic.
     right: () => ({ sid: 'SendTexts', action: 'sns:Publish' }),
     spend: {
-      usual: 50,
+      setting: 'smsUsdPerMonth',
       metric: ['AWS/SNS', 'SMSMonthToDateSpentUSD'],
       limit: { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'text' },
-    },
-    settings: {
-      senderId: { absent: 'AWS chooses', other: 'OTHER', words: `the sender's name of a text` },
-      originationNumber: { absent: 'AWS chooses', other: '+15550100124', words: `the sender's number of a text` },
-      maxPrice: {
-        other: '0.26',
-        words: 'USD; a text that costs more is not sent. Stops toll fraud, and allows texts to nearly every country',
-      },
-      webOtpDomain: { other: 'otp.other.example', words: 'browsers on this domain fill in the code' },
     },
   },
   call: {
@@ -84,16 +72,9 @@ const ROWS = {
       return { sid: 'SendCalls', action: 'sms-voice:SendVoiceMessage', resources };
     },
     spend: {
-      usual: 50,
+      setting: 'callUsdPerMonth',
       metric: ['AWS/SMSVoice', 'VoiceMessageMonthlySpend'],
       limit: { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'voice' },
-    },
-    settings: {
-      originationIdentity: {
-        absent: '*needed by calls*',
-        other: 'pool-2',
-        words: 'the id or ARN of the calling number or pool',
-      },
     },
   },
   whatsapp: {
@@ -116,46 +97,9 @@ const ROWS = {
       };
     },
     // AWS has no figure for the cost.
-    spend: { usual: 500 },
-    settings: {
-      phoneNumberId: {
-        absent: '*needed by WhatsApp*',
-        other: 'phone-number-id-2',
-        words: 'the id of the linked number',
-      },
-      codeTemplate: {
-        absent: '*needed by WhatsApp*',
-        other: 'other_code',
-        words: 'the approved authentication template',
-      },
-      noticeTemplate: {
-        absent: '*needed by WhatsApp*',
-        other: 'other_notice',
-        words: 'the approved utility template without parameters',
-      },
-      languages: {
-        absent: 'all',
-        other: 'en,de',
-        words:
-          'languages in which both templates are approved, such as `en,de,zh-Hant`; messages in all others are in English. `npm run doctor` proposes the value',
-      },
-    },
+    spend: { setting: 'whatsappMessagesPerDay' },
   },
-} as const satisfies {
-  [C in PhoneChannel]: PhoneChannelDeclaration & { settings: Record<SettingsOf<C>, MessageRow> };
 };
-export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDeclaration>> = ROWS;
-
-type SpendSettingOf<C extends PhoneChannel> = (typeof ROWS)[C]['spend'] extends { metric: unknown }
-  ? `${C}UsdPerMonth`
-  : `${C}MessagesPerDay`;
-/** The name of the setting of a channel's cost, in the group `spend`. */
-export type SpendSetting = { [C in PhoneChannel]: SpendSettingOf<C> }[PhoneChannel];
-
-export function spendSetting(channel: PhoneChannel): SpendSetting {
-  const unit = PHONE_CHANNEL_ROWS[channel].spend.metric === undefined ? 'MessagesPerDay' : 'UsdPerMonth';
-  return `${channel}${unit}` as SpendSetting;
-}
 
 /** Every channel, with the members that all channels have. */
 export const CHANNELS: Readonly<Record<Channel, ChannelDeclaration>> = {

@@ -1,6 +1,5 @@
 import type { CrmIndex } from '../lib/validators/deployment.ts';
 import type { PlatformVersion } from '../lib/validators/trading-account.ts';
-import type { SettingGroup } from './setting-groups.ts';
 import type { Settings } from './settings.ts';
 import type { TableName } from './tables.ts';
 
@@ -74,15 +73,8 @@ interface Declaration {
   version?: PlatformVersion;
   /** A deployment without this setting does not have the function. The local service always has it. */
   setting?: 'confirmation' | 'crmWebhook';
-  /** The settings that the function reads. */
-  settings: readonly SettingGroup[];
   /** The resources that the function uses, except for its log and trace. */
   uses: readonly ResourceUse[];
-  /**
-   * The uses that the release before needs and this release does not. Versions of the release before keep the role that
-   * they were published with: it stays for a roll-back, and for the time of an update. The next release leaves it out.
-   */
-  formerRights?: readonly ResourceUse[];
   /** The function's member of the settings `memory`, `concurrency` and `provisioned`. */
   size: 'registration' | 'accounts';
   /**
@@ -121,7 +113,6 @@ const OPENS_ACCOUNTS: readonly ResourceUse[] = [
 const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   description: `Opens an account of platform version ${version.slice(2)} for a client.`,
   version,
-  settings: ['deployment', 'mail'] as const,
   uses: [
     ...OPENS_ACCOUNTS,
     // An operation whose account has a record opens no second account: by a plug-in, or after the secret was rotated.
@@ -142,7 +133,7 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
  * Every function, by its file in `functions/`: the one place that declares it. The stack, the bundler, the local service
  * with its identities, OpenAPI, the alarms, the dashboard and the tests read it.
  */
-export const FUNCTIONS = {
+const FUNCTIONS = {
   'request-registration': {
     description: 'Keeps a pending registration and sends its one-time password.',
     route: {
@@ -151,7 +142,6 @@ export const FUNCTIONS = {
       access: 'open',
       throttle: 'registration',
     },
-    settings: ['deployment', 'mail', 'edge', 'sending'],
     uses: [
       SEND_MAIL,
       { sid: 'SendMessages', of: 'messages' },
@@ -170,8 +160,6 @@ export const FUNCTIONS = {
       { sid: 'ReadCaptchaKey', of: 'captchaKey', needs: ['captcha'] },
       READ_FRONT_KEY,
     ],
-    // The code of version 1.0.0 kept the keys of registrations among the operations.
-    formerRights: [{ sid: 'ReadCrm', of: 'Crm', actions: ['GetItem'] }, KEEP_OPERATIONS],
     size: 'registration',
     timeoutSeconds: 20,
     alarms: ['sending'],
@@ -203,7 +191,6 @@ export const FUNCTIONS = {
       throttle: 'confirmation',
     },
     setting: 'confirmation',
-    settings: ['deployment', 'edge', 'confirming', 'documents'],
     uses: [
       PUBLISH_REGISTRATIONS,
       { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone'] },
@@ -220,7 +207,6 @@ export const FUNCTIONS = {
   'settle-operations': {
     description: 'Completes the operations that no client retries.',
     everyMinutes: 1,
-    settings: ['deployment', 'mail'],
     uses: [
       ...OPENS_ACCOUNTS,
       PUBLISH_REGISTRATIONS,
@@ -245,7 +231,6 @@ export const FUNCTIONS = {
     description: 'Posts events to the CRM, and writes the clients that it makes.',
     queued: true,
     setting: 'crmWebhook',
-    settings: ['deployment', 'documents', 'crm'],
     uses: [
       { sid: 'ReceiveEvents', of: 'webhookQueues', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
       { sid: 'PostponeEvents', of: 'webhookQueues', actions: ['ChangeMessageVisibility'] },

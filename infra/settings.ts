@@ -1,17 +1,25 @@
 import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { DEPENDENT_SETTINGS, emailDomain } from '../lib/validators/deployment.ts';
-import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import {
-  type Channel,
-  isPhoneChannel,
-  OTP_TYPES,
-  PHONE_CHANNELS,
-  type PhoneChannel,
-} from '../lib/validators/otp-types.ts';
+  confirmingSettings,
+  crmSettings,
+  DEPENDENT_SETTINGS,
+  documentSettings,
+  emailDomain,
+  mailSettings,
+  stageSettings,
+} from '../lib/validators/deployment.ts';
+import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
-import { FrontSchema, hasProvider, missingByChannels } from '../lib/validators/registration-settings.ts';
+import {
+  edgeSettings,
+  FrontSchema,
+  hasProvider,
+  missingByChannels,
+  sendingSettings,
+} from '../lib/validators/registration-settings.ts';
 import {
   flag,
   HOST_NAME,
@@ -22,8 +30,6 @@ import {
   wholeNumber,
 } from '../lib/validators/setting-types.ts';
 import { checkSettings, leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
-import { PHONE_CHANNEL_ROWS, type SpendSetting, spendSetting } from './channels.ts';
-import { deploymentEntries } from './setting-groups.ts';
 
 /**
  * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
@@ -80,20 +86,14 @@ const CustomDomainSchema = closedObject({
 });
 
 /**
- * The spend on messages from which an alarm rings. It is the spend of the whole account and region, as AWS counts it.
+ * The spend on messages from which an alarm rings. It is the spend of the whole account and region, as AWS counts it;
+ * AWS has no figure for WhatsApp.
  */
-const SpendSchema = closedObject(
-  Object.fromEntries(PHONE_CHANNELS.map((channel) => [spendSetting(channel), spendOf(channel)])) as Record<
-    SpendSetting,
-    ReturnType<typeof spendOf>
-  >,
-);
-
-function spendOf(channel: PhoneChannel) {
-  const { metric, usual } = PHONE_CHANNEL_ROWS[channel].spend;
-  const amount: v.GenericSchema<number> = metric === undefined ? wholeNumber(1, 1e6) : numberBetween(0.01, 1e6);
-  return v.optional(amount, usual);
-}
+const SpendSchema = closedObject({
+  smsUsdPerMonth: v.optional(numberBetween(0.01, 1e6), 50),
+  callUsdPerMonth: v.optional(numberBetween(0.01, 1e6), 50),
+  whatsappMessagesPerDay: v.optional(wholeNumber(1, 1e6), 500),
+});
 
 /** The days that CloudWatch knows. */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 3653] as const;
@@ -162,6 +162,17 @@ const publicAddress = v.optional(
 export const KEY_SECRETS = 'broker-api-keys/';
 /** The beginnings of the names that the service chooses for secrets, on every stage. */
 const OWN_SECRETS = /^broker-api(-keys)?\//;
+
+/** Every setting that reaches a function. `lib/config.ts` says which function reads which. */
+export const deploymentEntries = {
+  ...stageSettings,
+  ...mailSettings,
+  ...edgeSettings,
+  ...sendingSettings,
+  ...confirmingSettings,
+  ...documentSettings,
+  ...crmSettings,
+};
 
 export const SettingsSchema = closedObject({
   ...deploymentEntries,

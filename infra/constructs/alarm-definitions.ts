@@ -6,7 +6,7 @@ import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { COUNTED_EVENTS, type CountedName } from '../../lib/validators/counted-events.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
-import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
+import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import type { DeployedFunction } from './functions.ts';
@@ -440,8 +440,8 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
 /** A notice about the cost of a channel. A metric of AWS counts for the whole account and region, in US dollars a month. */
 function spendNotice(channel: PhoneChannel, settings: Settings['spend']): AlarmRow {
   const { messages, spend } = PHONE_CHANNEL_ROWS[channel];
-  const { metric } = spend;
-  const atLeast = settings[spendSetting(channel)];
+  const { metric, setting } = spend;
+  const atLeast = settings[setting];
   if (metric === undefined) {
     const when: Condition = { event: 'OtpSent', service: SENDING_FUNCTION, channel, count: [atLeast, DAY_MINUTES] };
     return { id: 'Spend', of: channel, loss: `Your bill: ${atLeast} ${messages} were sent within a day.`, when };

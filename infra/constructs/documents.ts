@@ -95,13 +95,12 @@ export function protectDocuments(
   bucket: Bucket,
   functions: readonly {
     role: IRole;
-    formerRole: IRole | undefined;
     declared: { uses: readonly { of: ResourceName }[] };
   }[],
   { scanDocuments, documentRoles }: Settings,
 ): void {
   const users = functions.filter(({ declared }) => declared.uses.some(({ of }) => of in DOCUMENT_USES));
-  const roles = users.flatMap(({ role, formerRole }) => (formerRole === undefined ? [role] : [role, formerRole]));
+  const roles = users.map(({ role }) => role);
   if (scanDocuments) roles.push(scan(stack, bucket));
   refuseOthers(bucket, [...roles.map(({ roleArn }) => roleArn), ...documentRoles]);
 }

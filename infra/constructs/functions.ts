@@ -43,8 +43,6 @@ export interface DeployedFunction {
   declared: DeclaredFunction;
   lambda: LambdaFunction;
   role: Role;
-  /** The role of the release before, whose versions may still run. */
-  formerRole: Role | undefined;
   /** The version that callers get: the gateway calls it, and a release moves it. */
   live: Alias;
   logGroup: LogGroup;
@@ -61,10 +59,7 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   const rights = uses.flatMap(({ statements }) => statements);
   if (network !== undefined) rights.push(...joinNetwork());
   rights.push(writeLog(logGroup));
-  const { formerRights } = declared;
-  const role = createRole(scope, formerRights === undefined ? 'Role' : 'OwnRole', name, rights);
-  const former = grantUses(formerRights ?? [], context).flatMap(({ statements }) => statements);
-  const formerRole = formerRights && createRole(scope, 'Role', name, [...rights, ...former]);
+  const role = createRole(scope, name, rights);
   // Only routes have many callers at once. A new account has 10 executions in all, and a reservation would fail the
   // deployment.
   const reservedConcurrentExecutions = route && settings.concurrency[size];
@@ -103,9 +98,7 @@ export function createFunction(declared: DeclaredFunction, context: FunctionCont
   acknowledgePlatformSecrets(scope, settings);
   if (declared.everyMinutes !== undefined) schedule(scope, live, declared.everyMinutes, description);
   if (declared.queued) context.webhook?.deliverTo(scope, live);
-  // Lambda traces with this right; the library gives it to the role of the function alone.
-  formerRole?.addToPolicy(policyStatement('Trace', 'xray', ['PutTraceSegments', 'PutTelemetryRecords'], '*'));
-  return { declared, lambda, role, formerRole, live, logGroup };
+  return { declared, lambda, role, live, logGroup };
 }
 
 /** Grants the uses that a deployment of these settings has. */
@@ -133,8 +126,8 @@ function schedule(scope: Construct, live: Alias, everyMinutes: number, descripti
 }
 
 /** Creates a role for each function, which holds each right by name. */
-function createRole(scope: Construct, id: string, name: FunctionName, rights: readonly PolicyStatement[]): Role {
-  const role = new Role(scope, id, {
+function createRole(scope: Construct, name: FunctionName, rights: readonly PolicyStatement[]): Role {
+  const role = new Role(scope, 'Role', {
     assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
     description: `What ${name} may do.`,
   });

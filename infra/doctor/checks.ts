@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts-icann';
 import { PHONE_CHANNELS, type PhoneChannel } from '../../lib/validators/otp-types.ts';
-import { PHONE_CHANNEL_ROWS, spendSetting } from '../channels.ts';
+import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { explainFailure, missingRight, missingRightFix } from '../ops/command.ts';
 import { isPublic } from '../ops/connections.ts';
 import { type Settings, sendsThroughAws } from '../settings.ts';
@@ -234,8 +234,8 @@ async function clientMaker(
 /** Texts, calls and WhatsApp messages, for the channels of the settings. */
 export function messageChecks(settings: Settings, languages: readonly TemplateLanguage[]): DoctorCheck[] {
   const limited = PHONE_CHANNELS.filter((channel) => sendsThroughAws(settings, channel)).flatMap((channel) => {
-    const { limit } = PHONE_CHANNEL_ROWS[channel].spend;
-    return limit === undefined ? [] : [spendCheck(channel, settings.spend[spendSetting(channel)], limit)];
+    const { limit, setting } = PHONE_CHANNEL_ROWS[channel].spend;
+    return limit === undefined ? [] : [spendCheck(channel, settings.spend[setting], limit)];
   });
   return [
     ...(limited.length > 0 ? [sandbox, ...limited] : []),

@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import packageFile from '../../package.json' with { type: 'json' };
-import { settingsPage } from '../setting-rows.ts';
 import { crmItemsDocument } from './crm-items.ts';
 import { apiDescription } from './description.ts';
 import type { JsonObject } from './json.ts';
@@ -70,7 +69,6 @@ export function generatedFiles(): Record<string, string> {
     'openapi.json': `${document}\n`,
     'crm-items.json': `${JSON.stringify(crmItemsDocument(), null, 2)}\n`,
     'events.json': `${JSON.stringify(eventsDocument(), null, 2)}\n`,
-    'docs/settings.md': settingsPage(),
   };
 }
 

@@ -21,8 +21,7 @@ import { COUNT_LIMIT_NAMES, COUNT_LIMITS, WINDOW_MS } from '../../lib/validators
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
 import { parseSettings } from '../../lib/validators/texts.ts';
-import { deploymentEntries } from '../setting-groups.ts';
-import { SettingsError } from '../settings.ts';
+import { deploymentEntries, SettingsError } from '../settings.ts';
 import { logicalId } from '../tables.ts';
 import { countOf, type Terminal, undefinedIfAbsent, wrongUsage } from './command.ts';
 import { findClientIds, listRecipients, type Person, parsePerson } from './person.ts';

@@ -8,7 +8,6 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { describe, expect, it, vi } from 'vitest';
 import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { synthesizeAlone } from '../../infra/local/rights/synthesis.ts';
-import { SETTING_ROWS } from '../../infra/setting-rows.ts';
 import { readSettings } from '../../infra/settings.ts';
 import { createFront } from '../../lib/http/source.ts';
 import { EVERYTHING, SENDER } from '../support/stack.ts';
@@ -39,14 +38,6 @@ describe('The whole stack', () => {
     ],
   ])('keeps the rules of AWS Solutions %s', (_, settings) => {
     expect(() => checkRules(settings)).not.toThrow();
-  });
-
-  it('keeps the rules of AWS and CloudFormation with other values of its settings too', () => {
-    const others = Object.entries(SETTING_ROWS).flatMap(([name, { other, beside = {} }]) => {
-      const isAlone = other !== undefined && Object.keys(beside).length === 0 && name !== 'channels';
-      return isAlone ? [[name, other]] : [];
-    });
-    expect(() => checkRules({ ...EVERYTHING, ...Object.fromEntries(others) })).not.toThrow();
   });
 });
 

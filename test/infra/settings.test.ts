@@ -1,13 +1,16 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   differingSettings,
   parseSettingsText,
   readSettings,
+  SETTING_NAMES,
   SETTINGS_METADATA,
   SettingsError,
 } from '../../infra/settings.ts';
 import { joinWithOr } from '../../lib/validators/otp-types.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
 import { PHONE_CHANNELS } from '../specification/table.ts';
 import { EVERYTHING, SENDER, synthesizeFresh } from '../support/stack.ts';
 
@@ -107,6 +110,21 @@ describe('The settings of a deployment', () => {
   it('keep logs for as long as CloudWatch can: ten years', () => {
     expect(readSettings({ ...SENDER, logRetentionDays: '3653' }).logRetentionDays).toBe(3_653);
     expect(errorsOf({ ...SENDER, logRetentionDays: '3654' })).toHaveLength(1);
+  });
+
+  it('are all on the page, each with its default', () => {
+    const page = readFileSync(new URL('../../infra/docs/settings.md', import.meta.url), 'utf8');
+    const rows = [...page.matchAll(/^\| `([\w.]+)` \| (.+?) \| .+ \|$/gm)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]);
+    expect(rows.map(([name]) => name).sort()).toEqual([...SETTING_NAMES].sort());
+    const defaults: unknown = { ...readSettings(SENDER), senderAddress: undefined };
+    const defaultOf = (name = '') =>
+      name.split('.').reduce((group, key) => (isObject(group) ? group[key] : undefined), defaults);
+    const given = rows.filter(([name]) => ![undefined, ''].includes(String(defaultOf(name) ?? '')));
+    for (const [name, value] of given) expect([name, value]).toEqual([name, `\`${String(defaultOf(name))}\``]);
+    expect(given.length).toBeGreaterThan(40);
   });
 
   it('can all be set together', () => {

@@ -6,12 +6,6 @@ import { checkProblem } from './checks.ts';
 import { checkAccepted } from './promises.ts';
 import { listed, PHONE_CHANNELS } from './table.ts';
 
-/** A part whose service has settings of its own. */
-interface PartWithSettings extends Part {
-  /** The settings whose effect its cases show. */
-  shows: readonly string[];
-}
-
 const operation = 'registration' as const;
 
 const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
@@ -25,9 +19,8 @@ const NOT_INSTALLED = PHONE_CHANNELS.map((otp_type) =>
 );
 
 /** With email as the only channel. */
-const EMAIL_ALONE: PartWithSettings = {
+const EMAIL_ALONE: Part = {
   title: 'The specification, with email as the only channel',
-  shows: ['channels'],
   settings: { channels: ['email'] },
   sections: [
     {
@@ -50,9 +43,8 @@ const NO_PERSON = [
 ] as const;
 
 /** With a captcha that is asked for. */
-const WITH_CAPTCHA: PartWithSettings = {
+const WITH_CAPTCHA: Part = {
   title: 'The specification, with a captcha',
-  shows: ['captcha.hostnames', 'captcha.minScore'],
   settings: { captcha: CAPTCHA },
   sections: [
     {
@@ -85,9 +77,8 @@ const WITH_CAPTCHA: PartWithSettings = {
 };
 
 /** With a front that every request must come through. */
-const WITH_FRONT: PartWithSettings = {
+const WITH_FRONT: Part = {
   title: 'The specification, with a front',
-  shows: [],
   settings: { front: { ...FRONT_SETTINGS.front, only: true } },
   sections: [
     {
@@ -98,9 +89,9 @@ const WITH_FRONT: PartWithSettings = {
 };
 
 /** Those that need settings of their own. */
-export const WITH_SETTINGS: readonly PartWithSettings[] = [EMAIL_ALONE, WITH_CAPTCHA, WITH_FRONT];
+export const WITH_SETTINGS: readonly Part[] = [EMAIL_ALONE, WITH_CAPTCHA, WITH_FRONT];
 
-/** `test/lib/limits` has every limit, and `test/functions/wiring.test.ts` shows that each reaches the function. */
+/** `test/lib/limits` has every limit, and `test/functions/wiring.test.ts` shows that they reach the function. */
 const TO_A_RECIPIENT = meets(
   {
     operation,

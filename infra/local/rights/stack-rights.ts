@@ -8,7 +8,7 @@ import { DEPENDENT_SETTINGS } from '../../../lib/validators/deployment.ts';
 import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';
-import { deploymentEntries } from '../../setting-groups.ts';
+import { deploymentEntries } from '../../settings.ts';
 import { AWS_ACCOUNT_ID, AWS_REGION, bucketArn, busArn, queueArn, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
 import type { StackRights } from './synthesis.ts';

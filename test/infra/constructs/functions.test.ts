@@ -125,7 +125,7 @@ describe('Every function', () => {
     const settings = readSettings({ ...SENDER, ...EVERYTHING });
     const declared = { name: 'settle-operations', description: '', timeoutSeconds: 10, size: 'accounts' } as const;
     const context = { logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY };
-    createFunction({ ...declared, settings: [], uses: [], alarms: [] }, {
+    createFunction({ ...declared, uses: [], alarms: [] }, {
       ...context,
       stack: new Stack(app, 'stack'),
       settings,
