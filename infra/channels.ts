@@ -23,8 +23,6 @@ export interface SendingRight {
 interface PhoneChannelDeclaration extends ChannelDeclaration {
   /** The messages of the channel, in the plural. */
   messages: string;
-  /** AWS's default, for a quota that no call reads. */
-  messagesPerSecond: number;
   /** The settings of `npm start`, if the channel needs any. */
   local?: object;
   /**
@@ -37,8 +35,6 @@ interface PhoneChannelDeclaration extends ChannelDeclaration {
     /** Of the group `spend`: US dollars a month if AWS has a metric of the cost, else messages a day. */
     setting: keyof Settings['spend'];
     metric?: readonly [namespace: string, name: string];
-    /** The monthly limit of AWS, and its name in the command that changes it. */
-    limit?: { name: string; kind: string };
   };
 }
 
@@ -48,20 +44,17 @@ export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDecla
     title: 'SMS',
     messages: 'texts',
     service: 'Amazon SNS',
-    messagesPerSecond: 20,
     // A text goes to a number, which is not a resource: no topic.
     right: () => ({ sid: 'SendTexts', action: 'sns:Publish' }),
     spend: {
       setting: 'smsUsdPerMonth',
       metric: ['AWS/SNS', 'SMSMonthToDateSpentUSD'],
-      limit: { name: 'TEXT_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'text' },
     },
   },
   call: {
     title: 'Call',
     messages: 'calls',
     service: 'AWS End User Messaging',
-    messagesPerSecond: 20,
     local: { originationIdentity: 'phone-00000000000000000000000000000001' },
     right({ call }, protectConfigurationId) {
       if (call === undefined) return undefined;
@@ -74,14 +67,12 @@ export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDecla
     spend: {
       setting: 'callUsdPerMonth',
       metric: ['AWS/SMSVoice', 'VoiceMessageMonthlySpend'],
-      limit: { name: 'VOICE_MESSAGE_MONTHLY_SPEND_LIMIT', kind: 'voice' },
     },
   },
   whatsapp: {
     title: 'WhatsApp',
     messages: 'WhatsApp messages',
     service: 'AWS End User Messaging Social',
-    messagesPerSecond: 80,
     local: {
       phoneNumberId: 'phone-number-id-00000000000000000000000000000001',
       codeTemplate: 'one_time_password',

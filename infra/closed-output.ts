@@ -2,7 +2,7 @@
 export const READER_GONE = 141;
 
 /** Whether the reader of an output has gone, as after `| head -1`. */
-export function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
+function isReaderGone({ code }: NodeJS.ErrnoException): boolean {
   return code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED';
 }
 

@@ -115,7 +115,7 @@ function tableStatements({ tables }: DataStores): PolicyStatement[] {
     tableStatement(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     tableStatement(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
     tableStatement(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-    tableStatement(tables.Registrations, 'Forget', ['Scan', 'GetItem', 'BatchGetItem', 'DeleteItem']),
+    tableStatement(tables.Registrations, 'Forget', ['Scan', 'DeleteItem']),
     removeTyped,
     policyStatement('ReadRestored', 'dynamodb', ['Scan'], ...restored),
   ];
@@ -155,18 +155,12 @@ function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
 
 /**
  * The actions on the account. All only read, except for the last one, which takes an address off the suppression list.
- * Of tables they read the state alone: each by its ARN would be more than a policy may hold.
  */
 const OF_THE_ACCOUNT = [
-  'dynamodb:DescribeContinuousBackups',
-  'dynamodb:DescribeTimeToLive',
-  'lambda:GetAccountSettings',
   'ses:GetAccount',
   'ses:GetEmailIdentity',
-  'ses:GetMessageInsights',
   'ses:GetSuppressedDestination',
   'sms-voice:DescribeAccountAttributes',
-  'sms-voice:DescribeSpendLimits',
   'social-messaging:ListLinkedWhatsAppBusinessAccounts',
   'social-messaging:ListWhatsAppMessageTemplates',
   'xray:BatchGetTraces',

@@ -8,9 +8,10 @@ interface ServerFailure {
 
 const NO_WEB_API =
   'correct host and port, or have the Web API enabled on this access server, and past a proxy in front of it. The service asks for /api/auth/start, and for /auth_start of older builds';
-const PASSWORD = "put the manager's API password, which is not its usual one, into the secret: crm secret put";
+const PASSWORD =
+  "put the manager's API password, which is not its usual one, into the secret: npm run ops -- secret put ID";
 const ADDRESS = "have this service's address listed on the server";
-const SECRET = 'put it into the secret again: crm secret put';
+const SECRET = 'put it into the secret again: npm run ops -- secret put ID';
 const CERTIFICATE = 'correct ca or fingerprint of the connection, or have the certificate of the server corrected';
 
 /**
@@ -33,7 +34,10 @@ export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
   retcode_1012: { detail: "reached, and the manager's account may not come from this address", fix: ADDRESS },
   retcode_1018: { detail: 'reached, and too busy for a login', fix: 'look again in a minute' },
   retcode_1022: { detail: "reached, and the server's license does not allow it", fix: 'ask its administrator' },
-  invalid_master: { detail: 'reached, and refuses the master password', fix: 'put it into the secret: crm secret put' },
+  invalid_master: {
+    detail: 'reached, and refuses the master password',
+    fix: 'put it into the secret: npm run ops -- secret put ID',
+  },
   illegal_ip: { detail: 'reached, and refuses this address', fix: ADDRESS },
   closed_without_answer: {
     detail: 'reached, but it ends the connection without an answer, as for addresses that it does not list',
@@ -73,11 +77,11 @@ export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
   secret_malformed: { detail: 'not asked: the secret has another shape', fix: SECRET },
   secret_unreadable: {
     detail: 'not asked: the secret cannot be read',
-    fix: 'the name of the secret begins as platformSecrets says, and its tag names the version: crm secret put',
+    fix: 'the name of the secret begins as platformSecrets says, and its tag names the version: npm run ops -- secret put ID',
   },
   host_not_listed: {
     detail: 'not asked: the connection leads to a server that its secret does not name',
-    fix: 'look who changed the connection, then crm secret put',
+    fix: 'look who changed the connection, then npm run ops -- secret put ID',
   },
   wants_prefix_z: {
     detail: 'reached, but it has other commands',

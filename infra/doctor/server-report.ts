@@ -3,12 +3,14 @@ import { type Connection, type LoginRange, loginRanges } from '../../lib/records
 import { askServer } from '../ops/ask-server.ts';
 import { chunksOf } from '../ops/crm-table.ts';
 import { openLedger } from '../ops/open-operations.ts';
-import type { Target } from '../ops/target.ts';
+import { openTable, type Target } from '../ops/target.ts';
 
 /** The accounts in the login ranges of a connection. */
 export interface RangeReport {
-  /** The number of checked logins: all logins of the ranges, or a sample; 0 if the server has no such command. */
+  /** The number of checked logins; 0 if the server has no such command. */
   asked: number;
+  /** Whether these are samples, because the server cannot list its accounts. */
+  sampled: boolean;
   taken: number;
   /** Accounts in the ranges that the ledger does not know. Empty if there is no ledger to compare with. */
   strangers: number[];
@@ -50,39 +52,59 @@ async function inspectRanges(
   ranges: LoginRange[],
   signal: AbortSignal,
 ): Promise<Omit<RangeReport, 'taken'> & { taken: number[] }> {
-  const { asked, taken } = await takenLogins(server, ranges, signal);
-  if (target.isTable || taken.length === 0) return { asked, taken, strangers: [] };
+  const { taken, ...found } = await takenLogins(server, ranges, signal);
+  if (target.isTable || taken.length === 0) return { ...found, taken, strangers: [] };
   const { ledger } = await openLedger(target);
   const strangers: number[] = [];
   for (const part of chunksOf(taken, COMPARED_AT_ONCE)) {
     const holders = await ledger.holders(platform, part, signal);
     strangers.push(...part.filter((login) => !holders.has(login)));
   }
-  return { asked, taken, strangers };
+  return { ...found, taken, strangers };
 }
 
 async function takenLogins(
   server: PlatformInspector,
   ranges: LoginRange[],
   signal: AbortSignal,
-): Promise<{ asked: number; taken: number[] }> {
+): Promise<{ asked: number; sampled: boolean; taken: number[] }> {
   const logins = await server.logins(signal);
   if (logins !== undefined) {
     const asked = ranges.reduce((size, { from, to }) => size + to - from + 1, 0);
-    return { asked, taken: logins.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)) };
+    return {
+      asked,
+      sampled: false,
+      taken: logins.filter((login) => ranges.some(({ from, to }) => from <= login && login <= to)),
+    };
   }
   const taken: number[] = [];
   const samples = ranges.flatMap(sampleLogins);
   for (const login of samples) {
     const exists = await server.exists(login, signal);
-    if (exists === undefined) return { asked: 0, taken: [] };
+    if (exists === undefined) return { asked: 0, sampled: true, taken: [] };
     if (exists) taken.push(login);
   }
-  return { asked: samples.length, taken };
+  return { asked: samples.length, sampled: true, taken };
 }
 
 /** Logins, spread evenly over a range, both ends included. */
 function sampleLogins({ from, to }: LoginRange): number[] {
   const step = (to - from) / (SAMPLES - 1);
   return Array.from({ length: SAMPLES }, (_, index) => Math.round(from + index * step));
+}
+
+/** How many pages of accounts are read, of up to 1 MB: on a connection in use an account is found soon. */
+const MAX_PAGES = 20;
+
+/** The ids of connections on which an account was opened. */
+export async function findUsedConnections(target: Target): Promise<ReadonlySet<string>> {
+  const used = new Set<string>();
+  if (target.isTable) return used;
+  let pages = 0;
+  for await (const page of (await openTable(target, 'Accounts')).pages()) {
+    for (const { connection_id } of page) used.add(String(connection_id));
+    pages += 1;
+    if (pages === MAX_PAGES) break;
+  }
+  return used;
 }

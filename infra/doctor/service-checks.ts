@@ -9,7 +9,7 @@ import {
 } from '../../lib/records/crm-records.ts';
 import { countOf } from '../ops/command.ts';
 import type { ServiceSecret } from '../ops/service-secrets.ts';
-import { EXPIRY_ATTRIBUTE, stackTable, TABLE_NAMES } from '../tables.ts';
+import { opsCommand, shellCommand } from '../ops/terminal.ts';
 import {
   type CheckOutcome,
   type CheckResult,
@@ -25,23 +25,6 @@ import type { ServerProbes } from './probes.ts';
 import { serverFailure } from './server-failures.ts';
 import type { RangeReport, ServerReport } from './server-report.ts';
 
-/** Checks the recovery and expiry of each table: AWS does not switch them on in a table that it restores. */
-export const tableChecks: DoctorCheck<ServerProbes>[] = TABLE_NAMES.map((name) =>
-  makeCheck('deployed', `table ${name}`, async (probes) => {
-    const { expires = false, recoveryDays } = stackTable(name);
-    const found = await probes.table(name);
-    if (expires && !found.expires) {
-      const fix = `aws dynamodb update-time-to-live --table-name ${found.name} --time-to-live-specification Enabled=true,AttributeName=${EXPIRY_ATTRIBUTE}`;
-      return missingOutcome('its items do not expire', fix);
-    }
-    if (found.recoveryDays < recoveryDays) {
-      const fix = `aws dynamodb update-continuous-backups --table-name ${found.name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true,RecoveryPeriodInDays=${recoveryDays}`;
-      return missingOutcome(`can be restored for ${found.recoveryDays} days, not ${recoveryDays}`, fix);
-    }
-    return workingOutcome(`can be restored for ${found.recoveryDays} days`);
-  }),
-);
-
 /** Checks the service’s own secrets, each by its name and its shape. */
 export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<ServerProbes>[] {
   return secrets.map(({ purpose, name, shape, parse, signs }) =>
@@ -50,8 +33,8 @@ export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<Ser
       const text = signs ? undefined : await probes.secret(name);
       const isThere = text !== undefined || (signs && (await probes.describedSecret(name)) !== undefined);
       const fix = signs
-        ? `npm run ops -- secret rotate ${purpose} ${probes.place}, and give its key to the receiver`
-        : `npm run ops -- secret put ${name} ${probes.place} (its value: ${shape})`;
+        ? `${opsCommand(probes.place, 'secret', 'rotate', purpose)}, and give its key to the receiver`
+        : `${opsCommand(probes.place, 'secret', 'put', name)} (its value: ${shape})`;
       if (!isThere) return missingOutcome('does not exist', fix);
       if (text === undefined) return workingOutcome('exists');
       try {
@@ -71,9 +54,7 @@ function secretQuestion(purpose: string): DoctorQuestion {
   return purpose === 'provider' ? 'code' : 'register';
 }
 
-const importRecords = ({ place }: ServerProbes) => `npm run ops -- import crm.json ${place}`;
-
-const MAY_SHARE = 'look whether they are one person; two may share an address';
+const importRecords = ({ place }: ServerProbes) => opsCommand(place, 'import', 'crm.json');
 
 /** Checks the CRM records: whether the service can read each, and whether there is a form to register with. */
 export const recordChecks: DoctorCheck<ServerProbes>[] = [
@@ -82,16 +63,14 @@ export const recordChecks: DoctorCheck<ServerProbes>[] = [
     return forms > 0 ? workingOutcome(countOf(forms, 'form')) : missingOutcome('there is none', importRecords(probes));
   }),
   makeCheck('client', 'records', async (probes) => {
-    const { items, fixed, errors, more, shared } = await probes.records();
-    const found = `${countOf(items, 'item')}${fixed === 0 ? '' : `, ${fixed} of them fixed`}`;
-    const listed = errors.map(({ path, rule, derived }) => ({
+    const { items, fixed, errors } = await probes.records();
+    if (errors.length === 0)
+      return workingOutcome(`${countOf(items, 'item')}${fixed === 0 ? '' : `, ${fixed} of them fixed`}`);
+    const write = shellCommand('npm', 'run', 'doctor', '--', '--fix', ...probes.place);
+    return errors.map(({ path, rule, derived }) => ({
       subject: path,
-      ...missingOutcome(rule, derived ? `npm run doctor -- --fix ${probes.place}` : 'correct it in the CRM'),
+      ...missingOutcome(rule, derived ? write : 'correct it in the CRM'),
     }));
-    const notes = shared.map(({ path, rule }) => ({ subject: path, ...warningOutcome(rule, MAY_SHARE) }));
-    if (more > 0)
-      listed.push({ subject: 'records', ...missingOutcome(`${more} more errors`, 'correct those above first') });
-    return [...(listed.length === 0 ? [workingOutcome(found)] : listed), ...notes];
   }),
 ];
 
@@ -116,14 +95,15 @@ export function connectionCheck(ids: readonly string[] = []): DoctorCheck<Server
 function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   const { id } = connection;
   return makeCheck('server', id, async (probes) => {
-    const put = `npm run ops -- secret put ${id} ${probes.place}`;
+    const put = opsCommand(probes.place, 'secret', 'put', id);
     const text = await probes.secret(connection.secret);
     if (text === undefined) return missingOutcome(`there is no secret ${connection.secret}`, put);
     const secret = v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text);
     if (!secret.success) return missingOutcome(`the secret ${connection.secret} has another shape`, put);
     if (!maySend(secret.output, connection)) {
       const servers = secret.output.hosts?.join(', ') || 'no server';
-      return missingOutcome(`leads to ${serverAddress(connection)}, and its secret is for ${servers}`, put);
+      const detail = `leads to ${serverAddress(connection)}, and its secret is for ${servers}`;
+      return missingOutcome(detail, `if that server is yours: ${put}. Else look who wrote the connection`);
     }
     const found = await probes.warnings(connection);
     const lacking = await lackingNames(probes, connection, secret.output);
@@ -132,7 +112,7 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
       ...lacking.map((detail) => ({ subject: `${id} secret`, ...warningOutcome(detail, put) })),
     ];
     try {
-      const outcomes = reportOutcomes(connection, await probes.report(connection));
+      const outcomes = reportOutcomes(connection, await probes.report(connection), await probes.usedConnections());
       const entered = workingOutcome(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
       return [entered, ...warnings, ...outcomes];
     } catch (error) {
@@ -143,13 +123,10 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   });
 }
 
-/**
- * The names that a secret of version 1.0.0 lacks: its servers and its platform versions. The secret works until an
- * operator puts it again.
- */
+/** What a secret lacks that works all the same: the names of its servers and of its platform versions. */
 async function lackingNames(probes: ServerProbes, { secret }: Connection, { hosts }: { hosts?: string[] }) {
   // The simulated servers of the local service have other ports after each start.
-  if (probes.place.startsWith('--local')) return [];
+  if (probes.place[0]?.startsWith('--local')) return [];
   const described = await probes.describedSecret(secret);
   return [
     ...(hosts === undefined
@@ -167,18 +144,22 @@ function knowsPassword(protocol: Connection['protocol']): boolean {
 }
 
 /** The results of an inspection, each about one aspect of the server. */
-function reportOutcomes(connection: Connection, report: ServerReport): CheckOutcome[] {
-  const { rights, groups, ranges } = report;
+function reportOutcomes(connection: Connection, report: ServerReport, used: ReadonlySet<string>): CheckOutcome[] {
+  const { rights, groups, ranges, variant } = report;
+  const isGateway = connection.protocol === 'web-registration' && variant.speaks.length > 0;
   const aspects: Record<string, CheckOutcome[]> = {
-    rights: [onRights(connection, rights)],
+    rights: [onRights(connection, rights, used.has(connection.id))],
     groups: onGroups(connection, groups),
     logins: ranges === undefined ? [] : onLogins(connection, ranges),
-    'second lock': onVariant(connection, report),
+    protocol: isGateway ? [warningOutcome(`the server knows ${variant.speaks.join(', ')}`, BE_GATEWAY)] : [],
   };
   return Object.entries(aspects).flatMap(([about, outcomes]) =>
     outcomes.map((one) => ({ subject: `${connection.id} ${about}`, ...one })),
   );
 }
+
+const BE_GATEWAY =
+  'name the protocol interface-gateway, and `logins`, in the connection: then a lost answer can be looked up';
 
 /** The name of each right, and its place in the settings of a version 5 server. */
 const RIGHTS: Record<keyof ServerRights, { words: string; given: string }> = {
@@ -192,8 +173,10 @@ const RIGHTS: Record<keyof ServerRights, { words: string; given: string }> = {
 };
 const TRY_ONE = 'open one account in a demo group there: infra/docs/deploying.md, section 9';
 
-function onRights({ protocol, demo }: Connection, rights: ServerRights): CheckOutcome {
+/** @param isUsed whether an account was opened on the connection */
+function onRights({ protocol, demo }: Connection, rights: ServerRights, isUsed: boolean): CheckOutcome {
   if (protocol !== 'web-api') {
+    if (isUsed) return workingOutcome('an account was opened here');
     const says = knowsPassword(protocol)
       ? 'cannot be seen: the protocol has no command for them'
       : 'cannot be seen, nor whether our password is right: the protocol has no command but the one that opens accounts';
@@ -209,6 +192,7 @@ function onRights({ protocol, demo }: Connection, rights: ServerRights): CheckOu
     const fix = `in the server's Administrator, for the manager in the secret: ${lacking.map((name) => RIGHTS[name].given).join('; ')}`;
     return missingOutcome(`${may}may not ${words(lacking)}`, fix);
   }
+  if (those('unknown').length > 0 && isUsed) return workingOutcome(`${may}an account was opened here`);
   if (those('unknown').length > 0)
     return warningOutcome(`${may}cannot be seen: whether it may ${words(those('unknown'))}`, TRY_ONE);
   const unneeded = rights.changeBalances === 'denied' ? 'may not change balances, and need not' : '';
@@ -223,7 +207,7 @@ function onGroups(connection: Connection, { unknown, notShown }: ClosedGroups): 
   return groups.length > 0 ? [workingOutcome(groups.join(', '))] : [];
 }
 
-function onLogins(connection: Connection, { asked, taken, strangers }: RangeReport): CheckOutcome[] {
+function onLogins(connection: Connection, { asked, sampled, taken, strangers }: RangeReport): CheckOutcome[] {
   const name = loginRanges(connection)
     .map(({ from, to }) => `${from} to ${to}`)
     .join(', ');
@@ -231,7 +215,7 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
     const fix = 'have the gateway answer WCHKACCOUNT, or count the accounts of the range on the server';
     return [warningOutcome(`${name}: the server cannot show which of them exist`, fix)];
   }
-  const says = `${name}: ${taken} of ${asked} logins are taken`;
+  const says = `${name}: ${taken === 0 ? 'none' : taken} of ${asked} ${sampled ? 'samples' : 'logins'} ${taken > 1 ? 'are' : 'is'} taken`;
   const widen = `reserve a wider range on the server, and name it first in \`logins\` of ${connection.id}`;
   const isScarce = taken * 2 > asked;
   const filling =
@@ -247,27 +231,3 @@ function onLogins(connection: Connection, { asked, taken, strangers }: RangeRepo
 }
 
 const MAX_SHOWN = 10;
-
-const COMMENTS = { shown: 'shows comments', hidden: 'shows no comments', unknown: 'may hide comments' };
-const PASSWORDS = {
-  checked: 'checks passwords',
-  unchecked: 'does not check passwords',
-  unknown: 'may not check passwords',
-};
-
-/** Reports the dialect of the server, and which proofs of ownership it offers next to the ledger. */
-function onVariant({ id, protocol }: Connection, { rights, variant }: ServerReport): CheckOutcome[] {
-  const { speaks, passwords } = variant;
-  if (protocol === 'web-registration') {
-    if (speaks.length === 0) return [];
-    const fix = `name the protocol interface-gateway, and \`logins\`, in ${id}: then a lost answer can be looked up`;
-    return [warningOutcome(`the server knows ${speaks.join(', ')}`, fix)];
-  }
-  const byRights = { granted: 'shown', denied: 'hidden', unknown: variant.comments } as const;
-  const comments = protocol === 'web-api' ? byRights[rights.seePersonalData] : 'hidden';
-  const knows = speaks.length === 0 ? [] : [`${protocol === 'web-api' ? '' : 'knows '}${speaks.join(' and ')}`];
-  const says = `the server ${[COMMENTS[comments], PASSWORDS[passwords], ...knows].join(', ')}`;
-  if (comments === 'shown' || passwords === 'checked') return [workingOutcome(says)];
-  const fix = `let only this service open accounts in the ranges of ${id}: nothing on the server shows whose an account is`;
-  return [warningOutcome(says, fix)];
-}

@@ -173,7 +173,7 @@ async function readCrmFile(path: string): Promise<CrmFile> {
     return file;
   } catch (error) {
     if (!(error instanceof CrmFileError)) throw error;
-    const count = error.count === 1 ? '1 error' : `${error.count} errors`;
+    const count = error.errors.length === 1 ? '1 error' : `${error.errors.length} errors`;
     throw new UsageError(`CRM_FILE ${path} has ${count}:\n${error.message.replace(/^/gm, '  ')}`);
   }
 }

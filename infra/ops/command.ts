@@ -1,63 +1,8 @@
-import type { Writable } from 'node:stream';
 import { type Command, CommanderError } from 'commander';
 import { AwsFailure } from '../../lib/aws/failure.ts';
-import { isReaderGone } from '../closed-output.ts';
 import { KEY_SECRETS } from '../settings.ts';
-import { CrmFileError } from './crm-items.ts';
-
-/** The command's environment on this machine: input and output, settings, host names and time. */
-export interface Terminal {
-  input: AsyncIterable<Uint8Array | string>;
-  /** Asks for hidden input; absent without a terminal. */
-  ask?: (question: string) => Promise<string>;
-  /** Prints results. If the reader of the output has gone, the results are dropped, and the command continues. */
-  print(text: string): void;
-  /** Results of any length: waits until the reader has taken them. @throws ReaderGone */
-  printPage(text: string): Promise<void>;
-  /** Progress, warnings and errors. */
-  report(text: string): void;
-  /** The file that holds the settings. */
-  cdkJson: string;
-  resolveHost(host: string): Promise<string[]>;
-  wait(milliseconds: number): Promise<unknown>;
-}
-
-/**
- * Characters that a terminal would obey, or that hide something: control, direction, invisible. A line feed is allowed.
- */
-const UNSAFE = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]/gu;
-
-/** A text with its unsafe characters escaped as in JSON: text that is JSON keeps its meaning. */
-export function escapeUnsafe(text: string): string {
-  const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return text.replace(UNSAFE, (character) => character.split('').map(escaped).join(''));
-}
-
-/** A text with its unsafe characters and line feeds escaped, for one line of output. */
-export function printableLine(text: string): string {
-  return escapeUnsafe(text).replaceAll('\n', '\\n');
-}
-
-/** The reader of the results has gone, as after `| head -1`: a command that only shows them ends. */
-class ReaderGone extends Error {
-  override readonly name = 'ReaderGone';
-}
-
-/** Writes results to an output, whose errors the process handles (infra/closed-output.ts). */
-export function resultWriter(output: Writable): Pick<Terminal, 'print' | 'printPage'> {
-  return {
-    print: (text) => void output.write(text),
-    async printPage(text) {
-      if (!output.writable) throw new ReaderGone();
-      await new Promise<void>((resolve, reject) => {
-        output.write(text, (error) => {
-          if (error) reject(isReaderGone(error) ? new ReaderGone() : error);
-          else resolve();
-        });
-      });
-    },
-  };
-}
+import type { CrmFileError } from './crm-items.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Runs a command with these arguments, and reports its failure. @returns the exit code */
 export async function runProgram(
@@ -69,22 +14,23 @@ export async function runProgram(
     await program.parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    if (error instanceof ReaderGone) return 0;
     // The library has reported the error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    const { message, exitCode } = explainFailure(error);
-    report(`${message}\n`);
+    const { lines, exitCode } = explainFailure(error);
+    report(lines);
     return exitCode;
   }
 }
 
-/** A failure that the operator reads as a sentence, without a stack. */
+/** A failure that the operator reads as sentences, without a stack. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
+  readonly lines: readonly string[];
   readonly exitCode: 1 | 2;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
-    super(message);
+  constructor(lines: string | readonly string[], exitCode: 1 | 2 = 1) {
+    super([lines].flat().join(' '));
+    this.lines = [lines].flat();
     this.exitCode = exitCode;
   }
 }
@@ -94,12 +40,12 @@ export const HELP_HINT = 'npm run ops -- --help shows how it is called.';
 
 /** The operator called the command wrongly. */
 export function wrongUsage(message: string): CommandError {
-  return new CommandError(`${message}\n${HELP_HINT}`, 2);
+  return new CommandError([message, HELP_HINT], 2);
 }
 
-/** The errors, one on each line. */
-export function indentedErrors(error: CrmFileError): string {
-  return error.message.replace(/^/gm, '  ');
+/** The errors of CRM records, below a sentence. */
+export function recordsRefused(sentence: string, { errors }: CrmFileError): CommandError {
+  return new CommandError([`${sentence}:`, ...errors.map((error) => `  ${error}`)]);
 }
 
 /** `1 record`, `2 records`. */
@@ -127,19 +73,17 @@ const RESTORE_POLICY = 'use a role that has the policy of the output RestorePoli
 const BY_THE_BUCKET = /explicit deny in a resource-based policy/;
 const DOCUMENT_ROLES = 'name their role in the setting documentRoles, and deploy';
 
-/** The message and exit code of a failure. */
+/** The lines and the exit code of a failure. */
 export function explainFailure(
   error: unknown,
   profile = process.env.AWS_PROFILE,
-): { message: string; exitCode: 1 | 2 } {
+): Pick<CommandError, 'lines' | 'exitCode'> {
   if (error instanceof CommandError) return error;
   if (error instanceof AwsFailure && error.cause !== undefined) return explainFailure(error.cause, profile);
-  return { message: error instanceof Error ? sentence(error, profile) : String(error), exitCode: 1 };
+  return { lines: [error instanceof Error ? sentence(error, profile) : String(error)], exitCode: 1 };
 }
 
 function sentence(error: Error & { code?: unknown; path?: unknown }, profile: string | undefined): string {
-  if (error instanceof CrmFileError)
-    return `${countOf(error.count, 'error')}; nothing was written:\n${indentedErrors(error)}`;
   const { code, path } = error;
   if (code === 'ENOENT' && path !== undefined) return `There is no file ${path}.`;
   if (code === 'ENOTFOUND' || code === 'ECONNREFUSED' || code === 'ETIMEDOUT')

@@ -2,8 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { defaultPlatformSecrets } from '../settings.ts';
-import type { Terminal } from './command.ts';
 import { type SettingsTarget, settingsOf } from './stack-settings.ts';
+import type { Terminal } from './terminal.ts';
 
 /** A warning about one aspect of a connection. */
 interface ConnectionWarning {
@@ -82,7 +82,7 @@ for (const [net, prefix] of [
   NOT_PUBLIC.addSubnet(net, prefix, 'ipv6');
 }
 
-export function isPublic(address: string): boolean {
+function isPublic(address: string): boolean {
   return !NOT_PUBLIC.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }
 

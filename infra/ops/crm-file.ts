@@ -1,12 +1,12 @@
 import * as v from 'valibot';
 import { platformSecretSchema } from '../../lib/records/crm-records.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
 import {
   addRecord,
+  CRM_KINDS,
   CrmFileError,
-  type CrmKind,
   type CrmRecords,
   describeRule,
-  ErrorList,
   emptyCrmRecords,
   issuePath,
   type LocatedRecord,
@@ -14,9 +14,7 @@ import {
   RECORD_KINDS,
   type RecordError,
 } from './crm-items.ts';
-import { type ByteSource, readEntries } from './crm-json.ts';
-import { LOCAL_HOST, type LocatedConnection, overlapErrors, recordErrors } from './record-rules.ts';
-import { SeenKeys } from './seen-keys.ts';
+import { LOCAL_HOST, overlapErrors, recordErrors } from './record-rules.ts';
 
 export interface CrmFile extends CrmRecords {
   /** Values of secrets by name, which only the local service reads. */
@@ -24,87 +22,66 @@ export interface CrmFile extends CrmRecords {
 }
 
 /**
- * Reads the text of a CRM file, and holds all of it, as the local service does.
+ * Reads the text of a CRM file, as the local service does.
  * @throws CrmFileError with its errors
  */
 export async function parseCrmFile(text: string): Promise<CrmFile> {
-  const file: CrmFile = { ...emptyCrmRecords(), local_secrets: {} };
-  const bytes = Buffer.from(text);
-  await checkCrmFile(() => [bytes], {
-    record: (one) => addRecord(file, one),
-    secret: (name, value) => {
-      file.local_secrets[name] = value;
-    },
-    connections: async (connections) => overlapErrors(connections),
-  });
+  const { records, errors, local_secrets } = await readCrmFile(text);
+  const allErrors = [...errors, ...overlapErrors(records.filter((one) => one.kind === 'connections'))];
+  if (allErrors.length > 0) throw new CrmFileError(allErrors);
+  const file: CrmFile = { ...emptyCrmRecords(), local_secrets };
+  for (const one of records) addRecord(file, one);
   return file;
 }
 
-/** The callbacks of a reader of a CRM file. */
-interface FileVisitor {
-  record?(one: LocatedRecord): void;
-  secret?(name: string, value: unknown): void;
-  /** @returns the errors between the connections of the file, which are few */
-  connections(found: readonly LocatedConnection[]): Promise<RecordError[]>;
+/** The records of a CRM file, and all its errors but those between connections. No error quotes a value. */
+export async function readCrmFile(text: string) {
+  const members = parseObject(text);
+  const known: readonly string[] = [...CRM_KINDS, 'local_secrets'];
+  const { local_secrets = {} } = members;
+  const unknown = Object.keys(members).filter((name) => !known.includes(name));
+  const errors: RecordError[] = unknown.map((name) => ({ path: memberPath('', name), rule: 'is not known' }));
+  if (!isObject(local_secrets)) errors.push({ path: 'local_secrets', rule: 'must be an object' });
+  const records: LocatedRecord[] = [];
+  for (const kind of CRM_KINDS) {
+    const list = members[kind] ?? [];
+    if (!Array.isArray(list)) errors.push({ path: kind, rule: 'must be an array' });
+    else for (const [index, value] of list.entries()) records.push(...readRecord(kind, index, value, errors));
+  }
+  for (const one of records) errors.push(...(await recordErrors(one)));
+  errors.push(...duplicateErrors(records));
+  return { records, errors, local_secrets: isObject(local_secrets) ? local_secrets : {} };
 }
 
-/**
- * Reads a CRM file once, and checks all rules. Apart from its connections it holds the records of one part of the source.
- * @throws CrmFileError with its errors
- */
-export async function checkCrmFile(source: ByteSource, visitor: FileVisitor): Promise<void> {
-  const errors = new ErrorList();
-  const connections: LocatedConnection[] = [];
-  const seen = new SeenKeys();
+/** @throws CrmFileError for a text that is no JSON object, with the place; the parser's message may quote the text */
+function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
   try {
-    for await (const records of locateRecords(source, errors, visitor.secret)) {
-      for (const one of records) {
-        errors.add(...(await recordErrors(one)), ...duplicateErrors(one, seen));
-        if (one.kind === 'connections') connections.push(one);
-        visitor.record?.(one);
-      }
-    }
-  } finally {
-    seen.close();
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    const [, place = ''] = /( \(line \d+ column \d+\))$/.exec(error instanceof Error ? error.message : '') ?? [];
+    throw new CrmFileError([{ path: '', rule: `is not JSON${place}` }]);
   }
-  errors.add(...(await visitor.connections(connections)));
-  if (errors.count > 0) throw new CrmFileError(errors.listed, errors.count);
-}
-
-/**
- * Reads the records of a CRM file, those of one part of the source at a time.
- * @param errors gets the errors of the JSON, and those of the records by their schemas
- */
-export async function* locateRecords(
-  source: ByteSource,
-  errors: ErrorList,
-  secret?: FileVisitor['secret'],
-): AsyncGenerator<LocatedRecord[]> {
-  for await (const entries of readEntries(source, errors)) {
-    const records: LocatedRecord[] = [];
-    for (const entry of entries) {
-      if (entry.member === 'local_secrets') secret?.(entry.key, entry.value);
-      else records.push(...locateRecord(entry.member, entry, errors));
-    }
-    yield records;
-  }
+  if (!isObject(value)) throw new CrmFileError([{ path: '', rule: 'must be a JSON object' }]);
+  return value;
 }
 
 /**
  * Parses a record of the file and adds its errors.
  * @returns no record if it cannot be read; a record that only breaks a rule is returned, so that all errors are listed
  */
-function locateRecord(
-  kind: CrmKind,
-  { key, value }: { key: number; value: unknown },
-  errors: ErrorList,
+function readRecord(
+  kind: (typeof CRM_KINDS)[number],
+  index: number,
+  value: unknown,
+  errors: RecordError[],
 ): LocatedRecord[] {
-  const path = `${kind}[${key}]`;
+  const path = `${kind}[${index}]`;
   const result = v.safeParse(RECORD_KINDS[kind].schema, value);
   for (const issue of result.issues ?? []) {
     const at = issuePath(path, issue);
     const rule = describeRule(issue);
-    errors.add({ path: at, rule: at.endsWith('.logins') ? `${rule}: ${CHOOSE_RANGE}` : rule });
+    errors.push({ path: at, rule: at.endsWith('.logins') ? `${rule}: ${CHOOSE_RANGE}` : rule });
   }
   return result.typed ? [{ path, kind, record: result.output } as LocatedRecord] : [];
 }
@@ -114,13 +91,18 @@ const CHOOSE_RANGE =
   'choose a range such as { "from": 500000, "to": 599999 } that only this service uses on that server';
 
 /** The errors for duplicate ids and referral codes. Two clients may have one address. */
-function duplicateErrors({ path, kind, record }: LocatedRecord, seen: SeenKeys): RecordError[] {
-  const keys = [{ key: RECORD_KINDS[kind].key(record.id), path: `${path}.id` }];
-  if (kind === 'clients' && record.referral_code !== undefined)
-    keys.push({ key: `referral_code ${record.referral_code}`, path: `${path}.referral_code` });
-  return keys.flatMap((one) => {
-    const first = seen.add(one.key, one.path);
-    return first === undefined ? [] : [{ path: one.path, rule: `is the same as ${first}` }];
+function duplicateErrors(records: readonly LocatedRecord[]): RecordError[] {
+  const seen = new Map<string, string>();
+  return records.flatMap(({ path, kind, record }) => {
+    const keys = [{ key: RECORD_KINDS[kind].key(record.id), path: `${path}.id` }];
+    if (kind === 'clients' && record.referral_code !== undefined)
+      keys.push({ key: `referral_code ${record.referral_code}`, path: `${path}.referral_code` });
+    return keys.flatMap((one) => {
+      const first = seen.get(one.key);
+      if (first !== undefined) return [{ path: one.path, rule: `is the same as ${first}` }];
+      seen.set(one.key, one.path);
+      return [];
+    });
   });
 }
 

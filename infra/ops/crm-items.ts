@@ -133,13 +133,13 @@ export class ErrorList<E = RecordError> {
 
 export class CrmFileError extends Error {
   override readonly name = 'CrmFileError';
-  /** The number of errors; the message lists the first thousand. */
-  readonly count: number;
+  /** The errors as texts. */
+  readonly errors: readonly string[];
 
-  constructor(listed: readonly RecordError[], count: number = listed.length) {
-    const more = count > listed.length ? [`and ${count - listed.length} more`] : [];
-    super([...listed.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`)), ...more].join('\n'));
-    this.count = count;
+  constructor(errors: readonly RecordError[]) {
+    const texts = errors.map(({ path, rule }) => (path === '' ? rule : `${path}: ${rule}`));
+    super(texts.join('\n'));
+    this.errors = texts;
   }
 }
 

@@ -4,12 +4,13 @@ import type { Item } from '../../lib/aws/dynamodb.ts';
 import { deliveryKey } from '../../lib/records/registrations.ts';
 import { emailKey } from '../../lib/validators/email.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
-import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
+import { CommandError, countOf, wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import type { TableItems } from './crm-table.ts';
 import { findClientIds, type Person, parsePerson } from './person.ts';
 import { removeRecords } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
 
 /** `client`: the id of a client, in place of an address. */
 type ForgetOptions = { client?: string; dryRun?: boolean };
@@ -43,17 +44,19 @@ export async function forgetPerson(
     for (const { pk, members } of typedClients) await target.table.update(pk, removal(members));
   }
   const things = `${countOf(found.registrations.length, 'registration')}, ${countOf(found.documents.length, 'document')}`;
-  terminal.print(`${things} ${dryRun ? 'would be deleted' : 'deleted'}.\n`);
+  terminal.print(`${things} ${dryRun ? 'would be deleted' : 'deleted'}.`);
   const others = `${countOf(found.typed.length, 'other registration')} and ${countOf(typedClients.length, 'client record')}`;
-  terminal.print(`An address that was only typed ${dryRun ? 'would be' : 'is'} removed from ${others}.\n`);
-  if (clientId === undefined) terminal.print('No client has proven this address.\n');
+  terminal.print(`An address that was only typed ${dryRun ? 'would be' : 'is'} removed from ${others}.`);
+  if (clientId === undefined) terminal.print('No client has proven this address.');
   else await removeRecords({ target, dryRun, terminal }, 'clients', [clientId]);
   terminal.print(NOT_TOUCHED);
 }
 
-const NOT_TOUCHED =
-  'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables\n' +
-  '(35 days), the suppression list of SES, counters of limits (under keyed names, at most 24 hours), and what your own CRM keeps. infra/docs/operating.md says how to delete each.\n';
+const NOT_TOUCHED = [
+  'Not deleted: accounts on trading servers and their records (by client id, without an address), backups of the tables',
+  '(35 days), the suppression list of SES, counters of limits (under keyed names, at most 24 hours), and what your own',
+  'CRM keeps. infra/docs/operating.md says how to delete each.',
+];
 
 /**
  * Finds a person: a client with all addresses that no other client has proven.
@@ -81,7 +84,7 @@ async function findPerson(
   for (const proven of await provenAddresses(target, clientId)) {
     const others = (await findClientIds(target, proven)).filter((id) => id !== clientId);
     if (others.length === 0) addresses.push(proven);
-    else terminal.print(`The data about ${proven.address} is kept: ${others.join(', ')} has proven it too.\n`);
+    else terminal.print(`The data about ${proven.address} is kept: ${others.join(', ')} has proven it too.`);
   }
   return { addresses, clientId };
 }

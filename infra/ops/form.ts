@@ -20,16 +20,17 @@ import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { CHANNELS } from '../channels.ts';
 import { jsonSchema } from '../openapi/json.ts';
 import { PHONE_OF_CHANNEL } from '../openapi/schemas.ts';
-import { CommandError, indentedErrors, type Terminal } from './command.ts';
+import { CommandError, recordsRefused } from './command.ts';
 import { CrmFileError, describeRule, issuePath } from './crm-items.ts';
 import type { CrmTable } from './crm-table.ts';
 import type { Target } from './target.ts';
+import { jsonLines, type Terminal } from './terminal.ts';
 
 /** Prints a form as JSON Schema. */
 export async function printForm({ name, table }: Target, id: string, terminal: Terminal): Promise<void> {
   const form = await readForm(table, id);
   if (form === undefined) throw new CommandError(`There is no form with this id in ${name}.`);
-  terminal.print(`${JSON.stringify(formJsonSchema(form), null, 2)}\n`);
+  terminal.print(jsonLines(formJsonSchema(form)));
 }
 
 /** @throws CommandError if the record is not a form */
@@ -39,7 +40,7 @@ export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promi
   const result = v.safeParse(FormRecordSchema, item.record);
   if (result.success) return result.output;
   const errors = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
-  throw new CommandError(`The record is not a form:\n${indentedErrors(new CrmFileError(errors))}`);
+  throw recordsRefused('The record is not a form', new CrmFileError(errors));
 }
 
 /** JSON Schema of draft 7, which form libraries read. */

@@ -2,7 +2,7 @@ import { DAY_MS } from '../../lib/openings/drive.ts';
 import type { HeldOperation } from '../../lib/openings/ledger.ts';
 import { RETRY_ONLY } from '../../lib/records/due.ts';
 import { readAccounts } from './account-records.ts';
-import { CommandError, type Terminal } from './command.ts';
+import { CommandError } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import {
   isReadable,
@@ -13,25 +13,19 @@ import {
   UNREADABLE_ITEM,
   unreadableItem,
 } from './open-operations.ts';
-import { tablePrinter } from './records.ts';
+import { formatTable } from './table-format.ts';
 import { parseCrmItems } from './table-records.ts';
 import type { Target } from './target.ts';
+import { jsonLines, type Terminal } from './terminal.ts';
 import { UnreadableItems } from './unreadable.ts';
 
-/** Lists the operations that have not ended, while it reads them. The first page decides the columns' width. */
+/** Lists the operations that have not ended. */
 export async function listOperations(target: Target, { json }: { json?: boolean }, terminal: Terminal): Promise<void> {
-  const print = tablePrinter(terminal, HEADINGS);
   const unreadable = new UnreadableItems(terminal);
-  let separator = '[';
-  for await (const page of openOperations(target)) {
-    for (const one of page.filter((each) => !isReadable(each))) unreadable.name(unreadableItem(one));
-    if (json !== true) await print(page.map(operationRow));
-    for (const one of json === true ? page : []) {
-      await terminal.printPage(`${separator}\n${JSON.stringify(operationFacts(one), null, 2).replaceAll(/^/gm, '  ')}`);
-      separator = ',';
-    }
-  }
-  if (json === true) terminal.print(separator === '[' ? '[]\n' : '\n]\n');
+  const open: ListedOperation[] = [];
+  for await (const page of openOperations(target)) open.push(...page);
+  for (const one of open.filter((each) => !isReadable(each))) unreadable.name(unreadableItem(one));
+  terminal.print(json === true ? jsonLines(open.map(operationFacts)) : formatTable(HEADINGS, open.map(operationRow)));
   unreadable.finish('the others are listed');
 }
 
@@ -80,20 +74,15 @@ export async function showClient(target: Target, id: string, terminal: Terminal)
   }
   if (item === undefined && records.length + damaged.length + open.length === 0)
     throw new CommandError(`There is no client ${id} in ${target.name}, and no account was opened for this id.`);
-  print(`Record: ${item === undefined ? 'none' : JSON.stringify(item.record, null, 2)}\n`);
-  print(`\nAccounts opened here: ${records.length + damaged.length}\n`);
-  if (records.length > 0)
-    await tablePrinter(
-      terminal,
-      ACCOUNT_HEADINGS,
-    )(
-      records.map(({ opened_at, version, connection_id, login, group, leverage, operation_id }) => [
-        ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
-      ]),
-    );
+  print(item === undefined ? 'Record: none' : ['Record:', ...jsonLines(item.record)]);
+  print(['', `Accounts opened here: ${records.length + damaged.length}`]);
+  const accounts = records.map(({ opened_at, version, connection_id, login, group, leverage, operation_id }) => [
+    ...[opened_at, version, connection_id, String(login), group, String(leverage), operation_id],
+  ]);
+  if (accounts.length > 0) print(formatTable(ACCOUNT_HEADINGS, accounts));
   for (const key of damaged) unreadable.name(`Its account ${key} cannot be read.`);
-  print(`\nOpen operations: ${open.length}\n`);
-  if (open.length > 0) await tablePrinter(terminal, HEADINGS)(open.map(operationRow));
+  print(['', `Open operations: ${open.length}`]);
+  if (open.length > 0) print(formatTable(HEADINGS, open.map(operationRow)));
   unreadable.finish('the rest is shown');
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import { allowFarServers } from '../../lib/deadline.ts';
 import { outliveReader } from '../closed-output.ts';
-import { escapeUnsafe, HELP_HINT, resultWriter, runProgram, type Terminal } from './command.ts';
+import { HELP_HINT, runProgram } from './command.ts';
 import { resolveHost } from './connections.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
@@ -17,6 +17,7 @@ import { putSecret, rotatePepper, rotateSecretKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { settleOperation, showOperation } from './settle.ts';
 import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
+import { linePrinter, printableLine, type Terminal } from './terminal.ts';
 
 const AFTER_HELP = `
 AWS credentials and region come from the environment (such as AWS_PROFILE and AWS_REGION). Within a pipe, use
@@ -24,14 +25,8 @@ AWS credentials and region come from the environment (such as AWS_PROFILE and AW
 did not, 2 when it was called wrongly.
 `;
 
-/** Runs the operators' command. Unsafe characters of records are escaped. @returns its exit code */
-export async function runCrm(args: readonly string[], given: Terminal): Promise<number> {
-  const terminal: Terminal = {
-    ...given,
-    print: (text) => given.print(escapeUnsafe(text)),
-    printPage: (text) => given.printPage(escapeUnsafe(text)),
-    report: (text) => given.report(escapeUnsafe(text)),
-  };
+/** Runs the operators' command. @returns its exit code */
+export async function runOps(args: readonly string[], terminal: Terminal): Promise<number> {
   return runProgram(operatorsProgram(terminal), args, terminal);
 }
 
@@ -47,7 +42,10 @@ export function operatorsProgram(terminal: Terminal): Command {
     .addHelpText('after', AFTER_HELP)
     .configureHelp({ showGlobalOptions: true, helpWidth: 120 })
     .showHelpAfterError(HELP_HINT)
-    .configureOutput({ writeOut: terminal.print, writeErr: terminal.report })
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd().split('\n')),
+      writeErr: (text) => terminal.report(text.trimEnd().split('\n')),
+    })
     .exitOverride();
 
   const onTarget = async (work: (target: Target) => Promise<void>) => {
@@ -97,7 +95,9 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .description(
       'stores the secret of a connection, of a setting, the pepper, or that of passwords; asks for it, or reads the standard input',
     )
-    .action((name) => onTarget((target) => putSecret(target, name, terminal)));
+    .option('--server <host:port...>', 'further servers that get the secret of a connection')
+    .option('--yes', 'confirms the servers, where nobody can be asked')
+    .action((name, options) => onTarget((target) => putSecret(target, name, options, terminal)));
   secret
     .command('rotate <name>')
     .description(
@@ -177,12 +177,14 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
     .action(() => onTarget((target) => redeliverEvents(target, terminal)));
 }
 
-async function askHidden(question: string): Promise<string> {
+/** Asks the person at the terminal. */
+async function askPerson(question: string, shown?: 'shown'): Promise<string> {
+  process.stderr.write(printableLine(question));
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
-  process.stderr.write(question);
+  const output = shown === undefined ? silent : process.stderr;
+  const lines = createInterface({ input: process.stdin, output, terminal: true });
   const answer = await lines.question('');
-  process.stderr.write('\n');
+  if (shown === undefined) process.stderr.write('\n');
   lines.close();
   return answer;
 }
@@ -190,11 +192,11 @@ async function askHidden(question: string): Promise<string> {
 if (import.meta.main) {
   outliveReader();
   allowFarServers();
-  process.exitCode = await runCrm(process.argv.slice(2), {
+  process.exitCode = await runOps(process.argv.slice(2), {
     input: process.stdin,
-    ...(process.stdin.isTTY ? { ask: askHidden } : {}),
-    ...resultWriter(process.stdout),
-    report: (text) => process.stderr.write(text),
+    ...(process.stdin.isTTY ? { ask: askPerson } : {}),
+    print: linePrinter((text) => process.stdout.write(text)),
+    report: linePrinter((text) => process.stderr.write(text)),
     cdkJson: CDK_JSON,
     resolveHost,
     wait: sleep,

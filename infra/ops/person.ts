@@ -1,8 +1,6 @@
 import * as v from 'valibot';
 import { EmailSchema, emailKey } from '../../lib/validators/email.ts';
-import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { readPhone } from '../../lib/validators/phone.ts';
-import type { Recipient } from '../../lib/validators/registration.ts';
 import { wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import type { Target } from './target.ts';
@@ -12,25 +10,16 @@ export interface Person {
   /** The address as registrations store it: an email in its look-up form, or a number in E.164. */
   address: string;
   isEmail: boolean;
-  /** The country of a number, ISO 3166-1 alpha-2; empty for an email. */
-  country: string;
 }
 
 /** @throws CommandError for a text that is neither an email address nor a phone number */
 export async function parsePerson(typed: string): Promise<Person> {
   const email = v.safeParse(EmailSchema, typed);
-  if (email.success) return { address: emailKey(email.output), isEmail: true, country: '' };
+  if (email.success) return { address: emailKey(email.output), isEmail: true };
   const [, dialCode = ''] = /^\+(\d)/.exec(typed) ?? [];
   const phone = await readPhone(dialCode, typed);
   if (phone === undefined) throw wrongUsage('Name an email address, or a phone number such as +447400123456.');
-  return { address: phone.e164, isEmail: false, country: phone.country ?? '' };
-}
-
-/** The person as the recipient of each channel that has such an address. */
-export function listRecipients({ address: key, isEmail, country }: Person): Recipient[] {
-  return OTP_TYPES.filter((channel) => (channel === 'email') === isEmail).map((channel) =>
-    channel === 'email' ? { channel, key, to: key } : { channel, key, to: key, country },
-  );
+  return { address: phone.e164, isEmail: false };
 }
 
 /** The ids of the clients who have proven this address. */

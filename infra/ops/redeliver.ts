@@ -1,6 +1,7 @@
 import { GetQueueAttributesCommand, SQSClient, StartMessageMoveTaskCommand } from '@aws-sdk/client-sqs';
-import { countOf, type Terminal } from './command.ts';
+import { countOf } from './command.ts';
 import type { Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
 
 /**
  * The attributes that count a queue's messages: those that can be received, those that are worked on or postponed, and
@@ -34,7 +35,7 @@ export async function redeliverEvents({ resource, clientOf }: Target, { print }:
     }
     const moved =
       aside.count === 0 ? 'No event is set aside' : `${countOf(aside.count, 'event')} will be delivered again`;
-    print(`${moved}. ${describeWaiting(waiting)}\n`);
+    print(`${moved}. ${describeWaiting(waiting)}`);
   } finally {
     client.destroy();
   }

@@ -6,7 +6,7 @@ import type { AccountRecord } from '../../lib/records/accounts.ts';
 import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
 import { readAccountRecords } from './account-records.ts';
-import { CommandError, countOf, type Terminal, wrongUsage } from './command.ts';
+import { CommandError, countOf, wrongUsage } from './command.ts';
 import { CrmFileError, ErrorList } from './crm-items.ts';
 import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
 import {
@@ -19,6 +19,7 @@ import {
   writeRecords,
 } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
 import { UnreadableItems } from './unreadable.ts';
 
 /** `from`: the name of the table that AWS restored. */
@@ -256,14 +257,14 @@ class Report {
     const done = dryRun ? 'would be copied to' : 'copied to';
     const note = dryRun ? '; nothing was written' : '';
     const there = `${this.existing} exist there${leftOut.join('')}${note}`;
-    terminal.print(`${countOf(this.copied, 'item')} ${done} ${name}; ${there}.\n`);
+    terminal.print(`${countOf(this.copied, 'item')} ${done} ${name}; ${there}.`);
     const { conflicts, unplaced } = this;
     const found = `${countOf(conflicts.count, 'item')} of another operation ${conflicts.count === 1 ? 'exists' : 'exist'} now`;
     const problems = [
       ...titled(`${found}; nothing was overwritten:`, conflicts),
       ...titled(`${countOf(unplaced.count, 'account')} could not be placed:`, unplaced),
     ];
-    if (problems.length > 0) throw new CommandError(problems.join('\n'));
+    if (problems.length > 0) throw new CommandError(problems);
   }
 
   /** Reports two items that differ in their owner. @returns whether they differ */
@@ -289,9 +290,9 @@ async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptio
     const errors = await connectionErrors(where, connections);
     if (errors.length > 0) throw new CrmFileError(errors);
     await warnOfConnections(where, connections);
-    added += await writeRecords(where, [missing]);
+    added += await writeRecords(where, missing);
   }
-  if (added === 0) terminal.print('No record is missing.\n');
+  if (added === 0) terminal.print('No record is missing.');
   else summarizeChanges(where, added);
   unreadable.finish('the others were compared');
 }

@@ -17,55 +17,102 @@ import { parseSigningSecret, SigningSecretMalformed } from '../../lib/secrets/we
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { VERSIONS_TAG } from '../functions.ts';
-import { CommandError, type Terminal, undefinedIfAbsent } from './command.ts';
+import { CommandError, undefinedIfAbsent, wrongUsage } from './command.ts';
+import { readableSecrets } from './connections.ts';
 import { passwordSecret, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
 import { settingsOf, writtenSettings } from './stack-settings.ts';
 import { findConnection, readConnections } from './table-records.ts';
 import type { Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Who decides which servers get the secret of a connection. */
+interface PutOptions {
+  /** Servers next to that of the connection, as `host:port`. */
+  server?: string[];
+  /** The servers are confirmed already. */
+  yes?: boolean;
+}
 
 /**
  * Stores the secret of a connection, the secret of a setting, or the pepper, in the shape that its reader expects. It
  * asks a person for the value, or reads the standard input. Any other name is refused: no part of the service would
  * read that secret.
  */
-export async function putSecret(target: Target, name: string, terminal: Terminal): Promise<void> {
-  const { secret, text, hosts, versions } = await readSecret(target, name, terminal);
-  const done = await secretStore(target.clientOf('SECRETS_MANAGER')).write(secret, text, versions);
-  terminal.print(`The secret ${secret} is ${done}; functions use it within ${SECRET_FRESH_MS / 60_000} minutes.\n`);
-  if (hosts !== undefined) terminal.print(`Only these servers get it: ${hosts.join(', ') || 'none'}.\n`);
-}
-
-interface NewSecret {
-  secret: string;
-  text: string;
-  /** The servers that get the secret of a connection. */
-  hosts?: string[];
-  /** The platform versions whose functions may read the secret of a connection. */
-  versions?: string[];
-}
-
-async function readSecret(target: Target, name: string, terminal: Terminal): Promise<NewSecret> {
+export async function putSecret(target: Target, name: string, options: PutOptions, terminal: Terminal): Promise<void> {
   // The service's secrets come first: a role that may replace the keys of the service reads no records.
   const services = [
     ...(await settingSecretsOf(target, terminal)),
     ...(target.isTable ? [] : [passwordSecret(await target.resource(PASSWORD_SECRET))]),
   ];
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const service = findSecret(services, name);
-  if (service !== undefined) return { secret: service.name, text: await serviceSecret(service, terminal) };
-  const named = await findConnection(target, name);
-  const connections = await readConnections(target, terminal.report);
-  const connection = named ?? connections.find(({ secret }) => secret === name);
-  if (connection !== undefined) {
-    const { secret } = connection;
-    // Connections may share a secret.
-    const users = [connection, ...connections.filter((one) => one.secret === secret)];
-    const versions = [...new Set(users.map(({ platform }) => platform))].sort();
-    return { secret, versions, ...(await platformSecret(connection, users, terminal)) };
+  if (service !== undefined) {
+    const done = await store.write(service.name, await serviceSecret(service, terminal));
+    return terminal.print(describeStored(service.name, done));
   }
+  const connection = await findConnection(target, name);
+  if (connection !== undefined) return putPlatformSecret(target, connection, options, terminal);
+  const connections = await readConnections(target, terminal.report);
   const names = [...connections.map(({ id }) => id), ...services.map((one) => `${one.name} (${one.purpose})`)];
   throw new CommandError(
-    `No connection and no setting uses a secret ${name}; nothing was stored. There are: ${names.join(', ') || 'none'}.`,
+    `There is no connection ${name}, and no setting uses a secret of this name; nothing was stored. There are: ${names.join(', ') || 'none'}.`,
   );
+}
+
+const describeStored = (secret: string, done: string) =>
+  `The secret ${secret} is ${done}; functions use it within ${SECRET_FRESH_MS / 60_000} minutes.`;
+
+/**
+ * Stores the secret of a connection. Its servers are those that the old value names, that of the connection which the
+ * operator names, and those that he adds: never those of other connections, which anybody may have written who can
+ * write records. A new server is shown and confirmed before anything is stored.
+ */
+async function putPlatformSecret(
+  target: Target,
+  connection: Connection,
+  { server = [], yes = false }: PutOptions,
+  terminal: Terminal,
+): Promise<void> {
+  const { id, secret, platform } = connection;
+  const readable = await readableSecrets(target, terminal);
+  if (readable !== undefined && !secret.startsWith(readable.prefix))
+    throw new CommandError(
+      `The connection ${id} names the secret ${secret}, which is no secret of a trading server: such names begin with ${readable.prefix}. Nothing was stored.`,
+    );
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
+  const before = parseJson((await store.read(secret))?.text);
+  const known = v.is(HostsSchema, before) ? (before.hosts ?? []) : [];
+  // A value from the standard input may name all its servers itself.
+  const { hosts: given, ...value } = await askPlatformSecret(connection, terminal);
+  const hosts = given ?? [...known, serverAddress(connection), ...server].map(parseServer);
+  const trusted = [...new Set(hosts)].sort();
+  const added = trusted.filter((one) => !known.includes(one));
+  terminal.report(`Only these servers get the secret ${secret}:`);
+  terminal.report(
+    trusted.length === 0 ? '  none' : trusted.map((one) => `  ${one}${added.includes(one) ? ' (new)' : ''}`),
+  );
+  if (added.length > 0 && !yes) await confirmServers(terminal);
+  const versions = [...new Set([platform, ...((await store.describe(secret))?.versions?.split(' ') ?? [])])].sort();
+  terminal.print(
+    describeStored(secret, await store.write(secret, JSON.stringify({ ...value, hosts: trusted }), versions)),
+  );
+}
+
+const HostsSchema = v.looseObject({ hosts: v.optional(v.array(v.string())) });
+
+/** @throws CommandError unless a person says that the new servers are his */
+async function confirmServers({ ask }: Terminal): Promise<void> {
+  if (ask === undefined)
+    throw new CommandError('Nothing was stored: where nobody can be asked, --yes confirms the new servers.');
+  if ((await ask('Are the new servers yours? (yes or no) ', 'shown')).trim() !== 'yes')
+    throw new CommandError('Nothing was stored.');
+}
+
+/** @throws CommandError for a text that is not `host:port` */
+function parseServer(text: string): string {
+  const [, host = '', port = ''] = /^(\[[\da-f:.]+\]|[\w.-]+):(\d{1,5})$/i.exec(text) ?? [];
+  if (host === '') throw wrongUsage('--server takes host:port, such as mt5.example.com:443 or [2001:db8::1]:443.');
+  return serverAddress({ host, port: Number(port) });
 }
 
 /** The secrets of the stack's settings, those that cdk.json has for the next deployment, and the pepper. */
@@ -104,15 +151,8 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
   return text;
 }
 
-/**
- * Asks for the secret of a connection.
- * @param users the connections that share the secret: their servers get it, unless the value itself names other servers
- */
-async function platformSecret(
-  connection: Connection,
-  users: readonly Connection[],
-  { ask, input }: Terminal,
-): Promise<Pick<NewSecret, 'text'> & { hosts: string[] }> {
+/** Asks for the secret of a connection. The message of a refusal never holds the value. */
+async function askPlatformSecret(connection: Connection, { ask, input }: Terminal) {
   const { id, protocol } = connection;
   const shape = protocol === 'web-api' ? '{"login": 1000, "password": "…"}' : '{"master": "…"}';
   let value: unknown;
@@ -120,11 +160,9 @@ async function platformSecret(
   else if (protocol === 'web-api')
     value = { login: Number(await ask("The manager's login: ")), password: await ask('Its API password: ') };
   else value = { master: await ask('The master password: ') };
-  // The message never holds the value.
   if (!v.is(platformSecretSchema(connection), value))
     throw new CommandError(`The secret of ${id} must be ${shape}; nothing was stored.`);
-  const { hosts = [...new Set(users.map(serverAddress))].sort(), ...rest } = value as { hosts?: string[] };
-  return { text: JSON.stringify({ ...rest, hosts }), hosts };
+  return value;
 }
 
 /** The length of a key that requests are signed with: as long as HMAC-SHA-256 can use. */
@@ -156,10 +194,10 @@ async function rotateSigningKey(target: Target, name: string, terminal: Terminal
   await store.write(found.name, JSON.stringify({ current, previous }));
   terminal.report(
     previous === undefined
-      ? `The secret ${found.name} is made. Give its key to the receiver:\n`
-      : `The key of ${found.name} is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:\n`,
+      ? `The secret ${found.name} is made. Give its key to the receiver:`
+      : `The key of ${found.name} is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:`,
   );
-  terminal.print(`${current}\n`);
+  terminal.print(current);
 }
 
 /** How long a function may use an earlier value of a secret, in milliseconds. */
@@ -178,7 +216,7 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
   const { current, keys, since } = await renewKey(store, name, ({ versions }) => versions.length > 1, terminal);
   await waitUntil(since.getTime() + FORGOTTEN_MS, 'no code is sealed with an older one', terminal);
   await store.write(name, JSON.stringify({ current, [current]: keys[current] }));
-  terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and no other is left.\n`);
+  terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and no other is left.`);
 }
 
 /**
@@ -198,7 +236,7 @@ async function rotatePasswordKey(target: Target, terminal: Terminal): Promise<vo
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const name = await target.resource(PASSWORD_SECRET);
   const { current } = await renewKey(store, name, (keys) => keys.current !== newest(keys), terminal);
-  terminal.print(`The password secret is rotated: the key ${current} is used, and the key before it is kept.\n`);
+  terminal.print(`The password secret is rotated: the key ${current} is used, and the key before it is kept.`);
 }
 
 type Store = ReturnType<typeof secretStore>;
@@ -214,7 +252,7 @@ async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => bo
   if (!hasBegun(began)) {
     const next = String(Number(newest(began)) + 1);
     await store.write(name, JSON.stringify({ ...began.keys, [next]: randomBytes(32).toString('hex') }));
-    terminal.report(`The key ${next} is added.\n`);
+    terminal.report(`The key ${next} is added.`);
   }
   const added = await readKeys(store, name);
   const next = newest(added);
@@ -222,7 +260,7 @@ async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => bo
     await waitUntil(added.since.getTime() + KNOWN_MS, 'all functions know it', terminal);
     const before = { [added.current]: added.keys[added.current] };
     await store.write(name, JSON.stringify({ current: next, ...before, [next]: added.keys[next] }));
-    terminal.report(`The key ${next} is used.\n`);
+    terminal.report(`The key ${next} is used.`);
   }
   return readKeys(store, name);
 }
@@ -243,7 +281,7 @@ async function readKeys(store: Store, name: string) {
 async function waitUntil(time: number, until: string, { report, wait }: Terminal): Promise<void> {
   const left = time - Date.now();
   if (left <= 0) return;
-  report(`Waiting ${Math.ceil(left / 60_000)} minutes until ${until}; when this is stopped, call it again later.\n`);
+  report(`Waiting ${Math.ceil(left / 60_000)} minutes until ${until}; when this is stopped, call it again later.`);
   await wait(left);
 }
 

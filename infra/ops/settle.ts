@@ -20,7 +20,7 @@ import { RETRY_ONLY } from '../../lib/records/due.ts';
 import type { Telemetry } from '../../lib/telemetry.ts';
 import { readAccountRecords, readAccounts } from './account-records.ts';
 import { ASK_SERVER_MS, readableConnection, tryAskServer } from './ask-server.ts';
-import { CommandError, type Terminal, wrongUsage } from './command.ts';
+import { CommandError, wrongUsage } from './command.ts';
 import {
   findOperation,
   isReadable,
@@ -32,6 +32,7 @@ import {
 } from './open-operations.ts';
 import { readConnections } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
+import { jsonLines, type Terminal } from './terminal.ts';
 import { UNREADABLE_ITEM_PAGE } from './unreadable.ts';
 import { describeWays, type KnownOperation, type WayOption, type WayToSettle, waysToSettle } from './ways-to-settle.ts';
 
@@ -44,8 +45,8 @@ const callSignal = () => AbortSignal.timeout(CALL_MS);
 export async function showOperation(target: Target, id: string, terminal: Terminal): Promise<void> {
   const { held, ...listed } = await existingOperation(target, id);
   const known = await examine(target, held, listed.dueAt);
-  terminal.print(`${JSON.stringify(operationFacts({ ...listed, held }), null, 2)}\n`);
-  terminal.print(`${describeServer(known)}\n${describeWays(known, waysToSettle(known))}\n`);
+  terminal.print(jsonLines(operationFacts({ ...listed, held })));
+  terminal.print([describeServer(known), describeWays(known, waysToSettle(known))].flatMap((one) => one.split('\n')));
 }
 
 /** @throws CommandError with the traces of an operation that the ledger does not have */
@@ -225,7 +226,7 @@ export async function settleOperation(target: Target, id: string, how: Settlemen
     throw error;
   });
   await settle(store, held, fact);
-  terminal.print(`The operation ${found.id} is settled.\n`);
+  terminal.print(`The operation ${found.id} is settled.`);
 }
 
 /** @throws CommandError for a text that is no login */
@@ -253,7 +254,7 @@ async function findFact(
   const place = way?.marked === true ? await placeOfMarked(target, held, login ?? 0) : held.plan;
   const isAccepted = way !== undefined && (way.marked !== true || place !== undefined);
   if (!isAccepted)
-    throw new CommandError(`Nothing was settled. ${describeServer(known)}\n${describeWays(known, ways)}`);
+    throw new CommandError([`Nothing was settled. ${describeServer(known)}`, ...describeWays(known, ways).split('\n')]);
   if (way.takesLogin === true && place !== undefined) held.moved = await takeLogin(target, place, held, login ?? 0);
   if (option === 'foreign' && held.life.at === 'undecided' && held.life.login === undefined)
     held.moved = await leaveToNobody(target, held, login ?? 0);

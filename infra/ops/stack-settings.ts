@@ -1,8 +1,9 @@
 import { CloudFormationClient, DescribeStackResourceCommand } from '@aws-sdk/client-cloudformation';
 import { gatherSettings, parseSettingsText, SETTINGS_METADATA, type Settings, SettingsError } from '../settings.ts';
 import { logicalId } from '../tables.ts';
-import { CommandError, explainFailure, missingRight, type Terminal } from './command.ts';
+import { CommandError, explainFailure, missingRight } from './command.ts';
 import { readContext } from './service-secrets.ts';
+import type { Terminal } from './terminal.ts';
 
 /** The target of an operator's command, as far as its settings are concerned. */
 export interface SettingsTarget {
@@ -16,8 +17,7 @@ export interface SettingsTarget {
 export type DeployedSettings = { settings: Settings } | { unknown: string };
 
 /**
- * Reads the settings that a stack carries in the metadata of its table of CRM records. A stack of version 1.0.0 carries
- * none.
+ * Reads the settings that a stack carries in the metadata of its table of CRM records.
  * @throws CommandError if this version does not know one of the settings
  */
 export async function readDeployed(stack: string): Promise<DeployedSettings> {
@@ -26,14 +26,18 @@ export async function readDeployed(stack: string): Promise<DeployedSettings> {
     const table = { StackName: stack, LogicalResourceId: logicalId('Crm') };
     const { StackResourceDetail } = await client.send(new DescribeStackResourceCommand(table));
     const text = (JSON.parse(StackResourceDetail?.Metadata ?? '{}') as Record<string, string>)[SETTINGS_METADATA];
-    if (text === undefined) return { unknown: `The stack ${stack} does not show its settings, as in version 1.0.0.` };
+    if (text === undefined)
+      throw new CommandError(
+        `The stack ${stack} does not show its settings: deploy this version first, npm run deploy.`,
+      );
     return { settings: parseSettingsText(text) };
   } catch (error) {
-    if (missingRight(error) !== undefined) return { unknown: explainFailure(error).message };
+    if (missingRight(error) !== undefined) return { unknown: explainFailure(error).lines.join(' ') };
     if (!(error instanceof SettingsError)) throw error;
-    throw new CommandError(
-      `The stack ${stack} was deployed by another version: run this command in a clone of its commit. ${error.message}`,
-    );
+    throw new CommandError([
+      `The stack ${stack} was deployed by another version: run this command in a clone of its commit.`,
+      ...error.errors,
+    ]);
   } finally {
     client.destroy();
   }
@@ -46,7 +50,7 @@ export function writtenSettings(cdkJson: string, stack = ''): Record<string, unk
   return stage === undefined ? given : { ...given, stage };
 }
 
-export const CDK_JSON_USED_INSTEAD = 'The settings of cdk.json are used, which may be others.';
+const CDK_JSON_USED_INSTEAD = 'The settings of cdk.json are used, which may be others.';
 
 /**
  * The settings of a stack, in the form of `gatherSettings`. Without a stack, and for a stack that does not show them,
@@ -58,6 +62,6 @@ export async function settingsOf(
 ): Promise<Record<string, unknown>> {
   const found = await deployed?.();
   if (found !== undefined && 'settings' in found) return found.settings;
-  if (found !== undefined) report(`${found.unknown} ${CDK_JSON_USED_INSTEAD}\n`);
+  if (found !== undefined) report(`${found.unknown} ${CDK_JSON_USED_INSTEAD}`);
   return writtenSettings(cdkJson, stack);
 }

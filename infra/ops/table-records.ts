@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
-import { CommandError, countOf, type Terminal } from './command.ts';
+import { CommandError, countOf } from './command.ts';
 import { connectionWarnings, readableSecrets } from './connections.ts';
 import {
   type CrmItem,
@@ -16,14 +16,16 @@ import {
 import { type CrmTable, chunksOf, PARALLEL_BATCHES } from './crm-table.ts';
 import { type LocatedConnection, localHostErrors, overlapErrors } from './record-rules.ts';
 import type { Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
 
-/** The records of a kind, a page at a time; clients in no order. Malformed ones are left out, as `parseCrmItems` does. */
-export async function* readRecords(
-  target: Target,
-  kind: CrmKind,
-  damaged?: (text: string) => void,
-): AsyncGenerator<LocatedRecord[]> {
-  for await (const page of itemPages(target.table, kind)) yield parseCrmItems(target, page, damaged);
+/** Gets the sentences about an item that cannot be read. */
+type Damaged = Terminal['report'];
+
+/** The records of a kind; clients in no order. Malformed ones are left out, as `parseCrmItems` does. */
+export async function readRecords(target: Target, kind: CrmKind, damaged?: Damaged): Promise<LocatedRecord[]> {
+  const records: LocatedRecord[] = [];
+  for await (const page of itemPages(target.table, kind)) records.push(...parseCrmItems(target, page, damaged));
+  return records;
 }
 
 async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmItem[]> {
@@ -41,12 +43,12 @@ async function* itemPages(table: CrmTable, kind: CrmKind): AsyncGenerator<CrmIte
 export function parseCrmItems(
   { name }: Target,
   items: readonly CrmItem[],
-  damaged: (text: string) => void = () => {},
+  damaged: Damaged = () => {},
 ): LocatedRecord[] {
   return items.flatMap((item) => {
     const parsed = parseItem(item);
     if (!('errors' in parsed)) return [parsed];
-    damaged(parsed.errors.map(({ path, rule }) => `Damaged in ${name}, and skipped: ${path}: ${rule}`).join('\n'));
+    damaged(parsed.errors.map(({ path, rule }) => `Damaged in ${name}, and skipped: ${path}: ${rule}`));
     return [];
   });
 }
@@ -62,11 +64,8 @@ export async function findConnection({ table }: Target, id: string): Promise<Con
 
 /** The connections of the table, found by their index. Malformed ones are reported, and left out. */
 export async function readConnections(target: Target, report?: Terminal['report']): Promise<Connection[]> {
-  const connections: Connection[] = [];
-  for await (const page of readRecords(target, 'connections', report && ((text) => report(`${text}\n`)))) {
-    for (const one of page) if (one.kind === 'connections') connections.push(one.record);
-  }
-  return connections;
+  const records = await readRecords(target, 'connections', report);
+  return records.flatMap((one) => (one.kind === 'connections' ? [one.record] : []));
 }
 
 /** Reports the number of finished items, once for each ten thousand. */
@@ -75,7 +74,7 @@ export function reportProgress({ report }: Pick<Terminal, 'report'>, what: strin
   return (done) => {
     const before = Math.floor(total / STEP);
     total += done;
-    if (Math.floor(total / STEP) > before) report(`${total} ${what}\n`);
+    if (Math.floor(total / STEP) > before) report(`${total} ${what}`);
   };
 }
 const STEP = 10_000;
@@ -112,7 +111,7 @@ export async function warnOfConnections(
   const readable = changed.length === 0 ? undefined : await readableSecrets(target, terminal);
   for (const { path, record } of changed) {
     const warnings = await connectionWarnings(record, readable, terminal.resolveHost);
-    for (const { detail, fix } of warnings) terminal.report(`Warning: ${path}: ${detail}\n  → ${fix}\n`);
+    for (const { detail, fix } of warnings) terminal.report([`Warning: ${path}: ${detail}`, `  → ${fix}`]);
   }
 }
 
@@ -121,42 +120,23 @@ const MAX_COMPARED = 100;
 
 /**
  * Adds and changes valid records, in parallel batches: a call reads 100 items, and one writes 25 of those that differ.
- * It holds a few batches, and takes the next records when those are written.
- * @param records in parts; their errors are known @returns the number of records that differ
+ * @returns the number of records that differ
  */
 export async function writeRecords(
   { target, dryRun, terminal }: ItemLocation,
-  records: AsyncIterable<readonly LocatedRecord[]> | Iterable<readonly LocatedRecord[]>,
+  records: readonly LocatedRecord[],
 ): Promise<number> {
   const done = reportProgress(terminal, dryRun ? 'records compared' : 'records written or compared');
   let total = 0;
-  for await (const batches of inParts(records, MAX_COMPARED * PARALLEL_BATCHES)) {
-    const changes = await Promise.all(chunksOf(batches, MAX_COMPARED).map((batch) => findChanges(target, batch)));
+  for (const part of chunksOf(records, MAX_COMPARED * PARALLEL_BATCHES)) {
+    const changes = await Promise.all(chunksOf(part, MAX_COMPARED).map((batch) => findChanges(target, batch)));
     const changed = changes.flat();
-    if (dryRun)
-      await terminal.printPage(
-        changed
-          .flatMap(recordDifference)
-          .map((line) => `${line}\n`)
-          .join(''),
-      );
+    if (dryRun) terminal.print(changed.flatMap(recordDifference));
     else await target.table.write(changed.map(({ item }) => ({ put: item })));
     total += changed.length;
-    done(batches.length);
+    done(part.length);
   }
   return total;
-}
-
-/** Joins and splits parts into parts of this size; the last one may be smaller. */
-async function* inParts<T>(parts: AsyncIterable<readonly T[]> | Iterable<readonly T[]>, size: number) {
-  let remainder: T[] = [];
-  for await (const part of parts) {
-    remainder.push(...part);
-    const chunks = chunksOf(remainder, size);
-    remainder = (chunks.at(-1)?.length === size ? undefined : chunks.pop()) ?? [];
-    yield* chunks;
-  }
-  if (remainder.length > 0) yield remainder;
 }
 
 interface ItemChange {
@@ -179,14 +159,14 @@ export async function removeRecords(where: ItemLocation, kind: CrmKind, ids: rea
   const missing = ids.filter((id) => !known.has(itemKey(kind, id)));
   if (missing.length > 0) throw new CommandError(`${name} holds no ${kind} of this id: ${missing.join(', ')}`);
   if (!where.dryRun) await table.write([...known].map((pk) => ({ delete: pk })));
-  else where.terminal.print([...known].map((pk) => `- ${pk}\n`).join(''));
+  else where.terminal.print([...known].map((pk) => `- ${pk}`));
   summarizeChanges(where, known.size);
 }
 
 /** Says how many records were changed, or would be. */
 export function summarizeChanges({ target, dryRun, terminal }: ItemLocation, count: number): void {
   const done = dryRun ? `would change in ${target.name}; nothing was written` : `changed in ${target.name}`;
-  terminal.print(`${countOf(count, 'record')} ${done}.\n`);
+  terminal.print(`${countOf(count, 'record')} ${done}.`);
 }
 
 function recordDifference({ item: { pk, record }, before }: ItemChange): string[] {

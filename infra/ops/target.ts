@@ -35,11 +35,8 @@ export interface Target extends SettingsTarget {
 /** A service, as the name of its endpoint variable spells it. */
 type Service = 'DYNAMODB' | 'S3' | 'SECRETS_MANAGER' | 'SESV2' | 'SQS';
 
-interface ClientConfig {
-  region?: string;
-  endpoint?: string;
-  credentials?: { accessKeyId: string; secretAccessKey: string };
-}
+/** `{}`: the environment has it. */
+type ClientConfig = Partial<ReturnType<typeof localClient>>;
 
 /** The options of a command that name its target. */
 export interface WrittenTarget {

@@ -1,4 +1,5 @@
-import { CommandError, countOf, type Terminal } from './command.ts';
+import { CommandError, countOf } from './command.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Where an operator reads what to do with an item that cannot be read. */
 export const UNREADABLE_ITEM_PAGE = 'infra/docs/operating.md, An item that cannot be read.';
@@ -13,9 +14,9 @@ export class UnreadableItems {
   }
 
   /** @param sentences that name one item */
-  readonly name = (sentences: string): void => {
+  readonly name = (sentences: string | readonly string[]): void => {
     this.#count += 1;
-    this.#report(`${sentences}\n`);
+    this.#report(sentences);
   };
 
   /**

@@ -7,6 +7,7 @@ import { outliveReader } from '../closed-output.ts';
 import { CommandError, runProgram } from '../ops/command.ts';
 import { formJsonSchema, readForm } from '../ops/form.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../ops/target.ts';
+import { linePrinter } from '../ops/terminal.ts';
 import { copiedFiles, formFile, ownFiles, type PageOptions, versionFile } from './files.ts';
 import { contradictions } from './kept-files.ts';
 
@@ -47,7 +48,7 @@ export async function runRegistrationPage(
       const page = await pageOptions(options);
       terminal.print(await writePage(resolve(terminal.folder, folder), page));
     });
-  return runProgram(command, args, terminal);
+  return runProgram(command, args, { report: linePrinter(terminal.report) });
 }
 
 async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Options): Promise<PageOptions> {
@@ -83,9 +84,11 @@ async function writePage(folder: string, page: PageOptions): Promise<string> {
   const keptTexts = kept.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const);
   const faults = contradictions(page, Object.fromEntries(await Promise.all(keptTexts)));
   if (faults.length > 0)
-    throw new CommandError(`Nothing was written, because files that are kept differ from the options:
-${faults.join('\n')}
-Change these lines, name another folder, or delete the files to get new ones.`);
+    throw new CommandError([
+      'Nothing was written, because files that are kept differ from the options:',
+      ...faults,
+      'Change these lines, name another folder, or delete the files to get new ones.',
+    ]);
   const texts: [string, string | Buffer][] = [
     ...Object.entries(brokerFiles).filter(([name]) => !kept.includes(name)),
     ['form.js', formFile(page.form)],

@@ -93,8 +93,17 @@ export const AccountTypeSchema = closedObject({
 });
 export type AccountType = v.InferOutput<typeof AccountTypeSchema>;
 
+/** Ids of connections are in commands that operators paste. */
+const CONNECTION_ID = /^[\w.-]{1,64}$/;
+
 const connectionEntries = {
-  id: OneLineSchema,
+  id: v.pipe(
+    v.string(),
+    v.regex(
+      CONNECTION_ID,
+      violationMessage('characters', 'must be at most 64 letters, digits, dots, hyphens and underscores'),
+    ),
+  ),
   /** The name that people read. */
   name: v.optional(v.string()),
   /** A host name or address; `local` is a simulated server of the local service. */

@@ -325,7 +325,7 @@ function dynamoRegistrationIndex(table: Table, now: () => number) {
 type Key = { pk: string };
 
 /** The key of the item with the registrations of an address. */
-export function indexKey({ otp_type, address }: Address): Key {
+function indexKey({ otp_type, address }: Address): Key {
   return { pk: `${otp_type}#${address}` };
 }
 
@@ -364,15 +364,6 @@ function guessUpdate(guesses: readonly Guess[], at: number) {
     ...(guesses.length > 0 && { names }),
     values,
   };
-}
-
-/** The attributes of the item of an address that are not registrations. */
-const OF_THE_INDEX = ['pk', 'expires_at', 'guessed_at'];
-
-/** The attributes of the item of an address that should be registrations, and cannot be read. */
-export function unreadableEntries(item: Item = {}): string[] {
-  const entries = Object.entries(item).filter(([name]) => !OF_THE_INDEX.includes(name));
-  return entries.filter(([, entry]) => !v.is(EntrySchema, entry)).map(([name]) => name);
 }
 
 /** The registrations of an item: confirmed ones first, then the newest. */

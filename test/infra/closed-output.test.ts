@@ -1,12 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { PassThrough, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { resultWriter, type Terminal } from '../../infra/ops/command.ts';
-import { listRecords } from '../../infra/ops/records.ts';
-import type { Target } from '../../infra/ops/target.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
 const ROOT = new URL('../..', import.meta.url);
@@ -123,46 +119,5 @@ describe('A command whose output has lost its reader', () => {
     const found = await run(['--input-type=module', '--eval', program(handling)], closing);
     expect(found.code).toBe(code);
     expect(found.out + found.reported).not.toContain('EPIPE');
-  });
-
-  it('ends a list, and reads no further page', async () => {
-    const output = new PassThrough();
-    output.on('error', () => {});
-    let pages = 0;
-    const table = {
-      async *pages() {
-        for (; pages < 100; ) {
-          pages += 1;
-          if (pages === 3) output.destroy(Object.assign(new Error('gone'), { code: 'EPIPE' }));
-          yield [{ pk: `client#${pages}`, record: { id: `C${String(pages).padStart(7, '0')}`, name: 'Ann' } }];
-        }
-      },
-    } as unknown as Target['table'];
-    const terminal = { ...resultWriter(output), report: () => {} } as unknown as Terminal;
-    await expect(listRecords({ name: 'it', table } as Target, 'clients', terminal)).rejects.toThrow(
-      expect.objectContaining({ name: 'ReaderGone' }),
-    );
-    expect(pages).toBe(3);
-  });
-
-  it('waits, while it has a reader, until the reader has taken a page', async () => {
-    const taken: string[] = [];
-    let take = () => {};
-    const output = new Writable({
-      write(chunk, _encoding, done) {
-        taken.push(String(chunk));
-        take = done;
-      },
-    });
-    let waits = true;
-    const page = resultWriter(output)
-      .printPage('a page')
-      .finally(() => {
-        waits = false;
-      });
-    await new Promise(setImmediate);
-    expect([taken, waits]).toEqual([['a page'], true]);
-    take();
-    await page;
   });
 });

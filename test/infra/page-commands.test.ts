@@ -2,9 +2,9 @@ import { globSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { doctorProgram } from '../../infra/doctor/doctor.ts';
-import type { Terminal } from '../../infra/ops/command.ts';
 import { operatorsProgram } from '../../infra/ops/ops.ts';
 import { changeSettings } from '../../infra/ops/setting.ts';
+import type { Terminal } from '../../infra/ops/terminal.ts';
 import { cdkJsonOf } from '../support/operators.ts';
 
 const PAGES = globSync(['README.md', '.github/*.md', '{infra,lib,test}/**/*.md'], {

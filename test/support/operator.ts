@@ -1,7 +1,8 @@
-import { CommandError, type Terminal } from '../../infra/ops/command.ts';
+import { CommandError } from '../../infra/ops/command.ts';
 import { crmTable, operatorsDatabase } from '../../infra/ops/crm-table.ts';
 import { settleOperation } from '../../infra/ops/settle.ts';
 import type { Target } from '../../infra/ops/target.ts';
+import type { Terminal } from '../../infra/ops/terminal.ts';
 import { settlementConfig } from '../../lib/config.ts';
 import type { OperatorFinding } from './account-world.ts';
 
@@ -21,7 +22,6 @@ const target: Target = {
 };
 const terminal: Terminal = {
   print: () => {},
-  printPage: async () => {},
   report: () => {},
   input: (async function* () {})(),
   cdkJson: '',

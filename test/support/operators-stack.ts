@@ -74,7 +74,6 @@ interface AccountCall {
 /** The other services, with the ends of their variables `AWS_ENDPOINT_URL_…`. */
 const CLIENTS = {
   cloudformation: 'CLOUDFORMATION',
-  lambda: 'LAMBDA',
   sns: 'SNS',
   'sms-voice': 'PINPOINT_SMS_VOICE_V2',
   'social-messaging': 'SOCIALMESSAGING',
@@ -82,15 +81,12 @@ const CLIENTS = {
 
 /** The operations that only a path names. */
 const PATHS: Readonly<Record<string, string>> = {
-  '/2016-08-19/account-settings': 'GetAccountSettings',
   '/v1/whatsapp/waba/list': 'ListLinkedWhatsAppBusinessAccounts',
   '/v1/whatsapp/template/list': 'ListWhatsAppMessageTemplates',
 };
 
 /** An account without any problem. */
 const ACCOUNT: Readonly<Record<string, AccountCall>> = {
-  'lambda:GetAccountSettings': { answer: () => ({ AccountLimit: { ConcurrentExecutions: 1_000 } }) },
-  'sms-voice:DescribeSpendLimits': { answer: () => ({ SpendLimits: [] }) },
   'sms-voice:DescribeAccountAttributes': { answer: () => ({ AccountAttributes: [] }) },
   'social-messaging:ListLinkedWhatsAppBusinessAccounts': { answer: () => ({ linkedAccounts: [{ id: 'waba-1' }] }) },
   'social-messaging:ListWhatsAppMessageTemplates': {
@@ -153,7 +149,7 @@ export class OperatorsStack {
 
   /** Runs the doctor. @param caller whose rights it has; absent: every right */
   doctor({ caller, cdkJson = this.cdkJson }: { caller?: string; cdkJson?: string } = {}) {
-    return this.#as(caller, () => doctorResults(['--stack', STACK], cdkJson));
+    return this.#as(caller, () => doctorResults({ stack: STACK, cdkJson }));
   }
 
   async #as<T>(caller: string | undefined, work: () => Promise<T>): Promise<T> {

@@ -3,17 +3,18 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import type { CheckResult } from '../../infra/doctor/checks.ts';
-import { runDoctor } from '../../infra/doctor/doctor.ts';
+import { exitCode } from '../../infra/doctor/checks.ts';
+import { examine, type Look } from '../../infra/doctor/doctor.ts';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { type LocalService, type ServiceOptions, startService } from '../../infra/local/service.ts';
 import { localClient } from '../../infra/local-client.ts';
 import { type CrmItem, serializeItems } from '../../infra/ops/crm-items.ts';
 import { type CrmTable, crmTable } from '../../infra/ops/crm-table.ts';
-import { runCrm } from '../../infra/ops/ops.ts';
+import { runOps } from '../../infra/ops/ops.ts';
 import { secretStore } from '../../infra/ops/secrets.ts';
 import { CDK_JSON } from '../../infra/ops/service-secrets.ts';
 import type { Target } from '../../infra/ops/target.ts';
+import { linePrinter } from '../../infra/ops/terminal.ts';
 import type { Table } from '../../lib/aws/dynamodb.ts';
 import { directClient } from './direct-client.ts';
 import { openAccount, tablesOf } from './local-service.ts';
@@ -43,18 +44,16 @@ export async function runOperatorsCommand(
   { input = '', answers, waits, cdkJson = CDK_JSON }: Person = {},
 ): Promise<Outcome> {
   const outcome = { code: 0, out: '', reported: '' };
-  const print = (text: string) => {
-    outcome.out += text;
-  };
-  outcome.code = await runCrm(args, {
+  outcome.code = await runOps(args, {
     input: (async function* () {
       yield input;
     })(),
-    print,
-    printPage: async (text) => print(text),
-    report: (text) => {
+    print: linePrinter((text) => {
+      outcome.out += text;
+    }),
+    report: linePrinter((text) => {
       outcome.reported += text;
-    },
+    }),
     ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
     cdkJson,
     resolveHost: async () => [],
@@ -64,13 +63,9 @@ export async function runOperatorsCommand(
 }
 
 /** The results of the doctor. @param cdkJson the file that holds the settings */
-export async function doctorResults(args: readonly string[], cdkJson?: string) {
-  let out = '';
-  const print = (text: string) => {
-    out += text;
-  };
-  const code = await runDoctor(['--json', ...args], print, cdkJson);
-  return { code, results: JSON.parse(out) as CheckResult[] };
+export async function doctorResults({ cdkJson = CDK_JSON, fix = false, ids = [], ...where }: Partial<Look>) {
+  const results = await examine({ ...where, cdkJson, fix, ids });
+  return { code: exitCode(results), results };
 }
 
 /**
@@ -121,12 +116,9 @@ export class Operators {
     return runOperatorsCommand([...words, '--local', this.service.url]);
   }
 
-  /**
-   * Runs the doctor on the local service. Options begin with a hyphen; ids of connections come before them. @returns
-   * its results
-   */
-  doctor(...args: string[]) {
-    return doctorResults([...args, '--local', this.service.url]);
+  /** The results of the doctor on the local service. */
+  doctor(look: Pick<Partial<Look>, 'fix' | 'ids'> = {}) {
+    return doctorResults({ ...look, local: this.service.url });
   }
 
   async fileOf(content: unknown): Promise<string> {

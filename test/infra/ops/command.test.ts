@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { explainFailure } from '../../../infra/ops/command.ts';
@@ -80,7 +81,7 @@ describe('npm run ops', () => {
     ['AccessDeniedException', 'These AWS credentials lack the right that AWS asks for here: attach the policy'],
     ['OddError', 'OddError: no'],
   ])('explains the error %s of AWS', (name, sentence) => {
-    expect(explainFailure(Object.assign(new Error('no'), { name })).message).toContain(sentence);
+    expect(explainFailure(Object.assign(new Error('no'), { name })).lines[0]).toContain(sentence);
   });
 
   it.each([
@@ -89,24 +90,31 @@ describe('npm run ops', () => {
   ])('names the profile that may not exist: %s', (name, message, sentence) => {
     const error = Object.assign(new Error(message), { name });
     const named = expect.stringMatching(/There may be no profile nowhere \(AWS_PROFILE\)\.$/);
-    expect(explainFailure(error, 'nowhere')).toEqual({ message: named, exitCode: 1 });
-    expect(explainFailure(error, undefined).message).toMatch(new RegExp(`^${sentence}[^(]+\\.$`));
+    expect(explainFailure(error, 'nowhere')).toEqual({ lines: [named], exitCode: 1 });
+    expect(explainFailure(error, undefined).lines[0]).toMatch(new RegExp(`^${sentence}[^(]+\\.$`));
   });
 
   it('explains a refusal by the policy of the bucket', () => {
     const message =
       'User: arn:aws:sts::1:assumed-role/ann/ann is not authorized to perform: s3:DeleteObject on resource: ' +
       '"arn:aws:s3:::documents/registrations/1/1" with an explicit deny in a resource-based policy';
-    expect(explainFailure(Object.assign(new Error(message), { name: 'AccessDenied' })).message).toBe(
+    expect(explainFailure(Object.assign(new Error(message), { name: 'AccessDenied' })).lines[0]).toBe(
       'These AWS credentials lack the right s3:DeleteObject on arn:aws:s3:::documents/registrations/1/1: ' +
         'name their role in the setting documentRoles, and deploy.',
     );
   });
 
-  const ROOT = new URL('../../..', import.meta.url);
+  const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+  /** The AWS settings of a user, none of which is about the local service. */
+  const USERS_ENVIRONMENT = {
+    PATH: process.env.PATH,
+    ...{ AWS_PROFILE: 'nowhere', AWS_USE_FIPS_ENDPOINT: 'true', AWS_USE_DUALSTACK_ENDPOINT: 'true' },
+    ...{ AWS_DEFAULTS_MODE: 'none', AWS_RETRY_MODE: 'none', AWS_ACCOUNT_ID_ENDPOINT_MODE: 'required' },
+    ...{ AWS_ENDPOINT_URL: 'http://127.0.0.1:1', AWS_REGION: 'us-gov-west-1' },
+  };
   it('ends as a process with its exit code', async () => {
     const run = (...args: string[]) =>
-      promisify(execFile)(process.execPath, ['infra/ops/ops.ts', ...args], { cwd: ROOT });
+      promisify(execFile)(process.execPath, ['infra/ops/ops.ts', ...args], { cwd: ROOT, env: USERS_ENVIRONMENT });
     expect((await run('list', 'forms', `--local=${operators.service.url}`)).stdout).toContain('FORM0001');
     await expect(run('fly')).rejects.toMatchObject({ code: 2 });
   });

@@ -1,43 +1,89 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { secretStore } from '../../../infra/ops/secrets.ts';
 import { signingSecretName } from '../../../infra/settings.ts';
-import { type Connection, serverAddress } from '../../../lib/records/crm-records.ts';
+import { type Connection, serverAddress, type WebApiConnection } from '../../../lib/records/crm-records.ts';
 import { parseSigningSecret } from '../../../lib/secrets/webhook-signature.ts';
+import { openAccount } from '../../support/local-service.ts';
 import { cdkJsonOf, Operators, type Person, runOperatorsCommand } from '../../support/operators.ts';
 
 const operators = new Operators();
 
 describe('npm run ops -- secret put', () => {
   const cdkJson = cdkJsonOf({ captcha: { secret: 'broker/captcha' }, 'front.secret': 'front/proxy' });
-  const put = (name: string, person: Person) =>
-    runOperatorsCommand(['secret', 'put', name, '--local', operators.service.url], { cdkJson, ...person });
+  const put = (name: string, person: Person, ...options: string[]) =>
+    runOperatorsCommand(['secret', 'put', name, ...options, '--local', operators.service.url], { cdkJson, ...person });
+
+  const store = () => secretStore({ endpoint: process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER ?? '' });
+  const recordOf = async (id: string) => (await operators.table.read(`connection#${id}`))?.record as Connection;
+  const secretValue = async (id: string) => JSON.parse((await operators.stored(`platform/${id}`)) ?? '{}') as object;
+  /** A secret that only this server gets. The value of the local service comes back after the test. */
+  async function secretFor(id: string, host: string) {
+    const value = await secretValue(id);
+    onTestFinished(async () => void (await store().write(`platform/${id}`, JSON.stringify(value))));
+    await store().write(`platform/${id}`, JSON.stringify({ ...value, hosts: [host] }));
+  }
 
   it.each([
-    ['tp5-live-1', 'platform/tp5-live-1', ['1000', 'Secret-1'], { login: 1000, password: 'Secret-1' }],
-    ['tp4-gw-1', 'platform/tp4-gw-1', ['Secret-2'], { master: 'Secret-2' }],
-    ['platform/tp4-gw-1', 'platform/tp4-gw-1', ['Secret-3'], { master: 'Secret-3' }],
-  ])('stores the input as the secret of %s, with its server and its version', async (name, secret, answers, value) => {
-    const before = (await operators.stored(secret)) ?? '';
-    const id = secret.replace('platform/', '');
-    const stored = await operators.table.read(`connection#${id}`);
-    const hosts = [serverAddress(stored?.record as Connection)];
-    expect(await put(name, { answers: [...answers] })).toEqual({
+    ['tp5-live-1', ['1000', 'Secret-1', 'yes'], { login: 1000, password: 'Secret-1' }],
+    ['tp4-gw-1', ['Secret-2', 'yes'], { master: 'Secret-2' }],
+  ])('adds the server of %s to those of its secret, shown and confirmed', async (id, answers, value) => {
+    await secretFor(id, 'former.example.com:443');
+    const server = serverAddress(await recordOf(id));
+    const hosts = [server, 'former.example.com:443'].sort();
+    expect(await put(id, { answers: [...answers] })).toEqual({
       code: 0,
-      out: `The secret ${secret} is replaced; functions use it within 5 minutes.\nOnly these servers get it: ${hosts[0]}.\n`,
-      reported: '',
+      out: `The secret platform/${id} is replaced; functions use it within 5 minutes.\n`,
+      reported: `Only these servers get the secret platform/${id}:\n  ${server} (new)\n  former.example.com:443\n`,
     });
-    expect(JSON.parse((await operators.stored(secret)) ?? '')).toEqual({ ...value, hosts });
-    const store = secretStore({ endpoint: process.env.AWS_ENDPOINT_URL_SECRETS_MANAGER ?? '' });
-    expect(await store.describe(secret)).toEqual({ versions: id.slice(0, 3) });
-    await put(name, { input: before });
+    expect(await secretValue(id)).toEqual({ ...value, hosts });
+    expect(await store().describe(`platform/${id}`)).toEqual({ versions: id.slice(0, 3) });
+    // Known servers need no word.
+    expect(await put(id, { input: JSON.stringify(value) })).toMatchObject({ code: 0 });
+    // The operator may name all servers himself.
+    await put(id, { input: JSON.stringify({ ...value, hosts: [] }) });
+    expect(await secretValue(id)).toEqual({ ...value, hosts: [] });
   });
 
-  it('keeps the servers that the input itself names, even if it names none', async () => {
-    const before = (await operators.stored('platform/tp5-live-1')) ?? '';
-    const { out } = await put('tp5-live-1', { input: '{"login":1,"password":"p","hosts":[]}' });
-    expect(out).toContain('Only these servers get it: none.');
-    expect(await operators.stored('platform/tp5-live-1')).toBe('{"login":1,"password":"p","hosts":[]}');
-    await put('tp5-live-1', { input: before });
+  it('stores nothing for a new server that nobody confirms', async () => {
+    await secretFor('tp5-live-1', serverAddress(await recordOf('tp5-live-1')));
+    const before = await secretValue('tp5-live-1');
+    const input = '{"login":1,"password":"p"}';
+    const server = ['--server', 'MT5.example.com:443'];
+    expect(await put('tp5-live-1', { answers: ['1', 'p', 'no'] }, ...server)).toMatchObject({ code: 1 });
+    const piped = await put('tp5-live-1', { input }, ...server);
+    expect(piped).toMatchObject({ code: 1, reported: expect.stringContaining('--yes') });
+    expect(await put('tp5-live-1', { input }, '--server', 'mt5.example.com')).toMatchObject({ code: 2 });
+    expect(await secretValue('tp5-live-1')).toEqual(before);
+    expect(await put('tp5-live-1', { input }, ...server, '--yes')).toMatchObject({ code: 0 });
+    expect(await secretValue('tp5-live-1')).toMatchObject({ hosts: expect.arrayContaining(['mt5.example.com:443']) });
+  });
+
+  it.each([
+    ['tp5', 'tp5-live-1', 'real\\standard', undefined, '{"login":1000,"password":"S3cr3t"}'],
+    ['tp4', 'tp4-gw-1', 'demoforex', 'ATDEMO04', '{"master":"S3cr3t"}'],
+  ] as const)('gives a planted connection of %s nothing: naming a secret makes no server trusted', async (...row) => {
+    const [version, id, group, account_type_id, input] = row;
+    const received: string[] = [];
+    const listener = createServer((socket) =>
+      socket.on('data', (bytes) => void received.push(bytes.toString('latin1'))),
+    );
+    listener.listen(0, '127.0.0.1');
+    onTestFinished(() => void listener.close());
+    await once(listener, 'listening');
+    const { port } = listener.address() as AddressInfo;
+    const { ca: _, ...record } = (await recordOf(id)) as WebApiConnection;
+    const planted = { ...record, id: 'planted', port, logins: { from: 1_000, to: 9_999 } };
+    await operators.table.write([{ put: { pk: 'connection#planted', kind: 'connection', record: planted } }]);
+    const server = serverAddress(await recordOf(id));
+    await secretFor(id, server);
+    expect((await put(id, { input })).code).toBe(0);
+    expect(await secretValue(id)).toMatchObject({ hosts: [server] });
+    const order = { connection_id: 'planted', group, leverage: 100, account_type_id };
+    const { status, body } = await openAccount(operators.service, version, order);
+    expect([status, body.type]).toEqual([502, 'platform_refused']);
+    expect(received.join('')).not.toMatch(/S3cr3t|MASTER|GET|POST/);
   });
 
   const FRONT = '{"current":"0123456789abcdef"}';
@@ -53,7 +99,8 @@ describe('npm run ops -- secret put', () => {
   it('refuses a name that no connection and no setting uses, and says which names exist', async () => {
     const { code, reported } = await put('platform/tp5-live-l', { input: '{"login":1,"password":"S3cr3t"}' });
     expect(code).toBe(1);
-    expect(reported).toContain('uses a secret platform/tp5-live-l; nothing was stored. There are: tp4-demo-1, ');
+    expect(reported).toContain('no connection platform/tp5-live-l, and no setting');
+    expect(reported).toContain('; nothing was stored. There are: tp4-demo-1, ');
     expect(reported).toContain(', tp5-live-1, ');
     for (const one of [
       'broker-api-keys/local/pepper (pepper)',

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { CommandError, type Terminal } from '../../../infra/ops/command.ts';
+import { CommandError } from '../../../infra/ops/command.ts';
 import { settleOperation, showOperation } from '../../../infra/ops/settle.ts';
+import type { Terminal } from '../../../infra/ops/terminal.ts';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
 import type { Life } from '../../../lib/openings/life.ts';
 import { OPERATOR_ONLY, RETRY_ONLY } from '../../../lib/records/due.ts';
@@ -137,8 +138,8 @@ const SILENT = { print: () => {} } as unknown as Terminal;
 /** What `operation ID` prints. `operations.test.ts` runs the command itself. */
 async function shown(): Promise<string> {
   const printed: string[] = [];
-  await showOperation(operators.target, ID, { ...SILENT, print: (text) => void printed.push(text) });
-  return printed.join('');
+  await showOperation(operators.target, ID, { ...SILENT, print: (lines) => void printed.push(...[lines].flat()) });
+  return printed.map((line) => `${line}\n`).join('');
 }
 
 /** Calls `settle ID` with an option. @returns why it is refused; undefined: it is done */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
-import type { Terminal } from '../../../infra/ops/command.ts';
 import { serializeItems } from '../../../infra/ops/crm-items.ts';
 import { crmTable } from '../../../infra/ops/crm-table.ts';
 import { CDK_JSON } from '../../../infra/ops/service-secrets.ts';
 import { connectionErrors, removeRecords, writeRecords } from '../../../infra/ops/table-records.ts';
 import type { Target } from '../../../infra/ops/target.ts';
+import type { Terminal } from '../../../infra/ops/terminal.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { directClient } from '../../support/direct-client.ts';
 
@@ -39,13 +39,13 @@ async function callsWith(others: number) {
   if (ann === undefined || connection === undefined) throw new Error('The demo records have both.');
 
   callsSince(database);
-  await writeRecords(where, [[{ kind: 'clients', path: 'it', record: { ...ann, email: 'new@example.com' } }]]);
+  await writeRecords(where, [{ kind: 'clients', path: 'it', record: { ...ann, email: 'new@example.com' } }]);
   const put = callsSince(database);
   const add = async (id: string, from: number) => {
     const added = { ...connection, id, host: 'mt5.example.com', logins: { from, to: from + 999 } };
     const located = { kind: 'connections', path: 'it', record: added } as const;
     expect(await connectionErrors(where, [located])).toEqual([]);
-    await writeRecords(where, [[located]]);
+    await writeRecords(where, [located]);
   };
   await add('tp5-new-1', 1_000);
   callsSince(database);
@@ -72,7 +72,10 @@ describe('A change of one record', () => {
     const table = crmTable('crm', directClient(database));
     const where = { target: { name: 'the table', table } as Target, dryRun: false, terminal };
     const clients = newClients(200);
-    await writeRecords(where, [clients.map((record) => ({ kind: 'clients', path: record.id, record }) as const)]);
+    await writeRecords(
+      where,
+      clients.map((record) => ({ kind: 'clients', path: record.id, record }) as const),
+    );
     const calls = Map.groupBy(callsSince(database), (operation) => operation);
     expect([...calls].map(([operation, { length }]) => [operation, length]).sort()).toEqual([
       ['BatchGetItem', 2],

@@ -1,7 +1,6 @@
 import type * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { formJsonSchema } from '../../../infra/ops/form.ts';
-import { describeRegistration } from '../../../infra/ops/registration.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
 import { type HeldOperation, type Ledger, type OperationPlan, PlanSchema } from '../../../lib/openings/ledger.ts';
@@ -24,9 +23,6 @@ import {
   type WebApiSecret,
   WebApiSecretSchema,
 } from '../../../lib/records/crm-records.ts';
-import type { ConfirmedRegistrationSchema } from '../../../lib/records/event-schemas.ts';
-import { registrationConfirmed } from '../../../lib/records/events.ts';
-import type { StoredRegistration } from '../../../lib/records/registrations.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { type Form, type FormField, FormFieldSchema, FormSchema } from '../../../lib/validators/form.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
@@ -35,7 +31,7 @@ import { testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
 import { CLIENT_ANN, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
-import { DOCUMENTS, RegistrationScene } from '../../support/registration-scene.ts';
+import { DOCUMENTS } from '../../support/registration-scene.ts';
 import { aServer, MASTER_PASSWORD } from '../../support/text-protocol.ts';
 import { noteReads } from '../../support/watched.ts';
 import { connectionTo, MANAGER, testServer } from '../../support/web-api.ts';
@@ -143,31 +139,6 @@ async function useForm(noteForm: Note, noteField: Note): Promise<void> {
   await checkCustomFields(form, { boolean: true, select: 'a choice', document: DOCUMENTS.d0cUpl });
 }
 
-/** A registration that is confirmed, published, and shown to operators. @param see notes its members */
-async function useRegistration(see: RegistrationScene['see']): Promise<void> {
-  const scene = await RegistrationScene.start();
-  scene.see = see;
-  expect(await scene.request()).toBe(204);
-  expect([await scene.confirm(), await scene.confirm()]).toEqual([204, 204]);
-  const [stored = expect.fail()] = await scene.registrations();
-  const record = see(stored);
-  registrationConfirmed(record);
-  await describeRegistration({ record, codeExpiresAt: 0, guesses: 1 });
-}
-
-type Stored = Required<StoredRegistration>;
-/** Without the members of the message to the CRM, which has all of them by its schema. */
-type OnlyStored = Exclude<keyof Stored, keyof v.InferOutput<typeof ConfirmedRegistrationSchema>>;
-const ONLY_STORED: Record<OnlyStored, true> = {
-  ...{ registration_id: true, address: true, email_key: true, delivery: true, confirmation: true },
-};
-const DELIVERY: Record<keyof NonNullable<Stored['delivery']>, true> = {
-  ...{ kind: true, outcome: true, message_id: true, sent_at: true, email_taken: true, phone_taken: true },
-};
-const CONFIRMATION: Record<keyof NonNullable<Stored['confirmation']>, true> = {
-  ...{ confirmed_at: true, email_taken: true, phone_taken: true, published: true },
-};
-
 const asItIs: Note = (record) => record;
 
 it.each<Row>([
@@ -207,17 +178,6 @@ it.each<Row>([
     },
   ],
   ['plan of an operation', memberNames(PlanSchema), usePlan],
-  ['stored registration', Object.keys(ONLY_STORED), (note) => useRegistration(note)],
-  [
-    'noted delivery',
-    Object.keys(DELIVERY),
-    (note) => useRegistration((one) => ({ ...one, delivery: one.delivery && note(one.delivery) })),
-  ],
-  [
-    'confirmation',
-    Object.keys(CONFIRMATION),
-    (note) => useRegistration((one) => ({ ...one, confirmation: one.confirmation && note(one.confirmation) })),
-  ],
 ])('A record of this kind has no member that nothing reads: %s', async (_, members, use) => {
   const read = new Set<string>();
   await use((record) => noteReads(record, read));
