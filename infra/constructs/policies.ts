@@ -100,23 +100,16 @@ function explainWildcards(policy: IConstruct, stack: Stack, settings: Settings):
 /** The tables that operators restore: all but registrations, which another policy restores. */
 const RESTORED_BY_OPERATORS = RESTORABLE_TABLES.filter((name) => name !== 'Registrations');
 
-/** The attributes that `crm forget` removes from a registration in which another person typed the address. */
-const TYPED_ATTRIBUTES = ['email', 'email_key', 'phone', 'phone_valid'];
-
 function tableStatements({ tables }: DataStores): PolicyStatement[] {
   const restored = RESTORED_BY_OPERATORS.map((name) => `${tables[name].tableArn}-restored*`);
-  // Operators may not write other attributes: they could have an address published that no person has proven.
-  const removeTyped = tableStatement(tables.Registrations, 'RemoveTyped', ['UpdateItem']);
-  removeTyped.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': ['pk', ...TYPED_ATTRIBUTES] });
   return [
-    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'UpdateItem']),
+    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
     policyStatement('FindCrmRecords', 'dynamodb', ['Query', 'Scan'], `${tables.Crm.tableArn}/index/*`),
     indexStatement(tables.Operations, 'FindOperations', DUE_INDEX.name),
     tableStatement(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     tableStatement(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
     tableStatement(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
     tableStatement(tables.Registrations, 'Forget', ['Scan', 'DeleteItem']),
-    removeTyped,
     policyStatement('ReadRestored', 'dynamodb', ['Scan'], ...restored),
   ];
 }

@@ -10,7 +10,7 @@ import {
   type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
-import { attributeQuery, dynamoTable, type Item, tryWrite, type UpdateExpression } from '../../lib/aws/dynamodb.ts';
+import { attributeQuery, dynamoTable, type Item, tryWrite } from '../../lib/aws/dynamodb.ts';
 import type { CrmIndex } from '../../lib/validators/deployment.ts';
 import type { CrmItem } from './crm-items.ts';
 
@@ -46,7 +46,7 @@ export function operatorsDatabase(config: DynamoDBClientConfig = {}): DynamoDBDo
 
 /** The table of CRM records, as operators see it. No method reads the whole table into memory. */
 export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
-  const { pages, get, update } = tableItems(TableName, ['pk'], database);
+  const { pages, get } = tableItems(TableName, ['pk'], database);
 
   async function sendBatch(requests: readonly Item[]): Promise<void> {
     let waiting = [...requests];
@@ -82,8 +82,6 @@ export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
       );
       await pLimit(PARALLEL_BATCHES).map(chunksOf(requests, MAX_WRITES), sendBatch);
     },
-    /** @returns false if its condition failed */
-    update: (pk: string, expression: UpdateExpression) => update({ pk }, expression),
   };
 }
 
@@ -122,9 +120,6 @@ export function tableItems(TableName: string, keys: readonly string[], database:
       const added = table.put(item, callSignal(), { condition }).then(() => true);
       return (await tryWrite(added)) ?? false;
     },
-    /** @returns false if its condition failed */
-    update: async (item: Item, expression: UpdateExpression) =>
-      (await tryWrite(table.update(itemKey(item), expression, callSignal()))) !== undefined,
     delete: (item: Item) => table.delete(itemKey(item), callSignal()),
   };
 }

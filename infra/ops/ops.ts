@@ -130,7 +130,7 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
   crm
     .command('forget [address]')
     .description(
-      'deletes what is kept about a person who has proven an email or a phone: registrations, documents, the client; where somebody only typed the address, it is removed',
+      'deletes what is kept about a person who has proven an email or a phone: registrations, documents, the client',
     )
     .option('--client <id>', 'the person by the client, with all addresses that no other client has proven')
     .option('--dry-run', 'shows what would be deleted, and deletes nothing')
