@@ -5,7 +5,7 @@ import { endWithReader, READER_GONE } from '../../infra/closed-output.ts';
 
 /** `npm run bench`: the cost of the service, as ratios to something else that is measured in the same run. */
 
-const BENCHMARKS = ['cold-start', 'warm', 'refusals', 'privacy'];
+const BENCHMARKS = ['cold-start', 'refusals'];
 
 const USAGE = `npm run bench -- [--only <name>]… [--runs <number>]
   --only   ${BENCHMARKS.join(', ')}

@@ -12,18 +12,11 @@ import type { Answers, FirstAnswer } from './runner.ts';
 export const BARE = {
   'request-registration': 'bare-registration',
   'create-tp5-account': 'bare-tp5',
-  'create-tp4-account': 'bare-tp4',
 } as const;
 export type MeasuredFunction = keyof typeof BARE;
 
-/** `rules` and `refusing` are parts of ours; the other handlers are what others would write. */
-export type HandlerName =
-  | MeasuredFunction
-  | (typeof BARE)[MeasuredFunction]
-  | 'rules'
-  | 'refusing'
-  | 'routed'
-  | 'parse';
+/** `refusing` is a part of ours; the other handlers are what others would write. */
+export type HandlerName = MeasuredFunction | (typeof BARE)[MeasuredFunction] | 'refusing' | 'parse';
 
 /** A process that has answered its first event. */
 export interface Environment {
@@ -84,7 +77,7 @@ export type Stage = Awaited<ReturnType<typeof openStage>>;
 function bundleHandler(name: HandlerName, outdir: string): Promise<unknown> {
   const file = `test/bench/handlers/${name}.ts`;
   if (Object.hasOwn(BARE, name)) return bundle(name as MeasuredFunction, outdir);
-  if (name === 'rules' || name === 'refusing') return bundleFile(file, outdir);
+  if (name === 'refusing') return bundleFile(file, outdir);
   // As CDK's `NodejsFunction` does for an ES module that is minified and has the SDK in it: all in one file, complete.
   return build({
     absWorkingDir: fileURLToPath(new URL('../..', import.meta.url)),

@@ -8,13 +8,9 @@ import {
   BatchGetCommand,
   DynamoDBDocumentClient,
   PutCommand,
-  type PutCommandInput,
-  QueryCommand,
-  type QueryCommandInput,
   TransactWriteCommand,
   type TransactWriteCommandInput,
   UpdateCommand,
-  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 
 /** The SDK alone, as others would use it: a client for each service, and the calls that every route makes. */
@@ -39,16 +35,8 @@ export async function read(table = '', ...keys: string[]): Promise<Record<string
   return (await database.send(new BatchGetCommand({ RequestItems }))).Responses?.[table] ?? [];
 }
 
-export function put(
-  TableName: string | undefined,
-  Item: Record<string, unknown>,
-  more: Pick<PutCommandInput, 'ConditionExpression' | 'ExpressionAttributeValues'> = {},
-): Promise<unknown> {
-  return database.send(new PutCommand({ TableName, Item, ...more }));
-}
-
-export function updateItem(input: UpdateCommandInput): Promise<unknown> {
-  return database.send(new UpdateCommand(input));
+export function put(TableName: string | undefined, Item: Record<string, unknown>): Promise<unknown> {
+  return database.send(new PutCommand({ TableName, Item }));
 }
 
 export function update(
@@ -58,11 +46,8 @@ export function update(
   ExpressionAttributeValues: Record<string, unknown>,
   more: { ConditionExpression?: string; ExpressionAttributeNames?: Record<string, string> } = {},
 ): Promise<unknown> {
-  return updateItem({ TableName, Key: { pk }, UpdateExpression, ExpressionAttributeValues, ...more });
-}
-
-export function query(TableName: string | undefined, input: Omit<QueryCommandInput, 'TableName'>): Promise<unknown> {
-  return database.send(new QueryCommand({ TableName, ...input }));
+  const expressions = { UpdateExpression, ExpressionAttributeValues, ...more };
+  return database.send(new UpdateCommand({ TableName, Key: { pk }, ...expressions }));
 }
 
 export function transact(...TransactItems: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<unknown> {
