@@ -2,8 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Bundle, ENTRY_FILE } from '../../infra/bundle.ts';
+import { createFunction, type FunctionContext } from '../../infra/constructs/functions.ts';
+import { readSettings } from '../../infra/settings.ts';
 import { bundleDescription, bundleInto } from '../support/bundles.ts';
 import { functionEnvironment } from '../support/function-environment.ts';
 import { eventFor } from '../support/gateway-events.ts';
@@ -171,6 +175,23 @@ describe('Bundling', () => {
         true,
       );
     }
+  });
+
+  it('is what the stack deploys, with the settings of functions next to the code', () => {
+    const app = new App({ outdir: temporaryFolder('functions'), analyticsReporting: false });
+    const declared = { name: 'settle-operations', description: '', timeoutSeconds: 10, size: 'accounts' } as const;
+    const settings = readSettings({ ...SETTINGS, alarmEmail: 'oncall@acme.example', brand: { legal: 'Acme Ltd' } });
+    const context = { logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY, settings };
+    createFunction({ ...declared, uses: [], alarms: [] }, {
+      ...context,
+      stack: new Stack(app, 'stack'),
+    } as unknown as FunctionContext);
+    const { directory } = app.synth();
+    const [asset = ''] = readdirSync(directory).filter((name) => name.startsWith('asset.'));
+    expect(readdirSync(join(directory, asset))).toContain(ENTRY_FILE);
+    const file = JSON.parse(readFileSync(join(directory, asset, 'settings.json'), 'utf8')) as object;
+    expect(file).toMatchObject({ ...SETTINGS, brand: { legal: 'Acme Ltd' } });
+    expect(file).not.toHaveProperty('alarmEmail');
   });
 
   const full = temporaryFolder('full');

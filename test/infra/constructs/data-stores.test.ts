@@ -1,94 +1,48 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import type { Statement } from '../../../infra/local/rights/policy.ts';
-import { allResources, plainValue, propertiesOf, resourcesOfType, synthesize } from '../../support/stack.ts';
+import { allowingRights, parseRights, type Statement } from '../../../infra/local/rights/policy.ts';
+import {
+  allResources,
+  EVERYTHING,
+  plainValue,
+  propertiesOf,
+  resourcesOfType,
+  synthesize,
+} from '../../support/stack.ts';
 
 const template = synthesize();
-
-const CRM_ROLE = 'arn:aws:iam::123456789012:role/crm-reader';
-const CONFIRMED = {
-  confirmation: true,
-  crmWebhook: 'https://crm.acme.example/events',
-  scanDocuments: true,
-  documentRoles: CRM_ROLE,
-};
-const USERS = ['RequestRegistrationOwnRole', 'RequestRegistrationRole', 'ConfirmRegistrationRole', 'NotifyCrmRole'];
+const full = synthesize(EVERYTHING);
 
 const STATEFUL = [
-  'AWS::ApiGatewayV2::Api',
   'AWS::DynamoDB::Table',
   'AWS::EC2::EIP',
   'AWS::S3::Bucket',
-  'AWS::SES::ConfigurationSet',
-  'AWS::SES::EmailIdentity',
-  'AWS::SNS::Topic',
+  'AWS::SQS::Queue',
   'AWS::SecretsManager::Secret',
 ];
 
 describe('The stored data', () => {
   const tables = (of: Template) => resourcesOfType(of, 'AWS::DynamoDB::Table');
 
-  it('is in on-demand tables, encrypted, restorable, and outlives the stack except after a failed first deployment', () => {
-    expect(Object.keys(tables(template))).toHaveLength(6);
-    for (const [name, table] of Object.entries(tables(template))) {
-      expect(table, name).toMatchObject({
-        DeletionPolicy: 'RetainExceptOnCreate',
-        UpdateReplacePolicy: 'Retain',
-        Properties: {
-          BillingMode: 'PAY_PER_REQUEST',
-          DeletionProtectionEnabled: true,
-          SSESpecification: { SSEEnabled: true },
-          PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
-        },
-      });
+  it('outlives the stack, but for a failed first deployment and a stage that may vanish', () => {
+    const passing = allResources(synthesize({ ...EVERYTHING, retainData: false }));
+    const kept = Object.entries(allResources(full)).filter(([, { Type }]) => STATEFUL.includes(Type));
+    expect(kept.length).toBeGreaterThan(12);
+    for (const [name, one] of kept) {
+      const policies = [one.DeletionPolicy, one.UpdateReplacePolicy, passing[name]?.DeletionPolicy ?? 'Delete'];
+      expect([name, ...policies]).toEqual([name, 'RetainExceptOnCreate', 'Retain', 'Delete']);
+      expect(passing[name]?.Properties.DeletionProtectionEnabled ?? false).toBe(false);
     }
   });
 
-  it('of operations have an index of the unfinished ones, oldest first', () => {
-    expect(tables(template).OperationsTable?.Properties.GlobalSecondaryIndexes).toEqual([
-      {
-        IndexName: 'due',
-        KeySchema: [
-          { AttributeName: 'due_shard', KeyType: 'HASH' },
-          { AttributeName: 'due_at', KeyType: 'RANGE' },
-        ],
-        Projection: { ProjectionType: 'KEYS_ONLY' },
-      },
-    ]);
-  });
-
-  it('of logins are found by the operation that reserved a login', () => {
-    expect(tables(template).LoginsTable?.Properties.GlobalSecondaryIndexes).toMatchObject([
-      { IndexName: 'operation_id', KeySchema: [{ AttributeName: 'operation_id' }, { AttributeName: 'pk' }] },
-    ]);
-  });
-
-  it('of registrations have an index of the confirmed ones, for the CRM', () => {
-    const confirmed = {
-      IndexName: 'confirmed_id',
-      KeySchema: [{ AttributeName: 'confirmed_id', KeyType: 'HASH' }],
-      Projection: { ProjectionType: 'ALL' },
-    };
-    const indexes = tables(template).RegistrationsTable?.Properties.GlobalSecondaryIndexes;
-    expect(indexes).toEqual([expect.objectContaining({ IndexName: 'due' }), confirmed]);
-  });
-
-  it('of clients are found by proven addresses only', () => {
-    const indexes = ['proven_email', 'proven_phone', 'referral_code', 'kind'];
-    expect(tables(template).CrmTable?.Properties.GlobalSecondaryIndexes).toEqual(
-      indexes.map((IndexName) => ({
-        IndexName,
-        KeySchema: [
-          { AttributeName: IndexName, KeyType: 'HASH' },
-          { AttributeName: 'pk', KeyType: 'RANGE' },
-        ],
-        Projection: { ProjectionType: 'KEYS_ONLY' },
-      })),
-    );
-  });
-
-  it('expire if they must, and can be restored for 35 days, except counters', () => {
+  it('is in on-demand tables, encrypted, restorable for 35 days, and expires where it must', () => {
     const lasting = Object.entries(tables(template)).map(([name, { Properties }]) => {
+      expect(Properties).toMatchObject({
+        BillingMode: 'PAY_PER_REQUEST',
+        DeletionProtectionEnabled: true,
+        SSESpecification: { SSEEnabled: true },
+        PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      });
       const expiry = Properties.TimeToLiveSpecification as { AttributeName: string } | undefined;
       const recovery = Properties.PointInTimeRecoverySpecification as { RecoveryPeriodInDays: number };
       return [name, expiry?.AttributeName, recovery.RecoveryPeriodInDays];
@@ -103,22 +57,33 @@ describe('The stored data', () => {
     ]);
   });
 
+  it.each([
+    [
+      'CrmTable',
+      'a client by proven address and referral code',
+      ['proven_email', 'proven_phone', 'referral_code', 'kind'],
+    ],
+    ['OperationsTable', 'unfinished operations, oldest first', ['due']],
+    ['LoginsTable', 'the reservations of an operation', ['operation_id']],
+    ['RegistrationsTable', 'confirmed registrations', ['due', 'confirmed_id']],
+  ])('in the %s shows %s by an index', (table, _, names) => {
+    const indexes = tables(template)[table]?.Properties.GlobalSecondaryIndexes as { IndexName: string }[];
+    expect(indexes.map(({ IndexName }) => IndexName)).toEqual(names);
+  });
+
   it('of documents is private, encrypted, and sent over TLS only', () => {
-    template.hasResource('AWS::S3::Bucket', {
-      DeletionPolicy: 'RetainExceptOnCreate',
-      Properties: {
-        PublicAccessBlockConfiguration: {
-          BlockPublicAcls: true,
-          BlockPublicPolicy: true,
-          IgnorePublicAcls: true,
-          RestrictPublicBuckets: true,
-        },
-        BucketEncryption: {
-          ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
-        },
-        OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
-        VersioningConfiguration: Match.absent(),
+    template.hasResourceProperties('AWS::S3::Bucket', {
+      PublicAccessBlockConfiguration: {
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
       },
+      BucketEncryption: {
+        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+      },
+      OwnershipControls: { Rules: [{ ObjectOwnership: 'BucketOwnerEnforced' }] },
+      VersioningConfiguration: Match.absent(),
     });
     template.hasResourceProperties('AWS::S3::BucketPolicy', {
       PolicyDocument: {
@@ -129,75 +94,72 @@ describe('The stored data', () => {
     });
   });
 
+  const FUNCTIONS = ['RequestRegistrationRole', 'ConfirmRegistrationRole', 'NotifyCrmRole', 'ScanRole'];
   it.each([
-    ['are not scanned', {}, ['RequestRegistrationOwnRole', 'RequestRegistrationRole']],
-    ['are confirmed, posted and scanned', CONFIRMED, [...USERS, 'ScanRole', CRM_ROLE]],
-  ])(
-    'of documents can be read only by their functions and the named roles, if documents %s',
-    (_, settings, allowed) => {
-      const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');
-      const { Statement } = plainValue(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
-      const refused = Statement.find(({ Sid }) => Sid === 'RefuseOthers');
-      expect(refused).toEqual({
-        Sid: 'RefuseOthers',
-        Effect: 'Deny',
-        Principal: { AWS: '*' },
-        Action: ['s3:DeleteObject*', 's3:GetObject*', 's3:ListBucket*', 's3:PutObject*'],
-        Resource: ['<DocumentsBucket.Arn>', '<DocumentsBucket.Arn>/*'],
-        Condition: { ArnNotLike: { 'aws:PrincipalArn': expect.anything() } },
-      });
-      const named = [refused?.Condition?.ArnNotLike?.['aws:PrincipalArn'] ?? []].flat();
-      expect(named.map((arn) => arn.replace(/^<(\w+Role)\w{8}\.Arn>$/, '$1'))).toEqual(allowed);
-    },
-  );
+    [{}, ['RequestRegistrationRole']],
+    [
+      { ...EVERYTHING, documentRoles: 'arn:aws:iam::123456789012:role/crm' },
+      [...FUNCTIONS, 'arn:aws:iam::123456789012:role/crm'],
+    ],
+  ])('of documents is refused to every role but its functions and the named ones', (settings, allowed) => {
+    const [policy] = propertiesOf(synthesize(settings), 'AWS::S3::BucketPolicy');
+    const { Statement } = plainValue(policy?.PolicyDocument ?? {}) as { Statement: Statement[] };
+    const refused = Statement.find(({ Sid }) => Sid === 'RefuseOthers');
+    expect(refused).toMatchObject({ Effect: 'Deny', Principal: { AWS: '*' } });
+    expect(refused?.Resource).toEqual(['<DocumentsBucket.Arn>', '<DocumentsBucket.Arn>/*']);
+    const named = [refused?.Condition?.ArnNotLike?.['aws:PrincipalArn'] ?? []].flat();
+    expect(named.map((arn) => arn.replace(/^<(\w+Role)\w{8}\.Arn>$/, '$1'))).toEqual(allowed);
+  });
 
   // Who switches confirmations off for an hour must not lose the documents of confirmed registrations.
-  it.each([true, false])(
-    'of documents stay with a confirmed registration, and otherwise expire within two days, with confirmation=%s',
-    (confirmation) => {
-      const [bucket] = propertiesOf(synthesize({ confirmation, confirmedDays: 60 }), 'AWS::S3::Bucket');
+  it.each([template, full])(
+    'of documents stays with a confirmed registration, and otherwise expires within two days',
+    (of) => {
+      const [bucket] = propertiesOf(of, 'AWS::S3::Bucket');
       expect(bucket?.LifecycleConfiguration).toMatchObject({
         Rules: [
           { ExpirationInDays: 1, TagFilters: [{ Key: 'registration', Value: 'pending' }], Status: 'Enabled' },
-          {
-            ExpirationInDays: 61,
-            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
-            Status: 'Enabled',
-          },
+          { ExpirationInDays: 31, Status: 'Enabled' },
         ],
       });
     },
   );
 
-  it.each([
-    ['PepperSecret', '{"current":"1"}', '1'],
-    ['PasswordSecret', '{"current":"1"}', '1'],
-  ])('as the secret %s is generated, in the form that the functions read', (id, text, key) => {
-    const generated = {
-      SecretStringTemplate: text,
-      GenerateStringKey: key,
+  it.each(['PepperSecret', 'PasswordSecret'])('has the key %s under the prefix of keys, generated', (id) => {
+    const properties = resourcesOfType(full, 'AWS::SecretsManager::Secret')[id]?.Properties;
+    expect(properties?.GenerateSecretString).toMatchObject({
+      SecretStringTemplate: '{"current":"1"}',
       PasswordLength: 64,
-      ExcludePunctuation: true,
-    };
-    expect(resourcesOfType(template, 'AWS::SecretsManager::Secret')[id]).toMatchObject({
-      DeletionPolicy: 'RetainExceptOnCreate',
-      Properties: { GenerateSecretString: generated },
     });
+    expect(JSON.stringify(plainValue(properties?.Name))).toMatch(/broker-api-keys\/full\/(pepper|passwords)-/);
+  });
+});
+
+describe('The policy of a CRM that reads registrations', () => {
+  /** Whether a CRM may call this in a deployment with these settings. */
+  const may = (of: Template, action: string, resource: string, context: Record<string, string> = {}) => {
+    const policies = Object.entries(resourcesOfType(of, 'AWS::IAM::ManagedPolicy'));
+    const [, policy] = policies.find(([id]) => id.startsWith('Reader')) ?? [];
+    const { Statement } = plainValue(policy?.Properties.PolicyDocument ?? {}) as { Statement: Statement[] };
+    return allowingRights(parseRights('crm', Statement), { action, resource, context }).length > 0;
+  };
+  const [table, document] = ['<RegistrationsTable.Arn>', '<DocumentsBucket.Arn>/registrations/r1/1'];
+  const [tag, scan] = ['s3:ExistingObjectTag/registration', 's3:ExistingObjectTag/GuardDutyMalwareScanStatus'];
+
+  it('allows to query the confirmed ones, and shows the table in no other way', () => {
+    const actions = ['GetItem', 'BatchGetItem', 'Query', 'Scan', 'PartiQLSelect'].map((one) => `dynamodb:${one}`);
+    const shown = [table, `${table}/index/due`].filter((on) => actions.some((action) => may(full, action, on)));
+    expect([may(full, 'dynamodb:Query', `${table}/index/confirmed_id`), shown]).toEqual([true, []]);
   });
 
-  it.each(['PepperSecret', 'PasswordSecret'])('has the secret %s under the prefix of keys', (id) => {
-    const name = plainValue(
-      resourcesOfType(synthesize({ stage: 'test' }), 'AWS::SecretsManager::Secret')[id]?.Properties.Name,
-    );
-    expect(JSON.stringify(name)).toMatch(/broker-api-keys\/test\/(pepper|passwords)-/);
-  });
-
-  it('are deleted together with a stage that does not retain data', () => {
-    const passing = synthesize({ retainData: false });
-    for (const [name, one] of Object.entries(allResources(passing))) {
-      if (!STATEFUL.includes(one.Type)) continue;
-      expect(one.DeletionPolicy ?? 'Delete', name).toBe('Delete');
-      expect(one.Properties.DeletionProtectionEnabled ?? false, name).toBe(false);
-    }
+  it.each([
+    ['pending', { [tag]: 'pending' }, [false, false]],
+    ['confirmed', {}, [true, false]],
+    ['confirmed and clean', { [scan]: 'NO_THREATS_FOUND' }, [true, true]],
+    ['clean but pending', { [scan]: 'NO_THREATS_FOUND', [tag]: 'pending' }, [false, false]],
+    ['confirmed and not clean', { [scan]: 'THREATS_FOUND' }, [true, false]],
+  ])('allows to read a document that is %s, without and with a scan: %j', (_, context, allowed) => {
+    const confirming = synthesize({ confirmation: true });
+    expect([confirming, full].map((of) => may(of, 's3:GetObject', document, context))).toEqual(allowed);
   });
 });

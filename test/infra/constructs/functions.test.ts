@@ -1,11 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { Template } from 'aws-cdk-lib/assertions';
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { describe, expect, it } from 'vitest';
-import { ENTRY_FILE } from '../../../infra/bundle.ts';
-import { createFunction, type FunctionContext } from '../../../infra/constructs/functions.ts';
 import { readSettings, settingsFile } from '../../../infra/settings.ts';
 import {
   accountConfig,
@@ -28,7 +22,6 @@ import {
   synthesize,
   templateArn,
 } from '../../support/stack.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const template = synthesize();
 const full = synthesize(EVERYTHING);
@@ -118,125 +111,69 @@ describe('Every function', () => {
       },
     });
   });
-
-  it('is deployed with the settings next to its code', () => {
-    const outdir = temporaryFolder('functions');
-    const app = new App({ outdir, analyticsReporting: false, builtinCloudFormationValidation: false });
-    const settings = readSettings({ ...SENDER, ...EVERYTHING });
-    const declared = { name: 'settle-operations', description: '', timeoutSeconds: 10, size: 'accounts' } as const;
-    const context = { logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY };
-    createFunction({ ...declared, uses: [], alarms: [] }, {
-      ...context,
-      stack: new Stack(app, 'stack'),
-      settings,
-    } as unknown as FunctionContext);
-    const { directory } = app.synth();
-    const [asset = ''] = readdirSync(directory).filter((name) => name.startsWith('asset.'));
-    expect(readdirSync(join(directory, asset))).toContain(ENTRY_FILE);
-    const { brand, limits, ...file } = JSON.parse(readFileSync(join(directory, asset, 'settings.json'), 'utf8'));
-    expect(brand.legal).toBe(EVERYTHING.brand.legal);
-    expect(file).not.toHaveProperty('alarmEmail');
-  });
 });
 
 describe('The registration function', () => {
-  const rights = (settings: object) => rightsOf(synthesize({ ...settings }), 'RequestRegistration');
+  const rights = (of: Template) => rightsOf(of, 'RequestRegistration');
 
-  it('may send texts to numbers, and publish on no topic', () => {
-    expect(rights({})).not.toHaveProperty('SendTexts');
-    expect(rights(EVERYTHING).SendTexts).toEqual({
-      may: ['sns:Publish'],
-      notOn: ['arn:<AWS::Partition>:sns:*:*:*'],
-    });
-  });
-
-  const NUMBER = 'arn:aws:sms-voice:eu-west-1:123456789012:phone-number/phone-0a1b';
-  it.each([
-    ['pool-0a1b', templateArn('sms-voice', 'pool/pool-0a1b')],
-    [NUMBER, NUMBER],
-  ])('may call from %s', (originationIdentity, arn) => {
-    const { SendCalls } = rights({ channels: 'email,call', 'phone.countries': 'GB', call: { originationIdentity } });
-    expect(SendCalls).toMatchObject({ on: expect.arrayContaining([arn]) });
+  it('may send by the channels that are installed: texts to numbers and to no topic, calls from one number', () => {
+    expect(rights(template)).not.toHaveProperty('SendTexts');
+    const { SendTexts, SendCalls, SendWhatsApp } = rights(full);
+    expect(SendTexts).toEqual({ may: ['sns:Publish'], notOn: ['arn:<AWS::Partition>:sns:*:*:*'] });
+    const rules = 'protect-configuration/<ProtectConfiguration.ProtectConfigurationId>';
+    const on = ['phone-number/phone-0a1b', rules].map((resource) => templateArn('sms-voice', resource));
+    expect(SendCalls).toEqual({ may: ['sms-voice:SendVoiceMessage'], on });
+    expect(SendWhatsApp).toMatchObject({ on: [expect.stringContaining('phone-number-id/0a1b')] });
   });
 
   it('may read the signing keys of a provider of the broker, and not send its messages by AWS', () => {
     const url = 'https://messages.acme.example/send';
-    const all = rights({ ...EVERYTHING, provider: { sms: url, call: url, whatsapp: url } });
-    expect(all.ReadProviderKeys).toMatchObject({
-      on: [templateArn('secretsmanager', 'secret:broker-api/full/provider-??????')],
+    const own = rights(synthesize({ ...EVERYTHING, provider: { sms: url, call: url } }));
+    expect(own).toMatchObject({
+      ReadProviderKeys: { on: [templateArn('secretsmanager', 'secret:broker-api/full/provider-??????')] },
+      SendWhatsApp: {},
     });
-    for (const right of ['SendTexts', 'SendCalls', 'SendWhatsApp']) expect(all).not.toHaveProperty(right);
-    expect(rights({ ...EVERYTHING, provider: { call: url } })).toMatchObject({ SendTexts: {}, SendWhatsApp: {} });
-    expect(rights(EVERYTHING)).not.toHaveProperty('ReadProviderKeys');
+    for (const right of ['SendTexts', 'SendCalls']) expect(own).not.toHaveProperty(right);
+    expect(rights(full)).not.toHaveProperty('ReadProviderKeys');
   });
 });
 
-describe('The account functions', () => {
-  it('of another stage cannot read the trading servers’ secrets of prod, unless the settings say so', () => {
+describe('The functions that call trading servers', () => {
+  it('read the secrets of their own stage', () => {
     const secrets = (of: Template) => rightsOf(of, 'CreateTp5Account').ReadPlatformSecrets;
+    expect(secrets(template)).toMatchObject({ on: [templateArn('secretsmanager', 'secret:platform/*')] });
     expect(secrets(full)).toMatchObject({ on: [templateArn('secretsmanager', 'secret:full/platform/*')] });
-    const stage = synthesize({ stage: 'test', platformSecrets: 'platform/test/' });
-    expect(secrets(stage)).toMatchObject({ on: [templateArn('secretsmanager', 'secret:platform/test/*')] });
   });
 
-  it('call from anywhere by default', () => {
-    expect(property(template, 'CreateTp5Account', 'VpcConfig')).toBeUndefined();
-    expect(rightsOf(template, 'CreateTp5Account')).not.toHaveProperty('JoinNetwork');
+  it('call from anywhere by default, and with vpc from one address that is an output and outlives the network', () => {
     template.resourceCountIs('AWS::EC2::VPC', 0);
-  });
-});
-
-describe('Fixed egress', () => {
-  it('routes every call to trading servers through one address, which is an output and outlives the network', () => {
     const [nat, ...more] = propertiesOf(full, 'AWS::EC2::NatGateway');
     expect([nat?.AllocationId, more]).toEqual(['<EgressAddress.AllocationId>', []]);
-    full.hasResource('AWS::EC2::EIP', { DeletionPolicy: 'RetainExceptOnCreate' });
     expect(plainValue(full.findOutputs('EgressIpAddress').EgressIpAddress?.Value)).toBe('<EgressAddress.PublicIp>');
+    expect(propertiesOf(full, 'AWS::EC2::VPCEndpoint')).toMatchObject([
+      { VpcEndpointType: 'Gateway', ServiceName: 'com.amazonaws.<AWS::Region>.dynamodb' },
+    ]);
+    full.resourceCountIs('AWS::EC2::SecurityGroupIngress', 0);
+    const again = synthesize({ vpc: true, egressAllocationId: 'eipalloc-0a1b2c3d', vpcCidr: '172.20.8.0/22' });
+    again.resourceCountIs('AWS::EC2::EIP', 0);
+    again.hasResourceProperties('AWS::EC2::NatGateway', { AllocationId: 'eipalloc-0a1b2c3d' });
+    again.hasResourceProperties('AWS::EC2::VPC', { CidrBlock: '172.20.8.0/22' });
   });
 
   // The settler looks accounts up: a server that lists addresses would refuse it elsewhere.
-  it.each(['CreateTp5Account', 'CreateTp4Account', 'SettleOperations'])('has %s inside', (name) => {
-    const subnet = expect.stringContaining('PrivateSubnet');
-    expect(plainValue(property(full, name, 'VpcConfig'))).toEqual({
-      SubnetIds: [subnet, subnet],
+  it.each(['CreateTp5Account', 'CreateTp4Account', 'SettleOperations'])('are in that network: %s', (name) => {
+    expect(plainValue(property(full, name, 'VpcConfig'))).toMatchObject({
       SecurityGroupIds: [expect.stringContaining('EgressFunctions')],
     });
     const { JoinNetwork, DenyNetworkToCode } = rightsOf(full, name) as Record<string, { may: string[] }>;
-    expect(JoinNetwork).toEqual({ may: expect.arrayContaining(['ec2:CreateNetworkInterface']), on: ['*'] });
     // Lambda alone needs the right.
     const ofCode = { Null: { 'lambda:SourceFunctionArn': 'false' } };
     expect(DenyNetworkToCode).toEqual({ Deny: JoinNetwork?.may, on: ['*'], if: ofCode });
   });
 
-  it.each(['RequestRegistration', 'ConfirmRegistration', 'NotifyCrm'])('has %s outside', (name) => {
-    expect(property(full, name, 'VpcConfig')).toBeUndefined();
-    expect(rightsOf(full, name)).not.toHaveProperty('JoinNetwork');
-  });
-
-  it('can reuse an earlier address, even without its network', () => {
-    const again = synthesize({ vpc: true, egressAllocationId: 'eipalloc-0a1b2c3d' });
-    again.resourceCountIs('AWS::EC2::EIP', 0);
-    again.hasResourceProperties('AWS::EC2::NatGateway', { AllocationId: 'eipalloc-0a1b2c3d' });
-    again.hasOutput('EgressAllocationId', { Value: 'eipalloc-0a1b2c3d' });
-  });
-
-  it('takes the network that is asked for, and outputs its route tables for other networks', () => {
-    const joined = synthesize({ vpc: true, vpcCidr: '172.20.8.0/22' });
-    joined.hasResourceProperties('AWS::EC2::VPC', { CidrBlock: '172.20.8.0/22' });
-    const { Value } = full.findOutputs('RouteTableIds').RouteTableIds as { Value: unknown };
-    expect(String(plainValue(Value)).split(',')).toEqual([
-      expect.stringMatching(/^<EgressVpcPrivateSubnet1RouteTable\w+>$/),
-      expect.stringMatching(/^<EgressVpcPrivateSubnet2RouteTable\w+>$/),
-    ]);
-  });
-
-  it('leaves the database off the NAT, and allows no inbound traffic', () => {
-    expect(propertiesOf(full, 'AWS::EC2::VPCEndpoint')).toMatchObject([
-      { VpcEndpointType: 'Gateway', ServiceName: 'com.amazonaws.<AWS::Region>.dynamodb' },
-    ]);
-    full.resourceCountIs('AWS::EC2::SecurityGroupIngress', 0);
-    const [group] = propertiesOf(full, 'AWS::EC2::SecurityGroup');
-    expect(group?.SecurityGroupIngress).toBeUndefined();
+  it('are the only ones in it', () => {
+    const inside = Object.entries(lambdaFunctions(full)).filter(([, { Properties }]) => Properties.VpcConfig);
+    expect(inside.map(([name]) => name).sort()).toEqual(['CreateTp4Account', 'CreateTp5Account', 'SettleOperations']);
   });
 });
 
@@ -269,9 +206,9 @@ describe('A new version', () => {
   });
 
   it('takes over step by step with the setting canary, and is rolled back by the alarms of its function', () => {
-    const made = synthesize({ release: 'canary' });
+    const made = full;
     const groups = propertiesOf(made, 'AWS::CodeDeploy::DeploymentGroup');
-    expect(groups).toHaveLength(3);
+    expect(groups).toHaveLength(4);
     for (const group of groups) {
       expect(group.DeploymentConfigName).toBe('CodeDeployDefault.LambdaCanary10Percent5Minutes');
       expect(group.AutoRollbackConfiguration).toMatchObject({
@@ -286,8 +223,8 @@ describe('A new version', () => {
     // The settler has no callers who would notice a bad version.
     const policies = aliases(made).map(({ UpdatePolicy }) => UpdatePolicy);
     const shifted = policies.filter((policy) => policy !== undefined);
-    expect(policies).toHaveLength(4);
-    expect(shifted).toEqual(Array(3).fill(expect.objectContaining({ CodeDeployLambdaAliasUpdate: expect.anything() })));
+    expect(policies).toHaveLength(6);
+    expect(shifted).toEqual(Array(4).fill(expect.objectContaining({ CodeDeployLambdaAliasUpdate: expect.anything() })));
   });
 
   it('has as many environments warm as the settings say', () => {
