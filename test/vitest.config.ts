@@ -7,7 +7,9 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 
 /** Tests that start a browser or processes, bundle, explore every history, or load all rules of CloudFormation. */
 const SLOW = [
-  'test/infra/{cloudformation-rules,closed-output,bundle}.test.ts',
+  'test/functions/{create-account,request-registration-redaction,wiring}.test.ts',
+  'test/infra/{bundle,closed-output,cloudformation-rules,deploy}.test.ts',
+  'test/infra/openapi/{examples-run,receiver}.test.ts',
   'test/infra/registration-page/page-in-chromium.test.ts',
   'test/infra/local/{accessibility,docs,outbox-page,registration-page,start}.test.ts',
   'test/model/{every-history,mistakes}.test.ts',

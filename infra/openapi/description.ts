@@ -72,7 +72,7 @@ export function formatBytes(count: number): string {
  * The largest body of another type than `application/json`, in bytes. The gateway passes it on in base64, a third longer,
  * and Lambda takes 6 MB.
  */
-export const MAX_ENCODED_BYTES = 4_600_000;
+const MAX_ENCODED_BYTES = 4_600_000;
 
 /** How large a registration may be, as Markdown. */
 export function registrationSizes(): string {

@@ -10,7 +10,7 @@ import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 
 /** The parts of the OpenAPI document that tests read. */
-export interface OpenApiSchema {
+interface OpenApiSchema {
   type?: string;
   description?: string;
   properties?: Record<string, OpenApiSchema>;

@@ -8,13 +8,11 @@ import { Webhook } from 'standardwebhooks';
  *     npm install
  *     WEBHOOK_SECRET=whsec_… PORT=4000 npx tsx receiver.ts
  */
-const { WEBHOOK_SECRET = '', PORT = '4000', TIMEOUT_SECONDS = '10' } = process.env;
+const { WEBHOOK_SECRET = '', PORT = '4000' } = process.env;
 const webhook = new Webhook(WEBHOOK_SECRET);
 
 /** A message is smaller. A larger body is refused before its signature is verified. */
 const MAX_BYTES = 1_048_576;
-/** A caller who needs longer to send a request is cut off. */
-const TIMEOUT_MS = 1_000 * Number(TIMEOUT_SECONDS);
 
 interface Message {
   type: string;
@@ -68,8 +66,7 @@ async function handle(request: IncomingMessage): Promise<{ status: number; answe
   return { status: 200, answer };
 }
 
-const limits = { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS, connectionsCheckingInterval: 1_000 };
-createServer(limits, async (request, response) => {
+createServer(async (request, response) => {
   try {
     const { status, answer } = await handle(request);
     // A request that was not read to its end ends with its connection.

@@ -1,27 +1,14 @@
-import type { Context } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { DeliveryQueue } from '../../../infra/local/delivery-queue.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { Faults } from '../../../infra/local/faults.ts';
 import { firstCalls } from '../../../infra/local/first-calls.ts';
-import { Bus, type BusEvent, Outbox } from '../../../infra/local/outbox.ts';
+import { Bus, Outbox } from '../../../infra/local/outbox.ts';
 import { type PageState, SHOWN_PER_KIND, watchState } from '../../../infra/local/outbox-page.ts';
 import { PHONE_CHANNELS } from '../../specification/table.ts';
 
 const NONE = Object.fromEntries(['email', ...PHONE_CHANNELS, 'popup'].map((kind) => [kind, 0]));
 const TEXT = { kind: 'sms', to: '+447400123456', text: '048271 is your code.' } as const;
-const EVENT: BusEvent = {
-  version: '0',
-  id: 'e-1',
-  'detail-type': 'RegistrationConfirmed',
-  source: 'broker.api',
-  account: '000000000000',
-  time: '2026-11-22T10:00:00Z',
-  region: 'eu-west-1',
-  resources: [],
-  detail: { id: 'r-1' },
-};
-
 /** The state of a page, and what it is made of. */
 function world() {
   const outbox = new Outbox();
@@ -96,37 +83,10 @@ describe('the state of the outbox page', () => {
   });
 });
 
-it('an event waits in its queue until a function takes it', async () => {
-  const queue = new DeliveryQueue();
-  queue.send(EVENT);
-  await queue.settled();
-  expect(queue.list()).toMatchObject([{ state: 'waiting', deliveries: 0 }]);
-  queue.consume(
-    async () => ({ batchItemFailures: [] }),
-    () => ({}) as Context,
-  );
-  await queue.settled();
-  expect(queue.list()).toMatchObject([{ state: 'delivered', deliveries: 1 }]);
-  queue.close();
-});
-
-describe('the calls that the page suggests', () => {
-  it('use a form without required fields, and a live server with groups', () => {
-    const { registration, account } = firstCalls(DEMO_RECORDS);
-    expect(registration?.body).toMatchObject({ form_id: 'FORM0002' });
-    expect(account?.path).toBe('/public/v1/users/CLIENT01/tp5/accounts');
-    expect(account?.body).toMatchObject({ connection_id: 'tp5-live-1', group: 'real\\standard' });
-  });
-
-  it('name a group of a server whose groups have indices', () => {
-    const connections = DEMO_RECORDS.connections.filter(({ id }) => id === 'tp4-live-1');
-    expect(firstCalls({ ...DEMO_RECORDS, connections }).account).toMatchObject({
-      path: '/public/v1/users/CLIENT01/tp4/accounts',
-      body: { group: 'standard' },
-    });
-  });
-
-  it('are absent if no record fits', () => {
-    expect(firstCalls({ forms: [], clients: [], account_types: [], connections: [] })).toEqual({});
-  });
+it('The calls that the page suggests use a form without required fields, and a live server with groups', () => {
+  const { registration, account } = firstCalls(DEMO_RECORDS);
+  expect(registration?.body).toMatchObject({ form_id: 'FORM0002' });
+  expect(account?.path).toBe('/public/v1/users/CLIENT01/tp5/accounts');
+  expect(account?.body).toMatchObject({ connection_id: 'tp5-live-1', group: 'real\\standard' });
+  expect(firstCalls({ forms: [], clients: [], account_types: [], connections: [] })).toEqual({});
 });

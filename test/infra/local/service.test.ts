@@ -28,11 +28,6 @@ describe('the local service', () => {
     ]);
   });
 
-  it('leads from its root to the API reference', async () => {
-    const answer = await getText(service, '/');
-    expect([answer.status, answer.headers.get('location')]).toEqual([302, '/_local/docs']);
-  });
-
   it.each([
     ['tp5', 'tp5-live-1', 'real\\standard', {}],
     ['tp5', 'tp5-demo-1', 'demo\\forex', { account_type_id: 'ATDEMO01' }],
@@ -132,22 +127,6 @@ describe('the local service', () => {
       expect(answer.body).toHaveProperty(member);
     });
   });
-
-  it.each([
-    ['GET', '/_local/platforms/nothing/accounts', 404],
-    ['POST', '/_local/platforms/nothing/login', 404],
-    ['POST', '/_local/platforms/tp5-live-1/login', 400],
-    ['GET', '/_local/nothing', 404],
-    ['POST', '/_local/outbox', 404],
-    ['GET', '/_local/platforms/%E0%A4%A/accounts', 400, 'application/json'],
-  ])('answers %s %s with %i', async (method, path, status, type = 'application/problem+json') => {
-    const answer = await fetch(service.url + path, { method });
-    expect([answer.status, answer.headers.get('content-type')]).toEqual([status, type]);
-  });
-
-  it('runs once in a process', async () => {
-    await expect(startService()).rejects.toThrow('One local service at a time');
-  });
 });
 
 describe('a local service with other records', () => {
@@ -159,15 +138,6 @@ describe('a local service with other records', () => {
       await service.close();
     }
   }
-
-  it('comes after another one in the same process, with functions of its own', async () => {
-    for (const name of ['Broker One', 'Broker Two']) {
-      await during({ settings: { brand: { name } } }, async (service) => {
-        await register(service);
-        expect(service.outbox.list().map(({ text }) => text)).toEqual([expect.stringContaining(name)]);
-      });
-    }
-  });
 
   it('uses the country rules of the stack for calls, if it serves some countries', async () => {
     await during({ settings: ONE_COUNTRY }, async (service) => {
@@ -202,11 +172,6 @@ describe('a local service with other records', () => {
       expect((await putJson(service, '/_local/faults/tp4-gw-2', { kind: 'down' })).status).toBe(404);
     });
     await real.close();
-  });
-
-  it('reports an invalid setting, and leaves nothing running', async () => {
-    await expect(startService({ settings: { brand: { color: 'blue' } } })).rejects.toThrow('brand.color');
-    await during({}, async (service) => expect((await register(service)).status).toBe(204));
   });
 
   it('never reads the machine’s AWS configuration, restores the environment, and leaves nothing listening', async () => {
