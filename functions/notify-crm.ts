@@ -16,9 +16,8 @@ export async function handler(
 ): Promise<SQSBatchResponse> {
   const signal = within(context.getRemainingTimeInMillis() - STOP_BEFORE_END_MS);
   const batchItemFailures: SQSBatchResponse['batchItemFailures'] = [];
-  for (const { messageId, body, eventSourceARN: queueArn, receiptHandle, attributes } of Records) {
-    const event = { body, queueArn, receiptHandle, deliveries: Number(attributes.ApproximateReceiveCount) };
-    if (!(await notifyCrm(dependencies, event, log, signal))) batchItemFailures.push({ itemIdentifier: messageId });
+  for (const { messageId, body } of Records) {
+    if (!(await notifyCrm(dependencies, body, log, signal))) batchItemFailures.push({ itemIdentifier: messageId });
   }
   return { batchItemFailures };
 }

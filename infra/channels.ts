@@ -76,7 +76,6 @@ export const PHONE_CHANNEL_ROWS: Readonly<Record<PhoneChannel, PhoneChannelDecla
     local: {
       phoneNumberId: 'phone-number-id-00000000000000000000000000000001',
       codeTemplate: 'one_time_password',
-      noticeTemplate: 'registration_attempt',
     },
     right({ whatsapp }) {
       if (whatsapp === undefined) return undefined;

@@ -9,7 +9,6 @@ export type ResourceName =
   | 'clients'
   | 'crmIndexes'
   | 'forms'
-  | 'formerKeys'
   | 'dueOperations'
   | 'reservations'
   | 'dueRegistrations'
@@ -146,13 +145,12 @@ const FUNCTIONS = {
       SEND_MAIL,
       { sid: 'SendMessages', of: 'messages' },
       { sid: 'ReadForms', of: 'forms' },
-      { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone', 'referral_code'] },
+      { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['referral_code'] },
       {
         sid: 'KeepRegistrations',
         of: 'Registrations',
         actions: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       },
-      { sid: 'ReadFormerKeys', of: 'formerKeys' },
       { sid: 'CountSends', of: 'Limits', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
       { sid: 'StoreDocuments', of: 'newDocuments' },
       READ_PEPPER,
@@ -194,8 +192,7 @@ const FUNCTIONS = {
     uses: [
       PUBLISH_REGISTRATIONS,
       { sid: 'QueryCrmIndexes', of: 'crmIndexes', indexes: ['proven_email', 'proven_phone'] },
-      { sid: 'ConfirmRegistrations', of: 'Registrations', actions: ['GetItem', 'BatchGetItem', 'UpdateItem'] },
-      { sid: 'CountGuesses', of: 'Limits', actions: ['GetItem', 'UpdateItem'] },
+      { sid: 'ConfirmRegistrations', of: 'Registrations', actions: ['GetItem', 'UpdateItem'] },
       { sid: 'KeepDocuments', of: 'confirmedDocuments' },
       READ_PEPPER,
       READ_FRONT_KEY,
@@ -233,10 +230,9 @@ const FUNCTIONS = {
     setting: 'crmWebhook',
     uses: [
       { sid: 'ReceiveEvents', of: 'webhookQueues', actions: ['ReceiveMessage', 'DeleteMessage', 'GetQueueAttributes'] },
-      { sid: 'PostponeEvents', of: 'webhookQueues', actions: ['ChangeMessageVisibility'] },
       { sid: 'SetEventsAside', of: 'undeliveredQueue', actions: ['SendMessage'] },
       { sid: 'ReadSigningKeys', of: 'webhookKeys' },
-      { sid: 'ReadRegistrations', of: 'Registrations', actions: ['BatchGetItem'] },
+      { sid: 'ReadRegistrations', of: 'Registrations', actions: ['GetItem'] },
       { sid: 'WriteClients', of: 'clients' },
       { sid: 'ReadDocuments', of: 'readableDocuments' },
     ],
@@ -301,7 +297,7 @@ const MONITORING_HEADERS = {
   'libraries and pages themselves': ['x-requested-with', 'x-request-id', 'x-correlation-id', 'cache-control', 'pragma'],
 } as const satisfies Record<string, readonly string[]>;
 
-const EXPOSED_HEADERS = ['x-request-id', 'retry-after', 'idempotent-replayed'];
+const EXPOSED_HEADERS = ['registration-id', 'x-request-id', 'retry-after', 'idempotent-replayed'];
 
 /** The CORS headers for pages of other origins, if a deployment allows them. @param more of the setting `allowedHeaders` */
 export function corsHeaders(more: readonly string[]) {

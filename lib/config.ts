@@ -33,7 +33,7 @@ export function registrationConfig(environment: NodeJS.ProcessEnv = process.env)
   const config = read(environment, {
     settings: { ...stageSettings, ...mailSettings, ...edgeSettings, ...sendingSettings },
     resources: [
-      ...(['crmTable', 'operationsTable', 'registrationsTable', 'limitsTable'] as const),
+      ...(['crmTable', 'registrationsTable', 'limitsTable'] as const),
       ...(['documentsBucket', 'pepperSecret', 'sesConfigurationSet'] as const),
     ],
     // `captchaUrl` is the provider that the local service simulates.
@@ -46,7 +46,7 @@ export function registrationConfig(environment: NodeJS.ProcessEnv = process.env)
 export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(environment, {
     settings: { ...stageSettings, ...edgeSettings, ...confirmingSettings, ...documentSettings },
-    resources: ['crmTable', 'registrationsTable', 'limitsTable', 'documentsBucket', 'pepperSecret', 'eventBus'],
+    resources: ['crmTable', 'registrationsTable', 'documentsBucket', 'pepperSecret', 'eventBus'],
   });
 }
 
@@ -71,10 +71,7 @@ export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
   const { crmWebhook = '', ...config } = read(environment, {
     settings: { ...stageSettings, ...documentSettings, ...crmSettings },
-    resources: [
-      ...(['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret'] as const),
-      ...(['webhookQueue', 'webhookAccountsQueue', 'webhookUndeliveredQueue'] as const),
-    ],
+    resources: ['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret', 'webhookUndeliveredQueue'],
     contradictions: ({ crmWebhook }) => (crmWebhook === undefined ? ['crmWebhook: is required'] : []),
   });
   return { ...config, crmWebhook };

@@ -22,6 +22,7 @@ export const PROBLEMS = {
   captcha_failed: { status: 403, title: 'The captcha was not passed.' },
   front_required: { status: 403, title: 'Requests must come through the front of the API.' },
   user_not_found: { status: 404, title: 'No client has this user_id.' },
+  already_registered: { status: 409, title: 'The address is a client’s already.' },
   login_taken: { status: 409, title: 'This login is in use.' },
   request_in_progress: { status: 409, title: 'A request with this Idempotency-Key is being processed.' },
   payload_too_large: { status: 413, title: 'The body or a document is too large.' },

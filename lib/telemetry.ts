@@ -10,11 +10,9 @@ import { COUNTED_EVENTS, type CountedName } from './validators/counted-events.ts
  * the metric of the same name in the namespace `BrokerApi`.
  */
 const EVENTS = {
-  // Each registration request ends with one of the first four events, unless an earlier request with its key did.
+  // Each registration request ends with one of the first three events, unless it is a replay.
   OtpSent: 'INFO',
   OtpOutcomeUnknown: 'ERROR',
-  /** A provider refused a message, for example its template. The request is answered as if it had been sent. */
-  MessageRefused: 'ERROR',
   /** The request was answered with an error, and sent nothing. */
   RegistrationRefused: 'INFO',
   /** A provider refused the recipient of a message. */
@@ -92,7 +90,7 @@ const FIELDS = {
   login: 'number',
   /** How many logins of its ranges an operation has tried. */
   login_tries: 'number',
-  /** The time from the message to its confirmation. */
+  /** The time from the request to its confirmation. */
   seconds_to_confirm: 'number',
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',

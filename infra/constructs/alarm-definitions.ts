@@ -283,10 +283,6 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
     loss: 'People may wait for a one-time password that was never sent.',
   },
   {
-    when: { event: 'MessageRefused', count: [3, 15] },
-    loss: 'People wait for messages that a provider refuses, such as a template; the answers hide that.',
-  },
-  {
     when: { event: 'RecipientRefused', count: [50, 15] },
     loss: 'Many people get no one-time password: the provider refuses their addresses or numbers. It may be an attack.',
   },
@@ -320,7 +316,7 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
 ];
 
 /** The notices about the failures that requests, and the settler after them, meet. */
-function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
+function requestNotices({ settings }: MonitoredService): AlarmRow[] {
   const { channels, captcha, front } = settings;
   return [
     ...channels
@@ -347,13 +343,6 @@ function requestNotices({ settings, functions }: MonitoredService): AlarmRow[] {
       id: 'Flood',
       loss: 'A flood of registrations reaches the limits: people who share a source with it are refused.',
       when: { event: 'LimitReached', service: SENDING_FUNCTION, count: [100, 15] },
-    },
-    {
-      id: 'LimitsUnchecked',
-      of: CONFIRMING_FUNCTION,
-      needed: functions.some(({ declared }) => declared.name === CONFIRMING_FUNCTION),
-      loss: 'Confirmations are not counted by source: a code still has five guesses.',
-      when: { event: 'LimitUncheckable', service: CONFIRMING_FUNCTION },
     },
     {
       needed: captcha !== undefined,

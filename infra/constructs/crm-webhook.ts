@@ -9,9 +9,6 @@ import type { Settings } from '../settings.ts';
 import type { BusEventType, ServiceEvents } from './event-bus.ts';
 import { fixLogicalId } from './stack-names.ts';
 
-/** Longer than the function runs: no message is worked on twice at a time. */
-const VISIBILITY_SECONDS = 90;
-
 const KEPT_DAYS = 14;
 
 interface CrmWebhookProps {
@@ -63,7 +60,7 @@ export class CrmWebhook extends Construct {
   /** A queue with the events of one kind. */
   private fedQueue(name: string, event: BusEventType, { bus }: ServiceEvents): Queue {
     const queue = this.makeQueue(name, {
-      visibilityTimeout: Duration.seconds(VISIBILITY_SECONDS),
+      visibilityTimeout: Duration.seconds(REDELIVERY.everySeconds),
       deadLetterQueue: { queue: this.undelivered, maxReceiveCount: REDELIVERY.deliveries },
     });
     const rule = new Rule(this, `${name}Rule`, {

@@ -70,7 +70,7 @@ export function documentRights({ documents }: { documents: Bucket }, { scanDocum
   const keep = on('KeepDocuments', scanned ? ['GetObjectTagging', 'PutObjectTagging'] : ['DeleteObjectTagging']);
   return {
     // A document has a tag by which it disappears after a day.
-    store: [on('StoreDocuments', ['PutObject', 'DeleteObject', 'PutObjectTagging'])],
+    store: [on('StoreDocuments', ['PutObject', 'PutObjectTagging'])],
     keep: [keep],
     read: [read],
     // The scan may end after the registration was confirmed. Then the delivery keeps the document.

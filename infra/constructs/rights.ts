@@ -4,7 +4,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
-import { DUE_INDEX, FORMER_KEY_ATTRIBUTES, RESERVATION_INDEX, variableName } from '../../lib/validators/deployment.ts';
+import { DUE_INDEX, RESERVATION_INDEX, variableName } from '../../lib/validators/deployment.ts';
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { PHONE_CHANNEL_ROWS, type SendingRight } from '../channels.ts';
@@ -78,10 +78,6 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
       const read = tableStatement(data.tables.Crm, sid, ['GetItem']);
       read.addCondition('ForAllValues:StringLike', { 'dynamodb:LeadingKeys': FORM_KEY_PATTERNS });
       return { statements: [read], variables: { crmTable: data.tables.Crm.tableName } };
-    }
-    case 'formerKeys': {
-      const { Operations } = data.tables;
-      return { statements: [readFormerKeys(Operations, sid)], variables: { operationsTable: Operations.tableName } };
     }
     case 'clients':
       return { statements: writeClients(data.tables.Crm), variables: { crmTable: data.tables.Crm.tableName } };
@@ -158,18 +154,15 @@ function signingSecret(
  */
 function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues, undelivered }: CrmWebhook): Granted {
   const { registrations, accounts } = queues;
-  const webhookQueue = registrations.queueUrl;
   if (of === 'registrationsQueue') {
-    return { statements: [queueStatement([registrations], sid, ['GetQueueAttributes'])], variables: { webhookQueue } };
+    const variables = { webhookQueue: registrations.queueUrl };
+    return { statements: [queueStatement([registrations], sid, ['GetQueueAttributes'])], variables };
   }
   if (of === 'undeliveredQueue') {
     const variables = { webhookUndeliveredQueue: undelivered.queueUrl };
     return { statements: [queueStatement([undelivered], sid, [...actions])], variables };
   }
-  return {
-    statements: [queueStatement([registrations, accounts], sid, [...actions])],
-    variables: { webhookQueue, webhookAccountsQueue: accounts.queueUrl },
-  };
+  return { statements: [queueStatement([registrations, accounts], sid, [...actions])] };
 }
 
 /** Builds a statement for actions on one table, without the prefix `dynamodb:`. */
@@ -181,17 +174,6 @@ export function tableStatement({ tableArn }: Table, sid: string, actions: string
 export const CLIENT_KEY_PATTERNS = ['client#*'];
 /** The keys of forms in the table of CRM records. */
 const FORM_KEY_PATTERNS = ['form#*'];
-
-/**
- * The right to read the key of a registration that version 1.0.0 kept in the table of operations, and nothing else of
- * that table.
- */
-function readFormerKeys(table: Table, sid: string): PolicyStatement {
-  const read = tableStatement(table, sid, ['GetItem']);
-  read.addCondition('ForAllValues:StringEquals', { 'dynamodb:Attributes': [...FORMER_KEY_ATTRIBUTES] });
-  read.addCondition('StringEqualsIfExists', { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' });
-  return read;
-}
 
 /** The right to read the secrets of trading servers of one version, or of both. */
 function readPlatformSecrets(sid: string, secrets: string, version: PlatformVersion | undefined): PolicyStatement {

@@ -16,8 +16,6 @@ interface Message {
   visibleAt: number;
 }
 
-/** The visibility timeout of the stack's queues. */
-const VISIBILITY_MS = 90_000;
 /** The maximum number of events of each kind that are delivered at the same time. */
 const AT_ONCE = 5;
 
@@ -44,13 +42,6 @@ export class DeliveryQueue {
   send(event: BusEvent): void {
     this.#messages.push({ event, state: 'waiting', receiptHandle: '', deliveries: 0, visibleAt: Date.now() });
     this.#work();
-  }
-
-  /** @returns false if no message has this handle */
-  postpone(receiptHandle: string, seconds: number): boolean {
-    const found = this.#messages.find((one) => one.state === 'delivering' && one.receiptHandle === receiptHandle);
-    if (found !== undefined) found.visibleAt = Date.now() + seconds * 1_000;
-    return found !== undefined;
   }
 
   /** Puts the event of a message that is being worked on into the dead-letter queue. */
@@ -120,7 +111,7 @@ export class DeliveryQueue {
     message.state = 'delivering';
     message.deliveries += 1;
     message.receiptHandle = randomUUID();
-    message.visibleAt = Date.now() + VISIBILITY_MS;
+    message.visibleAt = Date.now() + REDELIVERY.everySeconds * 1_000;
     const done = await consume(message).catch(() => false);
     if (done && message.state === 'delivering') message.state = 'delivered';
     else if (!done) message.state = message.deliveries >= REDELIVERY.deliveries ? 'undelivered' : 'waiting';

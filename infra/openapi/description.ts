@@ -1,7 +1,7 @@
-import { JSON_LIMITS } from '../../lib/http/json-body.ts';
+import { MAX_DEPTH, MAX_VALUES } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
-import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type LimitedCounter, limitWords } from '../../lib/validators/limits.ts';
+import { COUNT_LIMIT_NAMES, limitWords } from '../../lib/validators/limits.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
 import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
 import { markdownList, markdownTable } from './json.ts';
@@ -40,26 +40,9 @@ const RETRIES: readonly [first: string, retry: string][] = [
 
 /** The limits of the registration, as Markdown. */
 export function registrationLimits(): string {
-  const waits = [DEFAULT_LIMITS.resendSeconds].flat().join(', ');
-  return limitsMarkdown([
-    `the next message to the same recipient after ${waits} seconds`,
-    ...countLimits((counter) => !counter.startsWith('confirmation')),
-  ]);
-}
-
-/** The limits of the confirmation, as Markdown. */
-export function confirmationLimits(): string {
-  return limitsMarkdown(countLimits((counter) => counter.startsWith('confirmation')));
-}
-
-function countLimits(isCounted: (counter: LimitedCounter) => boolean): string[] {
-  return COUNT_LIMIT_NAMES.filter((name) => isCounted(COUNT_LIMITS[name].counter)).map(
-    (name) => `${DEFAULT_LIMITS[name]} ${limitWords(name)}`,
-  );
-}
-
-function limitsMarkdown(lines: readonly string[]): string {
-  const how = 'Each window starts with its first request.';
+  const lines = COUNT_LIMIT_NAMES.map((name) => `${DEFAULT_LIMITS[name]} ${limitWords(name)}`);
+  const how =
+    'Each window starts with its first request. A request counts when it arrives, a message when it is about to leave.';
   return `Limits (settings of the deployment; these are the defaults). ${how}\n\n${markdownList(lines)}`;
 }
 
@@ -76,13 +59,12 @@ const MAX_ENCODED_BYTES = 4_600_000;
 
 /** How large a registration may be, as Markdown. */
 export function registrationSizes(): string {
-  const { width, members, depth } = JSON_LIMITS;
   const count = (number: number) => number.toLocaleString('en');
   const sizes = [
     `the body: ${formatBytes(MAX_REGISTRATION_BYTES)} as \`application/json\`. Of any other JSON type, such as \`application/vnd.api+json\`, ${formatBytes(MAX_ENCODED_BYTES)}: the gateway passes it on in base64, and answers a longer one with its own 413`,
     documentSizes(),
     `all other fields of the form together, as JSON: ${formatBytes(MAX_JSON_BYTES)}`,
-    `${count(width)} members in one object or array, ${count(members)} in all, and ${depth} levels of nesting`,
+    `${count(MAX_VALUES)} values in all, and ${MAX_DEPTH} levels of nesting`,
   ];
   return `Sizes, at most:\n\n${markdownList(sizes)}`;
 }

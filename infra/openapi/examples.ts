@@ -15,6 +15,7 @@ interface Example<Body> {
 /** The demo client of the local service, in the path of the account operations. */
 export const EXAMPLE_USER_ID = 'CLIENT01';
 
+const EXAMPLE_REGISTRATION_ID = '5f0c1f6e-8d3a-8b52-9a57-2f3f8f6f3f10';
 const PASSWORD = 'correct horse battery';
 
 const PHONE = { country_code: '44', number: '07911 123456' };
@@ -72,13 +73,9 @@ export const REQUEST_EXAMPLES: {
     },
   },
   confirmRegistration: {
-    email: {
-      summary: 'The code came by email',
-      value: { otp_type: 'email', email: MARIA.email, code: '012345', password: PASSWORD },
-    },
-    phone: {
-      summary: 'The code came to a phone',
-      value: { otp_type: 'sms', phone: PHONE, code: '012345', password: PASSWORD },
+    code: {
+      summary: 'The code of the message',
+      value: { registration_id: EXAMPLE_REGISTRATION_ID, code: '012345' },
     },
   },
   createTp5Account: {
@@ -157,7 +154,7 @@ const VIOLATIONS: Readonly<Record<OperationId, Json>> = {
   ],
   confirmRegistration: [
     { pointer: '#/code', rule: 'format', detail: 'must be six digits' },
-    { pointer: '#/password', rule: 'required', detail: 'is required' },
+    { pointer: '#/registration_id', rule: 'required', detail: 'is required' },
   ],
   createTp5Account: ACCOUNT_VIOLATIONS,
   createTp4Account: ACCOUNT_VIOLATIONS,

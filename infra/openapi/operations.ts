@@ -5,7 +5,7 @@ import { CaptchaTokenSchema, IdempotencyKeySchema } from '../../lib/validators/h
 import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { MAX_ACCOUNT_BYTES, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { type OperationId, ROUTES } from '../functions.ts';
-import { confirmationLimits, formatBytes, registrationLimits, registrationSizes } from './description.ts';
+import { formatBytes, registrationLimits, registrationSizes } from './description.ts';
 import { EXAMPLE_USER_ID, OPENED_ACCOUNT, REQUEST_EXAMPLES } from './examples.ts';
 import { componentReference, type Json, type JsonObject, jsonSchema } from './json.ts';
 import { errorAnswers, STANDARD_HEADERS, SUCCESS_HEADERS } from './problems.ts';
@@ -50,9 +50,9 @@ function registration(): JsonObject {
     tags: ['Registration'],
     summary: 'Send registration request for OTP',
     description: [
-      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. All registrations of a channel and address are kept for 24 hours, each with its own code, password and fields.`,
+      `Accepts a registration request for a new user and sends a one-time password through the channel named by \`otp_type\`: six digits, valid for ${CODE_VALID_MINUTES} minutes. The header \`registration-id\` names the registration: the confirmation asks for it. Each request makes a registration of its own, with its own code; it is kept for 24 hours.`,
       'Fields of the registration form are at the root of the body, next to the fixed fields, each under its key in the form.',
-      'The answer does not reveal whether the address already belongs to a client. The owner of such an address gets a notice and no code.',
+      'Every address gets a code, whether it is a client’s or not: the confirmation says so to whoever has the code.',
       'Pages of the configured origins may call it (CORS).',
       registrationSizes(),
       registrationLimits(),
@@ -63,7 +63,7 @@ function registration(): JsonObject {
     responses: {
       '204': {
         description: 'The request is accepted, and the one-time password is sent.',
-        headers: SUCCESS_HEADERS,
+        headers: { ...SUCCESS_HEADERS, 'registration-id': componentReference('headers', 'RegistrationId') },
       },
       ...errorAnswers('requestRegistration'),
     },
@@ -78,12 +78,11 @@ function confirmation(): JsonObject {
     description: [
       'An extension: only deployments with the setting `confirmation` have it. On others the gateway answers 404 `Not Found`.',
       'Confirms a registration by its one-time password. The broker then makes the person a client.',
-      `Code and password must belong to a registration of this channel and address. A code allows ${MAX_CODE_GUESSES} different guesses. A wrong password uses no guess.`,
-      'Every refusal is the same `code_not_accepted`. It does not reveal whether there is a registration, or whether the address belongs to a client.',
+      `A registration allows ${MAX_CODE_GUESSES} guesses. A page that has sent several codes tries its registrations, the newest first.`,
+      'Every other refusal is the same `code_not_accepted`.',
       'After a lost answer, send the same body again: for 24 hours the answer is 204 again. No `Idempotency-Key` is needed.',
       `The body may have ${formatBytes(MAX_CONFIRMATION_BYTES)}.`,
       'Pages of the configured origins may call it (CORS).',
-      `${confirmationLimits()}\n\nRight and wrong codes count alike.`,
     ].join('\n\n'),
     security: [],
     requestBody: body('confirmRegistration', 'ConfirmationRequest'),

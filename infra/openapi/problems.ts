@@ -105,7 +105,7 @@ const NOTES = {
   },
   code_not_accepted: {
     operations: CONFIRMATION,
-    when: 'The code is wrong, expired or used, no guesses are left, there is no such registration, or the password is wrong.',
+    when: 'The code is wrong, expired or used up, or there is no such registration.',
     remedy: 'Let the person type again, or ask for another code by a new registration.',
   },
   captcha_failed: {
@@ -123,6 +123,11 @@ const NOTES = {
     when: 'No client has this `user_id`. With `Retry-After`: registrations are on their way to the CRM, which may make the client.',
     remedy: 'With `Retry-After`: wait, and repeat. Without: correct the id, or write the client.',
     retryAfter: 'sometimes',
+  },
+  already_registered: {
+    operations: CONFIRMATION,
+    when: "The code is right, and its address is a client's already. Nothing is confirmed.",
+    remedy: 'Tell the person to log in.',
   },
   login_taken: {
     operations: ACCOUNTS,
@@ -154,7 +159,7 @@ const NOTES = {
     members: { detail: 'sometimes' },
   },
   too_many_requests: {
-    operations: [...REGISTRATION, ...CONFIRMATION],
+    operations: REGISTRATION,
     when: 'A limit of the operation is reached. Try again after `Retry-After`.',
     remedy: 'Wait for `Retry-After` seconds. Do not repeat before.',
     retryAfter: 'always',
@@ -282,6 +287,10 @@ export const COMPONENT_HEADERS = {
   IdempotentReplayed: {
     description: 'Present if this is the answer to an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', const: 'true' },
+  },
+  RegistrationId: {
+    description: 'The id of the registration, which its confirmation names. Not secret.',
+    schema: { type: 'string', format: 'uuid' },
   },
   RetryAfter: {
     description: 'The seconds to wait before the next try.',

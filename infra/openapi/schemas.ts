@@ -28,25 +28,16 @@ import {
  * which collide.
  */
 export function componentSchemas(): JsonObject {
-  const [EmailConfirmation, PhoneConfirmation] = ConfirmationBodySchema.options;
   return {
-    ...extractPhone('RegistrationPhone', 'RegistrationRequest', {
+    ...registrationSchemas({
       ...jsonSchema(RegistrationBodySchema),
       additionalProperties: { description: customFieldDescription() },
       ...PHONE_OF_CHANNEL,
     }),
     ConfirmationRequest: {
-      oneOf: [componentReference('schemas', 'EmailConfirmation'), componentReference('schemas', 'PhoneConfirmation')],
-      description: 'The channel and the address of the registration, the one-time password, and its own password.',
+      ...jsonSchema(ConfirmationBodySchema),
+      description: 'The registration, and the one-time password of its message.',
     },
-    EmailConfirmation: {
-      ...jsonSchema(EmailConfirmation),
-      description: 'Confirms a registration whose one-time password went to an email address.',
-    },
-    ...extractPhone('ConfirmationPhone', 'PhoneConfirmation', {
-      ...jsonSchema(PhoneConfirmation),
-      description: 'Confirms a registration whose one-time password went to a phone.',
-    }),
     Tp5AccountRequest: {
       ...jsonSchema(tradingAccountBodySchema('tp5')),
       description: 'The account to open, with the password rules of platform version 5.',
@@ -81,11 +72,13 @@ export const PHONE_OF_CHANNEL: JsonObject = {
   },
 };
 
-function extractPhone(phoneName: string, name: string, schema: JsonObject): JsonObject {
+/** The schema of the registration, and that of its phone. */
+function registrationSchemas(schema: JsonObject): JsonObject {
   const properties = schema.properties as { phone: Json };
+  const phone = componentReference('schemas', 'RegistrationPhone');
   return {
-    [name]: { ...schema, properties: { ...properties, phone: componentReference('schemas', phoneName) } },
-    [phoneName]: properties.phone,
+    RegistrationRequest: { ...schema, properties: { ...properties, phone } },
+    RegistrationPhone: properties.phone,
   };
 }
 

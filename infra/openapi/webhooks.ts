@@ -25,7 +25,7 @@ function webhook(event: EventType): JsonObject {
     security: [],
     description: [
       'Posted to the CRM, at least once and in any order, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the signature first; `webhook-id` is the same for each delivery of one event.',
-      `The CRM answers within 10 seconds. Any 2xx accepts the event, whatever its body. After any other answer, a redirect included, the event is delivered again: after ${REDELIVERY.firstSeconds} seconds, then at growing intervals for 24 hours. \`Retry-After\`, seconds or a date, makes an interval longer, at most an hour. After 410 the event is not delivered again until an operator says so.`,
+      `The CRM answers within 10 seconds. Any 2xx accepts the event, whatever its body. After any other answer, a redirect included, the event is delivered again every ${REDELIVERY.everySeconds / 60} minutes for 24 hours. After 410 the event is not delivered again until an operator says so.`,
     ].join('\n\n'),
     'x-deployment-setting': 'crmWebhook',
     parameters: HEADERS.map(([name, description]) => ({
@@ -46,13 +46,14 @@ function webhook(event: EventType): JsonObject {
       },
       '2XX': { description: 'The same, whatever the body: only a JSON object with `client_id` names a client.' },
       '410': { description: 'This address is gone. The event waits for an operator, who names another one.' },
-      '429': { description: 'The CRM has too much to do. `Retry-After` is kept, up to an hour.' },
+      '429': { description: 'The CRM has too much to do.' },
       '4XX': { description: 'The CRM does not accept it, for example because the signature is wrong.' },
     },
   };
 }
 
 const HEADERS: readonly [name: string, description: string][] = [
+  ['user-agent', 'The name of the service.'],
   ['webhook-id', 'Of the event: the id of the registration or of the operation.'],
   ['webhook-timestamp', 'When it is sent, in epoch seconds. Refuse what is older than five minutes.'],
   ['webhook-signature', 'One or two signatures `v1,…`, separated by a space; one of them is of your key.'],

@@ -1,7 +1,5 @@
 import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import * as v from 'valibot';
-import { deliveryKey } from '../../lib/records/registrations.ts';
-import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { CommandError, countOf, wrongUsage } from './command.ts';
 import { itemKey } from './crm-items.ts';
 import type { TableItems } from './crm-table.ts';
@@ -30,7 +28,7 @@ export async function forgetPerson(
   if (!dryRun) {
     // The documents are deleted first: the registrations hold their keys.
     await deleteDocuments(target, found.documents);
-    for (const pk of [...found.registrations, ...found.notes]) await registrations.delete({ pk });
+    for (const pk of found.registrations) await registrations.delete({ pk });
   }
   const things = `${countOf(found.registrations.length, 'registration')}, ${countOf(found.documents.length, 'document')}`;
   terminal.print(`${things} ${dryRun ? 'would be deleted' : 'deleted'}.`);
@@ -87,14 +85,11 @@ const DocumentsSchema = v.fallback(v.array(v.object({ key: v.string() })), []);
 
 /** The registrations whose codes went to these addresses: the keys of their items, and of their documents' objects. */
 async function findRegistrations(table: TableItems, addresses: readonly Person[]) {
-  const found = { registrations: [] as string[], documents: [] as string[], notes: [] as string[] };
+  const found = { registrations: [] as string[], documents: [] as string[] };
   const wanted = new Set<unknown>(addresses.map(({ address }) => address));
-  const lists = new Set(addresses.flatMap(({ address }) => OTP_TYPES.map((channel) => `${channel}#${address}`)));
   for await (const page of table.pages()) {
-    found.notes.push(...page.map(({ pk }) => String(pk)).filter((pk) => lists.has(pk)));
-    for (const { pk, registration_id, documents } of page.filter(({ address }) => wanted.has(address))) {
+    for (const { pk, documents } of page.filter(({ address }) => wanted.has(address))) {
       found.registrations.push(String(pk));
-      if (typeof registration_id === 'string') found.notes.push(deliveryKey(registration_id).pk);
       found.documents.push(...v.parse(DocumentsSchema, documents).map(({ key }) => key));
     }
   }

@@ -86,7 +86,7 @@ export async function deliverCommand<C extends SdkCommand>(
   signal: AbortSignal,
   limitMs = SEND_LIMIT_MS,
 ): Promise<{ messageId: string }> {
-  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft', { left: false });
+  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
   let handedOver = false;
   addBeforeSend(command, () => {
     handedOver = true;
@@ -98,31 +98,30 @@ export async function deliverCommand<C extends SdkCommand>(
   } catch (error) {
     throw deliveryFailure(error, handedOver, failures);
   }
-  if (messageId === undefined) throw new DeliveryFailure('unknown_outcome', 'NoMessageId', { left: true });
+  if (messageId === undefined) throw new DeliveryFailure('unknown_outcome', 'NoMessageId');
   return { messageId };
 }
 
 function deliveryFailure(error: unknown, handedOver: boolean, failures: FailureKindsByError): DeliveryFailure {
-  if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', { left: true, cause: error });
+  if (!isRecord(error)) return new DeliveryFailure('unknown_outcome', 'Unknown', error);
   const name = typeof error.name === 'string' ? error.name : 'Unknown';
-  if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), { left: false, cause: error });
+  if (!handedOver) return new DeliveryFailure('misconfigured', loggableName(name), error);
 
   const status = isRecord(error.$metadata) ? error.$metadata.httpStatusCode : undefined;
   if (typeof status !== 'number') {
     const code = typeof error.code === 'string' ? error.code : undefined;
-    const left = !isConnectFailure(error, code);
-    const kind = left ? 'unknown_outcome' : 'retryable';
-    return new DeliveryFailure(kind, loggableName(code ?? name), { left, cause: error });
+    const kind = isConnectFailure(error, code) ? 'retryable' : 'unknown_outcome';
+    return new DeliveryFailure(kind, loggableName(code ?? name), error);
   }
   if (!isServiceAnswer(error)) {
     // This is not a response of the service, but a proxy's page or a truncated response: only the status is reliable.
     const kind = status >= 500 && status !== 503 ? 'unknown_outcome' : kindByStatus(status);
-    return new DeliveryFailure(kind, `Http${status}`, { left: true });
+    return new DeliveryFailure(kind, `Http${status}`);
   }
   // The SDK's error is not kept as the cause: its message may quote the recipient.
   const reason = error.Reason === undefined ? name : `${name}.${error.Reason}`;
   const kind = failures[reason] ?? failures[name] ?? COMMON[name] ?? kindByStatus(status);
-  return new DeliveryFailure(typeof kind === 'string' ? kind : kind(error), loggableName(reason), { left: true });
+  return new DeliveryFailure(typeof kind === 'string' ? kind : kind(error), loggableName(reason));
 }
 
 function isConnectFailure(error: Record<string, unknown>, code: string | undefined): boolean {

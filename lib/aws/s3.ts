@@ -1,5 +1,4 @@
 import {
-  DeleteObjectCommand,
   DeleteObjectTaggingCommand,
   GetObjectCommand,
   GetObjectTaggingCommand,
@@ -46,11 +45,6 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}) {
         ...(tag === undefined ? {} : { Tagging: new URLSearchParams([[tag.Key, tag.Value]]).toString() }),
       });
       await AwsFailure.translate(client.send(command, { abortSignal }));
-    },
-
-    /** Removes an object, if there is one. @throws AwsFailure; the object may be removed */
-    async delete(key: string, abortSignal: AbortSignal): Promise<void> {
-      await AwsFailure.translate(client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), { abortSignal }));
     },
 
     /** Removes all tags of an object, if it has any. @throws AwsFailure; the tags may be removed */

@@ -3,7 +3,7 @@ import {
   SocialMessagingClient,
   type SocialMessagingClientConfig,
 } from '@aws-sdk/client-socialmessaging';
-import type { Message, OtpChannel } from '../messages/message.ts';
+import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
 import type { WhatsAppSettings } from '../validators/otp-types.ts';
 import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
@@ -18,14 +18,14 @@ const META_API_VERSION = 'v20.0';
 export function whatsAppChannel(settings: WhatsAppSettings, config: SocialMessagingClientConfig = {}): OtpChannel {
   const client = new SocialMessagingClient({ ...AT_MOST_ONCE, ...config });
   return {
-    async send(to, message, language, signal) {
-      const { language: subtag, whatsapp: code = subtag } = await findTranslation(language, settings.languages);
+    async send(to, code, language, signal) {
+      const { language: subtag, whatsapp: metaLanguage = subtag } = await findTranslation(language, settings.languages);
       const sent = {
         messaging_product: 'whatsapp',
         recipient_type: 'individual',
         to,
         type: 'template',
-        template: { language: { code }, ...template(message, settings) },
+        template: { language: { code: metaLanguage }, ...template(code, settings) },
       };
       return deliverCommand(
         new SendWhatsAppMessageCommand({
@@ -41,10 +41,9 @@ export function whatsAppChannel(settings: WhatsAppSettings, config: SocialMessag
   };
 }
 
-/** The name and the values of a template, in the format of Meta's Cloud API. */
-function template(message: Message, { codeTemplate, noticeTemplate }: WhatsAppSettings) {
-  if (message.kind === 'owner_notice') return { name: noticeTemplate, components: [] };
-  const parameters = [{ type: 'text', text: message.code }];
+/** The name and the values of the template, in the format of Meta's Cloud API. */
+function template(code: string, { codeTemplate }: WhatsAppSettings) {
+  const parameters = [{ type: 'text', text: code }];
   return {
     name: codeTemplate,
     components: [

@@ -1,5 +1,4 @@
 import {
-  ChangeMessageVisibilityCommand,
   GetQueueAttributesCommand,
   type QueueAttributeName,
   SendMessageCommand,
@@ -8,33 +7,14 @@ import {
 } from '@aws-sdk/client-sqs';
 import { AwsFailure } from './failure.ts';
 
-/**
- * The queues of events, for the function that works on their messages.
- * @param urls the queues' addresses
- * @param undelivered the address of the queue of undelivered events
- */
-export function eventQueues(urls: readonly string[], undelivered: string, config: SQSClientConfig = {}) {
+/** Puts a message into a queue. @throws AwsFailure; the message may be in the queue */
+export function queueSender(
+  QueueUrl: string,
+  config: SQSClientConfig = {},
+): (body: string, signal: AbortSignal) => Promise<void> {
   const client = queueClient(config);
-  return {
-    /**
-     * Makes a message visible again after this many seconds.
-     * @param queueArn of the queue that the message is in @throws AwsFailure; then the queue's default applies
-     */
-    async postpone(
-      { queueArn, receiptHandle: ReceiptHandle }: { queueArn: string; receiptHandle: string },
-      VisibilityTimeout: number,
-      abortSignal: AbortSignal,
-    ): Promise<void> {
-      const QueueUrl = urls.find((url) => queueName(url) === queueName(queueArn));
-      const command = new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout });
-      await AwsFailure.translate(client.send(command, { abortSignal }));
-    },
-
-    /** Puts an event into the queue of undelivered events. @throws AwsFailure; the event may be in the queue */
-    async setAside(MessageBody: string, abortSignal: AbortSignal): Promise<void> {
-      const command = new SendMessageCommand({ QueueUrl: undelivered, MessageBody });
-      await AwsFailure.translate(client.send(command, { abortSignal }));
-    },
+  return async (MessageBody, abortSignal) => {
+    await AwsFailure.translate(client.send(new SendMessageCommand({ QueueUrl, MessageBody }), { abortSignal }));
   };
 }
 
@@ -58,9 +38,4 @@ function queueClient(config: SQSClientConfig = {}): SQSClient {
     requestHandler: { connectionTimeout: 1_000, requestTimeout: 2_000, throwOnRequestTimeout: true },
     ...config,
   });
-}
-
-/** The name of a queue. @param queue the ARN or URL of the queue; of a stand-in's queue, the name alone */
-function queueName(queue: string): string {
-  return queue.slice(Math.max(queue.lastIndexOf('/'), queue.lastIndexOf(':')) + 1);
 }

@@ -10,9 +10,6 @@ import type { Brand } from '../validators/deployment.ts';
 import { type CallSettings, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
 
-/** A later notice only confuses. */
-const NOTICE_LIFE_SECONDS = 600;
-
 /** The channel `call`: a voice of Amazon Polly reads the code out, through AWS End User Messaging, at most once. */
 export function callChannel(
   settings: CallSettings & { protectConfigurationId?: string | undefined },
@@ -21,17 +18,17 @@ export function callChannel(
 ): OtpChannel {
   const client = new PinpointSMSVoiceV2Client({ ...AT_MOST_ONCE, ...config });
   return {
-    async send(to, message, language, signal) {
+    async send(to, code, language, signal) {
       const translation = await findTranslation(language);
       return deliverCommand(
         new SendVoiceMessageCommand({
           DestinationPhoneNumber: to,
           OriginationIdentity: settings.originationIdentity,
-          MessageBody: spokenMessage(message, translation, brand),
+          MessageBody: spokenMessage(code, translation, brand),
           MessageBodyTextType: 'SSML',
           VoiceId: translation.voice,
           // Without a time to live, the service would retry for 72 hours, with a code that has expired.
-          TimeToLive: message.kind === 'code' ? CODE_VALID_MINUTES * 60 : NOTICE_LIFE_SECONDS,
+          TimeToLive: CODE_VALID_MINUTES * 60,
           ProtectConfigurationId: settings.protectConfigurationId,
         }),
         async (command, options) => (await client.send(command, options)).MessageId,

@@ -6,7 +6,6 @@ import { registrationConfirmed } from '../records/events.ts';
 import type { Registrations, StoredRegistration } from '../records/registrations.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
 import { COUNTRY_CODES } from '../validators/countries.ts';
-import { REDELIVERY } from '../validators/deployment.ts';
 import { readPhone } from '../validators/phone.ts';
 import { accountMessage, parseEvent, registrationMessage } from './messages.ts';
 import { EventNotAccepted, type PostMessage } from './post.ts';
@@ -17,39 +16,22 @@ export interface WebhookDependencies {
   documents: Pick<Documents, 'keep' | 'link'>;
   clients: CrmClients;
   post: PostMessage;
-  /** Makes a message of a queue visible again after this many seconds. */
-  postpone(
-    message: Pick<QueuedEvent, 'queueArn' | 'receiptHandle'>,
-    seconds: number,
-    signal: AbortSignal,
-  ): Promise<void>;
   /** Puts an event into the queue of undelivered events. An operator delivers it again from there. */
   setAside(body: string, signal: AbortSignal): Promise<void>;
 }
 
-/** A message of a queue of events. */
-export interface QueuedEvent {
-  /** The event as the bus has it, JSON. */
-  body: string;
-  queueArn: string;
-  receiptHandle: string;
-  /** How often the event was delivered, this delivery included. */
-  deliveries: number;
-}
+/** The timeout of setting an event aside, in milliseconds. It is separate: the time of the delivery may be over. */
+const SET_ASIDE_MS = 2_000;
 
 /**
- * The timeout of moving or postponing an event, in milliseconds. It is separate: the time of the delivery may be over.
- */
-const MOVE_MS = 2_000;
-
-/**
- * Notifies the CRM of an event. If the CRM does not accept it, the event is delivered again, with a longer delay each
- * time. If the CRM says that its address is gone, the event is set aside at once.
+ * Notifies the CRM of an event. If the CRM does not accept it, the queue delivers the event again. If the CRM says that
+ * its address is gone, the event is set aside at once.
+ * @param body the event as the bus has it, JSON
  * @returns whether the event may leave its queue
  */
 export async function notifyCrm(
   dependencies: WebhookDependencies,
-  { body, deliveries, ...message }: QueuedEvent,
+  body: string,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -67,29 +49,13 @@ export async function notifyCrm(
     return true;
   } catch (error) {
     scoped.event('CrmNotNotified', describeError(error));
-    const { isGone, retryAfterSeconds } = error instanceof EventNotAccepted ? error : {};
-    if (isGone && (await succeeds(dependencies.setAside(body, within(MOVE_MS))))) return true;
-    // If this fails too, the queue delivers the message after its own timeout.
-    await succeeds(dependencies.postpone(message, secondsUntilNext(deliveries, retryAfterSeconds), within(MOVE_MS)));
-    return false;
+    if (!(error instanceof EventNotAccepted && error.isGone)) return false;
+    // An event that could not be set aside stays in its queue.
+    return await dependencies.setAside(body, within(SET_ASIDE_MS)).then(
+      () => true,
+      () => false,
+    );
   }
-}
-
-/** Whether a call to the queues has succeeded. After a failure the event stays in its queue. */
-function succeeds(call: Promise<void>): Promise<boolean> {
-  return call.then(
-    () => true,
-    () => false,
-  );
-}
-
-/**
- * The delay before the next delivery, in seconds, by the number of earlier deliveries. It is at least as long as the
- * CRM asks for, unless the CRM asks for more than the longest delay.
- */
-export function secondsUntilNext(deliveries: number, retryAfterSeconds = 0): number {
-  const backoff = REDELIVERY.firstSeconds * 2 ** (deliveries - 1);
-  return Math.min(Math.max(backoff, retryAfterSeconds), REDELIVERY.maxSeconds);
 }
 
 /**

@@ -10,18 +10,15 @@ import { signedPost } from './post.ts';
 
 /** The production dependencies of a notification; created once, at cold start. */
 export function webhookDependencies(config: ReturnType<typeof webhookConfig>): WebhookDependencies {
-  const { crmTable, webhookQueue, webhookAccountsQueue, webhookUndeliveredQueue } = config;
-  const queues = async () => {
-    const { eventQueues } = await import('../aws/sqs.ts');
-    return eventQueues([webhookQueue, webhookAccountsQueue], webhookUndeliveredQueue);
-  };
   const database = databaseClient();
   return {
     registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(config),
-    clients: dynamoCrmClients(dynamoTable(database, crmTable)),
+    clients: dynamoCrmClients(dynamoTable(database, config.crmTable)),
     post: signedPost(config.crmWebhook, parsedSecret(secretReader(), config.webhookSecret, parseSigningSecret)),
-    postpone: async (...call) => (await queues()).postpone(...call),
-    setAside: async (...call) => (await queues()).setAside(...call),
+    async setAside(body, signal) {
+      const { queueSender } = await import('../aws/sqs.ts');
+      await queueSender(config.webhookUndeliveredQueue)(body, signal);
+    },
   };
 }

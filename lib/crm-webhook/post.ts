@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode, Failure } from '../failure.ts';
-import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
+import { type SigningKeys, webhookHeaders } from '../secrets/webhook-signature.ts';
 import { isObject, parseLeniently } from '../validators/primitives.ts';
 import { CrmAnswerSchema } from './messages.ts';
 
@@ -13,17 +13,12 @@ export class EventNotAccepted extends Failure {
   override readonly name = 'EventNotAccepted';
   /** The CRM answers 410: nothing will ever be accepted at this address. */
   readonly isGone: boolean;
-  /** The wait that the CRM asks for by `Retry-After`, of any length; 0 if it asks for none. */
-  readonly retryAfterSeconds: number;
 
-  constructor(reason: string, { cause, isGone = false, retryAfterSeconds = 0 }: EventNotAcceptedOptions = {}) {
+  constructor(reason: string, { cause, isGone = false }: { cause?: unknown; isGone?: boolean } = {}) {
     super(reason, cause);
     this.isGone = isGone;
-    this.retryAfterSeconds = retryAfterSeconds;
   }
 }
-
-type EventNotAcceptedOptions = { cause?: unknown } & Partial<Pick<EventNotAccepted, 'isGone' | 'retryAfterSeconds'>>;
 
 /** The CRM's answer to an event that it has accepted. */
 export interface CrmAnswer {
@@ -51,24 +46,16 @@ export function signedPost(
 ): PostMessage {
   const exchange = keptConnections(new URL(url));
   return async ({ id, body }, outer) => {
-    const headers = signWebhook(await keys(outer), { id, body, now: now() });
+    const headers = webhookHeaders(await keys(outer), { id, body, now: now() });
     const signal = within(timeoutMs, outer);
-    const answer = await exchange({ 'content-type': 'application/json', ...headers }, body, signal).catch((error) => {
+    const answer = await exchange(headers, body, signal).catch((error) => {
       throw new EventNotAccepted(signal.aborted ? 'timeout' : errorCode(error), { cause: error });
     });
     const { statusCode = 0 } = answer;
     if (statusCode >= 200 && statusCode <= 299) return readAnswer(answer);
     answer.destroy();
-    const retryAfterSeconds = readRetryAfter(answer.headers['retry-after'], now());
-    throw new EventNotAccepted(`http_${statusCode}`, { isGone: statusCode === GONE, retryAfterSeconds });
+    throw new EventNotAccepted(`http_${statusCode}`, { isGone: statusCode === GONE });
   };
-}
-
-/** Reads `Retry-After`: seconds or a date. @returns seconds; 0 for what is neither, or is past */
-function readRetryAfter(value: string | undefined, now: number): number {
-  if (value === undefined) return 0;
-  const seconds = /^\s*\d+\s*$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1_000;
-  return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : 0;
 }
 
 /** Posts on connections that are kept for the next post. */

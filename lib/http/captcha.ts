@@ -15,11 +15,8 @@ export type CaptchaOutcome =
   | { kind: 'passed' }
   /** `reason` is a word for the log. */
   | { kind: 'refused'; reason: 'token' | 'hostname' | 'score' }
-  /**
-   * The provider could not be asked, or refused our set-up; `reason` is a word for the log. `left`: false if certainly
-   * no request reached the provider.
-   */
-  | { kind: 'unavailable'; reason: string; left: boolean };
+  /** The provider could not be asked, or refused our set-up; `reason` is a word for the log. */
+  | { kind: 'unavailable'; reason: string };
 
 /** Asks the provider about a token, which it accepts once. Never throws. */
 export type CaptchaVerifier = (token: string, signal: AbortSignal) => Promise<CaptchaOutcome>;
@@ -56,15 +53,6 @@ const NOT_ABOUT_THE_TOKEN = new Set([
 ]);
 /** Hosts that say nothing: tokens of apps have none, and hCaptcha withholds it for privacy. */
 const NO_HOST = ['', 'not-provided'];
-/** Errors of a connection that was not established. */
-const NOT_CONNECTED = new Set([
-  'EAI_AGAIN',
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'UND_ERR_CONNECT_TIMEOUT',
-]);
 /** Statuses of a provider that is busy. */
 const TRY_LATER = new Set([408, 425, 429]);
 
@@ -77,17 +65,14 @@ export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptio
   const { readSecret, url = SITEVERIFY[provider], timeoutMs = TIMEOUT_MS } = options;
   return async (token, outer) => {
     const signal = within(timeoutMs, outer);
-    let left = false;
     try {
       const form = new URLSearchParams({ secret: await readSecret(secret, signal), response: token });
       // A kept connection may have ended while the function was frozen.
       const headers = { connection: 'close' };
-      left = true;
       const answer = await fetch(url, { method: 'POST', headers, body: form, redirect: 'error', signal });
       return judge(settings, answer.status, await answer.text());
     } catch (error) {
-      const reason = errorCode(error);
-      return { kind: 'unavailable', reason, left: left && !NOT_CONNECTED.has(reason) };
+      return { kind: 'unavailable', reason: errorCode(error) };
     }
   };
 }
@@ -98,14 +83,12 @@ export function captchaVerifier(settings: CaptchaSettings, options: CaptchaOptio
  */
 function judge(settings: CaptchaSettings, status: number, text: string): CaptchaOutcome {
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), AnswerSchema), text);
-  if (status >= 500 || TRY_LATER.has(status)) return { kind: 'unavailable', reason: `http_${status}`, left: true };
+  if (status >= 500 || TRY_LATER.has(status)) return { kind: 'unavailable', reason: `http_${status}` };
   if (!parsed.success)
-    return status >= 400 ? { kind: 'refused', reason: 'token' } : { kind: 'unavailable', reason: 'answer', left: true };
+    return status >= 400 ? { kind: 'refused', reason: 'token' } : { kind: 'unavailable', reason: 'answer' };
   if (parsed.output.success) return judgeSuccess(settings, parsed.output);
   const fault = parsed.output['error-codes'].find((code) => NOT_ABOUT_THE_TOKEN.has(code));
-  return fault === undefined
-    ? { kind: 'refused', reason: 'token' }
-    : { kind: 'unavailable', reason: fault, left: true };
+  return fault === undefined ? { kind: 'refused', reason: 'token' } : { kind: 'unavailable', reason: fault };
 }
 
 /** A valid token counts only if its host, if it has one, is a page of the broker, and if its score is high enough. */
@@ -118,7 +101,7 @@ function judgeSuccess({ provider, hostnames, minScore }: CaptchaSettings, { host
   if (isForeign) return { kind: 'refused', reason: 'hostname' };
   if (typeof score !== 'number') return { kind: 'passed' };
   // Every token of a score-based key is valid: without a limit the captcha would protect nothing.
-  if (minScore === undefined) return { kind: 'unavailable', reason: 'score_without_limit', left: true };
+  if (minScore === undefined) return { kind: 'unavailable', reason: 'score_without_limit' };
   const isSure = (CAPTCHA_PROVIDERS[provider].person === 0 ? 1 - score : score) >= minScore;
   return isSure ? { kind: 'passed' } : { kind: 'refused', reason: 'score' };
 }

@@ -13,7 +13,7 @@ import { describeError, type EventName, type Telemetry } from '../telemetry.ts';
 import { CaptchaTokenSchema, IdempotencyKeySchema } from '../validators/headers.ts';
 import { listViolations, type Violation } from '../validators/primitives.ts';
 import type { CaptchaOutcome, CaptchaVerifier } from './captcha.ts';
-import { parseBody, refuseLargeBody } from './json-body.ts';
+import { checkedBody, decodeBody } from './json-body.ts';
 import { type Front, NO_FRONT } from './source.ts';
 
 /** The result of the gateway's authorizer; absent on an open route. */
@@ -57,11 +57,15 @@ interface RequestRules<Body extends BodySchema, Path extends v.GenericSchema> {
   captcha?: CaptchaVerifier | undefined;
 }
 
+/** The event after the parser of its body. */
+type ParsedEvent = Omit<Event, 'body'> & { body?: unknown };
+
 type Response = APIGatewayProxyStructuredResultV2;
 
 /** The result of a use case; without a body for 204. */
 export interface ApiAnswer<Body = undefined> {
   body: Body;
+  headers?: Readonly<Record<string, string>>;
   /** True if an earlier request produced this answer. */
   replayed?: boolean;
 }
@@ -110,7 +114,8 @@ export function endpoint<
       const { headers, requestContext } = event;
       return options.front?.admit({ headers, sourceIp: requestContext.http.sourceIp }, requestDeadline(context));
     })
-    .use(jsonMediaType(options.maxBodyBytes))
+    .use(readableBody(options.maxBodyBytes))
+    .use(httpJsonBodyParser<Event>())
     .handler(async (event, context) => {
       const endsAt = Date.now() + context.getRemainingTimeInMillis();
       const deadline = requestDeadline(context);
@@ -125,21 +130,12 @@ function requestDeadline(context: Context): AbortSignal {
   return within(context.getRemainingTimeInMillis() - STOP_BEFORE_END_MS);
 }
 
-/**
- * Answers 413 to a body that is too large, and 415 to a media type that is not JSON. Middy's parser checks the type, with
- * an empty object as the body. It would call a function for every value of the body, which costs up to a hundred times as
- * much as parsing.
- */
-function jsonMediaType(maxBytes: number): middy.MiddlewareObj<Event, Response> {
-  const { before: parse } = httpJsonBodyParser<Event>();
+/** Answers 413 and 400 to a body that costs too much to parse, or is no text. The parser gets what is left. */
+function readableBody(maxBytes: number): middy.MiddlewareObj<Event, Response> {
   return {
-    before: (request) => {
-      const { event } = request;
-      refuseLargeBody(event, maxBytes);
-      // The parser accepts no white space before the parameters; RFC 9110 does.
-      const [type = '', ...parameters] = (event.headers['content-type'] ?? '').split(';');
-      const headers = { 'content-type': [type.trim().toLowerCase(), ...parameters].join(';') };
-      parse?.({ ...request, event: { ...event, headers, body: '{}', isBase64Encoded: false } });
+    before: ({ event }) => {
+      event.body = decodeBody(event, maxBytes);
+      event.isBase64Encoded = false;
     },
   };
 }
@@ -172,11 +168,12 @@ function refusalEvent({ type, status }: Problem): EventName {
   return status >= 500 ? 'DependencyFailed' : 'RequestRefused';
 }
 
-/** Middy's refusal of a media type has a status. All other errors are internal. */
+/** The parser's refusals have a status. Their causes hold the body, and are dropped. All other errors are internal. */
 function translateError(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : undefined;
   if (status === 415) return new Problem('unsupported_media_type');
+  if (status === 422) return new Problem('malformed_json');
   return new Problem('internal_error', { cause: error });
 }
 
@@ -184,6 +181,7 @@ function translateError(error: unknown): Problem {
 function successResponse(event: Event, answer: ApiAnswer<unknown>, schema: v.GenericSchema | undefined): Response {
   const headers = {
     ...standardHeaders(event),
+    ...answer.headers,
     ...(answer.replayed === true ? { 'idempotent-replayed': 'true' } : {}),
   };
   if (schema === undefined) return { statusCode: 204, headers };
@@ -224,13 +222,13 @@ function standardHeaders(event: Event): Record<string, string> {
  * @throws Problem with all errors of the request
  */
 export async function parseRequest<Body extends BodySchema, Path extends v.GenericSchema>(
-  event: Event,
+  event: ParsedEvent,
   endsAt: number,
   rules: RequestRules<Body, Path>,
   signal: AbortSignal,
   telemetry: Pick<Telemetry, 'event'>,
 ): Promise<ApiRequest<v.InferOutput<Body>, v.InferOutput<Path>>> {
-  const sentBody = parseBody(event);
+  const sentBody = checkedBody(event.body);
   const { headers, pathParameters = {}, requestContext } = event;
   const { captcha, front = NO_FRONT } = rules;
   const caller = callerName(requestContext.authorizer);

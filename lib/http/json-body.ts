@@ -1,27 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { Problem, validationProblem } from '../problem.ts';
-import { isObject, jsonPointer, type PathKey, type ViolationRule } from '../validators/primitives.ts';
+import { isObject, jsonPointer } from '../validators/primitives.ts';
 
-/**
- * The limits of a body. A larger one is refused before its values are checked, because checks cost many times as much
- * as parsing. Every valid request is within the limits.
- */
-export const JSON_LIMITS = {
-  /** The maximum number of members of one object, or of elements of one array. */
-  width: 10_000,
-  /** Members of all objects and arrays together: enough for 200 kB of custom fields and the fixed fields. */
-  members: 101_000,
-  /** The maximum depth of nested objects and arrays. */
-  depth: 32,
-} as const;
-
-/** @throws Problem `payload_too_large` */
-export function refuseLargeBody({ body = '', isBase64Encoded }: SentBody, maxBytes: number): void {
-  const bytes = isBase64Encoded ? Buffer.byteLength(body, 'base64') : Buffer.byteLength(body);
-  if (bytes > maxBytes) {
-    throw new Problem('payload_too_large', { detail: `The body may have at most ${maxBytes} bytes.` });
-  }
-}
+/** The values of a body, also of its objects and arrays: enough for 200 kB of custom fields and the fixed fields. */
+export const MAX_VALUES = 101_000;
+/** How deep objects and arrays may be nested. */
+export const MAX_DEPTH = 32;
 
 /** The body in the event of the gateway. */
 interface SentBody {
@@ -30,82 +14,60 @@ interface SentBody {
 }
 
 /**
- * The object that the body holds.
- * @throws Problem `malformed_json`, or `validation_failed` for a body over its limits
+ * The text of a body that may be parsed: its size and the number of its values are within their limits. A byte order
+ * mark, which some programs write, is no part of JSON.
+ *
+ * Invalid UTF-8 would be decoded with replacement characters, and two different passwords could become equal. In a text
+ * body the gateway has already replaced them, so a replacement character there is refused.
+ * @throws Problem
  */
-export function parseBody(sent: SentBody): Record<string, unknown> {
-  // A byte order mark, which some programs write, is no part of JSON.
-  const body = parse(decodeBody(sent).replace(/^\ufeff/, ''));
+export function decodeBody({ body = '', isBase64Encoded }: SentBody, maxBytes: number): string {
+  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  if (bytes.length > maxBytes) {
+    throw new Problem('payload_too_large', { detail: `The body may have at most ${maxBytes} bytes.` });
+  }
+  const isText = isBase64Encoded ? isUtf8(bytes) : body.isWellFormed() && !body.includes('\ufffd');
+  if (!isText) throw new Problem('malformed_json');
+  const text = (isBase64Encoded ? bytes.toString() : body).replace(/^\ufeff/, '');
+  if (!hasFewValues(text)) {
+    const detail = `must have at most ${MAX_VALUES} values in all`;
+    throw validationProblem([{ pointer: jsonPointer([]), rule: 'too_many', detail }]);
+  }
+  return text;
+}
+
+/** Whether a text of JSON has few enough values. Every value but the first comes after a comma or a bracket. */
+function hasFewValues(text: string): boolean {
+  let values = 1;
+  for (let at = 0; at < text.length && values <= MAX_VALUES; at += 1) {
+    const character = text[at];
+    if (character === '"') at = stringEnd(text, at);
+    else if (character === ',' || character === '[' || character === '{') values += 1;
+  }
+  return values <= MAX_VALUES;
+}
+
+/** The index of the quote that ends a string of JSON. @param start of the quote that begins it */
+function stringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text[end - 1 - backslashes] === '\\') backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+/** The parsed body, an object that is not nested too deeply. @throws Problem */
+export function checkedBody(body: unknown): Record<string, unknown> {
   if (!isObject(body)) throw new Problem('malformed_json');
-  checkBounds(body);
+  for (const [name, value] of Object.entries(body)) {
+    if (isWithinDepth(value, MAX_DEPTH - 1)) continue;
+    throw validationProblem([{ pointer: jsonPointer([name]), rule: 'nesting', detail: 'is nested too deeply' }]);
+  }
   return body;
 }
 
-/**
- * Invalid UTF-8 would be decoded with replacement characters, and two different passwords could become equal. In a text
- * body the gateway has already replaced them, so a replacement character there is refused.
- */
-function decodeBody({ body = '', isBase64Encoded }: SentBody): string {
-  if (isBase64Encoded) {
-    const bytes = Buffer.from(body, 'base64');
-    if (isUtf8(bytes)) return bytes.toString();
-  } else if (body.isWellFormed() && !body.includes('\ufffd')) {
-    return body;
-  }
-  throw new Problem('malformed_json');
-}
-
-/** The parser's error quotes the body and is dropped. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Problem('malformed_json');
-  }
-}
-
-/**
- * Visits no more members than the limits allow.
- * @throws Problem
- */
-export function checkBounds(body: Record<string, unknown>): void {
-  const path: PathKey[] = [];
-  let members = 0;
-
-  function count(width: number): void {
-    members += width;
-    if (width > JSON_LIMITS.width)
-      throw outOfBounds(path, 'too_many', `must have at most ${JSON_LIMITS.width} members`);
-    if (members > JSON_LIMITS.members) {
-      throw outOfBounds([], 'too_many', `must have at most ${JSON_LIMITS.members} members in all`);
-    }
-  }
-
-  function check(value: unknown): void {
-    if (path.length >= JSON_LIMITS.depth) throw outOfBounds(path.slice(0, 1), 'nesting', 'is nested too deeply');
-    if (Array.isArray(value)) {
-      count(value.length);
-      for (let index = 0; index < value.length; index += 1) checkMember(index, value[index]);
-    } else if (isObject(value)) {
-      const names = Object.keys(value);
-      count(names.length);
-      for (const name of names) checkMember(name, value[name]);
-    }
-  }
-
-  function checkMember(key: PathKey, value: unknown): void {
-    if (key === '__proto__' || (key === 'constructor' && isObject(value) && Object.hasOwn(value, 'prototype'))) {
-      throw new Problem('malformed_json');
-    }
-    if (typeof value !== 'object' || value === null) return;
-    path.push(key);
-    check(value);
-    path.pop();
-  }
-
-  check(body);
-}
-
-function outOfBounds(keys: readonly PathKey[], rule: ViolationRule, detail: string): Problem {
-  return validationProblem([{ pointer: jsonPointer(keys), rule, detail }]);
+function isWithinDepth(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((member) => isWithinDepth(member, levels - 1));
 }

@@ -1,6 +1,5 @@
 import type { Brand } from '../validators/deployment.ts';
 import { escapeMarkup } from './escape.ts';
-import type { Message } from './message.ts';
 import { translation as english } from './translations/en.ts';
 import { type CallTranslation, fill, type Translation, validity } from './translations/translation.ts';
 
@@ -8,26 +7,22 @@ import { type CallTranslation, fill, type Translation, validity } from './transl
  * The speech of a call, as SSML: the code twice, digit by digit, with time to write it down. At most 6,000 characters,
  * which is the maximum of `SendVoiceMessage`.
  */
-export function spokenMessage(message: Message, translation: Translation, brand: Brand): string {
-  const { sentences } = spokenSentences(message, translation, brand, { phrase: escapeMarkup, code: digits });
+export function spokenMessage(code: string, translation: Translation, brand: Brand): string {
+  const { sentences } = spokenSentences(code, translation, brand, { phrase: escapeMarkup, code: spokenDigits });
   // The person needs a moment to lift the telephone to the ear.
   return `<speak><break time="1s"/>${sentences.join('<break time="700ms"/>')}</speak>`;
 }
 
-/** A message as plain text, with its language, for a provider that has its own voice. */
-export function spokenText(
-  message: Message,
-  translation: Translation,
-  brand: Brand,
-): { text: string; language: string } {
-  const form = { phrase: (phrase: string) => phrase, code: (code: string) => `${[...code].join(', ')}.` };
-  const { sentences, language } = spokenSentences(message, translation, brand, form);
+/** The speech of a call as plain text, with its language, for a provider that has its own voice. */
+export function spokenText(code: string, translation: Translation, brand: Brand): { text: string; language: string } {
+  const form = { phrase: (phrase: string) => phrase, code: (spoken: string) => `${[...spoken].join(', ')}.` };
+  const { sentences, language } = spokenSentences(code, translation, brand, form);
   return { text: sentences.join(' '), language };
 }
 
 /** The sentences that a call speaks. @param form how a phrase and the code are written */
 function spokenSentences(
-  message: Message,
+  code: string,
   translation: Translation,
   brand: Brand,
   form: { phrase(text: string): string; code(code: string): string },
@@ -36,16 +31,15 @@ function spokenSentences(
   const { call, language } = spoken;
   const say = (phrase: string, values: Record<string, string> = {}) => form.phrase(fill(phrase, values));
   const name = { brand: brand.name };
-  if (message.kind === 'owner_notice') return { sentences: [say(call.ownerNotice, name)], language };
-  const code = form.code(message.code);
+  const digits = form.code(code);
   const end = say(call.end, { minutes: validity(spoken) });
-  return { sentences: [say(call.greeting, name), say(call.code), code, say(call.again), code, end], language };
+  return { sentences: [say(call.greeting, name), say(call.code), digits, say(call.again), digits, end], language };
 }
 
 function hasCall(translation: Translation): translation is Translation & { call: CallTranslation } {
   return translation.call !== undefined;
 }
 
-function digits(code: string): string {
+function spokenDigits(code: string): string {
   return Array.from(code, (digit) => `<say-as interpret-as="digits">${digit}</say-as>`).join('<break time="400ms"/>');
 }

@@ -1,9 +1,6 @@
 import { Failure } from '../failure.ts';
 
-/** The one-time password, or the notice to a client whose address was used in a registration. */
-export type Message = { kind: 'code'; code: string } | { kind: 'owner_notice' };
-
-/** Delivers a message; sends at most once and throws `DeliveryFailure` otherwise. */
+/** Delivers one-time passwords; sends each at most once and throws `DeliveryFailure` otherwise. */
 export interface OtpChannel {
   /** Prepares the next `send`: loads the translation, connects. Sends nothing. @param language as in `send` */
   prepare?(language: string | undefined): Promise<void>;
@@ -15,7 +12,7 @@ export interface OtpChannel {
    */
   send(
     to: string,
-    message: Message,
+    code: string,
     language: string | undefined,
     signal: AbortSignal,
     id?: string,
@@ -29,7 +26,7 @@ export type DeliveryFailureKind =
   | 'refused_recipient'
   | 'opted_out'
   | 'blocked_country'
-  /** This message was refused: its content, or a template that is missing. Another kind of message may pass. */
+  /** This message was refused: its content, or a template that is missing. */
   | 'refused_message'
   /** Credentials, rights or settings. */
   | 'misconfigured'
@@ -39,52 +36,26 @@ export type DeliveryFailureKind =
   /** Too many messages at once. */
   | 'throttled';
 
-/** What follows from a failure, for every message alike. */
-type SendFailureRule = {
-  /** Counted, with an alarm. */
-  readonly event: 'OtpOutcomeUnknown' | 'MessageRefused' | 'RecipientRefused' | 'OtpDeliveryFailed';
-  /** The maximum number of attempts while a message fails in this way. */
-  readonly attempts: number;
-} & (
-  | {
-      /** The request is answered as if the message had been sent: the registration and all counts stay. */
-      readonly answer: 204;
-      /** How the delivery is noted for operators. */
-      readonly noted: 'unknown' | 'refused';
-    }
-  /** The request is undone. */
-  | { readonly answer: 502 }
-);
-
-const RECIPIENT_REFUSED: SendFailureRule = { answer: 502, event: 'RecipientRefused', attempts: 1 };
-const NOT_SENT: SendFailureRule = { answer: 502, event: 'OtpDeliveryFailed', attempts: 1 };
-
-/**
- * The outcome of a send that failed. A code and an owner's notice have the same row, so no answer reveals which of them
- * was sent. A failure that may concern one of them alone, such as a template that is missing, must be answered as sent.
- */
-export const SEND_FAILURES: Readonly<Record<DeliveryFailureKind, SendFailureRule>> = {
-  unknown_outcome: { answer: 204, noted: 'unknown', event: 'OtpOutcomeUnknown', attempts: 1 },
-  refused_message: { answer: 204, noted: 'refused', event: 'MessageRefused', attempts: 1 },
-  refused_recipient: RECIPIENT_REFUSED,
-  opted_out: RECIPIENT_REFUSED,
-  blocked_country: RECIPIENT_REFUSED,
-  misconfigured: NOT_SENT,
-  over_budget: NOT_SENT,
-  retryable: NOT_SENT,
-  throttled: { ...NOT_SENT, attempts: 3 },
-};
+/** The event of each failure. All of them are counted, with an alarm; `kind` tells them apart. */
+export const SEND_FAILURE_EVENTS = {
+  unknown_outcome: 'OtpOutcomeUnknown',
+  refused_recipient: 'RecipientRefused',
+  opted_out: 'RecipientRefused',
+  blocked_country: 'RecipientRefused',
+  refused_message: 'OtpDeliveryFailed',
+  misconfigured: 'OtpDeliveryFailed',
+  over_budget: 'OtpDeliveryFailed',
+  retryable: 'OtpDeliveryFailed',
+  throttled: 'OtpDeliveryFailed',
+} as const satisfies Record<DeliveryFailureKind, string>;
 
 export class DeliveryFailure extends Failure {
   override readonly name = 'DeliveryFailure';
   readonly kind: DeliveryFailureKind;
-  /** False: certainly no byte of a request reached the service, which was not asked. */
-  readonly left: boolean;
 
-  constructor(kind: DeliveryFailureKind, reason: string, { left, cause }: { left: boolean; cause?: unknown }) {
+  constructor(kind: DeliveryFailureKind, reason: string, cause?: unknown) {
     super(reason, cause);
     this.kind = kind;
-    this.left = left;
   }
 }
 

@@ -5,7 +5,7 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { within } from '../deadline.ts';
 import { errorCode, Failure } from '../failure.ts';
-import { type SigningKeys, signWebhook } from '../secrets/webhook-signature.ts';
+import { type SigningKeys, webhookHeaders } from '../secrets/webhook-signature.ts';
 import type { Brand } from '../validators/deployment.ts';
 import type { PhoneChannel } from '../validators/otp-types.ts';
 import { spokenText } from './call.ts';
@@ -25,12 +25,6 @@ export interface ProviderOptions {
 /** The timeouts of a connection and of the whole send, in milliseconds. */
 const CONNECT_MS = 3_000;
 const SEND_MS = 10_000;
-/**
- * Bodies are padded to a multiple of this length, so that the length does not distinguish a code from an owner's
- * notice.
- */
-const BLOCK_BYTES = 2_048;
-
 /** A phone channel through the broker's own provider: one signed request for each message. */
 export function providerChannel(channel: PhoneChannel, options: ProviderOptions): OtpChannel {
   const { brand, webOtpDomain } = options;
@@ -39,23 +33,17 @@ export function providerChannel(channel: PhoneChannel, options: ProviderOptions)
     async prepare(language) {
       await findTranslation(language);
     },
-    async send(to, message, language, signal, id = randomUUID()) {
+    async send(to, code, language, signal, id = randomUUID()) {
       const translation = await findTranslation(language);
       const { text, language: used } =
         channel === 'call'
-          ? spokenText(message, translation, brand)
-          : { text: smsText(message, translation, brand, webOtpDomain), language: translation.language };
-      const code = message.kind === 'code' ? { code: message.code } : {};
-      const body = pad(JSON.stringify({ to, kind: channel, text, ...code, language: used }));
+          ? spokenText(code, translation, brand)
+          : { text: smsText(code, translation, brand, webOtpDomain), language: translation.language };
+      const body = JSON.stringify({ to, kind: channel, text, code, language: used });
       await post(url, id, body, options.keys, signal);
       return { messageId: id };
     },
   };
-}
-
-/** JSON may end with spaces. */
-function pad(body: string): string {
-  return body + ' '.repeat(BLOCK_BYTES - (Buffer.byteLength(body) % BLOCK_BYTES));
 }
 
 /**
@@ -69,18 +57,18 @@ async function post(
   keys: ProviderOptions['keys'],
   signal: AbortSignal,
 ): Promise<void> {
-  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft', { left: false });
+  if (signal.aborted) throw new DeliveryFailure('retryable', 'NoTimeLeft');
   const end = within(SEND_MS, signal);
-  const failWith = (kind: DeliveryFailureKind, left: boolean, reason?: string) => (cause: unknown) => {
-    throw new DeliveryFailure(kind, reason ?? errorCode(cause), { left, cause });
+  const failWith = (kind: DeliveryFailureKind, reason?: string) => (cause: unknown) => {
+    throw new DeliveryFailure(kind, reason ?? errorCode(cause), cause);
   };
   const signing = await keys(end).catch((error: unknown) =>
-    failWith('misconfigured', false, error instanceof Failure ? error.reason : 'NoSigningKey')(error),
+    failWith('misconfigured', error instanceof Failure ? error.reason : 'NoSigningKey')(error),
   );
-  const socket = await connect(url, within(CONNECT_MS, end)).catch(failWith('retryable', false));
-  const headers = signWebhook(signing, { id, body, now: Date.now() });
-  const status = await exchange(socket, url, body, headers, end).catch(failWith('unknown_outcome', true));
-  if (status < 200 || status > 299) throw new DeliveryFailure(kindByStatus(status), `Http${status}`, { left: true });
+  const socket = await connect(url, within(CONNECT_MS, end)).catch(failWith('retryable'));
+  const headers = webhookHeaders(signing, { id, body, now: Date.now() });
+  const status = await exchange(socket, url, body, headers, end).catch(failWith('unknown_outcome'));
+  if (status < 200 || status > 299) throw new DeliveryFailure(kindByStatus(status), `Http${status}`);
 }
 
 /** Connects, with TLS for https. No byte of a request is sent before it returns. */
@@ -111,7 +99,7 @@ async function exchange(
     createConnection: () => socket,
     method: 'POST',
     path: pathname + search,
-    headers: { host, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...headers },
+    headers: { host, 'content-length': Buffer.byteLength(body), ...headers },
     signal,
   });
   sending.on('error', () => {}).end(body);
@@ -124,11 +112,12 @@ async function exchange(
 }
 
 /**
- * The statuses that do not speak of the message alone. A 408 proves nothing: a proxy may give it while the provider
+ * The statuses that do not speak of the message alone; a firewall in front of a provider answers 403. A 408 proves nothing: a proxy may give it while the provider
  * works. The guide for providers has this table (infra/docs/message-provider.md).
  */
 const KINDS: Readonly<Record<number, DeliveryFailureKind>> = {
   401: 'misconfigured',
+  403: 'misconfigured',
   408: 'unknown_outcome',
   410: 'refused_recipient',
   422: 'refused_recipient',

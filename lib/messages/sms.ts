@@ -1,7 +1,7 @@
 import type { Brand } from '../validators/deployment.ts';
 import type { SmsSettings } from '../validators/otp-types.ts';
 import { cutText } from '../validators/primitives.ts';
-import type { Message, OtpChannel, Publish } from './message.ts';
+import type { OtpChannel, Publish } from './message.ts';
 import { findTranslation } from './translations/languages.ts';
 import { fill, type Translation, validity } from './translations/translation.ts';
 
@@ -14,8 +14,8 @@ export function smsChannel(settings: SmsSettings, brand: Brand, publish: Publish
     'AWS.MM.SMS.OriginationNumber': { type: 'String', value: settings.originationNumber },
   } as const;
   return {
-    async send(to, message, language, signal) {
-      const text = smsText(message, await findTranslation(language), brand, settings.webOtpDomain);
+    async send(to, code, language, signal) {
+      const text = smsText(code, await findTranslation(language), brand, settings.webOtpDomain);
       return publish({ phoneNumber: to, message: text, attributes }, signal);
     },
   };
@@ -29,12 +29,9 @@ export const SMS_BRAND_LENGTH = 24;
  * brand's name (the domain remains), the line for browsers.
  * @param webOtpDomain the site on which browsers fill in the code (https://wicg.github.io/sms-one-time-codes/)
  */
-export function smsText(message: Message, translation: Translation, brand: Brand, webOtpDomain?: string): string {
+export function smsText(code: string, translation: Translation, brand: Brand, webOtpDomain?: string): string {
   const { sms } = translation;
   const name = shortName(brand.name);
-  if (message.kind === 'owner_notice') return firstThatFits(sms.ownerNotice.map((it) => fill(it, { brand: name })));
-
-  const { code } = message;
   const values = { brand: name, code, minutes: validity(translation) };
   const wordings = [...sms.code, sms.codeAlone].map((wording) => fill(wording, values));
   const bound = webOtpDomain === undefined ? [] : wordings.map((it) => `${it}\n@${webOtpDomain} #${code}`);

@@ -60,18 +60,6 @@ export function s3Documents(
     },
 
     /**
-     * Removes the documents of a registration whose message was not sent.
-     * @param count the number of its documents; some may not be stored
-     * @throws AwsFailure
-     */
-    async remove(registrationId: string, count: number, signal: AbortSignal): Promise<void> {
-      const store = await objects();
-      await awaitAll(
-        Array.from({ length: count }, (_, place) => store.delete(documentKey(registrationId, place), signal)),
-      );
-    },
-
-    /**
      * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If documents
      * are scanned, a document keeps its verdict, and one without a verdict is left out: two writers of tags would
      * overwrite each other's changes.

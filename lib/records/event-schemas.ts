@@ -10,16 +10,11 @@ const id = (what: string) => v.pipe(v.string(), v.minLength(1), v.description(wh
 const time = (what: string) => v.pipe(v.string(), v.isoTimestamp(), v.description(`${what}: ISO 8601, UTC.`));
 const flag = (what: string) => v.pipe(v.boolean(), v.description(what));
 
-const taken = (what: string) =>
-  `A client had proven the ${what} when the registration was requested, or when the code was entered.`;
-
 const RegistrationConfirmed = v.pipe(
   v.object({
     id: id('The registration, under which its record and its documents are kept.'),
     otp_type: v.pipe(v.picklist(OTP_TYPES), v.description('The channel of the one-time password.')),
     verified: v.pipe(v.picklist(['email', 'phone']), v.description('The address that the person has proved to own.')),
-    email_taken: flag(taken('email address')),
-    phone_taken: flag(taken('phone number')),
     form_id: id('The form.'),
     referrer_user_id: v.optional(id('The client who referred the person.')),
     requested_at: time('When it was requested'),

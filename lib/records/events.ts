@@ -40,8 +40,6 @@ export function registrationConfirmed({
     id: registration.registration_id,
     otp_type: registration.otp_type,
     verified: registration.otp_type === 'email' ? 'email' : 'phone',
-    email_taken: confirmation.email_taken,
-    phone_taken: confirmation.phone_taken,
     form_id: registration.form_id,
     referrer_user_id: registration.referrer_user_id,
     requested_at: registration.requested_at,

@@ -3,6 +3,7 @@ import { awaitAll } from '../deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { CrmIndex } from '../validators/deployment.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
+import type { Channel } from '../validators/otp-types.ts';
 import { crmKey, parseRecord } from './crm-records.ts';
 
 export type RegistrationDirectory = ReturnType<typeof dynamoRegistrationDirectory>;
@@ -50,19 +51,13 @@ export function dynamoRegistrationDirectory(table: Table, now: () => number = Da
       return { form, referrerId };
     },
 
-    /**
-     * Whether a client has proven each of these addresses: the email address in its look-up form, the phone number in
-     * E.164. Addresses that a person only typed are not in these indexes.
-     */
+    /** Whether a client has proven the address that got the code. An address that a person only typed is in no index. */
     async isClient(
-      { emailKey, phone }: { emailKey?: string | undefined; phone?: string | undefined },
+      { otp_type, address }: { otp_type: Channel; address: string },
       signal: AbortSignal,
-    ): Promise<{ email: boolean; phone: boolean }> {
-      const [email, byPhone] = await awaitAll([
-        findClient('proven_email', emailKey, signal),
-        findClient('proven_phone', phone, signal),
-      ]);
-      return { email: email !== undefined, phone: byPhone !== undefined };
+    ): Promise<boolean> {
+      const index = otp_type === 'email' ? 'proven_email' : 'proven_phone';
+      return (await findClient(index, address, signal)) !== undefined;
     },
   };
 }

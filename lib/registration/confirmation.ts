@@ -1,6 +1,4 @@
-import { awaitAll } from '../deadline.ts';
 import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
-import type { RegistrationLimits } from '../limits/limits.ts';
 import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import { type Events, registrationConfirmed } from '../records/events.ts';
@@ -12,21 +10,17 @@ import {
   type StoredRegistration,
 } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/keys.ts';
-import { isSameSeal, passwordDigest, passwordSalt, sealGuess } from '../secrets/one-time-code.ts';
+import { isCodeOf } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
 import type { ConfirmationRequest } from '../validators/confirmation.ts';
-import { refuseReached } from './registration.ts';
 
 /** The dependencies of a confirmation; tests pass fakes. */
 export interface ConfirmationDependencies {
   directory: Pick<RegistrationDirectory, 'isClient'>;
   registrations: Registrations;
   documents: Pick<Documents, 'keep'>;
-  events: Events;
-  limits: Pick<RegistrationLimits, 'countConfirmation'>;
+  events: Pick<Events, 'publish'>;
   pepper(signal: AbortSignal): Promise<Pepper>;
-  /** Hashes a password. @returns the PHC string of the hash */
-  hashPassword(password: string, salt: Buffer): Promise<string>;
   now(): number;
 }
 
@@ -34,106 +28,63 @@ export interface ConfirmationDependencies {
 const REPEATED_MS = 24 * 60 * 60_000;
 
 /**
- * Confirms the registration that this password and code belong to. Every refusal has the same answer, after the same
- * calls and as many hashes: it reveals neither whether there is a registration nor whose address it is.
+ * Confirms a registration by its code. A guess is counted before it is judged. Every `code_not_accepted` comes after the
+ * same calls, so it does not show whether there is such a registration. Only who knows the code hears whether its address
+ * is a client's.
  * @throws Problem for every outcome but 204
  */
 export async function confirmRegistration(
   dependencies: ConfirmationDependencies,
-  { body, source }: ApiRequest<ConfirmationRequest>,
+  { body }: ApiRequest<ConfirmationRequest>,
   telemetry: Telemetry,
   signal: AbortSignal,
 ): Promise<ApiAnswer> {
+  const { directory, documents, registrations, now } = dependencies;
+  const { registration_id: id, code } = body;
   const pepper = await dependencies.pepper(signal);
-  const place = { otp_type: body.channel, address: body.address };
-  const [limit, listed] = await awaitAll([
-    dependencies.limits.countConfirmation(source, pepper, signal),
-    dependencies.registrations.list(place, signal),
-  ]);
-  refuseReached(limit, body.channel, telemetry);
-  if (limit.kind === 'unchecked') {
-    telemetry.event('LimitUncheckable', { channel: body.channel, ...describeError(limit.failure) });
+  const registration = await registrations.get(id, signal);
+  const isRight = registration !== undefined && isCodeOf(id, code, registration, pepper);
+  if (isRight && isRepeatable(registration, now())) {
+    await publishOverdue(dependencies, registration, telemetry);
+    return { body: undefined };
   }
 
-  const registration = await findRegistration(dependencies, body, listed, pepper, signal);
-  if (registration === undefined) throw new Problem('code_not_accepted');
-  const isFirst = registration.confirmation === undefined;
-  const confirmed = isFirst ? await confirm(dependencies, registration, signal) : registration;
-  // Only one of simultaneous requests has confirmed the registration. That one counts and publishes it.
-  if (confirmed !== registration) telemetry.event('RegistrationConfirmed', conversion(confirmed));
-  if (confirmed !== registration || isOverdue(registration, dependencies.now())) {
+  const isCounted = await registrations.countGuess(id, isRight, signal);
+  if (!isCounted || !isRight || registration.confirmation !== undefined) throw new Problem('code_not_accepted');
+  if (await directory.isClient(registration, signal)) throw new Problem('already_registered');
+
+  // The documents are kept first: after any failure, a confirmed registration has all of them.
+  await documents.keep(registration.documents, signal);
+  const confirmation = { confirmed_at: new Date(now()).toISOString(), published: false };
+  if (await registrations.confirm(id, confirmation, signal)) {
+    const confirmed = { ...registration, confirmation };
+    telemetry.event('RegistrationConfirmed', conversion(confirmed));
     await bestEffort(telemetry, 'event', (settling) => publish(dependencies, confirmed, settling));
   }
   return { body: undefined };
 }
 
-function conversion({ otp_type, requested_at, delivery, confirmation }: StoredRegistration) {
-  const sentAt = Date.parse(delivery?.sent_at ?? requested_at);
+/** Whether the right code of this registration is answered as it was before. */
+function isRepeatable({ confirmation }: StoredRegistration, now: number): boolean {
+  return confirmation !== undefined && Date.parse(confirmation.confirmed_at) + REPEATED_MS > now;
+}
+
+function conversion({ otp_type, requested_at, confirmation }: StoredRegistration) {
   // The clocks of the two functions may differ.
-  const seconds = Math.max(0, (Date.parse(confirmation?.confirmed_at ?? '') - sentAt) / 1_000);
+  const seconds = Math.max(0, (Date.parse(confirmation?.confirmed_at ?? '') - Date.parse(requested_at)) / 1_000);
   return { channel: otp_type, seconds_to_confirm: seconds };
 }
 
-/** Whether the request that confirmed it failed to publish the event. */
-function isOverdue({ confirmation }: StoredRegistration, now: number): boolean {
-  return confirmation?.published === false && Date.parse(confirmation.confirmed_at) < now - PUBLISHING_MS;
-}
-
-/**
- * Finds the registration of this password and code. The password is compared first, so a stranger's guess counts
- * against no registration. The guess is counted before it is compared, so only five different codes can be guessed,
- * also in parallel. The same guess again is free: a right one whose confirmation failed can be repeated.
- */
-async function findRegistration(
-  { registrations, hashPassword, now }: ConfirmationDependencies,
-  { channel, address, code, password }: ConfirmationRequest,
-  listed: Awaited<ReturnType<Registrations['list']>>,
-  pepper: Pepper,
-  signal: AbortSignal,
-): Promise<StoredRegistration | undefined> {
-  // The address has one salt for each key of the pepper: one, or two while it is rotated.
-  const hashes = await awaitAll(pepper.keys.map((key) => hashPassword(password, passwordSalt(key, channel, address))));
-  const digests = hashes.map(passwordDigest);
-  const guesses = listed.flatMap((one) => {
-    const binding = { registrationId: one.registration_id, channel, address };
-    const guess = sealGuess(code, binding, one, pepper);
-    const digest = digests[pepper.keys.findIndex(({ version }) => version === one.pepper_version)] ?? '';
-    return guess !== undefined && isSameSeal(one.password, digest) ? [{ ...binding, guess, seals: one }] : [];
-  });
-  const counted = await registrations.countGuesses({ otp_type: channel, address }, guesses, listed, signal);
-  const right = guesses.find((one) => counted.has(one.registrationId) && isSameSeal(one.guess, one.seals.code));
-  // The registration is read even without a match, so that every refusal makes the same calls.
-  const registration = await registrations.get(right?.registrationId ?? 'none', signal);
-  if (registration === undefined || right === undefined || registration.delivery?.kind === 'owner_notice')
-    return undefined;
-  const { confirmation } = registration;
-  const validUntil =
-    confirmation === undefined ? right.seals.expires_at_ms : Date.parse(confirmation.confirmed_at) + REPEATED_MS;
-  return validUntil > now() ? registration : undefined;
-}
-
-/**
- * Of simultaneous right guesses one writes the confirmation; the others get the same answer. The documents are kept
- * first: after any failure, a confirmed registration has all its documents.
- * @returns the registration with this request's confirmation, or unchanged
- */
-async function confirm(
-  { directory, documents, registrations, now }: ConfirmationDependencies,
+/** Publishes the event if the request that confirmed the registration failed to. */
+async function publishOverdue(
+  dependencies: ConfirmationDependencies,
   registration: StoredRegistration,
-  signal: AbortSignal,
-): Promise<StoredRegistration> {
-  const [known] = await awaitAll([
-    directory.isClient({ emailKey: registration.email_key, phone: registration.phone }, signal),
-    documents.keep(registration.documents, signal),
-  ]);
-  const confirmation = {
-    confirmed_at: new Date(now()).toISOString(),
-    email_taken: known.email || registration.delivery?.email_taken === true,
-    phone_taken: known.phone || registration.delivery?.phone_taken === true,
-    published: false,
-  };
-  const won = await registrations.confirm(registration, confirmation, signal);
-  return won ? { ...registration, confirmation } : registration;
+  telemetry: Telemetry,
+): Promise<void> {
+  const { confirmation } = registration;
+  const overdueAt = Date.parse(confirmation?.confirmed_at ?? '') + PUBLISHING_MS;
+  if (confirmation?.published !== false || overdueAt > dependencies.now()) return;
+  await bestEffort(telemetry, 'event', (settling) => publish(dependencies, registration, settling));
 }
 
 /**

@@ -4,35 +4,29 @@ import type { RegistrationConfig } from '../config.ts';
 import { pauseAtRandom } from '../deadline.ts';
 import { dynamoLimits } from '../limits/limits.ts';
 import type { OtpChannel } from '../messages/message.ts';
-import { once } from '../once.ts';
 import { s3Documents } from '../records/documents.ts';
 import { dynamoRegistrationDirectory } from '../records/registration-directory.ts';
-import { dynamoRegistrationKeys } from '../records/registration-keys.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
 import { parsePepper } from '../secrets/keys.ts';
 import { makeCode } from '../secrets/one-time-code.ts';
-import { hashPassword, matchesPassword } from '../secrets/password-hash.ts';
+import { hashPassword, verifyPassword } from '../secrets/password-hash.ts';
 import type { Channel, PhoneChannel } from '../validators/otp-types.ts';
-import type { RegistrationDependencies } from './registration.ts';
+import type { RegistrationDependencies } from './request.ts';
 
 /** The production dependencies of a registration; created once, at cold start. */
 export function registrationDependencies(config: RegistrationConfig, readSecret: ReadSecret): RegistrationDependencies {
   // Up to three calls are made in parallel.
   const database = databaseClient({}, 2);
-  // Counts are released by a client that does not retry.
-  const releasingTable = once(() => dynamoTable(databaseClient({ maxAttempts: 1 }), config.limitsTable));
-  const registrations = dynamoTable(database, config.registrationsTable);
   return {
     settings: config,
     directory: dynamoRegistrationDirectory(dynamoTable(database, config.crmTable)),
-    keys: dynamoRegistrationKeys(registrations, dynamoTable(database, config.operationsTable)),
-    registrations: dynamoRegistrations(registrations),
+    registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
     documents: s3Documents(config),
     channel: deployedChannels(config, readSecret),
     pepper: parsedSecret(readSecret, config.pepperSecret, parsePepper),
-    limits: dynamoLimits(dynamoTable(database, config.limitsTable), releasingTable, config.limits),
+    limits: dynamoLimits(dynamoTable(database, config.limitsTable), config.limits),
     hashPassword,
-    matchesPassword,
+    verifyPassword,
     makeCode,
     pause: pauseAtRandom,
     now: Date.now,

@@ -48,6 +48,14 @@ export function keyedHash(key: string, text: string): string {
   return hash('sha3-256', `${key}\n${text}`, 'base64url');
 }
 
+/** A UUID of version 8 that a key and a text make: without the key it can neither be computed nor verified. */
+export function keyedUuid(key: string, text: string): string {
+  const bytes = Buffer.from(keyedHash(key, text), 'base64url').subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 /** A secret key. */
 export interface PepperKey {
   readonly version: string;
@@ -67,8 +75,8 @@ export interface Pepper {
 
 /**
  * Reads the pepper secret. To rotate: add a version, then name it in `current`. When the codes of the old version have
- * expired, and no function caches the old secret any more, remove it. While both are there, a confirmation hashes the
- * password twice. When the old one is gone, a confirmation under it can no longer be repeated.
+ * expired, and no function caches the old secret any more, remove it. When the old one is gone, a confirmation under it can
+ * no longer be repeated.
  * @throws KeysMalformed
  */
 export function parsePepper(secret: string): Pepper {

@@ -1,26 +1,20 @@
-import { argon2, timingSafeEqual } from 'node:crypto';
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 
 /** argon2id as OWASP's Password Storage Cheat Sheet recommends: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memory: 19_456, passes: 2, parallelism: 1 };
+const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
 /** `$argon2id$v=19$m=19456,t=2,p=1$<salt>$<tag>`, base64 without padding (the PHC string format). */
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,64})\$([A-Za-z0-9+/]{16,86})$/;
 
-/** Hashes a password off the main thread; about 30 to 60 ms of one core. */
-export async function hashPassword(password: string, salt: Buffer): Promise<string> {
+/** Hashes a password with a random salt, off the main thread; about 30 to 60 ms of one core. @returns the PHC string */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
   const tag = await derive(password, salt, PARAMETERS, TAG_BYTES);
-  return phcString(unpadded(salt), unpadded(tag));
-}
-
-/** A hash without a password. Verifying it takes as long as any other hash. */
-const NO_PASSWORD_HASH = phcString('A'.repeat(22), 'A'.repeat(43));
-
-/** Whether a password has this hash. Without a hash the check takes as long, and returns true. */
-export async function matchesPassword(phc: string | undefined, password: string): Promise<boolean> {
-  const matches = await verifyPassword(phc ?? NO_PASSWORD_HASH, password);
-  return matches || phc === undefined;
+  const { memory, passes, parallelism } = PARAMETERS;
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
 /** Whether this is the password, by the parameters in the string. A malformed hash matches nothing. */
@@ -42,11 +36,6 @@ const deriveBytes = promisify(argon2);
 function derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS, tagLength: number): Promise<Buffer> {
   const message = Buffer.from(password.normalize('NFC'), 'utf8');
   return deriveBytes('argon2id', { ...parameters, message, nonce, tagLength });
-}
-
-function phcString(salt: string, tag: string): string {
-  const { memory, passes, parallelism } = PARAMETERS;
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${salt}$${tag}`;
 }
 
 function unpadded(bytes: Buffer): string {

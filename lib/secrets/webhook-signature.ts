@@ -71,16 +71,21 @@ function parseObject(text: string): Record<string, unknown> {
   );
 }
 
+/** The name of this service in the posts to systems of the broker: firewalls refuse requests without one. */
+const USER_AGENT = 'broker-public-api';
+
 /**
- * Signs a request as Standard Webhooks (standardwebhooks.com) describes, with every key.
+ * Signs a post as Standard Webhooks (standardwebhooks.com) describes, with every key.
  * @param id the same for every attempt, so that the receiver recognizes a duplicate
  * @param body the exact body
  * @param now the time of sending, in epoch milliseconds: a receiver refuses older messages after five minutes
- * @returns the headers of the request
+ * @returns the headers of the post
  */
-export function signWebhook(keys: SigningKeys, { id, body, now }: { id: string; body: string; now: number }) {
+export function webhookHeaders(keys: SigningKeys, { id, body, now }: { id: string; body: string; now: number }) {
   const at = new Date(now);
   return {
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(now / 1_000)),
     'webhook-signature': keys.map((key) => new Webhook(key).sign(id, at, body)).join(' '),

@@ -32,7 +32,6 @@ export const COUNTED_EVENTS = {
   FrontRefused: ALL,
   FrontUnreadable: ALL,
   LoginNotOurs: ALL,
-  MessageRefused: ALL,
   NoticeFailed: ALL,
   OperationNotSettled: ALL,
   OperationUnderivable: ALL,

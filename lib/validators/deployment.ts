@@ -104,11 +104,8 @@ export const EVENT_SOURCE = 'broker.api';
 export const SCAN_TAG = 'GuardDutyMalwareScanStatus';
 export const CLEAN_VERDICT = 'NO_THREATS_FOUND';
 
-/**
- * How often an event that the CRM did not accept is delivered again: after 30 seconds, then after twice as long, at most
- * an hour. The last delivery is 24 hours after the first.
- */
-export const REDELIVERY = { firstSeconds: 30, maxSeconds: 3_600, deliveries: 31 } as const;
+/** An event that the CRM did not accept is delivered again every two minutes. The last delivery is a day after the first. */
+export const REDELIVERY = { everySeconds: 120, deliveries: 720 } as const;
 
 /**
  * The indexes of the table of CRM records. Each has the name of its attribute, and lists only the items that have it:
@@ -122,15 +119,6 @@ export const DUE_INDEX = { name: 'due', shard: 'due_shard', at: 'due_at' } as co
 
 /** The index over the reservations of logins, by the id of their operation. */
 export const RESERVATION_INDEX = 'operation_id';
-
-/**
- * The attributes of a registration's key that version 1.0.0 kept among the operations. The right to read such a key
- * names them, so it shows nothing of an operation.
- */
-export const FORMER_KEY_ATTRIBUTES = [
-  ...(['pk', 'fingerprint', 'state', 'lease', 'lease_until'] as const),
-  ...(['revision', 'expires_at', 'registration_id'] as const),
-] as const;
 
 /**
  * The index over the confirmed registrations, by their ids, with all attributes. The CRM reads this index, so it sees

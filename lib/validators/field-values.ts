@@ -80,7 +80,13 @@ export const CUSTOM_FIELD_VALUES = {
   text: withExample('Engineer', TextSchema),
   textarea: withExample('Ten years in the trade.\nTwo of them abroad.', TextSchema),
   description: withExample('None', TextSchema),
-  number: withExample(42.5, NumberSchema),
+  number: withExample(
+    42.5,
+    v.pipe(
+      NumberSchema,
+      v.check((value) => !isRounded(value), violationMessage('number', 'must not be an integer beyond ±(2^53 − 1)')),
+    ),
+  ),
   number_string: withExample(
     '1500.50',
     v.pipe(
@@ -150,6 +156,11 @@ export function decodedSize(base64: string): number {
   return Math.floor((base64.length * 3) / 4) - padding;
 }
 
+/** Whether this is an integer beyond ±(2^53 − 1): the parser has rounded what was sent. */
+function isRounded(value: unknown): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
 function isDate(text: string): boolean {
   if (!/^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
@@ -178,6 +189,7 @@ function openValueMessage(value: unknown): string | undefined {
     }
     if (typeof inner === 'number' && !Number.isFinite(inner))
       return violationMessage('type', 'must hold finite numbers only');
+    if (isRounded(inner)) return violationMessage('number', 'must hold no integer beyond ±(2^53 − 1)');
     if (typeof inner !== 'object' || inner === null) return undefined;
     if (levels === 0) return violationMessage('nesting', `must be nested at most ${MAX_JSON_DEPTH} levels deep`);
     if (Array.isArray(inner)) return firstMessage(inner, levels - 1);

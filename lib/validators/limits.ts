@@ -1,7 +1,8 @@
 /** The lengths of the windows of limits, in milliseconds. */
-export const WINDOW_MS = { ten_minutes: 600_000, hour: 3_600_000, day: 86_400_000 } as const;
+export const WINDOW_MS = { minute: 60_000, ten_minutes: 600_000, hour: 3_600_000, day: 86_400_000 } as const;
 export type LimitWindow = keyof typeof WINDOW_MS;
 const WINDOW_WORDS: Readonly<Record<LimitWindow, string>> = {
+  minute: 'in a minute',
   ten_minutes: 'in 10 minutes',
   hour: 'in an hour',
   day: 'in 24 hours',
@@ -17,69 +18,41 @@ interface CountLimit {
   readonly words: string;
 }
 
+const SOURCE_REQUESTS = 'requests from a source address (IPv6: a /64)';
+const SOURCE_MESSAGES = 'messages that a source address asks for';
+const RECIPIENT_MESSAGES = 'messages to a recipient';
+
 /**
  * Every limit that is a count, by its setting (`limits.<name>`), in the order of the pages. Functions do not read the
  * words, which are 0.7 kB of the bundles of registrations.
  */
 export const COUNT_LIMITS = {
-  recipientPerHour: { usual: 5, window: 'hour', counter: 'recipient', words: 'messages to a recipient' },
-  recipientPerDay: { usual: 10, window: 'day', counter: 'recipient', words: 'messages to a recipient' },
-  sourcePer10Minutes: {
-    usual: 5,
-    window: 'ten_minutes',
-    counter: 'source',
-    words: 'requests from a source address (IPv6: a /64)',
-  },
-  sourcePerHour: { usual: 20, window: 'hour', counter: 'source', words: 'requests from a source address' },
+  sourceRequestsPer10Minutes: { usual: 10, window: 'ten_minutes', counter: 'source', words: SOURCE_REQUESTS },
+  sourceRequestsPerHour: { usual: 40, window: 'hour', counter: 'source', words: SOURCE_REQUESTS },
   /** A single customer of a provider may have a /48. */
-  networkSourcesPerHour: {
-    usual: 20,
-    window: 'hour',
-    counter: 'network',
-    words: 'source addresses (/64) of one /48 of IPv6',
-  },
-  prefixPerHour: {
+  networkRequestsPerHour: { usual: 100, window: 'hour', counter: 'network', words: 'requests from a /48 of IPv6' },
+  sourceMessagesPer10Minutes: { usual: 5, window: 'ten_minutes', counter: 'sender', words: SOURCE_MESSAGES },
+  sourceMessagesPerHour: { usual: 20, window: 'hour', counter: 'sender', words: SOURCE_MESSAGES },
+  recipientMessagesPerMinute: { usual: 1, window: 'minute', counter: 'recipient', words: RECIPIENT_MESSAGES },
+  recipientMessagesPerHour: { usual: 5, window: 'hour', counter: 'recipient', words: RECIPIENT_MESSAGES },
+  recipientMessagesPerDay: { usual: 10, window: 'day', counter: 'recipient', words: RECIPIENT_MESSAGES },
+  prefixMessagesPerHour: {
     usual: 10,
     window: 'hour',
     counter: 'prefix',
     words: 'messages to a phone prefix (the number without its last four digits)',
   },
-  countryPerHour: {
+  countryMessagesPerHour: {
     usual: 500,
     window: 'hour',
     counter: 'country',
     words: 'messages by one phone channel to a country',
   },
-  channelPerDay: {
+  channelMessagesPerDay: {
     usual: 5_000,
     window: 'day',
     counter: 'channel',
     words: 'messages by one phone channel to all countries',
-  },
-  mailDomainPerHour: {
-    usual: 200,
-    window: 'hour',
-    counter: 'domain',
-    words: 'messages to a registrable mail domain (except mail providers with millions of people)',
-  },
-  wrongIdsPer10Minutes: {
-    usual: 30,
-    window: 'ten_minutes',
-    counter: 'wrong',
-    words: 'unknown form ids and referral codes from a source address',
-  },
-  replaysPerHour: { usual: 30, window: 'hour', counter: 'replay', words: 'repeats of one `Idempotency-Key`' },
-  confirmationsPer10Minutes: {
-    usual: 10,
-    window: 'ten_minutes',
-    counter: 'confirmation',
-    words: 'confirmations from a source address',
-  },
-  confirmationNetworkSourcesPerHour: {
-    usual: 20,
-    window: 'hour',
-    counter: 'confirmation_network',
-    words: 'source addresses (/64) of one /48 of IPv6 that confirm',
   },
 } as const satisfies Record<string, CountLimit>;
 export type CountLimitName = keyof typeof COUNT_LIMITS;

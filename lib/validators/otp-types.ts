@@ -63,10 +63,8 @@ function channelSettings() {
         phoneNumberId: patternText(/^phone-number-id-\w+$/, 'must be the id of a linked number (phone-number-id-…)'),
         /** An approved authentication template. */
         codeTemplate: template(),
-        /** An approved utility template without parameters: the notice to an owner of the address. */
-        noticeTemplate: template(),
         /**
-         * The languages, as tags such as `de` and `zh-Hant`, in which both templates are approved. Messages in all
+         * The languages, as tags such as `de` and `zh-Hant`, in which the template is approved. Messages in all
          * others are sent in English. Absent: all.
          */
         languages: v.optional(

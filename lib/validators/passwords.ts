@@ -57,20 +57,21 @@ const ROWS = ['1234567890', 'qwertyuiop', 'asdfghjkl', 'zxcvbnm', 'qwertzuiop', 
 
 /**
  * Whether attackers try this password first, in any case: one of the list, also with symbols at its ends; one block
- * repeated to the end; a plain sequence; or the person's own email or name.
- * @param personalTexts the email and the name of the person
+ * repeated to the end; a plain sequence; or one of the guessed texts with up to four digits behind.
+ * @param guessedTexts the names that everybody may know, such as the person's own name
  */
-export async function isCommonPassword(password: string, personalTexts: readonly string[]): Promise<boolean> {
+export async function isCommonPassword(password: string, guessedTexts: readonly string[]): Promise<boolean> {
   const compared = comparableText(password);
-  if (isRepeated(compared) || isSequence(compared) || personalTexts.some((text) => isSameText(text, password)))
+  if (isRepeated(compared) || isSequence(compared) || guessedTexts.some((text) => isTextWithDigits(password, text)))
     return true;
   const common = await commonPasswords();
   return common.has(compared) || common.has(compared.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''));
 }
 
-function isSameText(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((text) => comparableText(text).replaceAll(/\s/g, ''));
-  return first === second;
+/** Whether a password is this text, with up to four digits behind; without regard to case and white space. */
+function isTextWithDigits(password: string, text: string): boolean {
+  const [whole = '', start = ''] = [password, text].map((one) => comparableText(one).replaceAll(/\s/g, ''));
+  return start !== '' && whole.startsWith(start) && /^\d{0,4}$/.test(whole.slice(start.length));
 }
 
 /** Whether a password is a block and its repetitions; the last one may be cut. */

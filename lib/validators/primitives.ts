@@ -13,6 +13,7 @@ export const VIOLATION_RULES = {
   minimum: 'too small',
   maximum: 'too large',
   integer: 'not a whole number',
+  number: 'an integer beyond ±(2^53 − 1), which would be rounded',
   password_mismatch: '`repeat_password` differs from `password`',
   common: 'a password that is guessed first',
   complexity: 'a password without the kinds of characters that its platform version asks for',
@@ -188,7 +189,7 @@ function readPhoneMember({ phone, otp_type }: Record<string, unknown>): unknown 
 }
 
 /** The fields whose reading removes white space: blanks alone count as empty. Every other text stays as it was typed. */
-const TRIMMED: ReadonlySet<string> = new Set(['email', 'name', 'code']);
+const TRIMMED: ReadonlySet<string> = new Set(['email', 'name', 'code', 'registration_id']);
 
 /**
  * The first step of every route: its body without the fields that were left empty. An optional field is then absent, and

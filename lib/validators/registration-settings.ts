@@ -32,8 +32,6 @@ const MAX_COUNT = 1_000_000;
 /** A number of requests or messages. The word `none` switches a limit off. */
 const limit = (usual: number) =>
   v.optional(noneOr(wholeNumber(1, MAX_COUNT), `must be a whole number from 1 to ${MAX_COUNT}, or none`), usual);
-const MAX_WAITS = 9;
-const WAITS_MUST = `must list 1 to ${MAX_WAITS} waits of 1 to 86400 seconds, or be the word none`;
 
 const secretName = patternText(/^[\w/+=.@!-]{1,512}$/, 'must be the name of a secret of Secrets Manager');
 
@@ -67,16 +65,8 @@ function isCountry(code: string): boolean {
 
 type CountLimitSchemas = Readonly<Record<CountLimitName, ReturnType<typeof limit>>>;
 
-/** How often a person may request and confirm a registration, and how many messages may be sent (lib/limits). */
+/** How often a person may request a registration, and how many messages may be sent (lib/limits). */
 const LimitsSchema = closedObject({
-  /** How long the next message to a recipient waits after the first, second, … of a day; the last wait repeats. */
-  resendSeconds: v.optional(
-    noneOr(
-      v.pipe(v.array(wholeNumber(1, 86_400)), v.minLength(1, WAITS_MUST), v.maxLength(MAX_WAITS, WAITS_MUST)),
-      WAITS_MUST,
-    ),
-    [60, 120, 300, 900],
-  ),
   ...(Object.fromEntries(
     COUNT_LIMIT_NAMES.map((name) => [name, limit(COUNT_LIMITS[name].usual)]),
   ) as CountLimitSchemas),
@@ -140,13 +130,13 @@ export const FrontSchema = closedObject({
 });
 export type FrontSettings = v.InferOutput<typeof FrontSchema>;
 
-/** The settings of the edge that both functions of a registration need. */
+/** The setting of the edge that both functions of a registration need. */
 export const edgeSettings = {
-  limits: v.optional(LimitsSchema, {}),
   front: v.optional(FrontSchema),
 };
 /** The settings that the function for sending one-time passwords needs. */
 export const sendingSettings = {
+  limits: v.optional(LimitsSchema, {}),
   /** The channels of one-time passwords. */
   channels: v.optional(ChannelsSchema, ['email']),
   phone: v.optional(PhoneSchema),

@@ -120,11 +120,12 @@ export type ServedCountries = readonly string[] | undefined;
 /**
  * A registration request with valid fixed fields. Nothing outside this process is asked. `checkCustomFields` checks the
  * other members once the form is known.
+ * @param brandName which no password may be
  */
-export function registrationRequestSchema(served: ServedCountries) {
+export function registrationRequestSchema(served: ServedCountries, brandName = '') {
   return v.pipeAsync(
     v.pipe(readBody(FIXED_FIELDS), RegistrationBodySchema, v.rawCheck(checkBetweenFields)),
-    v.rawCheckAsync(checkPassword),
+    v.rawCheckAsync((context) => checkPassword(context, brandName)),
     v.rawCheckAsync((context) => checkPhone(context, served)),
     v.transformAsync(async (body) => {
       const { email, phone, otp_type, password } = body;
@@ -174,13 +175,14 @@ function checkBetweenFields({ dataset, addIssue }: BodyContext): void {
   }
 }
 
-async function checkPassword({ dataset, addIssue }: BodyContext): Promise<void> {
+async function checkPassword({ dataset, addIssue }: BodyContext, brandName: string): Promise<void> {
   const { password, email, name } = objectMembers(dataset.value);
   if (!v.is(RegistrationPasswordSchema, password)) return;
-  const personalTexts = [email, name].filter(
-    (text): text is string => typeof text === 'string' && text.length <= MAX_PERSONAL_UNITS,
-  );
-  if (!(await isCommonPassword(password, personalTexts))) return;
+  const [ownEmail, ownName] = [email, name].map((text) =>
+    typeof text === 'string' && text.length <= MAX_PERSONAL_UNITS ? text : '',
+  ) as [string, string];
+  const localPart = ownEmail.slice(0, Math.max(0, ownEmail.lastIndexOf('@')));
+  if (!(await isCommonPassword(password, [ownEmail, localPart, ownName, brandName]))) return;
   addIssue({
     message: violationMessage('common', 'must not be a password that is guessed first'),
     path: issuePath('password'),
@@ -281,22 +283,6 @@ const TOO_LARGE: BodyViolation = {
   rule: 'size',
   detail: `the fields of the form may have at most ${MAX_JSON_BYTES / 1_000} kB together`,
 };
-
-/**
- * The violation of a body whose texts and lists of texts are larger than the fields of any form may be. To add lengths
- * costs little of what it takes to read the texts.
- */
-export function oversizeViolation(members: Readonly<Record<string, unknown>>): BodyViolation | undefined {
-  let length = 0;
-  for (const key of Object.keys(members)) {
-    const value = IS_FIXED.has(key) ? undefined : members[key];
-    if (Array.isArray(value)) for (const one of value) length += textLength(one);
-    else length += textLength(value);
-  }
-  return length > MAX_JSON_BYTES ? TOO_LARGE : undefined;
-}
-
-const textLength = (value: unknown) => (typeof value === 'string' ? value.length : 0);
 
 const IS_FIXED: ReadonlySet<string> = new Set(FIXED_FIELDS);
 

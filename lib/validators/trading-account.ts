@@ -40,7 +40,7 @@ export function tradingAccountBodySchema(version: PlatformVersion) {
 
   return closedObject({
     connection_id: documented(
-      boundedLine(1, 255),
+      boundedLine(1, 64),
       'Id of the trading-platform server which hosts the account.',
       connection,
     ),

@@ -11,7 +11,10 @@ import { textsWithMarks } from '../support/secret-search.ts';
 let loud: Awaited<ReturnType<typeof loudService>>;
 beforeAll(async () => {
   // Wide limits, but for the recipient's.
-  const limits = { sourcePer10Minutes: 200, sourcePerHour: 200, prefixPerHour: 200 };
+  const limits = {
+    ...{ sourceRequestsPer10Minutes: 200, sourceRequestsPerHour: 200 },
+    ...{ sourceMessagesPer10Minutes: 200, sourceMessagesPerHour: 200, prefixMessagesPerHour: 200 },
+  };
   loud = await loudService({ limits }, true);
 });
 afterAll(() => loud.stop());

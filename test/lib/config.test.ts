@@ -28,7 +28,6 @@ describe('The configuration of a function', () => {
         sms: { maxPrice: '0.50' },
         limits: DEFAULT_LIMITS,
         crmTable: 'crm',
-        operationsTable: 'operations',
         registrationsTable: 'registrations',
         limitsTable: 'limits',
         documentsBucket: 'documents',
@@ -36,7 +35,7 @@ describe('The configuration of a function', () => {
         providerSecret: 'broker-api/local/provider',
       },
     );
-    const limits = { recipientPerHour: 3, sourcePerHour: 'none' };
+    const limits = { recipientMessagesPerHour: 3, sourceRequestsPerHour: 'none' };
     expect(registrationConfig(functionEnvironment({ ...SENDER, limits })).limits).toEqual({
       ...DEFAULT_LIMITS,
       ...limits,

@@ -61,9 +61,9 @@ function places(version: Version): Field[] {
       type: 'string',
       required: true,
       values: {
-        'decided: 1 to 255 characters': {
-          good: [named('255 characters', long.connection_id)],
-          bad: each('length', named('256 characters', 'x'.repeat(256))),
+        'decided: 1 to 64 characters': {
+          good: [named('64 characters', long.connection_id)],
+          bad: each('length', 'x'.repeat(65)),
         },
         'id of a trading-platform server as given by this API': { bad: [['tp\n', 'characters']] },
       },

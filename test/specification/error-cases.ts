@@ -1,11 +1,13 @@
 import { expect } from 'vitest';
 import { newSource } from '../support/gateway-events.ts';
 import { checkAnswer } from '../support/openapi.ts';
+import { CONFIRM_PATH } from '../support/registration-world.ts';
 import { ACCOUNT_ERRORS } from './account-errors.ts';
 import { JSON_TYPE, newEmail, newKey, sendAnyRequest, sendRequest } from './caller.ts';
 import { type Case, type ErrorCase, meets, ofError, type Section, withFault } from './cases.ts';
 import { checkProblem } from './checks.ts';
-import { openAccount } from './promises.ts';
+import { openAccount, registerAndCheck } from './promises.ts';
+import { CLIENT } from './records.ts';
 import { REGISTRATION_ERRORS } from './registration-errors.ts';
 import { SEVERAL_ERRORS } from './several-errors.ts';
 import { type Change, OPERATIONS, VERSIONS } from './table.ts';
@@ -33,17 +35,21 @@ const NEVER_SETTLED: Case = meets(
   },
 );
 
-const CONFIRM = '/public/v1/account/register/confirm';
-
-const NOT_ACCEPTED = meets(
-  { operation: 'registration', says: 'a code that nobody got', answer: '400 code_not_accepted' },
-  async (world) => {
-    const body = { otp_type: 'email', email: newEmail(), code: '000000', password: 'correct horse battery' };
+/** `test/functions/registration.test.ts` and `test/lib/registration/confirmation.test.ts` have the other answers. */
+const CONFIRMATIONS = (
+  [
+    ['a wrong code', '400 code_not_accepted', newEmail(), () => '000000'],
+    ["the code of a client's address", '409 already_registered', CLIENT.email, (text) => /\d{6}/.exec(text)?.[0]],
+  ] as const satisfies [string, string, string, (text: string) => string | undefined][]
+).map(([says, expected, email, codeOf]) =>
+  meets({ operation: 'registration', says, answer: expected }, async (world) => {
+    const { message, kept } = await registerAndCheck(world, { operation: 'registration', body: { email } });
+    const body = { registration_id: kept?.registration_id, code: codeOf(message.text) };
     const headers = { ...JSON_TYPE, 'x-forwarded-for': newSource() };
-    const answer = await sendAnyRequest(world, 'POST', CONFIRM, JSON.stringify(body), headers);
-    checkAnswer(CONFIRM, answer.status, answer.headers, answer.text);
-    checkProblem(answer, '400 code_not_accepted');
-  },
+    const answer = await sendAnyRequest(world, 'POST', CONFIRM_PATH, JSON.stringify(body), headers);
+    checkAnswer(CONFIRM_PATH, answer.status, answer.headers, answer.text);
+    checkProblem(answer, expected);
+  }),
 );
 
 /** One request of each operation with several errors; `fields.test.ts` has all of them. */
@@ -59,7 +65,7 @@ export const ERROR_SECTIONS: readonly Section[] = [
       ...[...REGISTRATION_ERRORS, ...ACCOUNT_ERRORS, ...severalErrors()].map(ofError),
       ...LOGIN_TAKEN,
       NEVER_SETTLED,
-      NOT_ACCEPTED,
+      ...CONFIRMATIONS,
     ],
   },
 ];

@@ -384,9 +384,16 @@ export const FIXED_FIELDS: Field[] = [
   field('password', {
     carried: (value) => ({ ...passwords(value), email: 'ann.lee@example.com', name: 'Ann Marie Lee' }),
     values: {
-      'decided: not the own email or name': {
-        good: ['ann.lee@example.org', 'Ann Marie Lee of Leeds'],
-        bad: each('common', 'ann.lee@example.com', 'Ann.Lee@EXAMPLE.com', 'Ann Marie Lee', 'annmarielee'),
+      'decided: not the own email, its local part or the name, with up to four digits behind': {
+        good: ['ann.lee@example.org', 'Ann Marie Lee of Leeds', 'ann.lee12345', '2026ann.lee', 'ann.leeds'],
+        bad: [
+          ...each('common', 'ann.lee@example.com', 'Ann.Lee@EXAMPLE.com', 'Ann Marie Lee', 'annmarielee'),
+          ...each('common', 'ann.lee1', 'Ann.Lee2026', 'Ann Marie Lee 99', 'ann.lee@example.com1234'),
+        ],
+      },
+      'decided: not the name of the brand, with up to four digits behind': {
+        good: ['Example Broker Ltd', 'examplebroker12345'],
+        bad: each('common', 'Example Broker', 'examplebroker', 'ExampleBroker2026'),
       },
     },
   }),

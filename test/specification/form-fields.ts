@@ -63,6 +63,9 @@ const OFFERED_CHOICES: Field['values'] = {
   },
 };
 
+/** The parser rounds larger integers. */
+const EXACT = 'decided: no integer beyond ±(2^53 − 1)';
+
 /** Lists of people, open to other members. */
 const PEOPLE: Field['values'] = {
   'array of objects': {
@@ -82,6 +85,13 @@ const PEOPLE: Field['values'] = {
     bad: [
       [[{ id: true, name: 'Ann' }, { id: [] }], 'type@/0/id', 'type@/1/id'],
       [[{ id: '1' }, { id: '2', name: 7 }], 'type@/1/name'],
+    ],
+  },
+  [EXACT]: {
+    good: [[{ id: 9_007_199_254_740_991 }]],
+    bad: [
+      [named('a rounded id', [{ id: spelled('9007199254740993').value }]), 'number'],
+      [named('a rounded member', [{ more: { ids: [spelled('1e16').value] } }]), 'number'],
     ],
   },
   'decided: id and name on one line, without a path': {
@@ -264,8 +274,12 @@ export const FORM_FIELDS: Field[] = [
     type: 'number',
     values: {
       number: {
-        good: [0, -1.5, 1e21, spelled('1E-7'), spelled('5.00'), Number.MAX_SAFE_INTEGER],
+        good: [0, -1.5, spelled('1E-7'), spelled('5.00')],
         bad: each('type', spelled('1e999'), spelled('-1e999')),
+      },
+      [EXACT]: {
+        good: [spelled('9007199254740991'), spelled('-9007199254740991')],
+        bad: each('number', spelled('9007199254740993'), spelled('-9007199254740992'), spelled('1e21')),
       },
     },
   }),
@@ -301,6 +315,13 @@ export const FORM_FIELDS: Field[] = [
       // With the quotes.
       'decided: at most 20,000 characters of JSON': limit(20_000, (size) => 'x'.repeat(size - 2)),
       'decided: at most 20 levels deep': limit(20, nested, 'nesting'),
+      [EXACT]: {
+        good: [named('the largest integer inside', [9_007_199_254_740_991])],
+        bad: [
+          [spelled('9007199254740993'), 'number'],
+          [named('a rounded integer inside', { a: [spelled('12345678901234567890').value] }), 'number'],
+        ],
+      },
       'decided: what JSON and UTF-8 can express': {
         bad: [
           [named('an infinite number inside', [spelled('1e999').value]), 'type'],

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { expect } from 'vitest';
 import { type ApiRequest, parseRequest } from '../../lib/http/endpoint.ts';
+import { decodeBody } from '../../lib/http/json-body.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
@@ -33,11 +34,12 @@ const SILENT = { event: () => {} };
 /** Applies the rules to a request, as the functions do. No service runs. */
 async function judge(one: RuleCase, raw: string): Promise<Judgment> {
   const { operation, userId = CLIENT.id, headers = {}, served = [ALL_COUNTRIES] } = one;
-  const sent = { ...gatewayEvent(raw), pathParameters: { user_id: userId } };
+  const event = gatewayEvent(raw);
+  const sent = { ...event, body: JSON.parse(decodeBody(event, raw.length * 3)), pathParameters: { user_id: userId } };
   Object.assign(sent.headers, headers);
   try {
     if (operation !== 'registration') return { kept: (await parseAccount(sent, operation)).body };
-    const body = registrationRequestSchema(served);
+    const body = registrationRequestSchema(served, 'Example Broker');
     const request = await parseRequest(sent, Date.now() + 1_000, { body, path: v.object({}) }, NEVER_ABORTED, SILENT);
     return await judgeForm(request);
   } catch (error) {

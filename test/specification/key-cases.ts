@@ -23,6 +23,7 @@ function repeated(operation: Operation): Case[] {
       const again = await sendRequest(world, change, { source });
       expect([first.status, again.status, again.text]).toEqual([SUCCESS[operation], SUCCESS[operation], first.text]);
       expect([first, again].map(({ headers }) => headers.get('idempotent-replayed'))).toEqual([null, 'true']);
+      expect(again.headers.get('registration-id')).toBe(first.headers.get('registration-id'));
       expect(world.service.outbox.list()).toHaveLength(operation === 'registration' ? 1 : 0);
     }),
     meets({ operation, says: 'a key with another body', answer: '422 idempotency_key_reused' }, async (world) => {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { SentMessage } from '../../infra/local/outbox.ts';
 import type { SimulatedAccount } from '../../infra/local/platforms/simulated-server.ts';
 import type { StoredRegistration } from '../../lib/records/registrations.ts';
-import { asciiEmail, emailKey } from '../../lib/validators/email.ts';
+import { asciiEmail } from '../../lib/validators/email.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type Answer, bodyOf, messagesTo, nextTrader, type Sending, sendRequest } from './caller.ts';
 import { DEMO_PLACES, RECORDS } from './records.ts';
@@ -24,7 +24,7 @@ export async function checkAccepted(world: World, change: Change): Promise<void>
 }
 
 /** Sends a good registration and checks all promises: the answer, the message and the record. */
-export async function registerAndCheck(world: World, change: Change, sending: Sending = {}): Promise<SentMessage> {
+export async function registerAndCheck(world: World, change: Change, sending: Sending = {}) {
   const given = bodyOf(change);
   const answer = await sendRequest(world, change, { ...sending, raw: sending.raw ?? JSON.stringify(given) });
   expect(answer).toMatchObject({ status: 204, text: '' });
@@ -37,9 +37,9 @@ export async function registerAndCheck(world: World, change: Change, sending: Se
   const [message] = messages;
   expect(message?.text).toMatch(/\d(\D{0,40}\d){5}/);
 
-  const kept = await world.items.registration(channel, channel === 'email' ? emailKey(email) : e164);
+  const kept = await world.items.registration(answer.headers.get('registration-id') ?? '');
   checkKept(world, body, kept);
-  return message as SentMessage;
+  return { message: message as SentMessage, kept };
 }
 
 /** The record has the sent data, and no password. */

@@ -86,8 +86,8 @@ export const DEMO_PLACES = {
 
 /** A connection and a group of each version whose names are as long as any may be. */
 export const LONG_PLACES = {
-  tp5: { connection_id: 'tp5-'.padEnd(255, 'x'), group: 'real\\'.padEnd(64, 'x') },
-  tp4: { connection_id: 'tp4-'.padEnd(255, 'x'), group: 'real-'.padEnd(64, 'x') },
+  tp5: { connection_id: 'tp5-'.padEnd(64, 'x'), group: 'real\\'.padEnd(64, 'x') },
+  tp4: { connection_id: 'tp4-'.padEnd(64, 'x'), group: 'real-'.padEnd(64, 'x') },
 } as const satisfies Record<Version, { connection_id: string; group: string }>;
 
 /** The longest language tag; a letter more still makes a well-formed one. */

@@ -26,7 +26,6 @@ const tooLarge = (place: string, says: string, more: Partial<ErrorCase>) =>
   error(operation, '413 payload_too_large', says, { ...more, breaks: place });
 const TOO_MANY_BYTES = {
   '200,001 bytes of JSON in fields of the form': choicesOf(200_001),
-  'more than 200,000 characters, before the form is asked for': { form_id: 'NOSUCHID', x: ['y'.repeat(200_001)] },
   'more than 200 kB in fewer characters': { [keyOf('multiselect')]: new Array(11).fill('й'.repeat(10_000)) },
 };
 

@@ -1,5 +1,4 @@
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import type { Channel } from '../../lib/validators/otp-types.ts';
 import { tablesOf } from '../support/local-service.ts';
 import { coldStart } from '../support/registration-world.ts';
 import { RECORDS } from './records.ts';
@@ -20,11 +19,7 @@ export async function startWorld(settings: Readonly<Record<string, unknown>> = {
 function itemsOf(service: LocalService) {
   const { table, registrations } = tablesOf(service);
   return {
-    registration: async (channel: Channel, address: string) => {
-      const signal = AbortSignal.timeout(60_000);
-      const [newest] = await registrations.list({ otp_type: channel, address }, signal);
-      return registrations.get(newest?.registration_id ?? 'none', signal);
-    },
+    registration: (id: string) => registrations.get(id, AbortSignal.timeout(60_000)),
     account: (userId: string, version: Version, connectionId: string, login: number) =>
       table('accounts').get({ pk: userId, sk: `${version}#${connectionId}#${login}` }, AbortSignal.timeout(60_000)),
   };

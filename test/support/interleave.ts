@@ -23,22 +23,3 @@ export async function interleave<T>(actors: readonly ((step: Step) => Promise<T>
   }
   return results;
 }
-
-/** Runs something once for every possible sequence of choices. @returns their number */
-export async function everyOrder(run: (choose: Choose) => Promise<void>): Promise<number> {
-  let path: { choice: number; of: number }[] = [];
-  for (let runs = 1; ; runs += 1) {
-    let step = 0;
-    await run((of) => {
-      path[step] ??= { choice: 0, of };
-      const { choice } = path[step] ?? { choice: 0 };
-      step += 1;
-      return choice;
-    });
-    path = path.slice(0, step);
-    while (path.length > 0 && (path.at(-1)?.choice ?? 0) + 1 === path.at(-1)?.of) path.pop();
-    const last = path.at(-1);
-    if (last === undefined) return runs;
-    last.choice += 1;
-  }
-}

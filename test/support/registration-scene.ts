@@ -3,27 +3,25 @@ import * as v from 'valibot';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
 import type { RegistrationConfig } from '../../lib/config.ts';
-import type { ApiRequest } from '../../lib/http/endpoint.ts';
+import type { ApiAnswer, ApiRequest } from '../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../lib/limits/limits.ts';
 import {
   DeliveryFailure,
   type DeliveryFailureKind,
-  type Message,
   type OtpChannel,
-  SEND_FAILURES,
+  SEND_FAILURE_EVENTS,
 } from '../../lib/messages/message.ts';
 import { Problem, type ProblemType } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
 import type { EventDetail } from '../../lib/records/event-schemas.ts';
 import { dynamoRegistrationDirectory } from '../../lib/records/registration-directory.ts';
-import { dynamoRegistrationKeys } from '../../lib/records/registration-keys.ts';
 import { dynamoRegistrations, type StoredRegistration } from '../../lib/records/registrations.ts';
 import {
   type ConfirmationDependencies,
   confirmRegistration,
   publishPending,
 } from '../../lib/registration/confirmation.ts';
-import { type RegistrationDependencies, requestRegistration } from '../../lib/registration/registration.ts';
+import { type RegistrationDependencies, requestRegistration } from '../../lib/registration/request.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
 import type { Form } from '../../lib/validators/form.ts';
@@ -47,14 +45,14 @@ export const NOW = Date.UTC(2026, 0, 1, 12);
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
 const KEYS = { 1: 'p'.repeat(32), 2: 'q'.repeat(32) };
-export const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
+const PEPPER = parsePepper(JSON.stringify({ current: '1', 1: KEYS[1] }));
 /** While the pepper is rotated. */
 export const TWO_KEYS = parsePepper(JSON.stringify({ current: '2', ...KEYS }));
 export const PASSWORD = 'correct horse battery';
 export const CODE = '987654';
 export const SERVICE_UNAVAILABLE = new AwsFailure('ServiceUnavailable');
 
-export const FAILURE_KINDS = Object.keys(SEND_FAILURES) as DeliveryFailureKind[];
+export const FAILURE_KINDS = Object.keys(SEND_FAILURE_EVENTS) as DeliveryFailureKind[];
 
 /** A form with a text and pictures. */
 const FORM: Form = {
@@ -79,7 +77,7 @@ export const RECIPIENTS = Object.fromEntries(
 ) as Record<Channel, Recipient>;
 
 /** A valid request to register, as the route reads it. */
-export const REQUEST_BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
+const REQUEST_BODY = await v.parseAsync(registrationRequestSchema([ALL_COUNTRIES]), {
   email: 'Bob@example.com',
   type: 'trader',
   name: 'Bob',
@@ -92,8 +90,7 @@ export const REQUEST_BODY = await v.parseAsync(registrationRequestSchema([ALL_CO
 const CAPTCHA = {
   passed: { kind: 'passed' },
   refused: { kind: 'refused', reason: 'token' },
-  down: { kind: 'unavailable', reason: 'TimeoutError', left: true },
-  unreachable: { kind: 'unavailable', reason: 'ECONNREFUSED', left: false },
+  down: { kind: 'unavailable', reason: 'TimeoutError' },
 } as const;
 
 /** A request of Bob by email, with these differences. */
@@ -107,10 +104,10 @@ export interface BobRequest extends Partial<Omit<ApiRequest<RegistrationRequest>
   signal?: AbortSignal;
 }
 
-/** A confirmation of Bob by email, with these differences. */
-export interface BobConfirmation extends Pick<BobRequest, 'by' | 'step' | 'signal'> {
+/** A confirmation of the newest registration, with these differences. */
+export interface BobConfirmation extends Pick<BobRequest, 'step' | 'signal'> {
   code?: string;
-  password?: string;
+  id?: string;
 }
 
 type SceneDatabase = Awaited<ReturnType<typeof testTables>>;
@@ -131,10 +128,8 @@ export class RegistrationScene {
   /** The code of the next request. */
   code = CODE;
   /** The messages that have left. */
-  readonly sent: { channel: Channel; to: string; message: Message; language: string | undefined }[] = [];
+  readonly sent: { channel: Channel; to: string; code: string; language: string | undefined }[] = [];
   prepare: OtpChannel['prepare'];
-  /** Sees each stored registration before a use case gets it. */
-  see = (registration: StoredRegistration) => registration;
   readonly published: EventDetail<'RegistrationConfirmed'>[] = [];
   readonly events: { name: EventName; fields: EventFields }[] = [];
   /** The stored documents, by key. A pending document disappears after a day. */
@@ -143,6 +138,8 @@ export class RegistrationScene {
   steps: string[] = [];
   /** The steps, with `<step> done` after the end of each. */
   log: string[] = [];
+  /** The registration that the last answer named. */
+  registrationId = '';
   /** The error of the last use case. */
   problem: Problem | undefined;
   readonly #database: SceneDatabase;
@@ -153,7 +150,7 @@ export class RegistrationScene {
   }
 
   static async start(limits: Limits = USUAL_LIMITS): Promise<RegistrationScene> {
-    const database = await testTables('Crm', 'Limits', 'Operations', 'Registrations');
+    const database = await testTables('Crm', 'Limits', 'Registrations');
     await database.tables.crm.put({ pk: 'form#FORM0001', record: FORM }, NEVER_ABORTED);
     return new RegistrationScene(database, limits);
   }
@@ -169,10 +166,8 @@ export class RegistrationScene {
     return new RegistrationScene(this.#database, this.limits);
   }
 
-  /** The records of keys share a table with registrations. */
-  async items(kind: 'limits' | 'keys' | 'registrations'): Promise<Item[]> {
-    const items = await scanItems(this.#database.client, kind === 'limits' ? 'limits' : 'registrations');
-    return kind === 'limits' ? items : items.filter(({ pk }) => String(pk).startsWith('key#') === (kind === 'keys'));
+  items(kind: 'limits' | 'registrations'): Promise<Item[]> {
+    return scanItems(this.#database.client, kind);
   }
 
   request(asked: BobRequest = {}): Promise<Answer> {
@@ -201,8 +196,8 @@ export class RegistrationScene {
   }
 
   confirm(confirmed: BobConfirmation = {}): Promise<Answer> {
-    const { by = 'email', code = CODE, password = PASSWORD, step, signal = NEVER_ABORTED } = confirmed;
-    const body = { channel: by, address: RECIPIENTS[by].key, code, password };
+    const { id = this.registrationId, code = CODE, step, signal = NEVER_ABORTED } = confirmed;
+    const body = { registration_id: id, code };
     const caller = { source: '203.0.113.7', caller: undefined, endsAt: this.now };
     const request = { body, sentBody: {}, parameters: {}, idempotencyKey: undefined, ...caller };
     return this.#run(step, (numbered) =>
@@ -222,17 +217,16 @@ export class RegistrationScene {
     return (await Promise.all(ids.map((id) => get(id, NEVER_ABORTED)))).filter((one) => one !== undefined);
   }
 
-  /** The counters that have counted something, by kind: the number of requests in a window, or of members. */
+  /** What the counters have counted, by kind. */
   async counts(): Promise<Record<string, number>> {
-    const counted = (await this.items('limits')).map(({ pk, members, ...item }) => {
-      const windows = Object.entries(item).filter(([name]) => members === undefined && name.startsWith('n_'));
-      const counts = windows.map(([, count]) => Number(count));
-      return [String(pk).split('#')[0], Math.max(...counts, Object.keys(members ?? {}).length)] as const;
+    const counted = (await this.items('limits')).map(({ pk, ...item }) => {
+      const windows = Object.entries(item).filter(([name]) => name.startsWith('n_'));
+      return [String(pk).split('#')[0], Math.max(...windows.map(([, count]) => Number(count)))] as const;
     });
-    return Object.fromEntries(counted.filter(([, count]) => count > 0));
+    return Object.fromEntries(counted);
   }
 
-  async #run(step: Step = directStep, use: (step: Step) => Promise<{ replayed?: boolean }>) {
+  async #run(step: Step = directStep, use: (step: Step) => Promise<ApiAnswer>) {
     const { steps, log } = Object.assign(this, { steps: [] as string[], log: [] as string[], problem: undefined });
     const numbered: Step = numberedSteps(async (name, call, until) => {
       log.push(name);
@@ -246,7 +240,9 @@ export class RegistrationScene {
       }
     }, steps);
     try {
-      return (await use(numbered)).replayed ? 'replayed' : 204;
+      const { headers, replayed } = await use(numbered);
+      this.registrationId = headers?.['registration-id'] ?? this.registrationId;
+      return replayed ? 'replayed' : 204;
     } catch (error) {
       this.problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error });
       return this.problem.type;
@@ -257,31 +253,19 @@ export class RegistrationScene {
     const now = () => this.now;
     const { tables } = this.#database;
     const table = (name: keyof typeof tables) => steppedTable(tables[name], step);
-    const registrations = dynamoRegistrations(table('registrations'), now);
-    const releasing = steppedTable(tables.limits, (name, ...call) => step(name.replace('update', 'release'), ...call));
     return {
       settings: this.settings,
       directory: dynamoRegistrationDirectory(table('crm'), now),
-      keys: dynamoRegistrationKeys(table('registrations'), table('operations'), now),
-      registrations: {
-        ...registrations,
-        get: async (...asked) => {
-          const found = await registrations.get(...asked);
-          return found && this.see(found);
-        },
-      },
-      limits: dynamoLimits(table('limits'), () => releasing, this.limits, now),
+      registrations: dynamoRegistrations(table('registrations'), now),
+      limits: dynamoLimits(table('limits'), this.limits, now),
       documents: s3Documents({ documentsBucket: 'documents' }, async () => this.#objects(step)),
       channel: (name) => step('open channel', async () => this.#channel(name, step), signal),
       events: {
-        prepare: () => {},
         publish: (type, detail, until) => step('publish', async () => this.#publish(type, detail), until),
       },
       pepper: (until) => step('secret', async () => this.pepper, until),
-      hashPassword: (password, salt) =>
-        step('hash', async () => `hash of ${password} with ${salt.toString('hex')}`, signal),
-      matchesPassword: (hash, password) =>
-        step('verify', async () => hash?.startsWith(`hash of ${password} with `) ?? true, signal),
+      hashPassword: (password) => step('hash', async () => `hash of ${password}`, signal),
+      verifyPassword: (phc, password) => step('verify', async () => phc === `hash of ${password}`, signal),
       makeCode: () => this.code,
       pause: async () => {},
       now,
@@ -291,14 +275,14 @@ export class RegistrationScene {
   #channel(channel: Channel, step: Step): OtpChannel {
     return {
       ...(this.prepare && { prepare: this.prepare }),
-      send: async (to, message, language, signal) => {
-        const send = async () => void this.sent.push({ channel, to, message, language });
+      send: async (to, code, language, signal) => {
+        const send = async () => void this.sent.push({ channel, to, code, language });
         const { length } = this.sent;
         await step('send', send, signal).catch((error: unknown) => {
           if (!(error instanceof AwsFailure)) throw error;
           // A service that is unavailable has certainly sent nothing.
           const isRefused = error.reason === 'ServiceUnavailable' && this.sent.length === length;
-          throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', error.reason, { left: true });
+          throw new DeliveryFailure(isRefused ? 'retryable' : 'unknown_outcome', error.reason);
         });
         return { messageId: 'message-1' };
       },
@@ -317,7 +301,6 @@ export class RegistrationScene {
     const put = change('put', (key) => this.documents.set(key, 'pending'));
     return {
       put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
-      delete: change('delete', (key) => this.documents.delete(key)),
       deleteTags: change('keep', (key) => this.documents.set(key, 'kept')),
       tags: never,
       putTags: never,
@@ -334,12 +317,11 @@ const VERBS: Record<string, string> = {
   queryIndex: 'find',
 };
 
-/** A table whose calls are steps: `put key`, `read form`, `find proven_email`, `update address`. */
+/** A table whose calls are steps: `put registration`, `read form`, `find proven_email`. */
 function steppedTable(table: Table, step: Step): Table {
   return interceptTable(table, (method, call, signal, [first]) => {
     const [key = first] = [first].flat() as unknown[];
     const kind = typeof key === 'string' ? key : (String((key as { pk?: string }).pk).split('#')[0] ?? '');
-    const item = OTP_TYPES.some((one) => one === kind) ? 'address' : kind;
-    return step(`${VERBS[method] ?? method} ${item}`, call, signal);
+    return step(`${VERBS[method] ?? method} ${kind}`, call, signal);
   });
 }

@@ -10,7 +10,7 @@ import { postJson, tablesOf } from './local-service.ts';
 
 export const REGISTER_PATH = '/public/v1/account/register/request';
 export const CONFIRM_PATH = '/public/v1/account/register/confirm';
-export const PASSWORD = 'correct horse battery';
+const PASSWORD = 'correct horse battery';
 
 type Reply = Awaited<ReturnType<typeof replyOf>>;
 export type RegistrationWorld = Awaited<ReturnType<typeof registrationWorld>>;
@@ -144,13 +144,8 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
       service.outbox
         .list()
         .filter(({ kind, to }) => kind === channel && to === (channel === 'email' ? person.email : person.e164)),
-    /** The newest registration of a person on a channel. */
-    async record(channel: Channel, person: Person) {
-      const address = channel === 'email' ? person.email.toLowerCase() : person.e164;
-      const listed = await registrations.list({ otp_type: channel, address }, patience());
-      const [newest] = listed.toSorted((a, b) => b.requested_at_ms - a.requested_at_ms);
-      return newest && registrations.get(newest.registration_id, patience());
-    },
+    /** The registration that an answer named. */
+    record: (reply: Reply) => registrations.get(reply.header('registration-id') ?? '', patience()),
     /** Ends the waits of all limits. */
     async forgetLimits() {
       await Promise.all(
@@ -163,7 +158,7 @@ export async function registrationWorld({ clients = 40, ...options }: ServiceOpt
 
 /** The parts of an answer that should not differ between two. */
 export function visibleAnswer(reply: Reply) {
-  const different = ['date', 'x-request-id', 'apigw-requestid'];
+  const different = ['date', 'x-request-id', 'apigw-requestid', 'registration-id'];
   return {
     status: reply.status,
     headers: reply.headers.map(([name, value]) =>

@@ -53,10 +53,10 @@ export const EVERYTHING = {
   ...LOCAL_SETTINGS,
   sms: { senderId: 'ACME', maxPrice: 0.25, originationNumber: '+15550100123', webOtpDomain: 'www.acme.example' },
   call: { originationIdentity: 'phone-0a1b' },
-  whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code', noticeTemplate: 'notice' },
+  whatsapp: { phoneNumberId: 'phone-number-id-0a1b', codeTemplate: 'code' },
   captcha: { provider: 'hcaptcha', secret: 'captcha', hostnames: ['www.acme.example'], minScore: 0.5 },
   front: { header: 'x-client-address', secret: 'front' },
-  limits: { recipientPerHour: 3, resendSeconds: [30, 60] },
+  limits: { recipientMessagesPerHour: 3 },
   brand: {
     name: 'Acme',
     supportEmail: 'help@acme.example',

@@ -42,8 +42,7 @@ const CRM_RETRY_AFTER = '240';
 export type CrmStandIn = Awaited<ReturnType<typeof startCrm>>;
 
 /**
- * The broker's CRM: accepts signed events, and makes a client of each confirmed registration whose email address is
- * not a client's yet. A repeated message gets the same answer.
+ * The broker's CRM: accepts signed events, and makes a client of each confirmed registration. A repeated message gets the same answer.
  */
 export async function startCrm({ keys, faults }: ReceiverOptions) {
   const messages = new Map<string, ReceivedMessage>();
@@ -59,9 +58,7 @@ export async function startCrm({ keys, faults }: ReceiverOptions) {
     const { type, data } = JSON.parse(body) as Pick<ReceivedMessage, 'type' | 'data'>;
     const at = new Date().toISOString();
     if (!messages.has(id)) messages.set(id, { id, type, at, data });
-    // The other address was only typed, so it does not matter that another client has proven it.
-    const isTaken = data.verified === 'email' ? data.email_taken : data.phone_taken;
-    if (type === 'RegistrationConfirmed' && isTaken !== true && !clients.has(id)) {
+    if (type === 'RegistrationConfirmed' && !clients.has(id)) {
       const newId = `C${randomBytes(4).toString('hex').slice(1).toUpperCase()}`;
       const client = { id: newId, name: String(data.name), email: String(data.email) };
       clients.set(id, { ...client, registration_id: id, at });

@@ -62,7 +62,6 @@ export const SENDERS = {
         ...options,
         phoneNumberIds: linked === undefined ? [] : [linked.phoneNumberId],
         codeTemplates: linked === undefined ? [] : [linked.codeTemplate],
-        noticeTemplates: linked === undefined ? [] : [linked.noticeTemplate],
       }),
   },
 } as const satisfies Record<Channel, Sender>;

@@ -17,8 +17,6 @@ export interface SocialOptions extends StandInOptions {
   phoneNumberIds: string[];
   /** The names of approved authentication templates; in every language. */
   codeTemplates: string[];
-  /** The names of approved utility templates without parameters; in every language. */
-  noticeTemplates: string[];
 }
 
 /** The language codes of WhatsApp's message templates. */
@@ -26,8 +24,6 @@ const LANGUAGES = (
   'af ar az bg bn ca cs da de el en en_GB en_US es es_AR es_ES es_MX et fa fi fil fr ga gu ha he hi hr hu id it ja ka kk kn ko ' +
   'ky_KG lo lt lv mk ml mr ms nb nl pa pl pt_BR pt_PT ro ru rw_RW sk sl sq sr sv sw ta te th tr uk ur uz vi zh_CN zh_HK zh_TW zu'
 ).split(' ');
-const NOTICE =
-  'Someone tried to register with this phone number, which belongs to a client already. If it was not you, no action is needed.';
 
 const InputSchema = v.object({ originationPhoneNumberId: v.string(), message: v.string() });
 const ParametersSchema = v.array(v.object({ parameters: v.array(v.object({ text: v.string() })) }));
@@ -83,7 +79,6 @@ export function startSocial({ record, ...options }: SocialOptions): Promise<Stan
 
 /** The message as the template makes it, in English. Undefined: the template does not exist, or needs other parameters. */
 function rendered({ name, components }: Template, options: Omit<SocialOptions, 'record'>) {
-  if (options.noticeTemplates.includes(name)) return components.length === 0 ? NOTICE : undefined;
   const [code, copied] = components.map(({ parameters: [value] }) => value?.text);
   if (!options.codeTemplates.includes(name) || code === undefined || code !== copied) return undefined;
   return `${code} is your verification code. For your security, do not share this code.`;

@@ -14,19 +14,12 @@ export interface SqsOptions extends Omit<StandInOptions, 'record'> {
   name: string;
 }
 
-const MAX_SECONDS = 43_200;
 /** What SQS does with the queue that it moves messages from. */
 const MOVING = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
 const MoveSchema = v.object({ SourceArn: v.string(), DestinationArn: v.string() });
-const PostponeSchema = v.object({
-  QueueUrl: v.string(),
-  ReceiptHandle: v.string(),
-  VisibilityTimeout: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_SECONDS)),
-});
-
 const SendSchema = v.object({ QueueUrl: v.string(), MessageBody: v.string() });
 
-/** SQS `ChangeMessageVisibility`, `SendMessage` and `GetQueueAttributes`, and for operators `StartMessageMoveTask`. */
+/** SQS `SendMessage` and `GetQueueAttributes`, and for operators `StartMessageMoveTask`. */
 export function startSqs({ queue, name, ...options }: SqsOptions): Promise<StandIn> {
   const deadLetters = queueArn(`${name}-undelivered`);
   const require = (holds: boolean, code: string) => {
@@ -34,11 +27,6 @@ export function startSqs({ queue, name, ...options }: SqsOptions): Promise<Stand
   };
 
   const operations = {
-    ChangeMessageVisibility: jsonOperation(PostponeSchema, ({ QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
-      require(['', '-accounts'].some((end) => queueArn(QueueUrl) === queueArn(name + end)), 'QueueDoesNotExist');
-      require(queue.postpone(ReceiptHandle, VisibilityTimeout), 'ReceiptHandleIsInvalid');
-      return {};
-    }),
     SendMessage: jsonOperation(SendSchema, ({ QueueUrl, MessageBody }) => {
       require(queueArn(QueueUrl) === deadLetters, 'QueueDoesNotExist');
       queue.setAside(MessageBody);

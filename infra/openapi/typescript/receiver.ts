@@ -25,9 +25,8 @@ const answers = new Map<string, object>();
 /** Handles a new event. */
 function receive({ type, data }: Message): object {
   if (type !== 'RegistrationConfirmed') return {};
-  // The person has proved to own one address, `email` or `phone`. If it is another client's already, a person decides.
-  // The other address is only typed: send nothing to it, and look nobody up by it.
-  if (data[`${data.verified}_taken`] === true) return {};
+  // The person has proved to own one address, `data.verified`. The other one is only typed: send nothing to it, and look
+  // nobody up by it.
   const client_id = `N${String(answers.size + 1).padStart(7, '0')}`;
   console.log(`The registration ${data.id} is the client ${client_id}.`);
   return { client_id };

@@ -13,24 +13,12 @@ export const translation: Translation = {
     notYou:
       'Wenn Sie diesen Code nicht angefordert haben, können Sie diese E-Mail einfach ignorieren. Ohne den Code kann niemand eine Registrierung mit Ihrer Adresse abschließen.',
   },
-  ownerMail: {
-    subject: 'Sie haben bereits ein Konto bei {brand}',
-    heading: 'Sie haben bereits ein Konto',
-    what: 'Soeben hat jemand versucht, sich mit Ihrer E-Mail-Adresse bei {brand} zu registrieren. Da Sie bereits ein Konto bei uns haben, wurde kein neues eröffnet, und nichts hat sich geändert.',
-    ifYou:
-      'Wenn Sie es waren, melden Sie sich einfach mit Ihrem bestehenden Konto an. Falls Sie Ihr Passwort vergessen haben, hilft Ihnen unser Kundenservice.',
-    ifNotYou: 'Wenn Sie es nicht waren, müssen Sie nichts weiter tun.',
-  },
   sms: {
     code: [
       '{code} ist Ihr Bestätigungscode von {brand}. Er ist {minutes} gültig. Geben Sie ihn an niemanden weiter.',
       '{brand}: Code {code}',
     ],
     codeAlone: 'Code: {code}',
-    ownerNotice: [
-      '{brand}: Jemand wollte sich mit Ihren Daten registrieren, Sie haben aber schon ein Konto. Waren Sie es, melden Sie sich an, sonst ist nichts zu tun.',
-      '{brand}: Registrierungsversuch mit Ihren Daten.',
-    ],
   },
   account: {
     subject: '{brand}: Ihr Handelskonto {login}',
@@ -59,7 +47,5 @@ export const translation: Translation = {
     code: 'Ihr Code lautet:',
     again: 'Noch einmal. Ihr Code lautet:',
     end: 'Der Code ist {minutes} gültig. Bitte geben Sie ihn an niemanden weiter. Auf Wiederhören.',
-    ownerNotice:
-      'Guten Tag. Dies ist eine Nachricht von {brand}. Soeben hat jemand versucht, sich mit Ihren Daten zu registrieren. Sie haben bereits ein Konto bei uns, und nichts hat sich geändert. Wenn Sie es waren, melden Sie sich einfach an. Wenn nicht, müssen Sie nichts weiter tun. Auf Wiederhören.',
   },
 };

@@ -14,24 +14,12 @@ export const translation = {
     notYou:
       'If you did not request this code, you can safely ignore this email. Without the code, nobody can complete a registration with your address.',
   },
-  ownerMail: {
-    subject: 'You already have an account with {brand}',
-    heading: 'You already have an account',
-    what: 'Someone has just tried to register with {brand} using your email address. You are already a client of ours, so no new account was opened and nothing has changed.',
-    ifYou:
-      'If this was you, simply sign in with your existing account. If you have forgotten your password, our support team will help you.',
-    ifNotYou: 'If this wasn’t you, there is nothing you need to do.',
-  },
   sms: {
     code: [
       '{code} is your {brand} verification code. It is valid for {minutes}. Never share it with anyone.',
       '{brand} code: {code}',
     ],
     codeAlone: 'Code: {code}',
-    ownerNotice: [
-      '{brand}: someone tried to register with your details, but you already have an account. If it was you, please sign in. If not, just ignore this.',
-      '{brand}: sign-up attempt with your details.',
-    ],
   },
   account: {
     subject: '{brand}: your trading account {login}',
@@ -60,7 +48,5 @@ export const translation = {
     code: 'Your code is:',
     again: 'Once more, your code is:',
     end: 'The code is valid for {minutes}. Please do not share it with anyone. Goodbye.',
-    ownerNotice:
-      'Hello. This is a message from {brand}. Someone has just tried to register with your details. You already have an account with us, so nothing has changed. If this was you, simply sign in. If not, there is nothing you need to do. Goodbye.',
   },
 } satisfies Translation;

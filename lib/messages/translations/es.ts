@@ -13,24 +13,12 @@ export const translation: Translation = {
     notYou:
       'Si no ha solicitado este código, puede ignorar este correo. Sin el código, nadie puede completar un registro con su dirección.',
   },
-  ownerMail: {
-    subject: 'Ya tiene una cuenta en {brand}',
-    heading: 'Ya tiene una cuenta',
-    what: 'Alguien acaba de intentar registrarse en {brand} con su dirección de correo electrónico. Usted ya es cliente nuestro, por lo que no se ha abierto ninguna cuenta nueva ni ha cambiado nada.',
-    ifYou:
-      'Si ha sido usted, inicie sesión con su cuenta actual. Si ha olvidado su contraseña, nuestro equipo de soporte le ayudará.',
-    ifNotYou: 'Si no ha sido usted, no tiene que hacer nada.',
-  },
   sms: {
     code: [
       '{code} es su clave de registro en {brand}. Vence en {minutes}. No la comparta con nadie.',
       '{brand}: su clave es {code}',
     ],
     codeAlone: 'Clave: {code}',
-    ownerNotice: [
-      '{brand}: alguien ha intentado registrarse con sus datos, pero usted ya tiene una cuenta. Si ha sido usted, entre en ella. Si no, ignore este aviso.',
-      '{brand}: intento de registro con sus datos.',
-    ],
   },
   account: {
     subject: '{brand}: su cuenta de trading {login}',
@@ -59,7 +47,5 @@ export const translation: Translation = {
     code: 'Su código es:',
     again: 'Se lo repetimos. Su código es:',
     end: 'El código es válido durante {minutes}. No lo comparta con nadie. Gracias y hasta luego.',
-    ownerNotice:
-      'Hola. Este es un mensaje de {brand}. Alguien acaba de intentar registrarse con sus datos. Usted ya tiene una cuenta con nosotros, por lo que no ha cambiado nada. Si ha sido usted, inicie sesión. Si no, no tiene que hacer nada. Gracias y hasta luego.',
   },
 };

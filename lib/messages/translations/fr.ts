@@ -13,24 +13,12 @@ export const translation: Translation = {
     notYou:
       'Si vous n’avez pas demandé ce code, ignorez simplement cet e-mail. Sans ce code, personne ne peut terminer une inscription avec votre adresse.',
   },
-  ownerMail: {
-    subject: 'Vous avez déjà un compte chez {brand}',
-    heading: 'Vous avez déjà un compte',
-    what: 'Quelqu’un vient d’essayer de s’inscrire chez {brand} avec votre adresse e-mail. Vous êtes déjà client chez nous\u00a0: aucun nouveau compte n’a été ouvert et rien n’a changé.',
-    ifYou:
-      'Si c’était vous, connectez-vous simplement à votre compte existant. Si vous avez oublié votre mot de passe, notre service client vous aidera.',
-    ifNotYou: 'Si ce n’était pas vous, vous n’avez rien à faire.',
-  },
   sms: {
     code: [
       "{code} est votre code d'inscription {brand}. Il expire dans {minutes}. Ne le communiquez à personne.",
       '{brand} : code {code}',
     ],
     codeAlone: 'Code : {code}',
-    ownerNotice: [
-      "{brand} : une inscription a été tentée avec vos données, mais vous avez déjà un compte. Si c'était vous, connectez-vous. Sinon, ignorez ce message.",
-      "{brand} : tentative d'inscription à votre nom.",
-    ],
   },
   account: {
     subject: '{brand}\u00a0: votre compte de trading {login}',
@@ -61,7 +49,5 @@ export const translation: Translation = {
     code: 'Votre code est :',
     again: 'Nous répétons. Votre code est :',
     end: 'Ce code est valable {minutes}. Ne le communiquez à personne. Au revoir.',
-    ownerNotice:
-      'Bonjour. Ceci est un message de {brand}. Quelqu’un vient d’essayer de s’inscrire avec vos données. Vous avez déjà un compte chez nous, et rien n’a changé. Si c’était vous, connectez-vous simplement. Sinon, vous n’avez rien à faire. Au revoir.',
   },
 };

@@ -13,24 +13,12 @@ export const translation: Translation = {
     notYou:
       'Jika Anda tidak meminta kode ini, abaikan saja email ini. Tanpa kode tersebut, tidak seorang pun dapat menyelesaikan pendaftaran dengan alamat Anda.',
   },
-  ownerMail: {
-    subject: 'Anda sudah memiliki akun di {brand}',
-    heading: 'Anda sudah memiliki akun',
-    what: 'Seseorang baru saja mencoba mendaftar di {brand} dengan alamat email Anda. Anda sudah menjadi nasabah kami, sehingga tidak ada akun baru yang dibuka dan tidak ada yang berubah.',
-    ifYou:
-      'Jika itu Anda, silakan masuk ke akun Anda yang sudah ada. Jika Anda lupa kata sandi, tim dukungan kami akan membantu.',
-    ifNotYou: 'Jika bukan Anda, tidak ada yang perlu dilakukan.',
-  },
   sms: {
     code: [
       '{code} adalah kode verifikasi {brand} Anda. Berlaku {minutes}. Jangan berikan kepada siapa pun.',
       'Kode {brand}: {code}',
     ],
     codeAlone: 'Kode: {code}',
-    ownerNotice: [
-      '{brand}: seseorang mencoba mendaftar dengan data Anda, tetapi Anda sudah memiliki akun. Jika itu Anda, silakan masuk. Jika bukan, abaikan.',
-      '{brand}: upaya pendaftaran dengan data Anda.',
-    ],
   },
   account: {
     subject: '{brand}: akun trading {login} Anda',

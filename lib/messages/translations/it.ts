@@ -13,24 +13,12 @@ export const translation: Translation = {
     notYou:
       'Può semplicemente ignorare questa e-mail. Senza il codice, nessuno può completare una registrazione con il Suo indirizzo.',
   },
-  ownerMail: {
-    subject: 'Lei ha già un conto presso {brand}',
-    heading: 'Lei ha già un conto',
-    what: 'Qualcuno ha appena tentato di registrarsi presso {brand} con il Suo indirizzo e-mail. Lei è già nostro cliente, quindi non è stato aperto alcun nuovo conto e nulla è cambiato.',
-    ifYou:
-      'Se è stato Lei, acceda semplicemente con le Sue credenziali. Se ha dimenticato la password, il nostro servizio clienti La aiuterà.',
-    ifNotYou: 'In caso contrario, non deve fare nulla.',
-  },
   sms: {
     code: [
       '{code} è il Suo codice di registrazione {brand}. Scade tra {minutes}. Non lo comunichi a nessuno.',
       '{brand}: codice {code}',
     ],
     codeAlone: 'Codice: {code}',
-    ownerNotice: [
-      '{brand}: qualcuno ha tentato di registrarsi con i Suoi dati, ma Lei ha già un conto. Se è stato Lei, acceda. Altrimenti ignori questo avviso.',
-      '{brand}: tentata registrazione con i Suoi dati.',
-    ],
   },
   account: {
     subject: '{brand}: il Suo conto di trading {login}',
@@ -59,7 +47,5 @@ export const translation: Translation = {
     code: 'Il codice è:',
     again: 'Ripetiamo. Il codice è:',
     end: 'Il codice è valido per {minutes}. Non lo comunichi a nessuno. Arrivederci.',
-    ownerNotice:
-      'Buongiorno. Questo è un messaggio di {brand}. Qualcuno ha appena tentato di registrarsi con i Suoi dati. Lei ha già un conto presso di noi, quindi nulla è cambiato. Se è stato Lei, acceda al Suo conto. In caso contrario, non deve fare nulla. Arrivederci.',
   },
 };

@@ -13,13 +13,6 @@ export const translation: Translation = {
     notYouHeading: '본인이 요청하지 않으셨나요?',
     notYou: '이 메일을 무시하셔도 됩니다. 코드가 없으면 누구도 고객님의 이메일 주소로 가입을 완료할 수 없습니다.',
   },
-  ownerMail: {
-    subject: '[{brand}] 이미 계정이 있습니다',
-    heading: '이미 계정이 있습니다',
-    what: '방금 누군가 고객님의 이메일 주소로 {brand} 가입을 시도했습니다. 고객님은 이미 가입되어 있으므로 새 계정은 만들어지지 않았으며 변경된 사항도 없습니다.',
-    ifYou: '본인이 시도하셨다면 기존 계정으로 로그인해 주세요. 비밀번호를 잊으셨다면 고객지원팀이 도와드리겠습니다.',
-    ifNotYou: '본인이 아니라면 별도로 조치하실 필요가 없습니다.',
-  },
   sms: {
     code: [
       '[{brand}] 인증 코드 {code} ({minutes} 동안 유효). 타인에게 알려 주지 마세요.',
@@ -27,10 +20,6 @@ export const translation: Translation = {
       '[{brand}] 인증 코드 {code}',
     ],
     codeAlone: '인증 코드 {code}',
-    ownerNotice: [
-      '[{brand}] 고객님의 정보로 가입 시도가 있었습니다. 계정은 변경되지 않았습니다.',
-      '[{brand}] 고객님의 정보로 가입 시도가 있었습니다.',
-    ],
   },
   account: {
     subject: '[{brand}] 거래 계좌 {login} 개설 안내',
@@ -59,7 +48,5 @@ export const translation: Translation = {
     code: '인증 코드는 다음과 같습니다.',
     again: '다시 한번 안내해 드립니다.',
     end: '코드는 {minutes} 동안 유효합니다. 다른 사람에게 알려 주지 마세요. 감사합니다.',
-    ownerNotice:
-      '안녕하세요. {brand}에서 알려 드립니다. 방금 누군가 고객님의 정보로 가입을 시도했습니다. 고객님은 이미 계정이 있으므로 변경된 사항은 없습니다. 본인이 시도하셨다면 로그인해 주세요. 본인이 아니라면 별도로 조치하실 필요가 없습니다. 감사합니다.',
   },
 };

@@ -13,24 +13,12 @@ export const translation: Translation = {
     notYou:
       'Jika anda tidak meminta kod ini, abaikan sahaja e-mel ini. Tanpa kod ini, tiada sesiapa boleh melengkapkan pendaftaran menggunakan alamat anda.',
   },
-  ownerMail: {
-    subject: 'Anda sudah mempunyai akaun dengan {brand}',
-    heading: 'Anda sudah mempunyai akaun',
-    what: 'Seseorang baru sahaja cuba mendaftar dengan {brand} menggunakan alamat e-mel anda. Anda sudah menjadi pelanggan kami, jadi tiada akaun baharu dibuka dan tiada apa-apa yang berubah.',
-    ifYou:
-      'Jika itu anda, sila log masuk ke akaun sedia ada anda. Jika anda terlupa kata laluan, pasukan sokongan kami akan membantu.',
-    ifNotYou: 'Jika bukan anda, anda tidak perlu berbuat apa-apa.',
-  },
   sms: {
     code: [
       '{code} ialah kod pengesahan {brand} anda. Sah selama {minutes}. Jangan kongsi dengan sesiapa.',
       'Kod {brand}: {code}',
     ],
     codeAlone: 'Kod: {code}',
-    ownerNotice: [
-      '{brand}: seseorang cuba mendaftar dengan butiran anda, tetapi anda sudah ada akaun. Jika itu anda, sila log masuk. Jika bukan, abaikan.',
-      '{brand}: cubaan mendaftar dengan butiran anda.',
-    ],
   },
   account: {
     subject: '{brand}: akaun dagangan {login} anda',

@@ -12,21 +12,9 @@ export const translation: Translation = {
     notYouHeading: 'Nie prosili Państwo o ten kod?',
     notYou: 'Prosimy zignorować tę wiadomość. Bez kodu nikt nie dokończy rejestracji z użyciem Państwa adresu.',
   },
-  ownerMail: {
-    subject: 'Mają już Państwo konto w {brand}',
-    heading: 'Mają już Państwo u nas konto',
-    what: 'Ktoś przed chwilą próbował zarejestrować się w {brand} z użyciem Państwa adresu e-mail. Są już Państwo naszym klientem, dlatego nie założono nowego konta i nic się nie zmieniło.',
-    ifYou:
-      'Jeśli to Państwo, wystarczy zalogować się na istniejące konto. W razie zapomnienia hasła pomoże nasz dział obsługi klienta.',
-    ifNotYou: 'Jeśli to nie Państwo, nie trzeba nic robić.',
-  },
   sms: {
     code: ['{brand}: kod rejestracyjny {code}. Wygasa za {minutes}. Kod jest poufny.', '{brand}: kod {code}'],
     codeAlone: 'Kod: {code}',
-    ownerNotice: [
-      '{brand}: próba rejestracji z Państwa danymi. Nic się nie zmieniło.',
-      '{brand}: próba rejestracji z Państwa danymi.',
-    ],
   },
   account: {
     subject: '{brand}: rachunek transakcyjny {login}',
@@ -55,7 +43,5 @@ export const translation: Translation = {
     code: 'Kod to:',
     again: 'Powtarzamy. Kod to:',
     end: 'Kod jest ważny przez {minutes}. Prosimy nikomu go nie podawać. Do widzenia.',
-    ownerNotice:
-      'Dzień dobry. To wiadomość od {brand}. Ktoś przed chwilą próbował zarejestrować się z użyciem Państwa danych. Mają już Państwo u nas konto, dlatego nic się nie zmieniło. Jeśli to Państwo, wystarczy się zalogować. Jeśli nie, nie trzeba nic robić. Do widzenia.',
   },
 };

@@ -14,24 +14,12 @@ export const translation: Translation = {
     notYou:
       'Se você não solicitou este código, basta ignorar este e-mail. Sem o código, ninguém consegue concluir um cadastro com o seu endereço.',
   },
-  ownerMail: {
-    subject: 'Você já tem uma conta na {brand}',
-    heading: 'Você já tem uma conta',
-    what: 'Alguém acabou de tentar se cadastrar na {brand} com o seu endereço de e-mail. Você já é nosso cliente; por isso, nenhuma conta nova foi aberta e nada mudou.',
-    ifYou:
-      'Se foi você, basta entrar com a sua conta atual. Se você esqueceu a senha, nossa equipe de suporte ajudará.',
-    ifNotYou: 'Se não foi você, não é preciso fazer nada.',
-  },
   sms: {
     code: [
       '{code} é seu token de cadastro na {brand}. Expira em {minutes}. Nunca o informe a ninguém.',
       '{brand}: token {code}',
     ],
     codeAlone: 'Token: {code}',
-    ownerNotice: [
-      '{brand}: alguém tentou se cadastrar com os seus dados. Nada mudou na sua conta. Se a tentativa foi sua, acesse-a. Se foi outra pessoa, ignore.',
-      '{brand}: tentativa de cadastro com seus dados.',
-    ],
   },
   account: {
     subject: '{brand}: sua conta de trading {login}',
@@ -60,7 +48,5 @@ export const translation: Translation = {
     code: 'Seu código é:',
     again: 'Vamos repetir. Seu código é:',
     end: 'O código é válido por {minutes}. Não o compartilhe com ninguém. Obrigado e até logo.',
-    ownerNotice:
-      'Olá. Esta é uma mensagem da {brand}. Alguém acabou de tentar se cadastrar com os seus dados. Você já tem uma conta conosco; por isso, nada mudou. Se foi você, basta entrar na sua conta. Se não foi você, não é preciso fazer nada. Obrigado e até logo.',
   },
 };

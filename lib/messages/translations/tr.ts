@@ -12,21 +12,9 @@ export const translation: Translation = {
     notYouHeading: 'Bu kodu siz istemediniz mi?',
     notYou: 'Bu e-postayı dikkate almayabilirsiniz. Kod olmadan hiç kimse adresinizle kayıt işlemini tamamlayamaz.',
   },
-  ownerMail: {
-    subject: '{brand} hesabınız zaten var',
-    heading: 'Zaten bir hesabınız var',
-    what: 'Az önce birisi e-posta adresinizle {brand} kaydı oluşturmaya çalıştı. Zaten müşterimiz olduğunuz için yeni bir hesap açılmadı ve hiçbir şey değişmedi.',
-    ifYou:
-      'Bu kişi sizseniz mevcut hesabınızla giriş yapmanız yeterlidir. Şifrenizi unuttuysanız destek ekibimiz size yardımcı olur.',
-    ifNotYou: 'Siz değilseniz bir şey yapmanıza gerek yoktur.',
-  },
   sms: {
     code: ['{brand} kodunuz: {code}. Süresi {minutes} sonra dolar. Bu kodu kimseye vermeyin.', '{brand} kodu: {code}'],
     codeAlone: 'Kod: {code}',
-    ownerNotice: [
-      '{brand}: Birisi bilgilerinizle kaydolmak istedi. Zaten üyemizsiniz; herhangi bir önlem almaya gerek yok.',
-      '{brand}: Bilgilerinizle kaydolma denemesi oldu.',
-    ],
   },
   account: {
     subject: '{brand}: {login} numaralı işlem hesabınız',
@@ -55,7 +43,5 @@ export const translation: Translation = {
     code: 'Kodunuz:',
     again: 'Tekrar ediyoruz. Kodunuz:',
     end: 'Kod {minutes} boyunca geçerlidir. Lütfen kimseyle paylaşmayın. İyi günler.',
-    ownerNotice:
-      'Merhaba. Bu, {brand} tarafından iletilen bir mesajdır. Az önce birisi bilgilerinizle kaydolmaya çalıştı. Zaten bir hesabınız olduğu için hiçbir şey değişmedi. Bu kişi sizseniz giriş yapmanız yeterlidir. Siz değilseniz bir şey yapmanıza gerek yoktur. İyi günler.',
   },
 };

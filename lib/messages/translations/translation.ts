@@ -9,7 +9,7 @@ export interface Translation {
   language: string;
   /** The direction of the script. Absent: from left to right. */
   direction?: 'rtl';
-  /** Meta's code of the language, under which the deployment's message templates are approved. Absent: `language`. */
+  /** Meta's code of the language, under which the deployment's message template is approved. Absent: `language`. */
   whatsapp?: string;
   /** CSS of mails, for languages whose lines must not end inside a phrase or word. */
   wordBreak?: 'auto-phrase' | 'keep-all';
@@ -24,13 +24,6 @@ export interface Translation {
     notYouHeading: string;
     notYou: string;
   };
-  ownerMail: {
-    subject: Phrase<'brand'>;
-    heading: string;
-    what: Phrase<'brand'>;
-    ifYou: string;
-    ifNotYou: string;
-  };
   /**
    * Wordings from the fullest to the shortest: the first that fits one part is sent. Those of languages in Latin script
    * keep to the letters of GSM 03.38 (160 characters) where the language can be written well with them; all others have
@@ -40,7 +33,6 @@ export interface Translation {
     code: readonly (Phrase<'brand'> & Phrase<'code'>)[];
     /** The code next to a long WebOTP domain, which then says whose code it is. */
     codeAlone: Phrase<'code'>;
-    ownerNotice: readonly Phrase<'brand'>[];
   };
   /** The mail and the popup about a new trading account; the headings are the popup's titles too. */
   account: {
@@ -93,7 +85,6 @@ export interface CallTranslation {
   code: string;
   again: string;
   end: Phrase<'minutes'>;
-  ownerNotice: Phrase<'brand'>;
 }
 
 /** Replaces `{placeholders}` by values in one pass: a value that looks like a placeholder stays as it is. */

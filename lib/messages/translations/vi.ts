@@ -14,14 +14,6 @@ export const translation: Translation = {
     notYou:
       'Nếu quý khách không yêu cầu mã này, vui lòng bỏ qua thư. Không có mã, không ai có thể hoàn tất đăng ký bằng địa chỉ của quý khách.',
   },
-  ownerMail: {
-    subject: 'Quý khách đã có tài khoản tại {brand}',
-    heading: 'Quý khách đã có tài khoản',
-    what: 'Vừa có người tìm cách đăng ký tại {brand} bằng địa chỉ email của quý khách. Quý khách đã là khách hàng của chúng tôi, vì vậy không có tài khoản mới nào được mở và không có gì thay đổi.',
-    ifYou:
-      'Nếu đó là quý khách, vui lòng đăng nhập vào tài khoản hiện có. Nếu quên mật khẩu, bộ phận hỗ trợ sẽ giúp quý khách.',
-    ifNotYou: 'Nếu không phải quý khách, quý khách không cần làm gì thêm.',
-  },
   sms: {
     code: [
       'Mã {brand}: {code}, hiệu lực {minutes}. Không chia sẻ với bất kỳ ai.',
@@ -29,10 +21,6 @@ export const translation: Translation = {
       'Mã {brand}: {code}',
     ],
     codeAlone: 'Mã: {code}',
-    ownerNotice: [
-      '{brand}: có người tìm cách đăng ký bằng thông tin của quý khách.',
-      '{brand}: có người thử đăng ký với tên quý khách.',
-    ],
   },
   account: {
     subject: '{brand}: tài khoản giao dịch {login} của quý khách',

@@ -13,20 +13,9 @@ export const translation: Translation = {
     notYouHeading: '不是您本人操作？',
     notYou: '如果您沒有申請此驗證碼，請忽略本郵件。沒有驗證碼，任何人都無法使用您的電子郵件地址完成註冊。',
   },
-  ownerMail: {
-    subject: '您已擁有 {brand} 帳戶',
-    heading: '您已擁有帳戶',
-    what: '剛才有人嘗試使用您的電子郵件地址在 {brand} 註冊。您已是我們的客戶，因此沒有開立新帳戶，您的帳戶也沒有任何變動。',
-    ifYou: '如果是您本人操作，請直接登入現有帳戶。如果忘記了密碼，客服將為您提供協助。',
-    ifNotYou: '如果不是您本人操作，您無需採取任何措施。',
-  },
   sms: {
     code: ['【{brand}】驗證碼：{code}，{minutes}內有效，請勿告知他人。', '【{brand}】驗證碼：{code}'],
     codeAlone: '驗證碼：{code}',
-    ownerNotice: [
-      '【{brand}】有人嘗試使用您的資料註冊。您的帳戶沒有變動，如非本人操作，請忽略。',
-      '【{brand}】有人嘗試使用您的資料註冊。',
-    ],
   },
   account: {
     subject: '{brand}：您的交易帳戶 {login}',
@@ -54,7 +43,5 @@ export const translation: Translation = {
     code: '您的驗證碼是：',
     again: '再播報一遍，您的驗證碼是：',
     end: '驗證碼{minutes}內有效，請勿告知他人。再見。',
-    ownerNotice:
-      '您好，這裡是 {brand}。剛才有人嘗試使用您的資料註冊。您已擁有帳戶，因此沒有任何變動。如果是您本人操作，請直接登入。如果不是，您無需採取任何措施。再見。',
   },
 };

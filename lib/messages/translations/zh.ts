@@ -13,20 +13,9 @@ export const translation: Translation = {
     notYouHeading: '不是您本人操作？',
     notYou: '如果您没有申请此验证码，请忽略本邮件。没有验证码，任何人都无法使用您的邮箱地址完成注册。',
   },
-  ownerMail: {
-    subject: '您已拥有 {brand} 账户',
-    heading: '您已拥有账户',
-    what: '刚才有人尝试使用您的邮箱地址在 {brand} 注册。您已是我们的客户，因此没有开立新账户，您的账户也没有任何变动。',
-    ifYou: '如果是您本人操作，请直接登录现有账户。如果忘记了密码，客服将为您提供帮助。',
-    ifNotYou: '如果不是您本人操作，您无需采取任何措施。',
-  },
   sms: {
     code: ['【{brand}】验证码：{code}，{minutes}内有效，请勿告知他人。', '【{brand}】验证码：{code}'],
     codeAlone: '验证码：{code}',
-    ownerNotice: [
-      '【{brand}】有人尝试使用您的信息注册。您的账户没有变动，如非本人操作，请忽略。',
-      '【{brand}】有人尝试使用您的信息注册。',
-    ],
   },
   account: {
     subject: '{brand}：您的交易账户 {login}',
@@ -54,7 +43,5 @@ export const translation: Translation = {
     code: '您的验证码是：',
     again: '再播报一遍，您的验证码是：',
     end: '验证码{minutes}内有效，请勿告知他人。再见。',
-    ownerNotice:
-      '您好，这里是 {brand}。刚才有人尝试使用您的信息注册。您已拥有账户，因此没有任何变动。如果是您本人操作，请直接登录。如果不是，您无需采取任何措施。再见。',
   },
 };

@@ -5,9 +5,8 @@ import { endpoint } from '../../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../../lib/limits/limits.ts';
 import { crmKey } from '../../../lib/records/crm-records.ts';
 import { dynamoRegistrationDirectory } from '../../../lib/records/registration-directory.ts';
-import { dynamoRegistrationKeys } from '../../../lib/records/registration-keys.ts';
 import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
-import { requestRegistration } from '../../../lib/registration/registration.ts';
+import { requestRegistration } from '../../../lib/registration/request.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
 import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
 import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
@@ -40,8 +39,7 @@ const pepper = JSON.stringify({ current: '1', '1': 'p'.repeat(44) });
 const dependencies = {
   ...registrationDependencies(config, async () => pepper),
   directory: dynamoRegistrationDirectory(table),
-  keys: dynamoRegistrationKeys(table, table),
-  limits: dynamoLimits(table, () => table, config.limits),
+  limits: dynamoLimits(table, config.limits),
 };
 
 export const handler = endpoint({

@@ -73,20 +73,16 @@ describe('Every function', () => {
       registrationsTable: '<RegistrationsTable>',
       documentsBucket: '<DocumentsBucket>',
     };
-    const limited = {
+    const open = { pepperSecret: '<PepperSecret>', front: { ...front, only: false } };
+    expect(registrationConfig(variables('RequestRegistration'))).toEqual({
+      ...{ ...shared, ...registrations, ...open, channels, phone, captcha, ...ofChannels },
+      sms: { ...sms, maxPrice: '0.25' },
       limits: expect.objectContaining(EVERYTHING.limits),
       limitsTable: '<LimitsTable>',
-      pepperSecret: '<PepperSecret>',
-      front: { ...front, only: false },
-    };
-    expect(registrationConfig(variables('RequestRegistration'))).toEqual({
-      ...{ ...shared, ...registrations, ...limited, channels, phone, captcha, ...ofChannels },
-      sms: { ...sms, maxPrice: '0.25' },
-      operationsTable: '<OperationsTable>',
       protectConfigurationId: '<ProtectConfiguration.ProtectConfigurationId>',
     });
     expect(confirmationConfig(variables('ConfirmRegistration'))).toEqual({
-      ...{ stage: 'full', ...registrations, ...limited, confirmedDays: 30, scanDocuments: true },
+      ...{ stage: 'full', ...registrations, ...open, confirmedDays: 30, scanDocuments: true },
       eventBus: '<EventBus>',
     });
     const accounts = {
@@ -105,8 +101,6 @@ describe('Every function', () => {
       ...{ stage: 'full', ...registrations, crmWebhook: EVERYTHING.crmWebhook, scanDocuments: true },
       ...{
         webhookSecret: 'broker-api/full/crm-webhook',
-        webhookQueue: '<CrmQueue>',
-        webhookAccountsQueue: '<CrmAccountsQueue>',
         webhookUndeliveredQueue: '<CrmUndeliveredQueue>',
       },
     });

@@ -92,7 +92,7 @@ describe('The API', () => {
         'traceparent',
         ...EVERYTHING.allowedHeaders,
       ]),
-      ExposeHeaders: ['x-request-id', 'retry-after', 'idempotent-replayed'],
+      ExposeHeaders: ['registration-id', 'x-request-id', 'retry-after', 'idempotent-replayed'],
       MaxAge: 3600,
     });
   });

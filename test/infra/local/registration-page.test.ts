@@ -42,7 +42,7 @@ beforeAll(async () => {
     records: { ...DEMO_RECORDS, forms: [...DEMO_RECORDS.forms, ...FORMS] },
     settings: {
       captcha: { provider: 'turnstile', secret: 'local/captcha' },
-      limits: { sourcePer10Minutes: 100, sourcePerHour: 100 },
+      limits: { sourceRequestsPer10Minutes: 100, sourceRequestsPerHour: 100, sourceMessagesPer10Minutes: 100 },
     },
   });
 });

@@ -21,7 +21,8 @@ beforeAll(async () => {
   server = createServer(async (request, response) => {
     received.push({ request, body: await text(request) });
     const account = { login: 500_001, master_password: 'secret-a', investor_password: 'secret-b' };
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(account));
+    const headers = { 'content-type': 'application/json', 'registration-id': REGISTRATION_ID };
+    response.writeHead(200, headers).end(JSON.stringify(account));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -63,6 +64,7 @@ function signatureOf({ request, body }: Received, signedHeaders: string): string
 const KEY = /^[\da-f-]{32,36}$/;
 const ORDER = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
 
+const REGISTRATION_ID = '5f0c1f6e-8d3a-8b52-9a57-2f3f8f6f3f10';
 const PERSON = { EMAIL: 'ann@example.com', PASSWORD: 'correct horse battery' };
 const CHOICE = { USER_ID: 'CLIENT01', CONNECTION_ID: 'tp5-live-1', GROUP: 'real\\standard' };
 const REGISTER = ['typescript/register.ts', 'python/register.py'];
@@ -74,7 +76,8 @@ describe('The examples for integrators', () => {
     expect(requested.request.url).toBe('/public/v1/account/register/request');
     expect(requested.request.headers['idempotency-key']).toMatch(KEY);
     expect(await acceptsBody('requestRegistration', JSON.parse(requested.body))).toBe(true);
-    const confirmed = await run(file, { ...PERSON, CODE: '123456' });
+    expect(requested.output.trim()).toBe(REGISTRATION_ID);
+    const confirmed = await run(file, { REGISTRATION_ID, CODE: '123456' });
     expect(confirmed.request.url).toBe('/public/v1/account/register/confirm');
     expect(await acceptsBody('confirmRegistration', JSON.parse(confirmed.body))).toBe(true);
   });

@@ -157,17 +157,16 @@ describe('The documented requests, sent to the local service', () => {
     Object.entries(named).map(([name, { value }]) => [operation as OperationId, name, value] as const),
   );
 
-  /** The code that was sent last for this confirmation. The one of the example belongs to no registration. */
-  function codeFor(body: { otp_type: string } & ({ email: string } | object)): string | undefined {
-    const isMeant = (kind: string, to: string) => kind === body.otp_type && (!('email' in body) || body.email === to);
-    const message = service.outbox.list().findLast(({ kind, to }) => isMeant(kind, to));
-    return message && findCode(message);
-  }
+  /** The registration that was requested last, and its code. Those of the example belong to no registration. */
+  let requested: { registration_id: string | null; code: string | undefined };
 
   it.each(examples)('%s, "%s", are accepted', async (operation, _, body) => {
     const path = ROUTES.find(({ route }) => route.operation === operation)?.route.path ?? '';
-    const sent = 'code' in body ? { ...body, code: codeFor(body) } : body;
+    const sent = 'code' in body ? requested : body;
     const answer = await postJson(service, path.replace('{user_id}', EXAMPLE_USER_ID), sent);
+    const [message] = service.outbox.list().slice(-1);
+    if (operation === 'requestRegistration')
+      requested = { registration_id: answer.headers.get('registration-id'), code: message && findCode(message) };
     expect(answer.status).toBe(operation.endsWith('Registration') ? 204 : 200);
   });
 });

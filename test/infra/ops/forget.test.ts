@@ -13,9 +13,8 @@ const [ANN] = DEMO_RECORDS.clients;
 
 /** The items of the table that names a person, and the stored documents. */
 async function kept() {
-  const registrations = await operators.items('registrations');
   return {
-    registrations: registrations.filter(({ registration_id }) => registration_id !== undefined),
+    registrations: await operators.items('registrations'),
     documents: [...operators.service.standIns.s3.objects.keys()],
   };
 }

@@ -20,7 +20,7 @@ it('npm run setting writes parsed settings into cdk.json, next to the entries of
     'channels=email,sms',
     'phone.countries=GB',
     'sms.senderId=ACME',
-    'limits.recipientPerHour=3',
+    'limits.recipientMessagesPerHour=3',
     'retainData=false',
   );
   expect(result).toMatchObject({ code: 0, text: expect.stringContaining('"channels": ["email", "sms"]') });
@@ -32,7 +32,7 @@ it('npm run setting writes parsed settings into cdk.json, next to the entries of
       channels: ['email', 'sms'],
       phone: { countries: ['GB'] },
       sms: { senderId: 'ACME' },
-      limits: { recipientPerHour: 3 },
+      limits: { recipientMessagesPerHour: 3 },
       retainData: false,
     },
   });

@@ -8,7 +8,7 @@ import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
-const CODE = { kind: 'code', code: '012345' } as const;
+const CODE = '012345';
 
 async function open(name: Channel) {
   const start = (options: StandInOptions) => SENDERS[name].start(options, SETTINGS, localResources(SETTINGS));

@@ -8,7 +8,7 @@ import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { answeringServer } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
-const CODE = { kind: 'code', code: '123456' } as const;
+const CODE = '123456';
 /** The channels whose service of AWS answers in XML. */
 const ANSWER_XML: readonly Channel[] = ['email', 'sms'];
 

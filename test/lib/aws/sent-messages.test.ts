@@ -15,11 +15,10 @@ import { clientSettings, listenForTest } from '../../support/servers.ts';
 type Client = ReturnType<typeof clientSettings>;
 
 const TO = '+447400123456';
-const CODE = { kind: 'code', code: '012345' } as const;
-const NOTICE = { kind: 'owner_notice' } as const;
+const CODE = '012345';
 const SMS = { ...DEPLOYED.sms, senderId: 'EXMARKETS', maxPrice: '0.25', originationNumber: '+441234567890' };
 const CALL = { originationIdentity: 'pool-1', protectConfigurationId: 'protect-1' };
-const WHATSAPP = { phoneNumberId: 'phone-number-id-0a1b2c', codeTemplate: 'code', noticeTemplate: 'notice' };
+const WHATSAPP = { phoneNumberId: 'phone-number-id-0a1b2c', codeTemplate: 'code' };
 
 const form = (body: string) => Object.fromEntries(new URLSearchParams(body));
 const whatsApp = (body: string) => {
@@ -103,12 +102,6 @@ const ROWS: Readonly<Record<Channel, readonly [Row, ...Row[]]>> = {
       JSON.parse,
       call(/^<speak>.*>0</),
     ],
-    [
-      'A call with a notice',
-      (client) => callChannel(CALL, BRAND, client).send(TO, NOTICE, 'en', NEVER_ABORTED),
-      JSON.parse,
-      call(/^<speak>.*Someone has just tried/),
-    ],
   ],
   whatsapp: [
     [
@@ -123,12 +116,6 @@ const ROWS: Readonly<Record<Channel, readonly [Row, ...Row[]]>> = {
           { type: 'button', sub_type: 'url', index: '0', parameters: codeParameters },
         ],
       }),
-    ],
-    [
-      'A notice by WhatsApp, without parameters',
-      (client) => whatsAppChannel(WHATSAPP, client).send(TO, NOTICE, 'de', NEVER_ABORTED),
-      whatsApp,
-      template({ name: 'notice', language: { code: 'de' }, components: [] }),
     ],
   ],
 };

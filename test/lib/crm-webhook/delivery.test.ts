@@ -1,18 +1,18 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
-import { notifyCrm, secondsUntilNext, type WebhookDependencies } from '../../../lib/crm-webhook/delivery.ts';
+import { notifyCrm, type WebhookDependencies } from '../../../lib/crm-webhook/delivery.ts';
 import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';
 import { type CrmAnswer, EventNotAccepted } from '../../../lib/crm-webhook/post.ts';
 import { clientItem, dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
-import { ClientSchema } from '../../../lib/records/crm-records.ts';
+import { type Client, ClientSchema } from '../../../lib/records/crm-records.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventFields, EventName, Telemetry } from '../../../lib/telemetry.ts';
 import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { testTables } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
-import { registrationRecord } from '../../support/registration-record.ts';
+import { leaseOf, registrationRecord } from '../../support/registration-record.ts';
 import {
   directStep,
   faultySteps,
@@ -23,18 +23,12 @@ import {
 } from '../../support/step-faults.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
-const HOUR_SECONDS = 3_600;
 const PENDING = { registration: 'pending' };
 const CLEAN = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
 
 const { tables } = await testTables('Registrations', 'Crm');
 
-const CONFIRMED = {
-  confirmed_at: new Date(NOW).toISOString(),
-  email_taken: false,
-  phone_taken: false,
-  published: false,
-};
+const CONFIRMED = { confirmed_at: new Date(NOW).toISOString(), published: false };
 
 let serial = 0;
 
@@ -47,7 +41,6 @@ class World {
   /** The bodies that the CRM accepted. */
   accepted: { id: string; body: string }[] = [];
   answer: () => CrmAnswer = () => ({ client_id: this.clientId });
-  postponed: number[] = [];
   /** The events that went to the queue of undelivered ones. */
   aside: string[] = [];
   events: EventName[] = [];
@@ -81,9 +74,8 @@ class World {
       user_agent: 'browser',
       requested_at: new Date(NOW).toISOString(),
     });
-    const seals = { pepper_version: '1', code: 'c', password: 'p', expires_at_ms: NOW };
-    await this.registrations.put(registration, seals, NOW, NEVER_ABORTED);
-    if (isConfirmed) await this.registrations.confirm(registration, CONFIRMED, NEVER_ABORTED);
+    await this.registrations.store(leaseOf(this.id, NOW), registration, NEVER_ABORTED);
+    if (isConfirmed) await this.registrations.confirm(this.id, CONFIRMED, NEVER_ABORTED);
   }
 
   get registrations() {
@@ -93,27 +85,12 @@ class World {
   /** As the bus has it. */
   get event() {
     const times = { requested_at: new Date(NOW).toISOString(), confirmed_at: new Date(NOW).toISOString() };
-    const detail = {
-      id: this.id,
-      otp_type: 'email',
-      verified: 'email',
-      email_taken: false,
-      phone_taken: false,
-      form_id: 'FORM0001',
-      ...times,
-    };
+    const detail = { id: this.id, otp_type: 'email', verified: 'email', form_id: 'FORM0001', ...times };
     return JSON.stringify({ id: 'e-1', source: 'broker.api', 'detail-type': 'RegistrationConfirmed', detail });
   }
 
-  notify({
-    step = directStep,
-    signal = NEVER_ABORTED,
-    scanned = true,
-    deliveries = 1,
-    body = this.event,
-  } = {}): Promise<boolean> {
-    const queued = { body, queueArn: 'arn:aws:sqs:eu-west-1:1:crm', receiptHandle: 'handle', deliveries };
-    return notifyCrm(this.#dependencies(numberedSteps(step, this.steps), scanned), queued, this.#telemetry, signal);
+  notify({ step = directStep, signal = NEVER_ABORTED, scanned = true, body = this.event } = {}): Promise<boolean> {
+    return notifyCrm(this.#dependencies(numberedSteps(step, this.steps), scanned), body, this.#telemetry, signal);
   }
 
   /** Of the table of CRM records: the item of this client. */
@@ -136,7 +113,6 @@ class World {
   #dependencies(step: Step, scanned: boolean): WebhookDependencies {
     const objects = {
       put: () => Promise.reject(new Error('not asked for')),
-      delete: () => Promise.reject(new Error('not asked for')),
       deleteTags: () => Promise.reject(new Error('not asked for')),
       tags: (_: string, signal: AbortSignal) => step('tags', async () => ({ ...this.tags }), signal),
       putTags: (_: string, tags: Readonly<Record<string, string>>, signal: AbortSignal) =>
@@ -157,7 +133,6 @@ class World {
           },
           signal,
         ),
-      postpone: (_, seconds, signal) => step('postpone', async () => void this.postponed.push(seconds), signal),
       setAside: (event, signal) => step('setAside', async () => void this.aside.push(event), signal),
     };
   }
@@ -169,12 +144,19 @@ async function registered(): Promise<World> {
   return world;
 }
 
-/** The item of a client who has proven the email address, and only typed the phone number. */
-async function itemsOf({ clientId: id, email, phone }: World) {
-  const number = phone.slice(3);
-  const client = { id, email, name: 'Ann', language: 'de', phone: { country_code: '44', number }, country: 'GB' };
-  return [await clientItem({ ...client, unproven: ['phone'] })];
+/** What the record of a client has of a registration, member by member; undefined: a registration does not know it. */
+function clientOf({ clientId: id, email, phone }: World) {
+  return {
+    ...{ id, email, name: 'Ann', language: 'de' },
+    phone: { country_code: '44', number: phone.slice(3) },
+    country: 'GB',
+    referral_code: undefined,
+    // The phone was only typed.
+    unproven: ['phone'],
+  } satisfies { [Member in keyof Required<Client>]: Client[Member] };
 }
+
+const itemsOf = async (world: World) => [JSON.parse(JSON.stringify(await clientItem(clientOf(world))))];
 
 describe('The message of a confirmed registration', () => {
   it('has everything that was given, and links to the documents', async () => {
@@ -191,8 +173,6 @@ describe('The message of a confirmed registration', () => {
       id: world.id,
       otp_type: 'email',
       verified: 'email',
-      email_taken: false,
-      phone_taken: false,
       form_id: 'FORM0001',
       requested_at: timestamp,
       confirmed_at: timestamp,
@@ -226,9 +206,9 @@ describe('The message of a confirmed registration', () => {
     const world = await registered();
     world.tags = { ...PENDING };
     expect(await world.notify()).toBe(false);
-    expect([world.accepted, world.tags, world.postponed]).toEqual([[], PENDING, [30]]);
+    expect([world.accepted, world.tags]).toEqual([[], PENDING]);
     Object.assign(world.tags, CLEAN);
-    expect(await world.notify({ deliveries: 2 })).toBe(true);
+    expect(await world.notify()).toBe(true);
     expect([world.accepted.length, world.tags]).toEqual([1, CLEAN]);
   });
 
@@ -236,7 +216,7 @@ describe('The message of a confirmed registration', () => {
     const world = new World();
     await world.register(false);
     expect(await world.notify()).toBe(false);
-    expect([world.accepted, world.postponed, await world.items()]).toEqual([[], [30], []]);
+    expect([world.accepted, await world.items()]).toEqual([[], []]);
     expect(world.events).toEqual(['CrmNotNotified']);
   });
 
@@ -245,7 +225,6 @@ describe('The message of a confirmed registration', () => {
     const forged = {
       otp_type: 'sms',
       verified: 'phone',
-      email_taken: true,
       form_id: 'FORM0009',
       referrer_user_id: 'C',
     };
@@ -260,7 +239,7 @@ describe('The message of a confirmed registration', () => {
   it('is not sent when the registration is gone', async () => {
     const world = new World();
     expect(await world.notify()).toBe(true);
-    expect([world.accepted, world.postponed, world.events]).toEqual([[], [], []]);
+    expect([world.accepted, world.events]).toEqual([[], []]);
   });
 });
 
@@ -317,7 +296,7 @@ describe('The client that the CRM names in its answer', () => {
 
 /** Every call of a delivery, in this order. */
 const STEPS = [
-  ['reading the registration', 'registrations.getMany'],
+  ['reading the registration', 'registrations.get'],
   ['reading the verdict', 'tags'],
   ['reading the tags', 'tags 2'],
   ['keeping the document', 'putTags'],
@@ -345,25 +324,15 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
       const steps = faultySteps(step, fault);
       const killed = fault.startsWith('killed');
       expect(await Promise.race([world.notify(steps), steps.died])).toBe(killed ? 'killed' : false);
-      expect(world.postponed).toEqual(killed ? [] : [30]);
       const isPosted =
         what.endsWith('the client') || (what === 'posting' && !['refused', 'slow', 'killed before'].includes(fault));
       expect(world.accepted.length).toBe(isPosted ? 1 : 0);
-      expect(await world.notify({ deliveries: 2 })).toBe(true);
+      expect(await world.notify()).toBe(true);
       expect(new Set(world.accepted.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
       expect(await world.items()).toEqual(await itemsOf(world));
       expect(world.tags).toEqual(CLEAN);
     },
   );
-
-  it('comes again even if it cannot be postponed', async () => {
-    const world = await registered();
-    world.answer = () => {
-      throw new EventNotAccepted('http_500');
-    };
-    expect(await world.notify(faultySteps('postpone', 'refused'))).toBe(false);
-    expect(world.events).toEqual(['CrmNotNotified']);
-  });
 
   it.each(['', '{}', '{"detail-type":"Other","detail":{}}', '{"detail-type":"AccountOpened","detail":{"id":"a"}}'])(
     'is never done for an event that this service did not make: %j',
@@ -405,7 +374,7 @@ describe('An event of either kind', () => {
       throw new EventNotAccepted('http_500');
     };
     expect(await world.notify(event)).toBe(false);
-    expect([world.events, world.postponed]).toEqual([['CrmNotified', 'CrmNotNotified'], [30]]);
+    expect(world.events).toEqual(['CrmNotified', 'CrmNotNotified']);
   });
 
   it.each([
@@ -414,14 +383,14 @@ describe('An event of either kind', () => {
   ])('leaves its queue for that of undelivered ones if the address of the CRM is gone: %s', async (_, event) => {
     const world = await registered();
     world.answer = () => {
-      throw new EventNotAccepted('http_410', { isGone: true, retryAfterSeconds: 60 });
+      throw new EventNotAccepted('http_410', { isGone: true });
     };
     const body = event ?? world.event;
     expect(await world.notify({ body })).toBe(true);
-    expect([world.events, world.aside, world.postponed]).toEqual([['CrmNotNotified'], [body], []]);
+    expect([world.events, world.aside]).toEqual([['CrmNotNotified'], [body]]);
     // If it cannot be moved there, it stays.
     expect(await world.notify({ body, ...faultySteps('setAside', 'refused') })).toBe(false);
-    expect([world.aside, world.postponed]).toEqual([[body], [60]]);
+    expect(world.aside).toEqual([body]);
   });
 
   it('whose CRM answers with an id that no client can have is reported to the operators, once', async () => {
@@ -433,25 +402,7 @@ describe('An event of either kind', () => {
   });
 });
 
-describe('The deliveries of one event', () => {
-  const waits = Array.from({ length: REDELIVERY.deliveries - 1 }, (_, index) => secondsUntilNext(index + 1));
-  const hoursOf = (seconds: number[]) => seconds.reduce((sum, one) => sum + one, 0) / HOUR_SECONDS;
-
-  it('come at growing intervals', () => {
-    expect(waits.slice(0, 9)).toEqual([30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]);
-  });
-
-  it('continue for a day', () => {
-    expect(hoursOf(waits)).toBeGreaterThanOrEqual(24);
-    expect(hoursOf(waits)).toBeLessThan(25);
-  });
-
-  it('come no sooner than the CRM asks for, by an hour at most, and continue for 30 hours then', () => {
-    const next = [1, 30, 31, 600, HOUR_SECONDS, HOUR_SECONDS + 1, 86_400].map((seconds) =>
-      secondsUntilNext(1, seconds),
-    );
-    expect(next).toEqual([30, 30, 31, 600, HOUR_SECONDS, HOUR_SECONDS, HOUR_SECONDS]);
-    expect(secondsUntilNext(5, 60)).toBe(480);
-    expect(hoursOf(waits.map((_, index) => secondsUntilNext(index + 1, Infinity)))).toBe(30);
-  });
+it('One event is delivered for a day, and fewer times than SQS counts', () => {
+  expect(REDELIVERY.everySeconds * REDELIVERY.deliveries).toBe(24 * 3_600);
+  expect(REDELIVERY.deliveries).toBeLessThanOrEqual(1_000);
 });

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
+import { selfSignedCertificate } from '../../../infra/local/platforms/web-api-server.ts';
 import { captchaVerifier } from '../../../lib/http/captcha.ts';
 import type { CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
@@ -78,7 +80,7 @@ describe('A captcha token', () => {
     [200, { success: false, 'error-codes': ['sitekey-secret-mismatch'] }, 'sitekey-secret-mismatch'],
     [302, '', 'Error'],
   ])('cannot be checked if the provider answers %d %j', async (status, answer, reason) => {
-    expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason, left: true });
+    expect(await outcomeOf(status, answer)).toEqual({ kind: 'unavailable', reason });
   });
 
   it.each([
@@ -124,24 +126,31 @@ describe('A captcha token', () => {
     expect(await successWith({ provider: 'hcaptcha' }, { score: 0.1 })).toEqual({
       kind: 'unavailable',
       reason: 'score_without_limit',
-      left: true,
     });
   });
 
-  it('cannot be checked if the provider does not answer in time, or is unreachable', async () => {
-    expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError', left: true });
+  it('cannot be checked if the provider does not answer in time, is unreachable, or has a certificate that nobody trusts', async () => {
+    expect(await outcomeOf(200, undefined, 50)).toEqual({ kind: 'unavailable', reason: 'TimeoutError' });
     const url = `http://127.0.0.1:${await closedPort()}/siteverify`;
     expect(await captchaVerifier(SETTINGS, { readSecret, url })('token', NEVER_ABORTED)).toEqual({
       kind: 'unavailable',
       reason: 'ECONNREFUSED',
-      left: false,
+    });
+    const server = createTlsServer(
+      await selfSignedCertificate(),
+      (_, response) => void response.end('{"success":true}'),
+    );
+    const secure = `https://localhost:${await listenForTest(server)}/siteverify`;
+    expect(await captchaVerifier(SETTINGS, { readSecret, url: secure })('token', NEVER_ABORTED)).toEqual({
+      kind: 'unavailable',
+      reason: 'DEPTH_ZERO_SELF_SIGNED_CERT',
     });
   });
 
   it('cannot be checked without the secret key', async () => {
     const { url, forms } = await provider(200, { success: true });
     const verify = captchaVerifier(SETTINGS, { readSecret: () => Promise.reject(new RangeError('gone')), url });
-    expect(await verify('token', NEVER_ABORTED)).toEqual({ kind: 'unavailable', reason: 'RangeError', left: false });
+    expect(await verify('token', NEVER_ABORTED)).toEqual({ kind: 'unavailable', reason: 'RangeError' });
     expect(forms).toEqual([]);
   });
 });

@@ -9,8 +9,7 @@ import { clientSettings } from '../../support/servers.ts';
 
 const WORDS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
-const CODE = { kind: 'code', code: '012345' } as const;
-const NOTICE = { kind: 'owner_notice' } as const;
+const CODE = '012345';
 const TO = '+447400123456';
 const SETTINGS = {
   originationIdentity: '+441234567890',
@@ -26,12 +25,11 @@ async function call() {
 }
 
 describe('The channel call', () => {
-  it.each(WORDS)('speaks the code twice, or the notice to an owner, in $language or else in English', async (words) => {
+  it.each(WORDS)('speaks the code twice, in $language or else in English', async (words) => {
     const { channel, outbox } = await call();
-    for (const message of [CODE, NOTICE]) await channel.send(TO, message, words.language, NEVER_ABORTED);
-    expect(outbox).toMatchObject([CODE, NOTICE].map(() => ({ kind: 'call', to: TO })));
+    await channel.send(TO, CODE, words.language, NEVER_ABORTED);
+    expect(outbox).toMatchObject([{ kind: 'call', to: TO }]);
     expect(outbox[0]?.text.match(/\b\d{6}\b/g)).toEqual(['012345', '012345']);
-    expect(outbox[1]?.text).not.toMatch(/\d{6}/);
     const spoken = words.call === undefined ? 'en' : new Intl.Locale(words.language).language;
     expect(new Intl.Locale(outbox[0]?.language ?? '').language).toBe(spoken);
   });
@@ -65,32 +63,21 @@ describe.each(WORDS)('The speech in $language', (words) => {
     expect(spoken).toMatch(/10(?!\d)/);
   });
 
-  it('has the notice to an owner without digits', () => {
-    const ssml = spokenMessage(NOTICE, words, BRAND);
-    expect(ssml).toContain('Example Markets');
-    expect(ssml.replace(/<[^>]+>/g, '')).not.toMatch(/\d/);
-  });
-
   it('is marked up, within the maximum length', () => {
-    for (const message of [CODE, NOTICE]) {
-      const ssml = spokenMessage(message, words, BRAND);
-      expect(ssml.length).toBeLessThan(6000);
-      expect(ssml).toMatch(/^<speak>.*<\/speak>$/);
-    }
+    const ssml = spokenMessage(CODE, words, BRAND);
+    expect(ssml.length).toBeLessThan(6000);
+    expect(ssml).toMatch(/^<speak>.*<\/speak>$/);
   });
 });
 
 describe('The speech', () => {
   it.each(WORDS.filter(({ call }) => call === undefined))('is English if there is no voice for $language', (words) => {
-    for (const message of [CODE, NOTICE])
-      expect(spokenMessage(message, words, BRAND)).toBe(spokenMessage(message, ENGLISH, BRAND));
+    expect(spokenMessage(CODE, words, BRAND)).toBe(spokenMessage(CODE, ENGLISH, BRAND));
   });
 
   it('has the name escaped', () => {
     const name = `<break time="9s"/> & 'Co'`;
-    for (const message of [CODE, NOTICE])
-      expect(spokenMessage(message, ENGLISH, { ...BRAND, name })).toContain(
-        '&lt;break time=&quot;9s&quot;/&gt; &amp; &#39;Co&#39;',
-      );
+    const spoken = spokenMessage(CODE, ENGLISH, { ...BRAND, name });
+    expect(spoken).toContain('&lt;break time=&quot;9s&quot;/&gt; &amp; &#39;Co&#39;');
   });
 });

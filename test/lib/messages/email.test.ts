@@ -8,7 +8,7 @@ import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { BRAND, startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';
 
-const CODE = { kind: 'code', code: '012345' } as const;
+const CODE = '012345';
 
 async function email({ brand = BRAND, configurationSet }: { brand?: typeof BRAND; configurationSet?: string } = {}) {
   const service = await startedStandIn(startSes, {
@@ -36,7 +36,7 @@ describe('The channel email', () => {
     expect(v.parse(mailSettings.brand, { name: brandName }).name).toBe(brandName);
     const { channel, outbox } = await email({ brand: { ...BRAND, name: brandName } });
     await channel.send('ann@example.org', CODE, 'en', NEVER_ABORTED);
-    await channel.send('ben@example.org', { ...CODE, code: '987654' }, 'en', NEVER_ABORTED);
+    await channel.send('ben@example.org', '987654', 'en', NEVER_ABORTED);
     expect(outbox.map(({ text }) => /\b\d{6}\b/g.exec(text)?.[0])).toEqual(['012345', '987654']);
     for (const { text, html } of outbox) {
       expect(text).toContain(brandName);
@@ -68,12 +68,12 @@ describe('The channel email', () => {
         return { messageId: 'm-1' };
       },
     );
-    await channel.send('ann@example.org', { kind: 'owner_notice' }, 'en', NEVER_ABORTED);
+    await channel.send('ann@example.org', CODE, 'en', NEVER_ABORTED);
     expect(sent).toMatchObject([
       {
         from: { name: 'Börse', address: 'no-reply@xn--bcher-kva.example' },
         replyTo: 'help@xn--bcher-kva.example',
-        kind: 'owner_notice',
+        kind: 'code',
       },
     ]);
     const { channel: real, outbox } = await email({ brand: { ...BRAND, name: '"Ünïcode" <Märkte>' } });

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { otpMail } from '../../../lib/messages/email.ts';
+import { codeMail } from '../../../lib/messages/email.ts';
 import { contrastingInk, rgbChannels } from '../../../lib/messages/mail.ts';
-import type { Message } from '../../../lib/messages/message.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
 import type { Brand } from '../../../lib/validators/deployment.ts';
@@ -10,8 +9,7 @@ import type { Brand } from '../../../lib/validators/deployment.ts';
 const TRANSLATIONS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');
 const BRAND: Brand = { name: 'Northwind Markets', supportEmail: 'support@northwind.example', color: '#112233' };
-const CODE: Message = { kind: 'code', code: '048213' };
-const NOTICE: Message = { kind: 'owner_notice' };
+const CODE = '048213';
 const ACCOUNT: OpenedAccount = {
   login: 50012345,
   version: 'tp5',
@@ -30,7 +28,7 @@ const seen = (html: string) =>
 const withoutIsolates = (text: string) => text.replace(/[\u2068\u2069]/g, '');
 
 describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) => {
-  const mail = otpMail(CODE, translation, BRAND);
+  const mail = codeMail(CODE, translation, BRAND);
 
   it('has the code once as six digits, in the text on a separate line', () => {
     expect(mail.text.match(/\d{6}/g)).toEqual(['048213']);
@@ -64,15 +62,7 @@ describe.each(TRANSLATIONS)('The mail with a code in $language', (translation) =
   });
 });
 
-describe.each(TRANSLATIONS)('The other mails in $language', (translation) => {
-  it('have the notice to an owner, without a code', () => {
-    const mail = otpMail(NOTICE, translation, BRAND);
-    expect(mail.subject).toContain(BRAND.name);
-    expect(mail.text).not.toMatch(/\d/);
-    expect(seen(mail.html)).not.toMatch(/\d/);
-    expect(mail.text).toContain(BRAND.supportEmail);
-  });
-
+describe.each(TRANSLATIONS)('The mail about an account in $language', (translation) => {
   it('list everything that is known of an account, in both parts', () => {
     const mail = accountMail(ACCOUNT, translation, BRAND);
     expect(mail.subject).toContain('50012345');
@@ -107,8 +97,7 @@ describe('Every mail', () => {
   };
   const mails = (brand: Brand) =>
     TRANSLATIONS.flatMap((translation) => [
-      otpMail(CODE, translation, brand),
-      otpMail(NOTICE, translation, brand),
+      codeMail(CODE, translation, brand),
       accountMail({ ...ACCOUNT, group: '<b>', serverName: '"><script>' }, translation, brand),
     ]);
 
@@ -145,12 +134,12 @@ describe('Every mail', () => {
   });
 
   it('isolates the name from the right-to-left text around it, and nothing that is copied', async () => {
-    const { text, html } = otpMail(CODE, await findTranslation('ar'), BRAND);
+    const { text, html } = codeMail(CODE, await findTranslation('ar'), BRAND);
     expect(text).toContain('\u2068Northwind Markets\u2069');
     expect(text).toContain(` ${BRAND.supportEmail}\n`);
     expect(html).toContain('<bdi>Northwind Markets</bdi>');
     expect(html).toMatch(/<div class="box ink" dir="ltr"[^>]*>048213<\/div>/);
-    expect(otpMail(CODE, ENGLISH, BRAND).text).not.toMatch(/[\u2066-\u2069]/);
+    expect(codeMail(CODE, ENGLISH, BRAND).text).not.toMatch(/[\u2066-\u2069]/);
   });
 });
 
@@ -160,11 +149,7 @@ describe('The legal text of the brand', () => {
   it('ends every mail, one for all languages', async () => {
     for (const translation of TRANSLATIONS) {
       const brand = { ...BRAND, legal: 'Acme Ltd\nRisk' };
-      for (const mail of [
-        otpMail(CODE, translation, brand),
-        otpMail(NOTICE, translation, brand),
-        accountMail(ACCOUNT, translation, brand),
-      ]) {
+      for (const mail of [codeMail(CODE, translation, brand), accountMail(ACCOUNT, translation, brand)]) {
         expect(mail.text.endsWith('\n\nAcme Ltd\nRisk\n')).toBe(true);
         expect(mail.html).toContain('Acme Ltd<br>Risk</div>');
       }
@@ -176,17 +161,17 @@ describe('The legal text of the brand', () => {
     ['en', 'No. 4711'],
     ['fr', 'No. 4711'],
   ])('is in the language of the mail, or else in English: %s', async (language, expected) => {
-    const mail = otpMail(CODE, await findTranslation(language), { ...BRAND, legal });
+    const mail = codeMail(CODE, await findTranslation(language), { ...BRAND, legal });
     for (const part of [mail.text, mail.html]) expect(part).toContain(expected);
   });
 
   it('is escaped, with its lines and its own direction', async () => {
-    const { html } = otpMail(CODE, await findTranslation('ar'), { ...BRAND, legal });
+    const { html } = codeMail(CODE, await findTranslation('ar'), { ...BRAND, legal });
     expect(html).toMatch(/dir="auto"[^>]*>Acme Ltd, No\. 4711<br>1 &lt;High&gt; Street</);
   });
 
   it('is absent if there is none', () => {
-    expect(otpMail(CODE, ENGLISH, BRAND).html).not.toContain('dir="auto"');
+    expect(codeMail(CODE, ENGLISH, BRAND).html).not.toContain('dir="auto"');
   });
 });
 
@@ -194,7 +179,7 @@ describe('The logo of the brand', () => {
   const logo = { url: 'https://cdn.acme.example/logo.png?a=1&b="2"', alt: 'Acme & Co' };
 
   it('is in the header in place of the name, with its text for programs that load no images', () => {
-    const { html, text } = otpMail(CODE, ENGLISH, { ...BRAND, logo });
+    const { html, text } = codeMail(CODE, ENGLISH, { ...BRAND, logo });
     expect(html).toContain('<img src="https://cdn.acme.example/logo.png?a=1&amp;b=&quot;2&quot;" alt="Acme &amp; Co"');
     expect(html.match(/<img/g)).toHaveLength(1);
     expect(text.startsWith(`${BRAND.name}\n`)).toBe(true);

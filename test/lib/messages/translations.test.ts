@@ -18,7 +18,7 @@ const placeholders = (phrase: string) => [...phrase.matchAll(/\{(\w+)\}/g)].map(
 
 /** Those that every language has; the number of plural forms and wordings of a text may differ. */
 function comparable(words: object): [path: string, phrase: string][] {
-  return phrasesOf(words).filter(([path]) => /^\/(codeMail|ownerMail|account|footer|call)\//.test(path));
+  return phrasesOf(words).filter(([path]) => /^\/(codeMail|account|footer|call)\//.test(path));
 }
 
 describe.each(LANGUAGES)('The phrases in %s', async (language) => {
@@ -45,12 +45,10 @@ describe.each(LANGUAGES)('The phrases in %s', async (language) => {
   });
 
   it('name each wording of a text message with its brand and its code, the fullest first', () => {
-    const { code, ownerNotice } = words.sms;
+    const { code } = words.sms;
     for (const wording of code) expect(placeholders(wording)).toEqual(expect.arrayContaining(['brand', 'code']));
-    for (const wordings of [code, ownerNotice]) {
-      expect(wordings.length).toBeGreaterThan(1);
-      expect(wordings.map((it) => it.length)).toEqual(wordings.map((it) => it.length).sort((a, b) => b - a));
-    }
+    expect(code.length).toBeGreaterThan(1);
+    expect(code.map((it) => it.length)).toEqual(code.map((it) => it.length).sort((a, b) => b - a));
   });
 });
 
@@ -58,7 +56,7 @@ describe('The phrases of other languages', () => {
   it.each(LANGUAGES.filter((language) => language !== 'en'))(
     'are not forgotten English ones, in %s',
     async (language) => {
-      const mailsOf = ({ codeMail, ownerMail }: Translation) => comparable({ codeMail, ownerMail });
+      const mailsOf = ({ codeMail }: Translation) => comparable({ codeMail });
       const english = new Map(mailsOf(ENGLISH));
       for (const [path, phrase] of mailsOf(await findTranslation(language))) expect(phrase).not.toBe(english.get(path));
     },

@@ -27,7 +27,6 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
       await put(object);
       objects.push(object);
     },
-    delete: notUsed,
     deleteTags: notUsed,
     tags: notUsed,
     putTags: notUsed,
@@ -289,7 +288,6 @@ describe('A stored document', () => {
       opened += 1;
       return {
         put: async () => {},
-        delete: notUsed,
         deleteTags: notUsed,
         tags: notUsed,
         putTags: notUsed,
@@ -304,14 +302,6 @@ describe('A stored document', () => {
     await documents.store('r-1', [document(SMALLEST_FILES.pdf)], NEVER_ABORTED);
     await documents.store('r-2', [document(SMALLEST_FILES.pdf)], NEVER_ABORTED);
     expect(opened).toBe(1);
-  });
-
-  it('of a registration that sent nothing is removed, also if only some were stored', async () => {
-    const { s3, documents } = await realStore({});
-    await documents.store('r-1', [document(SMALLEST_FILES.png), document(SMALLEST_FILES.pdf)], NEVER_ABORTED);
-    await documents.store('r-2', [document(SMALLEST_FILES.png)], NEVER_ABORTED);
-    await documents.remove('r-1', 3, NEVER_ABORTED);
-    expect([...s3.objects.keys()]).toEqual(['documents/registrations/r-2/1']);
   });
 
   it('is in S3 unchanged', async () => {

@@ -28,13 +28,13 @@ const directory = () => dynamoRegistrationDirectory(database.tables.crm);
 
 describe('The records of a registration', () => {
   it('name an address as a client’s, even if several clients have proven it', async () => {
-    const known = { emailKey: 'ann@example.com', phone: '+447400123456' };
-    expect(await directory().isClient(known, signal)).toEqual({ email: true, phone: true });
+    expect(await directory().isClient({ otp_type: 'email', address: 'ann@example.com' }, signal)).toBe(true);
+    expect(await directory().isClient({ otp_type: 'call', address: '+447400123456' }, signal)).toBe(true);
   });
 
   it('do not name an address as a client’s if a person only typed it', async () => {
-    const typed = { emailKey: 'eve@example.com', phone: '+447400123499' };
-    expect(await directory().isClient(typed, signal)).toEqual({ email: false, phone: false });
+    expect(await directory().isClient({ otp_type: 'email', address: 'eve@example.com' }, signal)).toBe(false);
+    expect(await directory().isClient({ otp_type: 'sms', address: '+447400123499' }, signal)).toBe(false);
   });
 
   it('include the client with the request’s referral code', async () => {

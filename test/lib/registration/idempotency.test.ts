@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { ConditionFailed } from '../../../lib/aws/dynamodb.ts';
 import {
   type Answer,
   type BobRequest,
@@ -8,10 +7,9 @@ import {
   NOW,
   RECIPIENTS,
   RegistrationScene,
-  SERVICE_UNAVAILABLE,
+  TWO_KEYS,
 } from '../../support/registration-scene.ts';
-import { failingSteps, faultySteps } from '../../support/step-faults.ts';
-import { USUAL_LIMITS } from '../../support/usual-limits.ts';
+import { faultySteps, overtakenStep } from '../../support/step-faults.ts';
 
 const KEYED = { idempotencyKey: 'key-1' };
 /** Other members, and another person, so that no limit stops it. */
@@ -26,13 +24,17 @@ function stopsAt(scene: RegistrationScene, step: string) {
 
 /** What became of the first request with the key. */
 const FIRST = {
-  finished: (scene: RegistrationScene) => scene.request(KEYED),
-  undecided: async (scene: RegistrationScene) => {
+  finished: (scene) => scene.request(KEYED),
+  running: (scene) => stopsAt(scene, 'send'),
+  'running, before it is stored': (scene) => stopsAt(scene, 'update recipient'),
+  'dead, and may have sent': async (scene) => {
     await stopsAt(scene, 'send');
     scene.now += MINUTE;
   },
-  running: (scene: RegistrationScene) => stopsAt(scene, 'send'),
-  'running, before its mark': (scene: RegistrationScene) => stopsAt(scene, 'update recipient'),
+  'dead, before it was stored': async (scene) => {
+    await stopsAt(scene, 'update recipient');
+    scene.now += MINUTE;
+  },
 } satisfies Record<string, (scene: RegistrationScene) => Promise<unknown>>;
 type First = keyof typeof FIRST;
 
@@ -55,106 +57,99 @@ describe('An Idempotency-Key', () => {
   ])('repeated by a request %s gets the answer $3', async (_, scope, other, answer) => {
     const scene = await RegistrationScene.start();
     expect(await scene.request({ ...KEYED, ...scope })).toBe(204);
+    const { registrationId } = scene;
     scene.now += 2 * MINUTE;
     expect(await scene.request({ ...KEYED, ...other })).toBe(answer);
-  });
-
-  it('is held for a second longer than the function may run', async () => {
-    const scene = await RegistrationScene.start();
-    await stopsAt(scene, 'update source');
-    scene.now += 20_999;
-    expect(await scene.request(KEYED)).toBe('request_in_progress');
-    scene.now += 1;
-    expect(await scene.request(KEYED)).toBe(204);
-  });
-
-  it('of a finished request gives the first answer again, sends nothing, and counts as a replay alone', async () => {
-    const scene = await sceneAfter('finished');
-    const counts = await scene.counts();
-    expect(await scene.request(KEYED)).toBe('replayed');
-    expect([await scene.counts(), scene.sent, scene.events]).toEqual([{ ...counts, replay: 1 }, [], []]);
-  });
-
-  it('that is replayed too often gets too_many_requests, before the password is compared', async () => {
-    const scene = await sceneAfter('finished');
-    scene.limits = { ...USUAL_LIMITS, replaysPerHour: 1 };
-    expect(await scene.request(KEYED)).toBe('replayed');
-    expect(await scene.request(KEYED)).toBe('too_many_requests');
-    expect(scene.problem?.options.retryAfterSeconds).toBe(3_600);
-    expect(scene.steps).not.toContain('verify');
-  });
-
-  it('is replayed also by a source that is over its limit, and where replays cannot be counted', async () => {
-    const scene = await sceneAfter('finished');
-    scene.limits = { ...USUAL_LIMITS, sourcePerHour: 1 };
-    expect(await scene.request({ ...KEYED, step: failingSteps({ 'update replay': SERVICE_UNAVAILABLE }) })).toBe(
-      'replayed',
-    );
-  });
-
-  it('of a repeat asks no captcha', async () => {
-    for (const first of ['finished', 'undecided'] as const) {
-      const scene = await sceneAfter(first);
-      expect(await scene.request({ ...KEYED, captcha: 'refused' })).toBe('replayed');
-    }
+    expect(scene.registrationId === registrationId).toBe(answer === 'replayed');
   });
 
   it.each<[First, what: string, BobRequest, Answer]>([
     ['finished', 'the same body', {}, 'replayed'],
     ['finished', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
     ['finished', 'another body', OTHER_BODY, 'idempotency_key_reused'],
-    ['undecided', 'the same body', {}, 'replayed'],
-    ['undecided', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
-    ['undecided', 'another body', OTHER_BODY, 'idempotency_key_reused'],
     ['running', 'the same body', {}, 'request_in_progress'],
     ['running', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
     ['running', 'another body', OTHER_BODY, 'idempotency_key_reused'],
-    ['running, before its mark', 'the same body', {}, 'request_in_progress'],
-    ['running, before its mark', 'another password', OTHER_PASSWORD, 'request_in_progress'],
-  ])('whose request is %s, and is repeated with %s, gets the answer $3', async (first, what, asked, answer) => {
+    ['running, before it is stored', 'the same body', {}, 'request_in_progress'],
+    ['running, before it is stored', 'another body', OTHER_BODY, 'idempotency_key_reused'],
+    ['dead, and may have sent', 'the same body', {}, 'replayed'],
+    ['dead, and may have sent', 'another password', OTHER_PASSWORD, 'idempotency_key_reused'],
+    ['dead, and may have sent', 'another body', OTHER_BODY, 'idempotency_key_reused'],
+    ['dead, before it was stored', 'another body', OTHER_BODY, 204],
+  ])('whose request is %s, and is repeated with %s, gets the answer $3', async (first, _, asked, answer) => {
     const scene = await sceneAfter(first);
-    const counts = await scene.counts();
     expect(await scene.request({ ...KEYED, ...asked })).toBe(answer);
-    expect(scene.sent).toEqual([]);
-    expect({ ...(await scene.counts()), replay: 0 }).toEqual({ ...counts, replay: 0 });
-    // Only the answer shows which registration was kept.
-    const same = await sceneAfter(first);
-    await same.request(KEYED);
-    if (what === 'another password') expect(scene.log).toEqual(same.log);
+    expect(scene.sent).toHaveLength(answer === 204 ? 1 : 0);
   });
 
-  it.each(['finished', 'undecided'] as const)(
-    'whose request is %s is replayed with any password when its registration has disappeared',
-    async (first) => {
-      const scene = await sceneAfter(first);
-      scene.now = NOW + DAY;
-      expect(await scene.request({ ...KEYED, ...OTHER_PASSWORD })).toBe('replayed');
-      expect(scene.steps).toContain('verify');
-    },
-  );
+  it('is held for a second longer than the function may run', async () => {
+    const scene = await sceneAfter('running, before it is stored');
+    scene.now += 20_999;
+    expect(await scene.request(KEYED)).toBe('request_in_progress');
+    scene.now += MINUTE;
+    expect(await scene.request(KEYED)).toBe(204);
+  });
+
+  it('of a repeat counts as a request of its source, and asks no captcha', async () => {
+    const scene = await sceneAfter('finished');
+    for (let repeat = 2; repeat <= 10; repeat += 1)
+      expect(await scene.request({ ...KEYED, captcha: 'refused' })).toBe('replayed');
+    expect(await scene.counts()).toEqual({ source: 10, recipient: 1, sender: 1 });
+    expect(await scene.request(KEYED)).toBe('too_many_requests');
+    expect(scene.steps).not.toContain('verify');
+  });
+
+  it('of simultaneous requests sends one message, and the other hears that it is in progress, not that it must wait', async () => {
+    const scene = await RegistrationScene.start();
+    const second: Answer[] = [];
+    const step = overtakenStep('put registration', async () => {
+      second.push(await scene.twin().request(KEYED));
+    });
+    expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
+    expect(second).toEqual([204]);
+    expect(await scene.counts()).toMatchObject({ recipient: 1, sender: 1 });
+    for (const at of ['hash', 'update recipient', 'put registration 2', 'send']) {
+      const running = await RegistrationScene.start();
+      const answers: Answer[] = [];
+      const overtaking = overtakenStep(at, async () => {
+        answers.push(await running.twin().request(KEYED));
+      });
+      expect(await running.request({ ...KEYED, step: overtaking })).toBe(204);
+      expect(answers, at).toEqual(['request_in_progress']);
+      expect(running.sent).toHaveLength(1);
+    }
+  });
+
+  it('of a worker that was overtaken after its lease stores and sends nothing', async () => {
+    const scene = await RegistrationScene.start();
+    const step = overtakenStep('put registration 2', async () => {
+      scene.now += MINUTE;
+      const twin = scene.twin();
+      twin.now = scene.now;
+      expect(await twin.request(KEYED)).toBe(204);
+    });
+    expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
+    expect(scene.sent).toEqual([]);
+    expect(await scene.request(KEYED)).toBe('replayed');
+  });
+
+  it('is found again while the pepper is rotated, and 24 hours later it is new', async () => {
+    const scene = await sceneAfter('finished');
+    scene.pepper = TWO_KEYS;
+    scene.now = NOW + DAY - 1;
+    expect(await scene.request(KEYED)).toBe('replayed');
+    scene.now = NOW + DAY;
+    expect(await scene.request({ ...KEYED, ...OTHER_BODY })).toBe(204);
+  });
 
   it('is stored with a fingerprint of everything but the passwords, which would be faster to guess than a hash', async () => {
     const fingerprintOf = async (asked: BobRequest) => {
       const scene = await RegistrationScene.start();
       await scene.request({ ...KEYED, ...asked });
-      return (await scene.items('keys'))[0]?.fingerprint;
+      return (await scene.items('registrations'))[0]?.fingerprint;
     };
+    expect(await fingerprintOf({})).toEqual(expect.any(String));
     expect(await fingerprintOf(OTHER_PASSWORD)).toEqual(await fingerprintOf({}));
     expect(await fingerprintOf(OTHER_BODY)).not.toEqual(await fingerprintOf({}));
-  });
-
-  it('of a request that may have sent is never worked on again, and finished, so that every later retry is answered', async () => {
-    const scene = await sceneAfter('undecided');
-    for (let times = 0; times < 2; times += 1) expect(await scene.request(KEYED)).toBe('replayed');
-    expect(await scene.items('keys')).toMatchObject([{ state: 'finished' }]);
-    expect(scene.sent).toEqual([]);
-  });
-
-  it('lost to another try before the send answers request_in_progress; its record and counts are undone, its key is not', async () => {
-    const scene = await RegistrationScene.start();
-    const step = failingSteps({ 'update key': new ConditionFailed() });
-    expect(await scene.request({ ...KEYED, step })).toBe('request_in_progress');
-    expect([scene.sent, await scene.counts(), await scene.registrations()]).toEqual([[], {}, []]);
-    expect(await scene.items('keys')).toMatchObject([{ state: 'running' }]);
   });
 });

@@ -1,18 +1,7 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { KeysMalformed, type Pepper, type PepperKey, parsePepper } from '../../../lib/secrets/keys.ts';
-import {
-  type CodeBinding,
-  isSameSeal,
-  makeCode,
-  passwordSalt,
-  sealCodeAndPassword,
-  sealGuess,
-} from '../../../lib/secrets/one-time-code.ts';
-import { CODE_VALID_MINUTES } from '../../../lib/validators/otp-types.ts';
-
-const NOW = Date.UTC(2026, 0, 1, 12);
-const VALID_MS = CODE_VALID_MINUTES * 60_000;
+import { KeysMalformed, keyedUuid, type Pepper, type PepperKey, parsePepper } from '../../../lib/secrets/keys.ts';
+import { isCodeOf, makeCode, sealCode } from '../../../lib/secrets/one-time-code.ts';
 
 function textOf({ hmacKey }: PepperKey): string {
   return hmacKey.export().toString();
@@ -22,8 +11,6 @@ function pepperOf(current: string, ...versions: string[]): Pepper {
   return parsePepper(JSON.stringify({ current, ...Object.fromEntries(versions.map((v) => [v, `${v}-`.repeat(20)])) }));
 }
 const pepper = pepperOf('1', '1');
-
-const binding: CodeBinding = { registrationId: 'r-1', channel: 'email', address: 'ann@example.com' };
 
 describe('A one-time password', () => {
   it('is six digits, each of them equally likely in every place', () => {
@@ -80,53 +67,35 @@ describe('The pepper secret', () => {
   });
 });
 
-describe('The seals of a code', () => {
-  const secrets = { code: '012345', passwordHash: '$argon2id$hash' };
-  const seals = sealCodeAndPassword(secrets, binding, pepper, NOW);
+describe('The seal of a code', () => {
+  const sealed = sealCode('r-1', '012345', pepper);
 
-  it('are HMAC-SHA-256 under the current key over registration, channel, address and code, next to a digest', () => {
-    const hmacOf = (text: string) => createHmac('sha256', '1-'.repeat(20)).update(text).digest('base64url');
-    expect(seals).toEqual({
-      pepper_version: '1',
-      code: hmacOf('code\n["r-1","email","ann@example.com","012345"]'),
-      password: createHash('sha256').update('$argon2id$hash').digest('base64url'),
-      expires_at_ms: NOW + VALID_MS,
-    });
+  it('is HMAC-SHA-256 under the current key over the registration and the code', () => {
+    const hmac = createHmac('sha256', '1-'.repeat(20)).update('code\n["r-1","012345"]').digest('base64url');
+    expect(sealed).toEqual({ code_seal: hmac, pepper_version: '1' });
   });
 
-  it('match no other code, and none of another registration, channel or address', () => {
-    expect(sealGuess('012345', binding, seals, pepper)).toBe(seals.code);
-    for (const guess of ['012346', '12345', '0123450', '', '①②③④⑤⑥']) {
-      expect(sealGuess(guess, binding, seals, pepper)).not.toBe(seals.code);
-    }
-    for (const other of [{ registrationId: 'r-2' }, { channel: 'sms' }, { address: 'bob@example.com' }] as const) {
-      expect(sealGuess('012345', { ...binding, ...other }, seals, pepper)).not.toBe(seals.code);
-    }
+  it('matches no other code, and no other registration', () => {
+    expect(isCodeOf('r-1', '012345', sealed, pepper)).toBe(true);
+    for (const guess of ['012346', '12345', '0123450', '', '①②③④⑤⑥'])
+      expect(isCodeOf('r-1', guess, sealed, pepper)).toBe(false);
+    expect(isCodeOf('r-2', '012345', sealed, pepper)).toBe(false);
+    for (const broken of [{}, { pepper_version: '1' }, { ...sealed, code_seal: 'AAAA' }])
+      expect(isCodeOf('r-1', '012345', broken, pepper)).toBe(false);
   });
 
-  it('of an older key match while that key exists', () => {
-    expect(sealGuess('012345', binding, seals, pepperOf('2', '1', '2'))).toBe(seals.code);
-    expect(sealGuess('012345', binding, seals, pepperOf('2', '2'))).toBeUndefined();
-  });
-
-  it('can be compared even if one of them is malformed', () => {
-    expect(isSameSeal(seals.code, seals.code)).toBe(true);
-    for (const broken of ['', 'AAAA', seals.password]) expect(isSameSeal(seals.code, broken)).toBe(false);
+  it('of an older key matches while that key exists', () => {
+    expect(isCodeOf('r-1', '012345', sealed, pepperOf('2', '1', '2'))).toBe(true);
+    expect(isCodeOf('r-1', '012345', sealed, pepperOf('2', '2'))).toBe(false);
   });
 });
 
-describe('The salt of a password', () => {
-  const key = pepper.current;
-
-  it('is the same for one channel and address, and differs for every other, and under another key', () => {
-    const salts = [
-      passwordSalt(key, 'email', 'ann@example.com'),
-      passwordSalt(key, 'sms', 'ann@example.com'),
-      passwordSalt(key, 'email', 'bob@example.com'),
-      passwordSalt(pepperOf('2', '2').current, 'email', 'ann@example.com'),
-    ];
-    expect(salts.every((salt) => salt.length === 16)).toBe(true);
-    expect(new Set(salts.map(String)).size).toBe(4);
-    expect(passwordSalt(key, 'email', 'ann@example.com')).toEqual(salts[0]);
+describe('An id that follows from a key', () => {
+  it('is a UUID of version 8, and differs for every text and key', () => {
+    const [{ hashKey }, { hashKey: other }] = [pepper.current, pepperOf('2', '2').current];
+    const ids = [keyedUuid(hashKey, 'a'), keyedUuid(hashKey, 'b'), keyedUuid(other, 'a')];
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(new Set(ids).size).toBe(3);
+    expect(keyedUuid(hashKey, 'a')).toBe(ids[0]);
   });
 });

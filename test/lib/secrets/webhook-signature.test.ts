@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { parseSigningSecret, signWebhook } from '../../../lib/secrets/webhook-signature.ts';
+import { parseSigningSecret, webhookHeaders } from '../../../lib/secrets/webhook-signature.ts';
 
 const KEYS = ['current', 'previous'].map((name) => `whsec_${Buffer.from(name.padEnd(32, '.')).toString('base64')}`);
 const [current = '', previous = ''] = KEYS;
@@ -8,7 +8,7 @@ const BODY = '{"name":"Zoë"}';
 
 describe('A signed request', () => {
   it.each(KEYS)('is accepted by a receiver that knows either key', (key) => {
-    const headers = signWebhook([current, previous], { id: 'event-1', body: BODY, now: Date.now() });
+    const headers = webhookHeaders([current, previous], { id: 'event-1', body: BODY, now: Date.now() });
     expect(new Webhook(key).verify(BODY, headers)).toEqual({ name: 'Zoë' });
   });
 
@@ -18,14 +18,14 @@ describe('A signed request', () => {
     ['another time', { headers: { 'webhook-timestamp': String(Math.floor(Date.now() / 1_000) - 60) } }],
     ['another key', { key: previous }],
   ])('is refused with %s', (_, { body = BODY, headers = {}, key = current }: Forged) => {
-    const signed = signWebhook([current], { id: 'event-1', body: BODY, now: Date.now() });
+    const signed = webhookHeaders([current], { id: 'event-1', body: BODY, now: Date.now() });
     expect(() => new Webhook(key).verify(body, { ...signed, ...headers })).toThrow('No matching signature found');
   });
 
   it('is signed as the specification of Standard Webhooks shows', () => {
     const keys = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'] as const;
     const signed = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}', now: 1_614_265_330_000 };
-    expect(signWebhook(keys, signed)['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
+    expect(webhookHeaders(keys, signed)['webhook-signature']).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
   });
 });
 

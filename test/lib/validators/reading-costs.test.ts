@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { ConfirmationRequestSchema } from '../../../lib/validators/confirmation.ts';
+import { ConfirmationBodySchema, ConfirmationRequestSchema } from '../../../lib/validators/confirmation.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import type { Form } from '../../../lib/validators/form.ts';
 import { checkCustomFields, registrationRequestSchema } from '../../../lib/validators/registration.ts';
@@ -44,12 +44,10 @@ const PLACES: [place: string, read: (text: string) => unknown][] = [
     [`a member of an element of ${type}`, (text) => checkRegistration({ ...VALID, [type]: [everyMember(text)] })],
   ]),
   ['the name of a member', (text) => checkRegistration({ ...VALID, [text]: 'x' })],
-  ...Object.keys(ConfirmationRequestSchema.pipe[0].pipe[1].options[0].entries).map(
-    (name): [string, (text: string) => unknown] => [
-      `${name} of a confirmation`,
-      (text) => v.safeParseAsync(ConfirmationRequestSchema, { otp_type: 'email', [name]: text }),
-    ],
-  ),
+  ...Object.keys(ConfirmationBodySchema.entries).map((name): [string, (text: string) => unknown] => [
+    `${name} of a confirmation`,
+    (text) => v.safeParse(ConfirmationRequestSchema, { [name]: text }),
+  ]),
   ...(['tp5', 'tp4'] as const).flatMap((version) =>
     Object.keys(tradingAccountRequestSchema(version).pipe[1].entries).map(
       (name): [string, (text: string) => unknown] => [

@@ -37,6 +37,7 @@ const SENT = {
       { country_code: '44', number: '07400 123456' },
     ],
   ],
+  id: [[' 5F0C1F6E-8D3A-8B52-9A57-2F3F8F6F3F10\n', '5f0c1f6e-8d3a-8b52-9a57-2f3f8f6f3f10']],
   password: [['correct horse e\u0301', 'correct horse é']],
   language: [
     ['pt_BR.UTF-8', 'pt-BR'],
@@ -49,7 +50,7 @@ const SENT = {
 type Reading = keyof typeof SENT;
 
 /** The readings whose blanks count as empty. The others keep a blank, and their own rules judge it. */
-const TRIMMED: readonly Reading[] = ['email', 'name', 'code'];
+const TRIMMED: readonly Reading[] = ['email', 'name', 'code', 'id'];
 const EMPTY = [null, ''];
 const BLANK = [' ', '\t\r\n', '\u3000', '\u00a0\u200e', '\ufeff', '\u2068\u2069', '\u3164'];
 
@@ -87,8 +88,7 @@ const ACCOUNT: Omit<Read, 'schema'> = {
     ...['enable_rebate', 'send_email', 'send_pop_up', 'language'],
   ],
 };
-const CONFIRMED = { code: '012345', password: 'correct horse é' };
-const CONFIRMED_READINGS = { otp_type: 'exact', code: 'code', password: 'password' } as const;
+const PASSWORD = 'correct horse é';
 const PHONE = { country_code: '44', number: '07400 123456' };
 
 /** Every route: its bodies with all their fields. */
@@ -98,7 +98,7 @@ const ROUTES: Readonly<Record<OperationId, readonly Read[]>> = {
       schema: registrationRequestSchema(['all']),
       body: {
         ...{ email: 'ann@example.com', type: 'trader', name: 'Ann Lee', phone: PHONE, otp_type: 'email' },
-        ...{ password: CONFIRMED.password, repeat_password: CONFIRMED.password, form_id: 'FORM0001' },
+        ...{ password: PASSWORD, repeat_password: PASSWORD, form_id: 'FORM0001' },
         ...{ referrer_id: 'REFANN01', language: 'pt-BR' },
       },
       readings: {
@@ -111,14 +111,8 @@ const ROUTES: Readonly<Record<OperationId, readonly Read[]>> = {
   confirmRegistration: [
     {
       schema: ConfirmationRequestSchema,
-      body: { otp_type: 'email', email: 'ann@example.com', ...CONFIRMED },
-      readings: { ...CONFIRMED_READINGS, email: 'email' },
-      optional: [],
-    },
-    {
-      schema: ConfirmationRequestSchema,
-      body: { otp_type: 'sms', phone: PHONE, ...CONFIRMED },
-      readings: { ...CONFIRMED_READINGS, phone: 'phone' },
+      body: { registration_id: '5f0c1f6e-8d3a-8b52-9a57-2f3f8f6f3f10', code: '012345' },
+      readings: { registration_id: 'id', code: 'code' },
       optional: [],
     },
   ],

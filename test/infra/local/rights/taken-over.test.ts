@@ -6,8 +6,8 @@ import { TABLES } from '../../../../infra/local/database.ts';
 import { observedCalls } from '../../../../infra/local/rights/policy.ts';
 import { type LocalService, startService } from '../../../../infra/local/service.ts';
 import { localClient } from '../../../../infra/local-client.ts';
-import { databaseClient, dynamoTable, type Table } from '../../../../lib/aws/dynamodb.ts';
-import { EVENT_SOURCE, FORMER_KEY_ATTRIBUTES } from '../../../../lib/validators/deployment.ts';
+import { databaseClient, dynamoTable } from '../../../../lib/aws/dynamodb.ts';
+import { type CrmIndex, EVENT_SOURCE } from '../../../../lib/validators/deployment.ts';
 import { NEVER_ABORTED } from '../../../support/outcomes.ts';
 
 let service: LocalService;
@@ -34,9 +34,13 @@ function clientsOf(name: FunctionName) {
 type Attempt = (own: ReturnType<typeof clientsOf>) => Promise<unknown>;
 
 const get =
-  (name: keyof typeof TABLES, pk: string, ...only: Parameters<Table['get']>[2][]): Attempt =>
+  (name: keyof typeof TABLES, pk: string): Attempt =>
   ({ table }) =>
-    table(name).get({ pk }, NEVER_ABORTED, ...only);
+    table(name).get({ pk }, NEVER_ABORTED);
+const find =
+  (index: CrmIndex): Attempt =>
+  ({ table }) =>
+    table('crm').findKeys(index, 'x', 1, NEVER_ABORTED);
 const put =
   (name: keyof typeof TABLES, pk: string): Attempt =>
   ({ table }) =>
@@ -57,20 +61,11 @@ const ATTEMPTS: [FunctionName, what: string, action: string, Attempt, may: boole
   ['request-registration', 'a client', 'dynamodb:GetItem', get('crm', 'client#CLIENT01'), false],
   ['request-registration', 'an operation that pays a million', 'dynamodb:PutItem', put('operations', 'op#1'), false],
   ['request-registration', 'an operation', 'dynamodb:GetItem', get('operations', 'op#1'), false],
-  [
-    'request-registration',
-    'the life of an operation',
-    'dynamodb:GetItem',
-    get('operations', 'op#1', ['pk', 'life']),
-    false,
-  ],
-  [
-    'request-registration',
-    'a key of version 1.0.0',
-    'dynamodb:GetItem',
-    get('operations', 'a', FORMER_KEY_ATTRIBUTES),
-    true,
-  ],
+  ['request-registration', 'the client of a referral code', 'dynamodb:Query', find('referral_code'), true],
+  ['request-registration', 'the client of an email address', 'dynamodb:Query', find('proven_email'), false],
+  ['request-registration', 'the client of a phone', 'dynamodb:Query', find('proven_phone'), false],
+  ['confirm-registration', 'the client of an email address', 'dynamodb:Query', find('proven_email'), true],
+  ['confirm-registration', 'the client of a phone', 'dynamodb:Query', find('proven_phone'), true],
   ['request-registration', 'an account', 'dynamodb:GetItem', get('accounts', 'CLIENT01'), false],
   [
     'request-registration',

@@ -173,7 +173,6 @@ const SOCIAL: Contract = {
       ...options,
       phoneNumberIds: [PHONE_NUMBER_ID],
       codeTemplates: ['one_time_password'],
-      noticeTemplates: ['registration_attempt'],
     }),
   send: (client, { message = WHATSAPP_MESSAGE, from = PHONE_NUMBER_ID }) =>
     new SocialMessagingClient(client).send(
@@ -194,17 +193,16 @@ const SOCIAL: Contract = {
         language: 'pt-BR',
       },
     ],
-    [
-      'a notice, which has no parameters',
-      template('registration_attempt', []),
-      expect.objectContaining({ kind: 'whatsapp', text: expect.stringContaining('tried to register') }),
-    ],
   ],
   refuses: [
-    ['an unknown language', template('registration_attempt', [], 'pt-BR'), 'InvalidParametersException'],
+    [
+      'an unknown language',
+      template('one_time_password', [bodyPart('123456'), buttonPart('123456')], 'pt-BR'),
+      'InvalidParametersException',
+    ],
     ['a code without its button', codeOf('123456', bodyPart('123456')), 'InvalidParametersException'],
     ['another code on the button', codeOf('1', bodyPart('1'), buttonPart('2')), 'InvalidParametersException'],
-    ['a notice with parameters', template('registration_attempt', [bodyPart('1')]), 'InvalidParametersException'],
+    ['another template', template('forgotten', [bodyPart('1'), buttonPart('1')]), 'InvalidParametersException'],
     ['an unknown number', { from: 'phone-number-id-1' }, 'ResourceNotFoundException'],
   ],
   needs: [
