@@ -116,7 +116,7 @@ function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
   crm
     .command('registration <address>')
     .description(
-      'shows why a person gets no code: messages and their delivery, suppression by SES, limits, confirmation',
+      'shows why a person gets no code: the requests of the address, their codes, and whether SES suppresses it',
     )
     .option('--unsuppress', 'removes the email address from the suppression list of SES')
     .action((address, options) => onTarget((target) => showRegistrations(target, address, options, terminal)));
