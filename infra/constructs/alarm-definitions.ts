@@ -101,7 +101,10 @@ export function serviceMetric(
     const dimensionsMap = Object.fromEntries(Object.entries(known).filter(([name]) => dimensions.includes(name)));
     if (Object.values(dimensionsMap).includes(undefined)) throw new Error(`${metricName} is counted by function.`);
     return new Metric({
-      ...{ namespace: 'BrokerApi', metricName, statistic, period },
+      namespace: 'BrokerApi',
+      metricName,
+      statistic,
+      period,
       dimensionsMap: dimensionsMap as Record<string, string>,
     });
   };
@@ -450,19 +453,22 @@ function health({ functions, settings: { release } }: MonitoredService): AlarmRo
   const parts = answering.flatMap(({ declared: { name, timeoutSeconds }, lambda }): AlarmRow[] => [
     {
       id: 'InternalErrors',
-      ...{ of: name, rollsBack: name },
+      of: name,
+      rollsBack: name,
       loss: 'Callers get 500: a bug of ours, or a service of AWS that fails.',
       when: { event: 'InternalError', service: name },
     },
     {
       id: 'Crashes',
-      ...{ of: name, rollsBack: name },
+      of: name,
+      rollsBack: name,
       loss: 'Callers get the bare error of the gateway: the function does not start, or Lambda ends it.',
       when: { metric: lambda.metricErrors(sum(5)) },
     },
     {
       id: 'NearDeadline',
-      ...{ of: name, rollsBack: name },
+      of: name,
+      rollsBack: name,
       needed: release === 'canary',
       loss: `Callers wait nearly ${timeoutSeconds} seconds, and soon time out.`,
       when: { metric: lambda.metricDuration(most(5)), count: [timeoutSeconds * 1_000 * 0.8, 5], twice: true },

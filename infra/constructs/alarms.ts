@@ -50,7 +50,8 @@ export class Alarms extends Construct {
       anyOf === undefined
         ? new Alarm(this, name, { alarmName, alarmDescription, ...condition(when) })
         : new CompositeAlarm(this, name, {
-            ...{ compositeAlarmName: alarmName, alarmDescription },
+            compositeAlarmName: alarmName,
+            alarmDescription,
             alarmRule: AlarmRule.anyOf(...parts.map((part) => part.alarm)),
           });
     this.all.push({ name, alarm, severity, rollsBack });

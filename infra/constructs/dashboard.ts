@@ -130,7 +130,8 @@ function loginGraph(settings: Settings): GraphWidget {
     serviceMetric(settings, metricName, { statistic: 'Minimum', minutes: 24 * 60 }).with({ label });
   return graph('Logins of the connection that has the fewest', [scarcest('logins_free', 'free')], {
     right: [scarcest('login_days_left', 'days left at the pace of the last month')],
-    ...{ period: Duration.days(1), start: '-P30D' },
+    period: Duration.days(1),
+    start: '-P30D',
   });
 }
 

@@ -143,6 +143,8 @@ function expiry({ confirmedDays }: Settings): LifecycleRule[] {
 
 /** The key 1: 64 letters and digits, 381 bits. A change here makes Secrets Manager generate another value. */
 const FIRST_KEY = {
-  ...{ passwordLength: 64, excludePunctuation: true },
-  ...{ secretStringTemplate: JSON.stringify({ current: '1' }), generateStringKey: '1' },
+  passwordLength: 64,
+  excludePunctuation: true,
+  secretStringTemplate: JSON.stringify({ current: '1' }),
+  generateStringKey: '1',
 };

@@ -41,8 +41,12 @@ export async function loudService(settings: Record<string, unknown>, isHurried =
     return ended;
   };
   return {
-    ...{ url, lines, stop, tick: () => ask({ tick: true }) },
-    ...{ wait: (ms) => ask({ wait: ms }), refuse: (refused) => ask({ refused }) },
+    url,
+    lines,
+    stop,
+    tick: () => ask({ tick: true }),
+    wait: (ms) => ask({ wait: ms }),
+    refuse: (refused) => ask({ refused }),
   };
 }
 

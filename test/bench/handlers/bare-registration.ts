@@ -32,7 +32,10 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
   const [hashed] = await Promise.all([hash('argon2id', argon).then((bytes) => bytes.toString('base64')), count()]);
   const code = String(randomInt(0, 1_000_000)).padStart(6, '0');
   const registration = {
-    ...{ pk: `email#${email}`, registration_id: randomUUID(), email, password_hash: hashed },
+    pk: `email#${email}`,
+    registration_id: randomUUID(),
+    email,
+    password_hash: hashed,
     code: { hmac: createHmac('sha256', pepper).update(code).digest('base64url'), guesses: 0 },
     expires_at: Math.floor(Date.now() / 1_000) + 86_400,
   };

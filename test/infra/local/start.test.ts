@@ -194,7 +194,8 @@ describe('ALLOWED_ORIGINS=… CAPTCHA=turnstile PROVIDER_SMS=… npm start', () 
       ALLOWED_ORIGINS: 'https://test.acme.example,https://www.acme.example',
       ALLOWED_HEADERS: 'x-acme-trace',
       CAPTCHA: 'turnstile',
-      ...{ PROVIDER_SMS: `http://127.0.0.1:${port}/sms`, PROVIDER_SECRET: KEY },
+      PROVIDER_SMS: `http://127.0.0.1:${port}/sms`,
+      PROVIDER_SECRET: KEY,
     });
     const { url } = run;
     const preflight = async (origin: string) => {
@@ -220,7 +221,13 @@ describe('CRM_FILE=crm.json npm start', () => {
       clients: [{ id: 'MYCLIENT', email: 'me@example.com', name: 'Me' }],
       connections: [
         {
-          ...{ id: 'mine', platform: 'tp5', protocol: 'web-api', host: 'local', port: 443, demo: false, secret: 'any' },
+          id: 'mine',
+          platform: 'tp5',
+          protocol: 'web-api',
+          host: 'local',
+          port: 443,
+          demo: false,
+          secret: 'any',
           logins: { from: 500_000, to: 599_999 },
         },
       ],
