@@ -51,7 +51,7 @@ describe('A text message', () => {
         expect(fitsOnePart(text)).toBe(true);
         expect(text.split('\n')[0]).toContain(code);
       }),
-      { numRuns: 2000 },
+      { numRuns: 100 },
     );
   });
 
@@ -67,7 +67,7 @@ describe('A text message', () => {
           expect(smsText(code, words, brandOf(short))).toContain(short);
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: 100 },
     );
   });
 

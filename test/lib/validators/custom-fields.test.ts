@@ -111,7 +111,7 @@ describe('any value for a form', () => {
           expect(detail).not.toBe('is not valid');
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 100 },
     );
   });
 });
@@ -164,7 +164,7 @@ describe('documents', () => {
         const outcome = await check({ m0re: [{ id: '', name: '', doc }] });
         expect(outcome.ok).toBe(Buffer.from(doc, 'base64').toString('base64') === doc);
       }),
-      { numRuns: 500 },
+      { numRuns: 100 },
     );
   });
 

@@ -69,7 +69,7 @@ describe('a phone', () => {
         expect(e164).toMatch(/^\+[1-9]\d{6,14}$/);
         expect(await e164Of(countryCode, e164)).toBe(e164);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });
@@ -99,7 +99,7 @@ describe('a number with several readings', () => {
           expect((await readPhone(code, number, channel))?.e164).toBe(typed.e164);
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: 100 },
     );
   });
 });

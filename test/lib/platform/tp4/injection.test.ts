@@ -69,7 +69,7 @@ const orders = fc.record({
 });
 
 const PAGES = ['windows-1252', 'windows-1251', 'shift_jis', 'gbk', 'big5', 'utf-8'];
-const RUNS = 60;
+const RUNS = 20;
 
 /** Asserts that the newest account has exactly the requested data. */
 function checkAccount(server: SimulatedServer, login: number, order: AccountOrder, codePage: string): void {
