@@ -66,7 +66,8 @@ describe('a phone', () => {
       fc.asyncProperty(code, number, async (countryCode, typed) => {
         const e164 = await e164Of(countryCode, typed);
         if (e164 === undefined) return;
-        expect(e164).toMatch(/^\+[1-9]\d{6,14}$/);
+        // Austria has numbers of four digits.
+        expect(e164).toMatch(/^\+[1-9]\d{4,14}$/);
         expect(await e164Of(countryCode, e164)).toBe(e164);
       }),
       { numRuns: 100 },
