@@ -1,3 +1,5 @@
+import { getCountries, getExampleNumber } from 'libphonenumber-js/max';
+import examples from 'libphonenumber-js/mobile/examples';
 import * as v from 'valibot';
 import { crmKey } from '../../lib/records/crm-records.ts';
 import { COUNTRY_CODES } from '../../lib/validators/countries.ts';
@@ -14,6 +16,7 @@ import {
   type FormField,
   FormSchema as FormRecordSchema,
   isRequired,
+  type PageText,
 } from '../../lib/validators/form.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
@@ -57,10 +60,10 @@ interface Property {
 }
 
 /** How a page shows the fixed fields that need more than a label with their name. */
-const FIXED_PROPERTIES: Partial<Record<FixedField, { title?: string; ui: Schema }>> = {
+const FIXED_PROPERTIES: Partial<Record<FixedField, { title?: string; schema?: Schema; ui: Schema }>> = {
   email: { ui: { 'ui:widget': 'email', 'ui:autocomplete': 'email' } },
   type: { ui: { 'ui:widget': 'hidden' } },
-  name: { ui: { 'ui:autocomplete': 'name' } },
+  name: { schema: { pattern: '[\\p{L}\\p{N}]' }, ui: { 'ui:autocomplete': 'name' } },
   phone: {
     ui: {
       country_code: { 'ui:autocomplete': 'tel-country-code', 'ui:options': { inputType: 'tel' } },
@@ -93,14 +96,19 @@ const COUNTRY_WIDGET = {
   'ui:enumNames': COUNTRIES.map(([, name]) => name),
   'ui:options': { countries: true },
 };
-/** The rules for files that JSON Schema cannot express. */
-const DOCUMENT_LIMITS = {
+/** What our page needs and JSON Schema cannot express: the limits of files, and a mobile number of each country. */
+const PAGE_OPTIONS = {
   maxDocuments: MAX_DOCUMENTS,
   maxDocumentBytes: MAX_DOCUMENT_BYTES,
   maxDocumentsBytes: MAX_DOCUMENTS_BYTES,
+  phones: Object.fromEntries(
+    getCountries().map((country) => [country, getExampleNumber(country, examples)?.formatInternational()]),
+  ),
 };
 
 const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
+  number: { 'ui:inputmode': 'decimal' },
+  number_string: { 'ui:inputmode': 'decimal' },
   textarea: { 'ui:widget': 'textarea' },
   description: { 'ui:widget': 'textarea' },
   radio: { 'ui:widget': 'radio' },
@@ -109,7 +117,7 @@ const WIDGETS: Partial<Record<FormField['type'], Schema>> = {
   email: { 'ui:widget': 'email' },
   country: COUNTRY_WIDGET,
   nation: COUNTRY_WIDGET,
-  location: { country: { 'ui:autocomplete': 'country-name' } },
+  location: { country: { 'ui:autocomplete': 'country', 'ui:options': { countries: true } } },
 };
 
 /**
@@ -133,7 +141,7 @@ export function formJsonSchema(form: Form) {
     allOf: [PHONE_OF_CHANNEL],
     uiSchema: Object.fromEntries<Schema | string[]>([
       ['ui:order', properties.map(([name]) => name)],
-      ['ui:options', DOCUMENT_LIMITS],
+      ['ui:options', PAGE_OPTIONS],
       ...properties.map(([name, { ui }]) => [name, ui] as const),
     ]),
   };
@@ -146,8 +154,9 @@ function fixedProperties(formId: string): Record<FixedField, Property> {
   };
   const values: Schemas = { form_id: { const: formId, default: formId }, type: { default: 'trader' } };
   const entries = FIXED_FIELDS.map((name) => {
-    const { title = fieldTitle(name), ui = {} } = FIXED_PROPERTIES[name] ?? {};
-    return [name, { schema: { ...properties[name], ...values[name], title }, ui, required: required.includes(name) }];
+    const { title = fieldTitle(name), schema, ui = {} } = FIXED_PROPERTIES[name] ?? {};
+    const property = { ...properties[name], ...values[name], ...schema, title };
+    return [name, { schema: property, ui, required: required.includes(name) }];
   });
   return Object.fromEntries(entries) as Record<FixedField, Property>;
 }
@@ -156,7 +165,7 @@ function customProperty(field: FormField): Property {
   const required = isRequired(field);
   const { description: _, ...valueSchema } = addTitles(jsonSchema(CUSTOM_FIELD_VALUES[field.type], 'draft-07'));
   const schema = {
-    title: fieldLabel(field),
+    title: plainText(field.label ?? field.key),
     ...(field.version === undefined ? {} : { description: `Version ${field.version}` }),
     ...valueSchema,
     ...fieldRules(field, valueSchema),
@@ -164,17 +173,20 @@ function customProperty(field: FormField): Property {
   return { schema: required ? { ...schema, ...requireContent(schema) } : schema, ui: fieldUi(field), required };
 }
 
-/** The label in English, else in the first language. */
-function fieldLabel({ key, label }: FormField): string {
-  if (label === undefined || typeof label === 'string') return label ?? key;
-  return label.en ?? Object.values(label)[0] ?? key;
+/** A text without links, in English, else in its first language. */
+function plainText(text: PageText): string {
+  const chosen = typeof text === 'string' ? text : (text.en ?? Object.values(text)[0] ?? '');
+  return chosen.replaceAll(/\[([^\]]*)\]\(https:[^)]*\)/g, '$1');
 }
 
 function fieldUi(field: FormField): Schema {
-  const { label, version } = field;
+  const { label, help, options = [], option_labels: labels, version } = field;
   return {
     ...typeUi(field),
-    ...(typeof label === 'object' ? { 'ui:titles': label } : {}),
+    ...(help === undefined ? {} : { 'ui:help': plainText(help) }),
+    ...(labels === undefined ? {} : { 'ui:enumNames': options.map((option) => plainText(labels[option] ?? option)) }),
+    // For our page: with links, in all languages.
+    'ui:texts': { label, help, options: labels },
     ...(version === undefined ? {} : { 'ui:options': { version } }),
   };
 }

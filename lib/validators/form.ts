@@ -22,6 +22,18 @@ export const FIXED_FIELDS = Object.keys(IS_RECORDED_AS_READ) as FixedField[];
 
 const RESERVED_KEYS: ReadonlySet<string> = new Set([...FIXED_FIELDS, '__proto__']);
 
+/** A text for people. It may hold links, `I accept the [terms](https://…)`, and no other markup. */
+const LinkedTextSchema = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?![\s\S]*\]\((?!https:\/\/[^\s()]+\)))/,
+    violationMessage('format', 'must have no links but to https addresses, such as [terms](https://example.com/terms)'),
+  ),
+);
+/** A text, or one for each language by its BCP 47 tag. */
+const PageTextSchema = v.union([LinkedTextSchema, v.record(v.string(), LinkedTextSchema)]);
+export type PageText = v.InferOutput<typeof PageTextSchema>;
+
 export const FormFieldSchema = closedObject({
   /** The random key of the value at the root of the request. */
   key: v.pipe(
@@ -29,8 +41,10 @@ export const FormFieldSchema = closedObject({
     v.check((key) => !RESERVED_KEYS.has(key), violationMessage('format', 'must not be the name of a fixed field')),
   ),
   type: v.picklist(CUSTOM_FIELD_TYPES),
-  /** The label on the page, or one for each language by its BCP 47 tag. */
-  label: v.optional(v.union([v.string(), v.record(v.string(), v.string())])),
+  /** The label on the page. */
+  label: v.optional(PageTextSchema),
+  /** A text below the label. */
+  help: v.optional(PageTextSchema),
   required: v.optional(v.boolean()),
   /** For boolean: a consent that the person must give; only `true` passes. */
   must: v.optional(v.boolean()),
@@ -38,6 +52,8 @@ export const FormFieldSchema = closedObject({
   version: v.optional(boundedText(1, 64)),
   /** For radio, select, multiselect and checkbox: the values that may be chosen; absent: any. */
   options: v.optional(v.array(v.string())),
+  /** How the page names options. The request has the option itself. */
+  option_labels: v.optional(v.record(v.string(), PageTextSchema)),
   /** For document: the media types accepted; absent: any. */
   accept: v.optional(
     v.array(
@@ -55,7 +71,7 @@ export function isRequired({ required, must }: FormField): boolean {
   return required === true || must === true;
 }
 
-/** Keys are unique, and only a boolean can be a consent. */
+/** Keys are unique, only a boolean can be a consent, and labels belong to options. */
 function checkFields({ dataset, addIssue }: v.RawCheckContext<FormField[]>): void {
   if (!dataset.typed) return;
   const seen = new Set<string>();
@@ -68,6 +84,9 @@ function checkFields({ dataset, addIssue }: v.RawCheckContext<FormField[]>): voi
       const isMisplaced = field.type !== 'boolean' && field[member] !== undefined;
       if (isMisplaced) refuse(index, member, 'is only for fields of type boolean');
     }
+    const { options = [], option_labels: labels = {} } = field;
+    if (!Object.keys(labels).every((option) => options.includes(option)))
+      refuse(index, 'option_labels', 'must name options of the field');
   }
 }
 

@@ -72,6 +72,18 @@ describe('a CRM file', () => {
     ['forms[0]', { fields: [TWICE, TWICE] }, '.fields[1].key', 'must differ from the keys before'],
     ['forms[0]', { fields: [{ ...TWICE, must: true }] }, '.fields[0].must', 'is only for fields of type boolean'],
     ['forms[0]', { fields: [{ ...TWICE, version: '1' }] }, '.fields[0].version', 'is only for fields of type boolean'],
+    [
+      'forms[0]',
+      { fields: [{ ...TWICE, label: 'My [terms](http://a.b)' }] },
+      '.fields[0].label',
+      'must have no links but',
+    ],
+    [
+      'forms[0]',
+      { fields: [{ ...TWICE, options: ['a'], option_labels: { b: 'B' } }] },
+      '.fields[0].option_labels',
+      'must name options',
+    ],
     ['forms[0]', { name: 'x'.repeat(400_000) }, '', 'must be at most 390000 bytes'],
     [
       'connections[0]',

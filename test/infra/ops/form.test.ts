@@ -25,11 +25,26 @@ function errorsOf(schema: FormJsonSchema, more: Record<string, unknown> = {}): s
 const schemaOf = (...fields: FormField[]) => formJsonSchema({ id: 'FORM0001', name: 'Retail', fields });
 
 describe('a form as JSON Schema', () => {
-  it('takes as a title the English label, else the first one, and keeps the labels of all languages for pages', () => {
-    const label = { de: 'Beruf', en: 'Occupation' };
-    const schema = schemaOf({ key: 'a', type: 'text', label }, { key: 'b', type: 'text', label: { de: 'Beruf' } });
-    expect(schema.properties).toMatchObject({ a: { title: 'Occupation' }, b: { title: 'Beruf' } });
-    expect(schema.uiSchema).toMatchObject({ a: { 'ui:titles': label } });
+  it('takes texts in English, else in their first language, without links, and keeps them whole for our page', () => {
+    const label = { de: 'Beruf', en: 'Your [work](https://acme.example/work)' };
+    const help = 'As in your [contract](https://acme.example/c)';
+    const labels = { x: { de: 'Angestellt', en: 'Employed' } };
+    const schema = schemaOf(
+      { key: 'a', type: 'select', label, help, options: ['x', 'y'], option_labels: labels },
+      { key: 'b', type: 'text', label: { de: 'Beruf' } },
+    );
+    expect(schema.properties).toMatchObject({ a: { title: 'Your work', enum: ['x', 'y'] }, b: { title: 'Beruf' } });
+    expect(schema.uiSchema.a).toEqual({
+      'ui:help': 'As in your contract',
+      'ui:enumNames': ['Employed', 'y'],
+      'ui:texts': { label, help, options: labels },
+    });
+  });
+
+  it('has a mobile number of each country', () => {
+    expect(schemaOf().uiSchema['ui:options']).toMatchObject({
+      phones: { GB: '+44 7400 123456', CA: '+1 506 234 5678' },
+    });
   });
 
   it('has the fixed fields and those of the form, with labels, in the order of a page', () => {
@@ -81,7 +96,7 @@ describe('a form as JSON Schema', () => {
   it('says which documents it accepts', () => {
     const schema = schemaOf({ key: 'k', type: 'document', accept: ['application/pdf', 'image/png'] });
     const doc = { 'ui:widget': 'file', 'ui:options': { accept: 'application/pdf,image/png' } };
-    expect(schema.uiSchema.k).toEqual({ items: { doc } });
+    expect(schema.uiSchema.k).toMatchObject({ items: { doc } });
   });
 
   it('asks for a consent, and names the version of its text', () => {
