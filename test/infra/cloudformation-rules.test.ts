@@ -67,7 +67,7 @@ describe('A template for operators', () => {
     '/public/v1/users/../account/register/request',
     '/public/v1/users/%2e%2e/account/register/request',
   ])('for CloudFront scans every spelling of the open routes by every rule: %s', (path) => {
-    const rules = [...FRONT.matchAll(/NotStatement:[^-]*?SearchString: (\S+)\n\s*TextTransformations: (.*)/g)];
+    const rules = [...FRONT.matchAll(/NotStatement:[^-]*?SearchString: (\/\S+)\n\s*TextTransformations: (.*)/g)];
     expect(rules).toHaveLength(2);
     for (const [, prefix = '', transformations = ''] of rules) {
       expect(transformations).toBe('[{ Priority: 0, Type: URL_DECODE }, { Priority: 1, Type: NORMALIZE_PATH }]');
