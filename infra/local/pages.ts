@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderReference } from '../openapi/reference.ts';
-import { copiedFiles, versionFile } from '../registration-page/files.ts';
+import { copiedFiles } from '../registration-page/files.ts';
 
 /**
  * The local service's own files and those of packages, by the name in `/_local/pages/{name}`. There is no build step.
@@ -71,7 +71,7 @@ const PAGES = {
   register: {
     paths: ['/register', '/register/'],
     title: 'Registration page',
-    styles: ['base.css', 'register.css', '../register/register.css'],
+    styles: ['base.css', 'register.css'],
     script: 'register.js',
   },
 } satisfies Record<string, Page>;
@@ -129,7 +129,6 @@ export function pageRoutes(app: FastifyInstance): void {
   }
   app.get('/register/*', async (request, reply) => {
     const name = (request.params as { '*': string })['*'];
-    if (name === 'version.js') return sendText(reply, 'text/javascript', versionFile());
     return sendFile(reply, name, REGISTRATION_FILES);
   });
   app.get('/pages/:name', async (request, reply) => {

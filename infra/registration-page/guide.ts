@@ -10,6 +10,7 @@ const MEANINGS: Record<RequestEnd, string> = {
   invalid: '400 with `errors`',
   form_gone: '400 `form_not_found`',
   code_refused: '400 `code_not_accepted`',
+  already_registered: '409 `already_registered`',
   captcha_failed: '403 `captcha_failed`',
   in_progress: '409 `request_in_progress`',
   key_reused: '422 `idempotency_key_reused`',
@@ -27,6 +28,7 @@ const PLACES: Record<State, string> = {
   code: 'the code',
   resending: 'waits',
   confirming: 'waits',
+  client: 'the way to log in',
   done: 'the end',
 };
 
@@ -35,16 +37,22 @@ const CONFIRMING: readonly RequestEnd[] = [
   'accepted',
   'invalid',
   'code_refused',
+  'already_registered',
   'too_many',
   'failed',
   'silent',
   'unreadable',
 ];
-const REGISTERING = (Object.keys(MEANINGS) as RequestEnd[]).filter((one) => one !== 'code_refused');
+const REGISTERING = (Object.keys(MEANINGS) as RequestEnd[]).filter(
+  (end) => end !== 'code_refused' && end !== 'already_registered',
+);
 
 /** The tables of the guide, from the state machine of the page: the sentence for the person, and the next state. */
 function guideTables(): { registering: string; confirming: string } {
-  const says = ({ says }: Step) => (says === undefined ? '' : words.sentences[says].replace('{time}', '45 seconds'));
+  const says = ({ says, to }: Step) => {
+    if (to === 'client') return words.texts.client_text;
+    return says === undefined ? '' : words.sentences[says].replace('{time}', '45 seconds');
+  };
   const row = (state: 'sending' | 'resending' | 'confirming', end: RequestEnd) => {
     const step = TRANSITIONS[state][end];
     const key = step.key === 'new' ? 'a new one' : 'the same';

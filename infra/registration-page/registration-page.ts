@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
 import { CAPTCHA_PROVIDER_NAMES, type CaptchaProvider } from '../../lib/validators/registration-settings.ts';
@@ -8,8 +8,7 @@ import { CommandError, runProgram } from '../ops/command.ts';
 import { formJsonSchema, readForm } from '../ops/form.ts';
 import { LOCAL_URL, openTarget, type WrittenTarget } from '../ops/target.ts';
 import { linePrinter } from '../ops/terminal.ts';
-import { copiedFiles, formFile, ownFiles, type PageOptions, versionFile } from './files.ts';
-import { contradictions } from './kept-files.ts';
+import { configFile, copiedFiles, formFile, type PageOptions } from './files.ts';
 
 interface Options extends WrittenTarget {
   api: string;
@@ -20,6 +19,10 @@ interface Options extends WrittenTarget {
 }
 
 const LOCAL_API = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+/** The files for the broker to edit. */
+const BROKER_FILES = ['config.js', 'index.html'];
+/** Files that every version of the page has. */
+const MARKS = ['machine.js', 'register.css', 'register.js'];
 
 /**
  * Writes the registration page of a form into a folder, which any web server can serve. The files for the broker to
@@ -32,7 +35,7 @@ export async function runRegistrationPage(
 ): Promise<number> {
   const command = new Command('npm run registration-page --')
     .description('Writes a registration page: a folder of plain files for any web server.')
-    .argument('<folder>', 'the folder; config.js and index.html in it are kept, if they agree with the options')
+    .argument('<folder>', 'the folder: a new one, or a page to update, whose config.js and index.html stay')
     .requiredOption('--api <url>', 'the base URL of the API')
     .requiredOption('--form <id>', 'the form, from the records of --local (the default for a local API) or of --stack')
     .option('--stack <name>', 'the records of a deployed stack')
@@ -53,7 +56,7 @@ export async function runRegistrationPage(
 
 async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Options): Promise<PageOptions> {
   const api = given.api.replace(/\/+$/, '');
-  if (!/^https?:$/.test(URL.canParse(api) ? new URL(api).protocol : ''))
+  if (!LOCAL_API.test(api) && !(URL.canParse(api) && new URL(api).protocol === 'https:'))
     throw new CommandError(`${given.api} is no address of an API, such as https://api.acme.example.`, 2);
   if ((captcha === undefined) !== (sitekey === undefined))
     throw new CommandError('--captcha and --sitekey need each other.', 2);
@@ -76,31 +79,25 @@ async function pageOptions({ form: id, brand, captcha, sitekey, ...given }: Opti
 
 /**
  * @returns what was written, in words
- * @throws CommandError if a kept file contradicts an option: nothing is written
+ * @throws CommandError if the folder has files of these names that are no registration page: nothing is written
  */
 async function writePage(folder: string, page: PageOptions): Promise<string> {
-  const brokerFiles = ownFiles(page);
-  const kept = Object.keys(brokerFiles).filter((name) => existsSync(join(folder, name)));
-  const keptTexts = kept.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const);
-  const faults = contradictions(page, Object.fromEntries(await Promise.all(keptTexts)));
-  if (faults.length > 0)
-    throw new CommandError([
-      'Nothing was written, because files that are kept differ from the options:',
-      ...faults,
-      'Change these lines, name another folder, or delete the files to get new ones.',
-    ]);
-  const texts: [string, string | Buffer][] = [
-    ...Object.entries(brokerFiles).filter(([name]) => !kept.includes(name)),
-    ['form.js', formFile(page.form)],
-    ['version.js', versionFile()],
-  ];
-  for (const [name, url] of copiedFiles()) texts.push([name, await readFile(url)]);
-  for (const [name, text] of texts) {
+  const copied = copiedFiles();
+  const there = [...copied.keys(), 'config.js', 'form.js'].filter((name) => existsSync(join(folder, name)));
+  if (there.length > 0 && !MARKS.every((name) => there.includes(name)))
+    throw new CommandError(
+      `${folder} has files that are no registration page: ${there.join(', ')}. Name a new folder.`,
+    );
+  const kept = BROKER_FILES.filter((name) => there.includes(name));
+  for (const [name, file] of copied) {
+    if (kept.includes(name)) continue;
     await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), text);
+    await copyFile(file, join(folder, name));
   }
-  const left = kept.length === 0 ? '' : `Kept, because they are yours: ${kept.join(', ')}.\n`;
-  return `${texts.length} files written to ${folder}.\n${left}Serve the folder, and allow its origin to call the API (setting allowedOrigins).\n`;
+  await writeFile(join(folder, 'form.js'), formFile(page.form));
+  if (!kept.includes('config.js')) await writeFile(join(folder, 'config.js'), configFile(page));
+  const left = kept.length === 0 ? '' : `Kept as they are, because they are yours: ${kept.join(', ')}.\n`;
+  return `The page is in ${folder}.\n${left}Serve the folder, and allow its origin to call the API (setting allowedOrigins).\n`;
 }
 
 if (import.meta.main) {

@@ -50,14 +50,17 @@ render(extras, top);
 const main = document.createElement('main');
 document.body.append(main);
 if ('properties' in form) {
-  const { language, direction } = await start(main, {
+  const config = {
     api: location.origin,
     form,
-    brand: 'Example Broker',
     fromLink: { email: 'email', referrer_id: 'ref' },
     ...(link.has('language') && { language: String(link.get('language')) }),
     ...(needed && { captcha: checkbox }),
+    login: '/_local#crm',
     afterwards: '/_local#crm',
+  };
+  const { language, direction } = await start(main, config, (heading) => {
+    document.title = `${heading} – Example Broker`;
   });
   Object.assign(document.documentElement, { lang: language, dir: direction });
 } else {

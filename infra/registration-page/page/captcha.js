@@ -6,23 +6,36 @@
 /** The captchas that the API verifies, each by the site key of its provider. The page's policy must allow its scripts. */
 
 /** @param {string} sitekey @returns {Captcha} */
-export const turnstile = (sitekey) =>
-  widget('turnstile', 'https://challenges.cloudflare.com/turnstile/v0/api.js?render=explicit&onload=', sitekey);
+export const turnstile = (sitekey) => {
+  const origin = 'https://challenges.cloudflare.com';
+  const sources = { script: [origin], frame: [origin] };
+  return widget('turnstile', `${origin}/turnstile/v0/api.js?render=explicit&onload=`, sitekey, sources);
+};
 
 /** @param {string} sitekey @returns {Captcha} */
-export const hcaptcha = (sitekey) =>
-  widget('hcaptcha', 'https://js.hcaptcha.com/1/api.js?render=explicit&onload=', sitekey);
+export const hcaptcha = (sitekey) => {
+  const origins = ['https://hcaptcha.com', 'https://*.hcaptcha.com'];
+  const sources = { script: origins, frame: origins, style: origins, connect: origins };
+  return widget('hcaptcha', 'https://js.hcaptcha.com/1/api.js?render=explicit&onload=', sitekey, sources);
+};
 
 /** @param {string} sitekey @returns {Captcha} */
-export const recaptcha = (sitekey) =>
-  widget('grecaptcha', 'https://www.google.com/recaptcha/api.js?render=explicit&onload=', sitekey);
+export const recaptcha = (sitekey) => {
+  const google = 'https://www.google.com/recaptcha/';
+  const sources = {
+    script: [google, 'https://www.gstatic.com/recaptcha/'],
+    frame: [google, 'https://recaptcha.google.com/recaptcha/'],
+  };
+  return widget('grecaptcha', `${google}api.js?render=explicit&onload=`, sitekey, sources);
+};
 
 /**
  * The widget of a provider: all three have one interface. @param {string} name @param {string} url @param {string}
- * sitekey @returns {Captcha}
+ * sitekey @param {Captcha['sources']} sources @returns {Captcha}
  */
-function widget(name, url, sitekey) {
-  return async (element, onToken, language) => {
+function widget(name, url, sitekey, sources) {
+  /** @type {Captcha} */
+  const show = async (element, onToken, language) => {
     const api = await load(name, url);
     const callbacks = { callback: onToken, 'expired-callback': () => onToken(undefined) };
     const id = api.render(element, { sitekey, ...callbacks, language, hl: language });
@@ -31,6 +44,7 @@ function widget(name, url, sitekey) {
       api.reset(id);
     };
   };
+  return Object.assign(show, { sources });
 }
 
 /** @type {Map<string, Promise<Widgets>>} */

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @import { FieldError, Form, FieldSchema } from './types.ts' */
+/** @import { FieldError, Form, FieldSchema, UiSchema } from './types.ts' */
 /** @typedef {Record<string, unknown>} Values */
+/** A file that a person has chosen. @typedef {{ name: string; type: string; bytes: number; file?: File }} Chosen */
+
+export const FIRST_DATE = '1900-01-01';
+export const LAST_DATE = '2100-12-31';
 
 /**
  * Checks what a person typed against the JSON Schema of the form, before anything is sent. It is never stricter than the
@@ -25,15 +29,18 @@ export function checkForm(form, values) {
     const [schema, value] = [form.properties[name], values[name]];
     if (schema === undefined) return [];
     if (name === 'phone' && phone.length > 0) {
-      const members = /** @type {Values} */ (value ?? {});
+      // The country is preselected.
+      const members = /** @type {Values} */ (value ?? { country_code: true });
       return phone.filter((one) => isEmpty(members[one])).map((one) => error([name, one], 'required'));
     }
     if (name === 'repeat_password' && !isEmpty(value)) {
       const same = normal(value) === normal(values.password);
       return same ? [] : [error([name], 'password_mismatch')];
     }
-    if (schema.items?.properties?.doc) return checkDocuments(form, [name], schema, value);
-    return check([name], schema, value, form.required.includes(name));
+    if (isDocument(schema)) return checkDocuments(form, [name], schema, value);
+    const errors = check([name], schema, value, form.required.includes(name));
+    const isNumber = form.uiSchema[name]?.['ui:inputmode'] === 'decimal';
+    return isNumber ? errors.map((one) => (one.rule === 'format' ? { ...one, rule: 'number' } : one)) : errors;
   });
 }
 
@@ -48,7 +55,7 @@ function check(keys, schema, value, required) {
     return value.flatMap((one, index) => (items ? check([...keys, index], items, one, false) : []));
   }
   if (schema.properties) return checkMembers(keys, schema, /** @type {Values} */ (value));
-  if (schema.type === 'number') return typeof value === 'number' ? [] : [error(keys, 'format')];
+  if (schema.type === 'number') return Number.isFinite(value) ? [] : [error(keys, 'number')];
   if (typeof value !== 'string') return [];
   if (schema.enum !== undefined) return schema.enum.includes(value) ? [] : [error(keys, 'choose')];
   return checkText(keys, schema, value);
@@ -68,31 +75,19 @@ function checkMembers(keys, schema, value) {
 /** @param {(string | number)[]} keys @param {FieldSchema} schema @param {string} text */
 function checkText(keys, { minLength = 0, maxLength, pattern, format }, text) {
   const length = [...(format === 'password' ? text.normalize('NFC') : text)].length;
-  if (length < minLength || (maxLength !== undefined && length > maxLength)) {
-    return [error(keys, 'length', boundsOf(minLength, maxLength))];
-  }
+  if (length < minLength) return [error(keys, 'too_short', `≥ ${minLength}`)];
+  if (maxLength !== undefined && length > maxLength) return [error(keys, 'too_long', `≤ ${maxLength}`)];
   if (format === 'date' && !isDate(text)) return [error(keys, 'date')];
   if (pattern !== undefined && !new RegExp(pattern, 'u').test(text)) return [error(keys, 'format')];
   return [];
 }
 
-/** @param {number} least @param {number | undefined} most */
-function boundsOf(least, most) {
-  if (most === undefined) return `≥ ${least}`;
-  if (least === most) return String(most);
-  return least > 1 ? `${least}–${most}` : `≤ ${most}`;
-}
-
-/** @param {string} text */
+/** Whether a text is a date of the calendar that a form can mean: the year 85 is none. @param {string} text */
 function isDate(text) {
   const date = new Date(`${text}T00:00:00Z`);
-  return /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+  const isOfCalendar = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+  return /^\d{4}-\d\d-\d\d$/.test(text) && isOfCalendar && text >= FIRST_DATE && text <= LAST_DATE;
 }
-
-/**
- * A chosen file: the members of the request, and those that only the page knows. @typedef {{ id: string; name: string;
- * doc: string; type?: string; bytes?: number }} Chosen
- */
 
 /**
  * Checks the documents of one field. All fields together have a limit too.
@@ -107,10 +102,10 @@ function checkDocuments(form, keys, schema, value) {
     return [error(keys, 'too_many_values', `≤ ${schema.maxItems}`)];
   }
   const { maxDocumentBytes } = form.uiSchema['ui:options'];
-  const doc = /** @type {{ 'ui:options'?: { accept?: string } } | undefined} */ (form.uiSchema[name]?.items?.doc);
-  const accept = doc?.['ui:options']?.accept?.split(',') ?? [];
-  return files.flatMap(({ type = '', bytes = 0 }, index) => {
-    if (bytes > maxDocumentBytes) return [error([...keys, index, 'doc'], 'file_size', megabytes(maxDocumentBytes))];
+  const accept = acceptedTypes(form.uiSchema[name]);
+  return files.flatMap(({ type, bytes }, index) => {
+    if (bytes > maxDocumentBytes && !isPicture(type))
+      return [error([...keys, index, 'doc'], 'file_size', `≤ ${megabytes(maxDocumentBytes)}`)];
     return isAccepted(type, accept) ? [] : [error([...keys, index, 'doc'], 'media_type')];
   });
 }
@@ -120,12 +115,29 @@ function checkDocuments(form, keys, schema, value) {
  */
 export function checkAllDocuments(form, values) {
   const { maxDocuments, maxDocumentsBytes } = form.uiSchema['ui:options'];
-  const names = Object.keys(form.properties).filter((name) => form.properties[name]?.items?.properties?.doc);
+  const names = Object.keys(values).filter((name) => isDocument(form.properties[name]));
   const files = names.flatMap((name) => /** @type {Chosen[]} */ (values[name] ?? []).map((file) => ({ name, file })));
   const last = files.at(-1)?.name ?? '';
-  const bytes = files.reduce((sum, { file }) => sum + (file.bytes ?? 0), 0);
+  // Pictures are made smaller before they are sent.
+  const bytes = files.reduce((sum, { file }) => sum + (isPicture(file.type) ? 0 : file.bytes), 0);
   if (files.length > maxDocuments) return [error([last], 'too_many_values', `≤ ${maxDocuments}`)];
-  return bytes > maxDocumentsBytes ? [error([last], 'file_size', megabytes(maxDocumentsBytes))] : [];
+  return bytes > maxDocumentsBytes ? [error([last], 'file_size', `≤ ${megabytes(maxDocumentsBytes)}`)] : [];
+}
+
+/** Whether a field is a list of files. @param {FieldSchema | undefined} schema */
+export function isDocument(schema) {
+  return schema?.items?.properties?.doc !== undefined;
+}
+
+/** The media types that a field accepts; none: any. @param {UiSchema | undefined} ui @returns {string[]} */
+export function acceptedTypes(ui) {
+  const doc = /** @type {UiSchema | undefined} */ (ui?.items?.doc);
+  return doc?.['ui:options']?.accept?.split(',') ?? [];
+}
+
+/** Whether a browser may be able to make a file of this type smaller. @param {string} type */
+export function isPicture(type) {
+  return /^image\/(?!svg)/.test(type);
 }
 
 /**
@@ -142,8 +154,8 @@ function isAccepted(type, accept) {
 }
 
 /** @param {number} bytes */
-function megabytes(bytes) {
-  return `≤ ${bytes / 1024 / 1024} MB`;
+export function megabytes(bytes) {
+  return `${Math.ceil((bytes / 1024 / 1024) * 10) / 10} MB`;
 }
 
 /** Whether a field was left empty, as the API sees it. @param {unknown} value @returns {boolean} */

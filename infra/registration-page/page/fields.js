@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: 0BSD
-import { html } from './html.js';
+import { acceptedTypes, FIRST_DATE, isDocument, isEmpty, LAST_DATE, megabytes } from './check.js';
+import { html, linkedText } from './html.js';
 import { isAtOrBelow } from './machine.js';
-import { titleIn } from './words.js';
+import { countryNames, fill, phoneFormat, textIn } from './words.js';
 
-/** @import { Channel, FieldError, Label, FieldSchema, UiSchema, Words } from './types.ts' */
-/** @typedef {{ words: Words; language: string; errors: readonly FieldError[]; channels: readonly string[] }} Shared */
+/** @import { Channel, FieldError, Form, Label, FieldSchema, PageText, UiSchema, Words } from './types.ts' */
+/** @import { Chosen } from './check.js' */
+/**
+ * @typedef {object} Shared
+ * @property {Form} form
+ * @property {Words} words
+ * @property {string} language
+ * @property {readonly FieldError[]} errors
+ * @property {readonly string[]} channels
+ * @property {readonly string[]} countries that lists show first
+ */
 /**
  * @typedef {object} FieldProps
  * @property {string} name of the field, or of a member
@@ -15,21 +25,28 @@ import { titleIn } from './words.js';
  * @property {boolean} [fixed] a field of every form, whose label the page translates
  * @property {string} [title]
  * @property {string} [note]
+ * @property {((text: string) => string)} [format] what was typed, as it is usually written
+ * @property {string} [placeholder]
  * @property {unknown} value
  * @property {(value: any) => void} onChange
  * @property {Shared} shared
  */
+/** @typedef {{ currentTarget: HTMLInputElement; inputType?: string }} InputEvent */
 
 /** The widgets that are a type of input. */
 const TYPES = ['date', 'email', 'password'];
 /** The members of fields, whose labels the page translates. */
 const MEMBERS = ['country_code', 'number', 'country', 'state', 'city', 'id', 'name'];
+/** Fields of letters and digits that no script turns around, and no keyboard corrects. */
+const CODES = ['referrer_id', 'code', 'id'];
+/** The value of a control with something in it that the browser cannot read, such as a date without its year. */
+const UNREADABLE = '?';
 
 /** A field of the form, from its JSON Schema and its `uiSchema`. @param {FieldProps} props */
 export function Field(props) {
   const { schema, ui } = props;
   if (schema.type === 'object') return html`<${Members} ...${props} />`;
-  if (schema.items?.properties?.doc) return html`<${Frame} ...${props}><${Documents} ...${props} /><//>`;
+  if (isDocument(schema)) return html`<${Documents} ...${props} />`;
   if (schema.items?.properties) return html`<${List} ...${props} />`;
   if (schema.items?.enum) return html`<${Choices} ...${props} options=${schema.items.enum} isMultiple />`;
   if (ui['ui:widget'] === 'radio' && schema.enum) return html`<${Choices} ...${props} options=${schema.enum} />`;
@@ -40,108 +57,167 @@ export function Field(props) {
 function labelOf({ name, schema, ui, fixed, title, shared: { words, language } }) {
   if (title !== undefined) return title;
   if (fixed && Object.hasOwn(words.labels, name)) return words.labels[/** @type {Label} */ (name)];
-  const titles = ui['ui:titles'];
-  return titles === undefined ? (schema.title ?? name) : titleIn(titles, language);
+  return textIn(ui['ui:texts']?.label ?? schema.title ?? name, language);
 }
 
-/** A control with its label and its errors. @param {FieldProps & Partial<Record<string, unknown>>} props */
-function Frame(props) {
-  const { ui, required, pointer, note, shared, children, isGroup, isInline } = props;
-  const { words, errors } = shared;
-  const fieldErrors = errorsAt(errors, pointer);
-  const text = fieldErrors.flatMap(({ rule, bounds }) =>
-    rule === undefined ? [] : [words.fields[rule] + (bounds === undefined ? '' : ` (${bounds})`)],
-  );
-  const shown =
-    text.length > 0 &&
-    html`<p class="error" id="${pointer}-error"><span aria-hidden="true">⚠ </span>${[...new Set(text)].join(' ')}</p>`;
+/** What a person should know before an error, in the order of importance. @param {FieldProps} props */
+function hintsOf({ name, schema, ui, fixed, note, shared: { form, words, language } }) {
+  const { texts } = words;
+  const { help } = ui['ui:texts'] ?? {};
   const { version } = ui['ui:options'] ?? {};
-  const about = [note, version && words.texts.version.replace('{version}', version)].filter(Boolean).join(' ');
-  const title = html`
-    ${labelOf(props)}${required || html` <small>(${words.texts.optional})</small>`}${about && html` <small>${about}</small>`}
-  `;
+  const { maxDocumentBytes, maxDocumentsBytes } = form.uiSchema['ui:options'];
+  const types = acceptedTypes(ui).map((type) => type.replace(/^.*\/|\/\*$/g, '').toUpperCase());
+  const sizes = { size: megabytes(maxDocumentBytes), all: megabytes(maxDocumentsBytes) };
+  return [
+    help && textIn(help, language),
+    note,
+    version && texts.version.replace('{version}', version),
+    fixed && name === 'password' && fill(texts.password_rules, { n: String(schema.minLength) }),
+    isDocument(schema) && [types.join(', '), fill(texts.documents, sizes)].filter(Boolean).join('. '),
+  ].filter((hint) => typeof hint === 'string' && hint !== '');
+}
+
+/** A control with its label, its hints and its errors. @param {FieldProps & Partial<Record<string, unknown>>} props */
+function Frame(props) {
+  const { required, pointer, shared, children, isGroup, isInline } = props;
+  const { words, errors } = shared;
+  const shown = new Map(errorsAt(errors, pointer).map(({ rule, bounds }) => [rule && words.fields[rule], bounds]));
+  shown.delete(undefined);
+  const sentences = [...shown].map(
+    ([sentence, bounds]) => html`${sentence}${bounds && html` <bdi dir="ltr">(${bounds})</bdi>`}${' '}`,
+  );
+  const error =
+    sentences.length > 0 &&
+    html`<p class="error" id="${pointer}-error"><span aria-hidden="true">⚠ </span>${sentences}</p>`;
+  const hints = hintsOf(props).map((hint) => html`<span>${linkedText(/** @type {string} */ (hint))}</span>`);
+  const hint = hints.length > 0 && html`<p class="hint" id="${pointer}-hint">${hints}</p>`;
+  const label = html`${linkedText(labelOf(props))}${required || html` <small>(${words.texts.optional})</small>`}`;
   if (isGroup) {
     return html`
-      <fieldset ...${stateOf(pointer, errors)} tabindex="-1"><legend>${title}</legend>${children}${shown}</fieldset>
+      <fieldset ...${stateOf(props)} tabindex="-1"><legend>${label}</legend>${hint}${children}${error}</fieldset>
     `;
   }
-  const label = html`<label for=${pointer}>${title}</label>`;
-  return html`<div class=${isInline ? 'inline' : ''}>${isInline ? [children, label] : [label, children]}${shown}</div>`;
-}
-
-/** @param {FieldProps} props */
-function Input({ name, schema, ui, value, required, onChange, pointer, shared }) {
-  const { type } = schema;
-  const convert = (/** @type {HTMLInputElement} */ { value, checked }) => {
-    if (type === 'boolean') return checked;
-    if (type === 'array') return value.split('\n').filter((line) => line !== '');
-    return type === 'number' && value !== '' ? Number(value) : value;
-  };
-  const attributes = {
-    ...stateOf(pointer, shared.errors),
-    'aria-required': required ? 'true' : undefined,
-    autocomplete: ui['ui:autocomplete'],
-    inputmode: ui['ui:inputmode'],
-    placeholder: name === 'country_code' ? '+44' : undefined,
-    onInput: (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => onChange(convert(currentTarget)),
-    // The browser holds the input: rendering must not replace it.
-    defaultValue: Array.isArray(value) ? value.join('\n') : (value ?? ''),
-  };
-  if (type === 'boolean') return html`<input type="checkbox" ...${attributes} defaultChecked=${value === true} />`;
-  if (type === 'array')
-    return html`<textarea ...${attributes} placeholder=${shared.words.texts.one_a_line}></textarea>`;
-  if (ui['ui:widget'] === 'textarea') return html`<textarea ...${attributes}></textarea>`;
-  if (schema.enum) {
-    const choices = namesOf(schema.enum, ui, shared.language).map(
-      ([option, name]) => html`<option value=${option}>${name}</option>`,
-    );
-    const { choose_one: none } = shared.words.texts;
-    return html`<select ...${attributes} value=${value ?? ''}><option value="">${none}</option>${choices}</select>`;
-  }
-  const widget = TYPES.find((name) => name === ui['ui:widget']) ?? ui['ui:options']?.inputType ?? 'text';
-  return html`<input type=${type === 'number' ? type : widget} step="any" ...${attributes} />`;
-}
-
-/** The options with their names; countries in the person's language. @param {string[]} options @param {UiSchema} ui @param {string} language */
-function namesOf(options, ui, language) {
-  if (ui['ui:options']?.countries !== true) return options.map((option) => [option, option]);
-  const names = new Intl.DisplayNames(language, { type: 'region' });
-  const named = options.map((option) => /** @type {const} */ ([option, names.of(option) ?? option]));
-  return named.sort(([, one], [, other]) => one.localeCompare(other, language));
+  const title = html`<label for=${pointer}>${label}</label>`;
+  return html`
+    <div class=${isInline ? 'inline' : ''}>${isInline ? [children, title, hint] : [title, hint, children]}${error}</div>
+  `;
 }
 
 /**
- * Files, which the request carries as base64. `type` and `bytes` are for the page alone.
+ * A control. The browser holds its content, and `onInput` reads it: rendering never replaces it.
  *
  * @param {FieldProps} props
  */
-function Documents({ ui, onChange, pointer, shared }) {
-  const { accept } = /** @type {UiSchema | undefined} */ (ui.items?.doc)?.['ui:options'] ?? {};
-  const read = async (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget }) => {
-    const files = [...(currentTarget.files ?? [])];
-    onChange(
-      files.map(({ name, type, size: bytes }, index) => ({
-        id: String(index + 1),
-        name,
-        type,
-        bytes,
-        file: files[index],
-      })),
-    );
+function Input(props) {
+  const { name, schema, ui, value, required, onChange, shared, format = (text) => text, placeholder } = props;
+  const { type } = schema;
+  const { texts } = shared.words;
+  const read = (/** @type {HTMLInputElement} */ { value, checked, validity }) => {
+    if (type === 'boolean') return checked;
+    if (type === 'array') return value.split('\n').filter((line) => line !== '');
+    return validity.badInput ? UNREADABLE : value;
   };
-  return html`<input type="file" multiple accept=${accept} ...${stateOf(pointer, shared.errors)} onChange=${read} />`;
+  const onInput = (/** @type {InputEvent} */ { currentTarget: input, inputType = '' }) => {
+    const isAtEnd = inputType.startsWith('insert') && input.selectionEnd === input.value.length;
+    if (isAtEnd && format(input.value) !== input.value) input.value = format(input.value);
+    if (!isKnown(read(input), value)) onChange(read(input));
+  };
+  const widget = TYPES.find((name) => name === ui['ui:widget']) ?? ui['ui:options']?.inputType ?? 'text';
+  const isCode = CODES.includes(name) || /email|tel/.test(widget) || ui['ui:inputmode'] !== undefined;
+  const attributes = {
+    ...stateOf(props),
+    'aria-required': required ? 'true' : undefined,
+    autocomplete: ui['ui:autocomplete'],
+    inputmode: ui['ui:inputmode'],
+    ...((isCode || widget === 'password') && { autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' }),
+    ...(isCode && { dir: 'ltr' }),
+    onInput,
+  };
+  const text = { ...attributes, defaultValue: Array.isArray(value) ? value.join('\n') : (value ?? '') };
+  if (type === 'boolean') return html`<input type="checkbox" ...${attributes} defaultChecked=${value === true} />`;
+  if (type === 'array') return html`<textarea ...${text} placeholder=${texts.one_a_line}></textarea>`;
+  if (ui['ui:widget'] === 'textarea') return html`<textarea ...${text}></textarea>`;
+  const options = optionsOf(props);
+  if (options !== undefined) {
+    const choices = options.map(
+      ([option, name]) => html`<option value=${option} selected=${option === value}>${name}</option>`,
+    );
+    return html`<select ...${attributes}><option value="">${texts.choose_one}</option>${choices}</select>`;
+  }
+  if (widget === 'date') return html`<input type="date" min=${FIRST_DATE} max=${LAST_DATE} ...${text} />`;
+  if (widget !== 'password') return html`<input type=${widget} placeholder=${placeholder} ...${text} />`;
+  return html`
+    <span class="password"><input type="password" ...${text} />
+    <button type="button" class="second" aria-pressed="false" onClick=${showPassword}>${texts.show_password}</button></span>
+  `;
+}
+
+/** @param {{ currentTarget: HTMLButtonElement }} event */
+function showPassword({ currentTarget: button }) {
+  const input = /** @type {HTMLInputElement} */ (button.parentElement?.querySelector('input'));
+  input.type = input.type === 'password' ? 'text' : 'password';
+  button.setAttribute('aria-pressed', String(input.type === 'text'));
+}
+
+/** The options of a list with their names; undefined: the field is no list. @param {FieldProps} props @returns {[option: string, name: string][] | undefined} */
+function optionsOf({ name, schema, ui, shared: { form, language, countries } }) {
+  const { phones } = form.uiSchema['ui:options'];
+  if (name === 'country_code') {
+    const dialCodes = countryNames(Object.keys(phones), countries, language);
+    return dialCodes.map(([code, country]) => [code, `${country} (${phones[code]?.split(' ')[0]})`]);
+  }
+  if (ui['ui:options']?.countries) return countryNames(schema.enum ?? Object.keys(phones), countries, language);
+  return schema.enum?.map((option) => [option, optionName(ui, option, language)]);
+}
+
+/** @param {UiSchema} ui @param {string} option @param {string} language */
+function optionName(ui, option, language) {
+  const names = ui['ui:texts']?.options ?? {};
+  return textIn(Object.hasOwn(names, option) ? /** @type {PageText} */ (names[option]) : option, language);
+}
+
+/** Files. A second choice adds to the first, and each can be taken out. @param {FieldProps} props */
+function Documents(props) {
+  const { ui, value, onChange, shared } = props;
+  const chosen = /** @type {Chosen[]} */ (value ?? []);
+  const add = (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget: input }) => {
+    const files = [...(input.files ?? [])];
+    onChange([...chosen, ...files.map((file) => ({ name: file.name, type: file.type, bytes: file.size, file }))]);
+    input.value = '';
+  };
+  const { remove } = shared.words.texts;
+  const list = chosen.map((one) => {
+    const takeOut = () => onChange(chosen.filter((other) => other !== one));
+    const label = `${remove}: ${one.name}`;
+    return html`
+      <li><bdi>${one.name}</bdi> <small><bdi>${megabytes(one.bytes)}</bdi></small>
+      <button type="button" class="second small" aria-label=${label} onClick=${takeOut}>${remove}</button></li>
+    `;
+  });
+  const accept = acceptedTypes(ui).join(',') || undefined;
+  return html`
+    <${Frame} ...${props}>
+      <input type="file" multiple accept=${accept} ...${stateOf(props)} onChange=${add} />
+      ${list.length > 0 && html`<ul class="files">${list}</ul>`}
+    <//>
+  `;
 }
 
 /** Radio buttons, or checkboxes. @param {FieldProps & { options: string[]; isMultiple?: boolean }} props */
 function Choices(props) {
   const { name, fixed, ui, value, onChange, options, isMultiple, pointer, shared } = props;
+  const isChannel = fixed && name === 'otp_type';
   const chosen = /** @type {string[]} */ (isMultiple ? (value ?? []) : [value]);
-  const choose = (/** @type {string} */ option) => () =>
-    onChange(isMultiple ? options.filter((one) => chosen.includes(one) !== (one === option)) : option);
-  const offered = fixed && name === 'otp_type' ? options.filter((one) => shared.channels.includes(one)) : options;
-  const choices = namesOf(offered, ui, shared.language).map(([option = '', text]) => {
-    const attributes = { name: pointer, value: option, checked: chosen.includes(option), onChange: choose(option) };
-    const shown = fixed && name === 'otp_type' ? shared.words.channels[/** @type {Channel} */ (option)] : text;
+  const choices = options.map((option) => {
+    if (isChannel && !shared.channels.includes(option)) return null;
+    const onInput = (/** @type {InputEvent} */ { currentTarget: { checked } }) => {
+      const now = isMultiple ? options.filter((one) => (one === option ? checked : chosen.includes(one))) : option;
+      if ((isMultiple || checked) && !isKnown(now, value)) onChange(now);
+    };
+    const shown = isChannel
+      ? shared.words.channels[/** @type {Channel} */ (option)]
+      : linkedText(optionName(ui, option, shared.language));
+    const attributes = { name: pointer, value: option, defaultChecked: chosen.includes(option), onInput };
     return html`<label class="option"><input type=${isMultiple ? 'checkbox' : 'radio'} ...${attributes} /> ${shown}</label>`;
   });
   return html`<${Frame} ...${props} isGroup>${choices}<//>`;
@@ -152,18 +228,18 @@ function Members(props) {
   const { name: field, schema, ui, value, onChange, pointer, required, shared } = props;
   const members = Object.entries(schema.properties ?? {});
   const current = /** @type {Record<string, unknown>} */ (value ?? {});
-  const places = members.map(([name]) => `${pointer}/${name}`);
-  const groupErrors = shared.errors.filter(({ pointer: at }) => !places.some((place) => isAtOrBelow(at, place)));
+  const example = shared.form.uiSchema['ui:options'].phones[String(current.country_code)];
   const fields = members.map(([name, member]) => {
     const change = (/** @type {unknown} */ now) => onChange({ ...current, [name]: now });
     const needed = schema.required === undefined ? required || field === 'phone' : schema.required.includes(name);
+    const phone = schema.properties?.country_code && name === 'number' ? phoneFormat(example) : {};
     return html`
       <${Field} name=${name} schema=${member} ui=${ui[name] ?? {}} pointer="${pointer}/${name}" required=${needed}
-        fixed=${MEMBERS.includes(name)} value=${current[name]} onChange=${change} shared=${shared} />
+        fixed=${MEMBERS.includes(name)} value=${current[name]} onChange=${change} shared=${shared} ...${phone} />
     `;
   });
-  const parts = html`<div class="members">${fields}</div>`;
-  return html`<${Frame} ...${props} shared=${{ ...shared, errors: groupErrors }} isGroup>${parts}<//>`;
+  const places = members.map(([name]) => `${pointer}/${name}`);
+  return html`<${Group} ...${props} places=${places}><div class="members">${fields}</div><//>`;
 }
 
 /** Any number of objects. @param {FieldProps} props */
@@ -171,9 +247,6 @@ function List(props) {
   const { schema, ui, value, onChange, pointer, shared } = props;
   const { add, remove } = shared.words.texts;
   const list = /** @type {unknown[]} */ (value ?? []);
-  const groupErrors = shared.errors.filter(
-    ({ pointer: at }) => !list.some((_, index) => isAtOrBelow(at, `${pointer}/${index}`)),
-  );
   const items = list.map((item, index) => {
     const change = (/** @type {unknown} */ now) => onChange(list.map((one, at) => (at === index ? now : one)));
     return html`
@@ -184,23 +257,35 @@ function List(props) {
   const button = (/** @type {string} */ name, /** @type {unknown[]} */ after) =>
     html`<button type="button" class="second small" onClick=${() => onChange(after)}>${name}</button>`;
   return html`
-    <${Frame} ...${props} shared=${{ ...shared, errors: groupErrors }} isGroup>
+    <${Group} ...${props} places=${list.map((_, index) => `${pointer}/${index}`)}>
       ${items}${button(add, [...list, {}])} ${list.length > 0 && button(remove, list.slice(0, -1))}
     <//>
   `;
 }
 
-/**
- * The attributes that connect a control with its label and its errors.
- *
- * @param {string} pointer @param {readonly FieldError[]} errors
- */
-function stateOf(pointer, errors) {
-  const fieldErrors = errorsAt(errors, pointer);
+/** Fields in a frame, which shows the errors that have no field of their own. @param {FieldProps & { places: string[]; children?: unknown }} props */
+function Group({ places, ...props }) {
+  const errors = props.shared.errors.filter(({ pointer }) => !places.some((place) => isAtOrBelow(pointer, place)));
+  return html`<${Frame} ...${props} shared=${{ ...props.shared, errors }} isGroup />`;
+}
+
+/** Whether a control has the value that is known. An untouched one is empty, or not ticked. @param {unknown} now @param {unknown} value */
+function isKnown(now, value) {
+  return JSON.stringify(now) === JSON.stringify(value) || (isEmpty(value) && (isEmpty(now) || now === false));
+}
+
+/** The attributes that connect a control with its label, its hints and its errors. @param {FieldProps} props */
+function stateOf(props) {
+  const { pointer, shared } = props;
+  const errors = errorsAt(shared.errors, pointer);
+  const described = [
+    hintsOf(props).length > 0 && `${pointer}-hint`,
+    errors.some(({ rule }) => rule !== undefined) && `${pointer}-error`,
+  ].filter(Boolean);
   return {
     id: pointer,
-    'aria-invalid': fieldErrors.length > 0 ? 'true' : undefined,
-    'aria-describedby': fieldErrors.some(({ rule }) => rule !== undefined) ? `${pointer}-error` : undefined,
+    'aria-invalid': errors.length > 0 ? 'true' : undefined,
+    'aria-describedby': described.join(' ') || undefined,
   };
 }
 

@@ -4,14 +4,17 @@
 
 /** The page as a table: each state, each event, and the next step. Nothing in this file knows the browser. */
 
-/** The seconds until another code, after the first, the second, …: the default of the setting `limits.resendSeconds`. */
-export const RESEND_SECONDS = [60, 120, 300, 900];
+/** The seconds between two codes: one recipient gets one message a minute. */
+export const MESSAGE_SECONDS = 60;
 /** The pause after a 429 that names none, in seconds. */
 const PAUSE_SECONDS = 10;
+/** The newest registrations that a code is tried with: a code is valid for ten minutes. */
+const MAX_REGISTRATIONS = 5;
 
 /** A state that nothing moves: a button pressed twice sends nothing. @param {State} to @returns {Record<Act, Step>} */
 const busy = (to) => ({
   register: { to },
+  next: { to },
   confirm: { to },
   again: { to },
   again_forgotten: { to },
@@ -31,6 +34,7 @@ const late = (to) => ({
   invalid: { to },
   form_gone: { to },
   code_refused: { to },
+  already_registered: { to },
   captcha_failed: { to },
   in_progress: { to },
   key_reused: { to },
@@ -43,53 +47,56 @@ const late = (to) => ({
 });
 
 /**
- * Ends of a registration at which nothing was sent: they lead back to where it can be corrected.
- *
- * @type {Pick<Record<RequestEnd, Step>, 'invalid' | 'form_gone' | 'too_large' | 'undelivered' | 'code_refused'>}
+ * The ends of a registration. What must be corrected leads to the form; anything else leads back. @param {'form' |
+ * 'code'} back @returns {Record<RequestEnd, Step>}
  */
-const CORRECT = {
+const registering = (back) => ({
+  accepted: { to: 'code', key: 'new', waits: ['register', 'again'] },
   invalid: { to: 'form', says: 'correct' },
   form_gone: { to: 'form', says: 'form_gone' },
   too_large: { to: 'form', says: 'too_large' },
   undelivered: { to: 'form', says: 'undelivered' },
   code_refused: { to: 'form', says: 'failed' },
-};
+  already_registered: { to: 'form', says: 'failed' },
+  captcha_failed: { to: back, says: 'captcha_failed' },
+  in_progress: { to: back, says: 'in_progress' },
+  key_reused: { to: back, says: 'key_reused', key: 'new' },
+  too_many: { to: back, says: 'too_many', waits: ['register', 'again'] },
+  failed: { to: back, says: 'failed' },
+  silent: { to: back, says: 'silent' },
+  unreadable: { to: back, says: 'unreadable' },
+});
 
 /** @type {Record<State, Record<Event, Step>>} */
 export const TRANSITIONS = {
   form: {
     ...late('form'),
     register: { to: 'sending' },
+    next: { to: 'form', part: 'next' },
     confirm: { to: 'form' },
     again: { to: 'form' },
     again_forgotten: { to: 'form' },
     incomplete: { to: 'form', says: 'correct' },
-    back: { to: 'form' },
+    back: { to: 'form', part: 'before' },
     enter_code: { to: 'code' },
     typed: { to: 'form', key: 'new', ends: 'register' },
-    reload: { to: 'form', key: 'new' },
+    reload: { to: 'form', key: 'new', part: 'first' },
   },
   sending: {
     ...busy('sending'),
+    ...registering('form'),
     // What is typed now is in the next request.
     typed: { to: 'sending', key: 'new' },
-    reload: { to: 'form', key: 'new', code: 'perhaps', says: 'maybe_sent' },
-    ...CORRECT,
-    accepted: { to: 'code', key: 'new', code: 'sent', waits: ['register', 'again'] },
-    captcha_failed: { to: 'form', says: 'captcha_failed' },
-    in_progress: { to: 'form', says: 'in_progress', code: 'perhaps' },
-    key_reused: { to: 'form', says: 'key_reused', key: 'new' },
-    too_many: { to: 'form', says: 'too_many', waits: ['register', 'again'] },
-    failed: { to: 'form', says: 'failed', code: 'perhaps' },
-    silent: { to: 'form', says: 'silent', code: 'perhaps' },
-    unreadable: { to: 'form', says: 'unreadable', code: 'perhaps' },
+    // The code may come, but the page has not heard its registration.
+    reload: { to: 'form', key: 'new', part: 'first', says: 'interrupted' },
   },
   code: {
     ...late('code'),
     register: { to: 'code' },
+    next: { to: 'code' },
     confirm: { to: 'confirming' },
     again: { to: 'resending' },
-    again_forgotten: { to: 'form', says: 'type_again' },
+    again_forgotten: { to: 'form', part: 'first', says: 'type_again' },
     incomplete: { to: 'code', says: 'correct' },
     back: { to: 'form' },
     enter_code: { to: 'code' },
@@ -98,16 +105,8 @@ export const TRANSITIONS = {
   },
   resending: {
     ...busy('resending'),
+    ...registering('code'),
     reload: { to: 'code', key: 'new' },
-    ...CORRECT,
-    accepted: { to: 'code', key: 'new', code: 'sent', waits: ['register', 'again'] },
-    captcha_failed: { to: 'code', says: 'captcha_failed' },
-    in_progress: { to: 'code', says: 'in_progress' },
-    key_reused: { to: 'code', says: 'key_reused', key: 'new' },
-    too_many: { to: 'code', says: 'too_many', waits: ['register', 'again'] },
-    failed: { to: 'code', says: 'failed' },
-    silent: { to: 'code', says: 'silent' },
-    unreadable: { to: 'code', says: 'unreadable' },
   },
   confirming: {
     ...busy('confirming'),
@@ -116,6 +115,7 @@ export const TRANSITIONS = {
     invalid: { to: 'code', says: 'correct' },
     form_gone: { to: 'code', says: 'failed' },
     code_refused: { to: 'code', says: 'code_refused' },
+    already_registered: { to: 'client' },
     captcha_failed: { to: 'code', says: 'failed' },
     in_progress: { to: 'code', says: 'in_progress' },
     key_reused: { to: 'code', says: 'failed' },
@@ -126,7 +126,13 @@ export const TRANSITIONS = {
     silent: { to: 'code', says: 'silent' },
     unreadable: { to: 'code', says: 'unreadable' },
   },
-  done: { ...busy('done'), ...late('done'), reload: { to: 'form', key: 'new' } },
+  client: {
+    ...busy('client'),
+    ...late('client'),
+    back: { to: 'form', part: 'first' },
+    reload: { to: 'form', key: 'new', part: 'first' },
+  },
+  done: { ...busy('done'), ...late('done'), reload: { to: 'form', key: 'new', part: 'first' } },
 };
 
 /** The states in which a request is on its way. @type {readonly State[]} */
@@ -136,11 +142,11 @@ export const BUSY_STATES = ['sending', 'resending', 'confirming'];
 export function initialContext(key) {
   return {
     state: 'form',
+    part: 0,
     says: undefined,
     errors: [],
     key,
-    sent: 0,
-    hasCode: false,
+    ids: [],
     waits: { register: 0, again: 0, confirm: 0 },
     seconds: 0,
   };
@@ -151,8 +157,8 @@ export function initialContext(key) {
  *
  * @param {MachineContext} memory @param {Event} event @param {Details} details @returns {MachineContext}
  */
-export function nextContext(memory, event, { now, newKey, errors = [], seconds, pointer }) {
-  if (event === 'enter_code' && !memory.hasCode) return memory;
+export function nextContext(memory, event, { now, newKey, errors = [], part, seconds, pointer, id }) {
+  if (event === 'enter_code' && memory.ids.length === 0) return memory;
   if (isWaiting(memory, event, now)) return memory;
   const step = TRANSITIONS[memory.state][event];
   if (event === 'typed') {
@@ -166,22 +172,27 @@ export function nextContext(memory, event, { now, newKey, errors = [], seconds, 
       waits: step.ends === undefined ? memory.waits : { ...memory.waits, [step.ends]: 0 },
     };
   }
-  if (step.to === memory.state && step.says === undefined && event !== 'reload') return memory;
-  const sent = memory.sent + (step.code === 'sent' ? 1 : 0);
-  const pause =
-    event === 'accepted' ? (RESEND_SECONDS[sent - 1] ?? RESEND_SECONDS.at(-1) ?? 0) : seconds || PAUSE_SECONDS;
+  const isSame = step.to === memory.state && step.says === undefined && step.part === undefined;
+  if (isSame && event !== 'reload') return memory;
+  const pause = event === 'accepted' ? MESSAGE_SECONDS : (seconds ?? PAUSE_SECONDS);
   const until = Object.fromEntries((step.waits ?? []).map((button) => [button, now + pause * 1_000]));
+  const parts = { first: 0, next: memory.part + 1, before: Math.max(0, memory.part - 1) };
   return {
     ...memory,
     state: step.to,
+    part: step.part === undefined ? (part ?? memory.part) : parts[step.part],
     says: step.says,
     errors: step.says === undefined ? [] : errors,
     key: step.key === 'new' ? newKey() : memory.key,
-    sent,
-    hasCode: step.to !== 'done' && (memory.hasCode || step.code !== undefined),
+    ids: step.to === 'done' || step.to === 'client' ? [] : withId(memory.ids, id),
     waits: { ...memory.waits, ...until },
     seconds: event === 'too_many' ? pause : memory.seconds,
   };
+}
+
+/** The registrations, the newest first. A repeated answer names the same. @param {readonly string[]} ids @param {string} [id] */
+function withId(ids, id) {
+  return id === undefined ? ids : [id, ...ids.filter((one) => one !== id)].slice(0, MAX_REGISTRATIONS);
 }
 
 /** Whether a pointer is this place or below it. @param {string} pointer @param {string} place */
@@ -207,7 +218,7 @@ export const PROBLEM_ENDS = /** @type {const} */ ({
   referrer_not_found: 'invalid',
   otp_type_unavailable: 'invalid',
   code_not_accepted: 'code_refused',
-  already_registered: 'unreadable',
+  already_registered: 'already_registered',
   captcha_failed: 'captcha_failed',
   front_required: 'unreadable',
   request_in_progress: 'in_progress',
@@ -247,7 +258,7 @@ export const RULE_SENTENCES = {
   length: 'length',
   minimum: 'too_small',
   maximum: 'too_large_number',
-  number: 'too_large_number',
+  number: 'number',
   integer: 'format',
   password_mismatch: 'password_mismatch',
   common: 'common',

@@ -2,10 +2,17 @@
 import { requestEnd, sentenceOf } from './machine.js';
 
 /** @import { FieldError, PlacedProblem, RequestEnd } from './types.ts' */
-/** @typedef {{ end: RequestEnd; errors: FieldError[]; seconds: number | undefined; available: string[] | undefined }} Outcome */
+/**
+ * How a request ended. `id`: the registration that the answer names. `seconds`: those of `Retry-After`.
+ *
+ * @typedef {{ end: RequestEnd; errors: FieldError[]; id: string | undefined; seconds: number | undefined; available:
+ * string[] | undefined }} Outcome
+ */
 
 /** A request ends after this time without progress, in milliseconds: the API answers within 30 seconds. */
 const SILENCE_MS = 45_000;
+/** The longest wait that the API asks for, in seconds. What is before the API may ask for any. */
+const MAX_WAIT_SECONDS = 86_400;
 
 /** The field that each `invalid` problem without `errors` is about. @type {Readonly<Record<PlacedProblem, FieldError>>} */
 const PLACES = {
@@ -35,9 +42,9 @@ export function post(url, body, headers, onProgress) {
     };
     request.onloadend = () => {
       clearTimeout(timer);
-      if (request.status === 0) explainSilence(url);
       const { status, responseText } = request;
-      resolve(outcomeOf(status, responseText, request.getResponseHeader('retry-after')));
+      if (status === 0) explainSilence(url);
+      resolve(outcomeOf(status, responseText, (name) => request.getResponseHeader(name)));
     };
     request.open('POST', url);
     for (const [name, value] of Object.entries({ 'content-type': 'application/json', ...headers })) {
@@ -56,40 +63,54 @@ function explainSilence(url) {
 }
 
 /**
- * Reads an answer. A body that is no problem counts by its status.
+ * Reads an answer, whoever sent it. A body that is no problem counts by its status, and what is no text is ignored.
  *
- * @param {number} status 0: no answer arrived @param {string} text @param {string | null} retryAfter
+ * @param {number} status 0: no answer arrived @param {string} body @param {(name: string) => string | null} header
  * @returns {Outcome}
  */
-export function outcomeOf(status, text, retryAfter) {
-  const problem = parse(text);
-  const type = problem?.type;
-  const end = requestEnd(status, type);
-  const listed = Array.isArray(problem?.errors) ? problem.errors : [];
-  const place =
-    typeof type === 'string' && Object.hasOwn(PLACES, type) ? PLACES[/** @type {PlacedProblem} */ (type)] : undefined;
-  const errors = listed.map(({ pointer, header, rule }) => ({
-    pointer: header === 'captcha-token' ? CAPTCHA_POINTER : String(pointer ?? ''),
-    rule: sentenceOf(String(rule)),
-  }));
-  const seconds = Number.parseInt(retryAfter ?? '', 10);
+export function outcomeOf(status, body, header) {
+  const { type, errors, available } = parse(body);
+  const word = /** @type {PlacedProblem} */ (text(type));
+  const place = Object.hasOwn(PLACES, word) ? PLACES[word] : undefined;
+  const listed = list(errors)
+    .map(object)
+    .map(({ pointer, header, rule }) => ({
+      pointer: header === 'captcha-token' ? CAPTCHA_POINTER : text(pointer),
+      rule: sentenceOf(text(rule)),
+    }));
+  const seconds = Number(header('retry-after'));
   return {
-    end,
-    errors: place === undefined ? errors : [...errors, place],
-    seconds: Number.isNaN(seconds) ? undefined : seconds,
-    available: Array.isArray(problem?.available) ? problem.available.map(String) : undefined,
+    end: requestEnd(status, type),
+    errors: place === undefined ? listed : [...listed, place],
+    id: header('registration-id') ?? undefined,
+    seconds: seconds > 0 ? Math.min(Math.ceil(seconds), MAX_WAIT_SECONDS) : undefined,
+    available: Array.isArray(available) ? available.map(text) : undefined,
   };
 }
 
 /** The pointer of the captcha among the fields. The request has the captcha as a header. */
 export const CAPTCHA_POINTER = '#captcha';
 
-/** @param {string} text @returns {Record<string, any> | undefined} */
-function parse(text) {
+/** @param {string} body @returns {Record<string, unknown>} */
+function parse(body) {
   try {
-    const value = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : undefined;
+    return object(JSON.parse(body));
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+/** @param {unknown} value @returns {Record<string, unknown>} */
+function object(value) {
+  return /** @type {Record<string, unknown>} */ (typeof value === 'object' && value !== null ? value : {});
+}
+
+/** @param {unknown} value @returns {unknown[]} */
+function list(value) {
+  return Array.isArray(value) ? value : [];
+}
+
+/** @param {unknown} value */
+function text(value) {
+  return typeof value === 'string' ? value : '';
 }

@@ -1,16 +1,20 @@
 import type { Language } from '../../../lib/messages/translations/languages.ts';
+import type { PageText } from '../../../lib/validators/form.ts';
 import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { ViolationRule } from '../../../lib/validators/primitives.ts';
 import type { PageProblem } from '../../openapi/problems.ts';
 import type { PROBLEM_ENDS } from './machine.js';
 
-export type { Channel, PageProblem, ViolationRule };
+export type { Channel, PageProblem, PageText, ViolationRule };
 
-export type State = 'form' | 'sending' | 'code' | 'resending' | 'confirming' | 'done';
+/** `client`: the code was right, and its address belongs to a client. */
+export type State = 'form' | 'sending' | 'code' | 'resending' | 'confirming' | 'client' | 'done';
 
 /** An act of a person or of the browser. `incomplete`: the page found errors before it sent anything. */
 export type Act =
   | 'register'
+  /** To the next part of a long form. */
+  | 'next'
   | 'confirm'
   | 'again'
   /** The person asks for another code after a reload, which has forgotten the passwords and the documents. */
@@ -27,6 +31,7 @@ export type RequestEnd =
   | 'invalid'
   | 'form_gone'
   | 'code_refused'
+  | 'already_registered'
   | 'captcha_failed'
   | 'in_progress'
   | 'key_reused'
@@ -46,7 +51,11 @@ export type PlacedProblem = Exclude<
 >;
 
 /** The sentences that tell a person what happened. */
-type Sentence = Exclude<RequestEnd, 'accepted' | 'invalid'> | 'correct' | 'maybe_sent' | 'type_again';
+type Sentence =
+  | Exclude<RequestEnd, 'accepted' | 'invalid' | 'already_registered'>
+  | 'correct'
+  | 'interrupted'
+  | 'type_again';
 
 /** The sentences at a field. */
 export type FieldSentence =
@@ -55,6 +64,9 @@ export type FieldSentence =
   | 'format'
   | 'characters'
   | 'length'
+  | 'too_short'
+  | 'too_long'
+  | 'number'
   | 'too_small'
   | 'too_large_number'
   | 'password_mismatch'
@@ -93,17 +105,22 @@ type Text =
   | 'open_account'
   | 'optional'
   | 'choose_one'
+  | 'show_password'
   | 'one_a_line'
   | 'add'
   | 'remove'
   | 'register'
   | 'sending'
   | 'enter_code'
-  | 'password_again'
   | 'confirm'
   | 'again'
   | 'again_ready'
   | 'back'
+  | 'log_in'
+  | 'already_client'
+  /** The heading and the text if the code's address belongs to a client. */
+  | 'client'
+  | 'client_text'
   | 'done'
   | 'done_text'
   | 'continue'
@@ -123,15 +140,16 @@ export interface LanguageWords {
   labels: Record<Label, string>;
   texts: Record<Text, string> & {
     version: `${string}{version}${string}`;
+    /** The place of a part of a long form. */
+    step: `${string}{n}${string}`;
+    password_rules: `${string}{n}${string}`;
+    /** The sizes of one file, and of all. */
+    documents: `${string}{size}${string}`;
     /** How long a code is valid, in minutes. */
     code_valid: `${string}{n}${string}`;
     sent: `${string}{address}${string}`;
-    perhaps_sent: `${string}{address}${string}`;
   };
-  sentences: Record<Exclude<Sentence, 'too_many'>, string> & {
-    too_many: `${string}{time}${string}`;
-    code_or_password: string;
-  };
+  sentences: Record<Exclude<Sentence, 'too_many'>, string> & { too_many: `${string}{time}${string}` };
   fields: Record<FieldSentence, string>;
 }
 
@@ -141,8 +159,8 @@ export interface Step {
   says?: Sentence;
   /** `new`: the next request is another one, even if its body is the same. */
   key?: 'new';
-  /** Whether a code was sent, certainly or perhaps. */
-  code?: 'sent' | 'perhaps';
+  /** The part of a long form that is shown. Absent: the same, or that of the first error. */
+  part?: 'first' | 'next' | 'before';
   /** The buttons that wait for the seconds of the answer, or of the limit after a message; `off` ends a wait. */
   waits?: readonly Button[];
   ends?: Button;
@@ -153,20 +171,20 @@ export interface FieldError {
   pointer: string;
   /** Absent: the sentence of the page says what is wrong. */
   rule?: FieldSentence | undefined;
-  /** The bounds of the field, such as `8–128`. */
+  /** The bounds of the field, such as `≥ 8`. */
   bounds?: string | undefined;
 }
 
 /** The data of the page's state machine. It holds nothing that a person typed. */
 export interface MachineContext {
   state: State;
+  /** The part of a long form that is shown, from 0. */
+  part: number;
   says: Sentence | undefined;
   errors: readonly FieldError[];
   key: string;
-  /** The codes that were certainly sent. */
-  sent: number;
-  /** Whether a code was sent, or may have been: the step of the code can be reached. */
-  hasCode: boolean;
+  /** The registrations whose codes were sent, the newest first. A code is tried with each. */
+  ids: readonly string[];
   /** Epoch milliseconds until which a button waits. */
   waits: Record<Button, number>;
   /** The seconds of the last 429. */
@@ -177,6 +195,10 @@ export interface Details {
   now: number;
   newKey: () => string;
   errors?: readonly FieldError[];
+  /** The part of the form with the first error. */
+  part?: number | undefined;
+  /** The `registration-id` of an accepted request. */
+  id?: string | undefined;
   /** The wait that `Retry-After` asks for. */
   seconds?: number | undefined;
   /** The field that was typed into. */
@@ -188,30 +210,47 @@ export interface Config {
   api: string;
   /** The form, as `form.js` has it. */
   form: Form;
-  /** The name of the broker, for the title of the browser's tab. */
+  /** The name of the broker, for the title of the browser's tab and the logo. */
   brand?: string;
-  /** A BCP 47 tag; absent: the browser's languages. */
+  /** The address of a picture above the form. */
+  logo?: string;
+  /** Absent: the color scheme of the surrounding page. `both`: that of the person's system. */
+  theme?: 'light' | 'dark' | 'both';
+  /** The level of the heading; absent: 1. */
+  headingLevel?: 1 | 2 | 3 | 4 | 5 | 6;
+  /** A BCP 47 tag, of the page and of the message; absent: the browser's languages. */
   language?: string;
   captcha?: Captcha;
   /** The channels that are offered; absent: all. */
   channels?: readonly Channel[];
+  /** The countries that lists show first, as ISO 3166-1 alpha-2 codes. */
+  countries?: readonly string[];
   /** Fields of the form, and the parameters of the page's link that fill them in. */
   fromLink?: Readonly<Record<string, string>>;
-  /** The page to continue with. */
+  /** Where a client logs in. */
+  login?: string;
+  /** The page to continue with after the registration. */
   afterwards?: string;
+  /** What happens after the registration; absent: a sentence of the page. */
+  next?: PageText;
   /** Called at each step, for analytics. It gets nothing that a person typed. */
   onStep?: (step: { from: State; event: Event; to: State; says?: Sentence | undefined }) => void;
 }
 
-/**
- * Shows a captcha in an element.
- * @returns a function that asks for another token: each is valid once
- */
-export type Captcha = (
-  element: HTMLElement,
-  onToken: (token: string | undefined) => void,
-  language: string,
-) => (() => void) | Promise<() => void>;
+/** A captcha's widget. */
+export interface Captcha {
+  /**
+   * Shows the widget in an element.
+   * @returns a function that asks for another token: each is valid once
+   */
+  (
+    element: HTMLElement,
+    onToken: (token: string | undefined) => void,
+    language: string,
+  ): (() => void) | Promise<() => void>;
+  /** The origins that it loads from, by the directives of a Content Security Policy. */
+  sources?: Partial<Record<'script' | 'frame' | 'style' | 'connect', readonly string[]>>;
+}
 
 export interface FieldSchema {
   title?: string;
@@ -234,8 +273,8 @@ export interface UiSchema {
   'ui:widget'?: string;
   'ui:autocomplete'?: string;
   'ui:inputmode'?: string;
-  /** The label in several languages. */
-  'ui:titles'?: Record<string, string>;
+  /** Texts with links, as the form's record has them. */
+  'ui:texts'?: { label?: PageText; help?: PageText; options?: Record<string, PageText> };
   'ui:options'?: { accept?: string; inputType?: string; countries?: boolean; version?: string };
   items?: UiSchema;
   [member: string]: unknown;
@@ -246,6 +285,12 @@ export interface Form {
   required: string[];
   uiSchema: Record<string, UiSchema> & {
     'ui:order': string[];
-    'ui:options': { maxDocuments: number; maxDocumentBytes: number; maxDocumentsBytes: number };
+    'ui:options': {
+      maxDocuments: number;
+      maxDocumentBytes: number;
+      maxDocumentsBytes: number;
+      /** A mobile number of each country, such as `+44 7400 123456`. */
+      phones: Record<string, string>;
+    };
   };
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: 0BSD
 import { pointerOf } from './check.js';
 import { Field } from './fields.js';
-import { html } from './html.js';
-import { BUSY_STATES, isAtOrBelow } from './machine.js';
+import { html, linkedText } from './html.js';
+import { BUSY_STATES } from './machine.js';
 import { CAPTCHA_POINTER } from './post.js';
-import { duration, fill, minutesAndSeconds } from './words.js';
+import { duration, fill, minutesAndSeconds, textIn } from './words.js';
 
 /** @import { Button, Config, MachineContext, Words } from './types.ts' */
-/** @import { FieldProps } from './fields.js' */
+/** @import { Shared } from './fields.js' */
 /**
  * What is shown, and what a person can do.
  *
@@ -17,50 +17,64 @@ import { duration, fill, minutesAndSeconds } from './words.js';
  * @property {string} language
  * @property {MachineContext} memory
  * @property {number} turn counts events, so that the same sentence is announced again
+ * @property {readonly (readonly string[])[]} parts the names of the fields of each part of the form
+ * @property {readonly string[]} countries that lists show first
  * @property {Record<string, unknown>} values
  * @property {string} address that the last code went to
- * @property {{ code: string; password: string }} code as it was typed
- * @property {boolean} isForgotten whether the password of the registration must be typed again
+ * @property {string} code as it was typed
+ * @property {boolean} isForgotten whether another code needs the form again
  * @property {readonly string[]} channels
  * @property {number | undefined} progress of a large request that is on its way, 0 to 1
  * @property {string} announced
  * @property {number} now
  */
+/** @typedef {'register' | 'next' | 'confirm' | 'again' | 'back' | 'enter_code'} Press */
 /**
  * @typedef {object} Acts
  * @property {(name: string, value: unknown) => void} change
- * @property {(name: 'code' | 'password', value: string) => void} changeCode
- * @property {(event: 'register' | 'confirm' | 'again' | 'back' | 'enter_code') => void} press
- * @property {(element: HTMLElement | null) => void} showCaptcha
+ * @property {(code: string) => void} changeCode
+ * @property {(event: Press) => void} press
  */
 
 const CODE_MINUTES = '10';
 
 /** The heading of the step. @param {Page} page */
 export function headingOf({ memory: { state }, words: { texts } }) {
-  if (state === 'done') return texts.done;
+  if (state === 'done' || state === 'client') return texts[state];
   return state === 'form' || state === 'sending' ? texts.open_account : texts.enter_code;
 }
 
 /** @param {{ page: Page; acts: Acts }} props */
 export function View({ page, acts }) {
-  const { memory, announced } = page;
-  const steps = { form: Form, sending: Form, code: Code, resending: Code, confirming: Code, done: Done };
+  const { config, words, memory, parts, announced } = page;
+  const { brand = '', logo, headingLevel = 1 } = config;
+  const views = {
+    form: Form,
+    sending: Form,
+    code: Code,
+    resending: Code,
+    confirming: Code,
+    client: Client,
+    done: Done,
+  };
+  const step = { form: memory.part, sending: memory.part, code: parts.length };
+  const n = /** @type {Record<string, number | undefined>} */ (step)[memory.state];
+  const place = { n: String((n ?? parts.length) + 1), all: String(parts.length + 1) };
+  const isLong = parts.length > 1 && memory.state !== 'done' && memory.state !== 'client';
   return html`
-    <h1 tabindex="-1">${headingOf(page)}</h1>
-    <${steps[memory.state]} page=${page} acts=${acts} />
+    ${logo && html`<img class="logo" src=${logo} alt=${brand} />`}
+    <${`h${headingLevel}`} class="heading" tabindex="-1">${headingOf(page)}<//>
+    ${isLong && html`<p class="hint">${fill(words.texts.step, place)}</p>`}
+    <${views[memory.state]} page=${page} acts=${acts} />
     <p class="unseen" role="status">${announced}</p>
   `;
 }
 
 /** @param {{ page: Page; acts: Acts }} props */
 function Form({ page, acts }) {
-  const { config, memory, values, channels } = page;
+  const { config, words, memory, parts, values } = page;
   const { form } = config;
-  const isShown = (/** @type {string} */ name) =>
-    form.uiSchema[name]?.['ui:widget'] !== 'hidden' && (name !== 'otp_type' || channels.length > 1);
-  const names = form.uiSchema['ui:order'].filter(isShown);
-  const fields = names.map((name) => {
+  const fields = (parts[memory.part] ?? []).map((name) => {
     const required =
       form.required.includes(name) || name === 'otp_type' || (name === 'phone' && values.otp_type !== 'email');
     const change = (/** @type {unknown} */ value) => acts.change(name, value);
@@ -69,88 +83,91 @@ function Form({ page, acts }) {
         required=${required} fixed=${isFixed(name)} value=${values[name]} onChange=${change} shared=${sharedOf(page)} />
     `;
   });
+  const isLast = memory.part === parts.length - 1;
   return html`
-    <form noValidate onSubmit=${pressing(acts, 'register')}>
-      <${Alert} page=${page} fields=${names.map((name) => pointerOf(name))} />
-      ${memory.hasCode && html`<${SentBefore} page=${page} acts=${acts} />`}
+    <form noValidate onSubmit=${pressing(acts, isLast ? 'register' : 'next')}>
+      <${Alert} page=${page} />
+      ${memory.ids.length > 0 && html`<${SentBefore} page=${page} acts=${acts} />`}
+      ${memory.part === 0 && html`<${LogIn} page=${page} />`}
       ${fields}
-      <${CaptchaPlace} page=${page} acts=${acts} />
-      <${Submit} page=${page} name="register" />
+      ${isLast && html`<${CaptchaPlace} page=${page} />`}
+      ${isLast ? html`<${Submit} page=${page} name="register" />` : html`<button type="submit">${words.texts.continue}</button>`}
     </form>
+    ${memory.part > 0 && html`<${BackButton} page=${page} acts=${acts} />`}
   `;
 }
 
+/** @param {{ page: Page }} props */
+function LogIn({ page: { config, words } }) {
+  const { already_client, log_in } = words.texts;
+  return config.login && html`<p>${already_client} <a href=${config.login}>${log_in}</a></p>`;
+}
+
 /** @param {{ page: Page; acts: Acts }} props */
-function SentBefore({ page: { words, memory, address }, acts }) {
-  const sentence = memory.sent > 0 ? words.texts.sent : words.texts.perhaps_sent;
+function SentBefore({ page: { words, address }, acts }) {
   return html`
     <p class="note">
-      ${addressed(sentence, address)}${' '}
+      ${addressed(words.texts.sent, address)}${' '}
       <button type="button" class="second small" onClick=${() => acts.press('enter_code')}>${words.texts.enter_code}</button>
     </p>
   `;
 }
 
 /** @param {{ page: Page; acts: Acts }} props */
+function BackButton({ page: { words }, acts }) {
+  return html`<button type="button" class="second" onClick=${() => acts.press('back')}>${words.texts.back}</button>`;
+}
+
+/** @param {{ page: Page; acts: Acts }} props */
 function Code({ page, acts }) {
-  const { words, memory, address, code: typed, isForgotten } = page;
+  const { words, address, code, isForgotten } = page;
   const { texts } = words;
-  const shared = sharedOf(page);
-  /** @type {Pick<FieldProps, 'required' | 'fixed' | 'shared'>} */
-  const common = { required: true, fixed: true, shared };
   // Text with digits: people paste and type spaces, which the API ignores.
-  const code = html`
-    <${Field} name="code" pointer="#/code" schema=${{ type: 'string' }} value=${typed.code} ...${common}
-      ui=${{ 'ui:autocomplete': 'one-time-code', 'ui:inputmode': 'numeric' }}
-      onChange=${(/** @type {string} */ text) => acts.changeCode('code', text)} />
+  const field = html`
+    <${Field} name="code" pointer="#/code" schema=${{ type: 'string' }} value=${code} required fixed shared=${sharedOf(page)}
+      ui=${{ 'ui:autocomplete': 'one-time-code', 'ui:inputmode': 'numeric' }} onChange=${acts.changeCode} />
   `;
-  const password = html`
-    <${Field} name="password" pointer="#/password" schema=${{ type: 'string' }} value=${typed.password} ...${common} note=${texts.password_again}
-      ui=${{ 'ui:widget': 'password', 'ui:autocomplete': 'current-password' }}
-      onChange=${(/** @type {string} */ text) => acts.changeCode('password', text)} />
-  `;
-  const sentence = memory.sent > 0 ? texts.sent : texts.perhaps_sent;
   return html`
-    <p>${addressed(sentence, address)} ${fill(texts.code_valid, { n: CODE_MINUTES })}</p>
+    <p>${addressed(texts.sent, address)} ${fill(texts.code_valid, { n: CODE_MINUTES })}</p>
     <form noValidate onSubmit=${pressing(acts, 'confirm')}>
-      <${Alert} page=${page} fields=${['#/code', '#/password', CAPTCHA_POINTER]} />
-      ${code}${isForgotten && password}
+      <${Alert} page=${page} />
+      ${field}
       <${Submit} page=${page} name="confirm" />
     </form>
     <form noValidate onSubmit=${pressing(acts, 'again')}>
-      ${isForgotten || html`<${CaptchaPlace} page=${page} acts=${acts} />`}
+      ${isForgotten || html`<${CaptchaPlace} page=${page} />`}
       <${Submit} page=${page} name="again" isSecond />
     </form>
-    <button type="button" class="second" onClick=${() => acts.press('back')}>${texts.back}</button>
+    <${BackButton} page=${page} acts=${acts} />
+  `;
+}
+
+/** The address belongs to a client, who need not register. @param {{ page: Page; acts: Acts }} props */
+function Client({ page, acts }) {
+  const { config, words } = page;
+  return html`
+    <p>${words.texts.client_text}</p>
+    ${config.login && html`<p><a class="button" href=${config.login}>${words.texts.log_in}</a></p>`}
+    <${BackButton} page=${page} acts=${acts} />
   `;
 }
 
 /** @param {{ page: Page }} props */
-function Done({ page: { config, words } }) {
-  const { afterwards } = config;
+function Done({ page: { config, words, language } }) {
+  const { afterwards, next = words.texts.done_text } = config;
   return html`
-    <p>${words.texts.done_text}</p>
+    <p>${linkedText(textIn(next, language))}</p>
     ${afterwards && html`<p><a class="button" href=${afterwards}>${words.texts.continue}</a></p>`}
   `;
 }
 
-/**
- * Tells the person what happened. Errors of fields that the page does not show are part of it. @param {{ page: Page;
- * fields: string[] }} props
- */
-function Alert({ page, fields }) {
-  const { words, language, memory, turn, isForgotten } = page;
-  const { says, errors, seconds } = memory;
+/** Tells the person what happened. @param {{ page: Page }} props */
+function Alert({ page: { words, language, memory, turn } }) {
+  const { says, seconds } = memory;
   if (says === undefined) return null;
-  const { sentences } = words;
-  const sentence = says === 'code_refused' && isForgotten ? sentences.code_or_password : sentences[says];
-  const others = errors.filter(
-    ({ pointer }) => ![...fields, CAPTCHA_POINTER].some((place) => isAtOrBelow(pointer, place)),
-  );
   return html`
     <div class="alert" role="alert" tabindex="-1" key=${turn}>
-      <p>${fill(sentence, { time: duration(seconds, language) })}</p>
-      ${others.map(({ pointer, rule }) => html`<p><bdi>${pointer}</bdi> ${rule && words.fields[rule]}</p>`)}
+      <p>${fill(words.sentences[says], { time: duration(seconds, language) })}</p>
     </div>
   `;
 }
@@ -172,19 +189,19 @@ function Submit({ page: { words, memory, progress, now }, name, isSecond }) {
   `;
 }
 
-/** @param {{ page: Page; acts: Acts }} props */
-function CaptchaPlace({ page: { config, memory, words }, acts }) {
+/** The captcha is outside of the shadow root: providers look for it in the document. @param {{ page: Page }} props */
+function CaptchaPlace({ page: { config, memory, words } }) {
   if (config.captcha === undefined) return null;
   const isMissing = memory.errors.some(({ pointer }) => pointer === CAPTCHA_POINTER);
   return html`
     <div>
-      <div class="captcha" ref=${acts.showCaptcha}></div>
+      <slot name="captcha"></slot>
       ${isMissing && html`<p class="error">${words.sentences.captcha_failed}</p>`}
     </div>
   `;
 }
 
-/** @param {Acts} acts @param {'register' | 'confirm' | 'again'} event */
+/** @param {Acts} acts @param {Press} event */
 function pressing(acts, event) {
   return (/** @type {Event} */ submitted) => {
     submitted.preventDefault();
@@ -198,9 +215,9 @@ function addressed(sentence, address) {
   return html`${before}<bdi class="address">${address}</bdi>${after}`;
 }
 
-/** @param {Page} page */
-function sharedOf({ words, language, memory: { errors }, channels }) {
-  return { words, language, errors, channels };
+/** @param {Page} page @returns {Shared} */
+function sharedOf({ config: { form }, words, language, memory: { errors }, channels, countries }) {
+  return { form, words, language, errors, channels, countries };
 }
 
 const FIXED = ['name', 'email', 'phone', 'otp_type', 'password', 'repeat_password', 'referrer_id'];

@@ -2,20 +2,22 @@
 import { channelNames } from './channels.js';
 import { words as english } from './words/en.js';
 
-/** @import { LanguageWords, Words } from './types.ts' */
+/** @import { LanguageWords, PageText, Words } from './types.ts' */
 
 /**
  * The words of the first language that has a file in `words/`; English if none has.
  *
  * @param {readonly string[]} tags BCP 47
- * @returns {Promise<{ language: string; words: Words }>}
+ * @returns {Promise<{ tag: string; language: string; words: Words }>} `tag`: the one that has words
  */
 export async function loadWords(tags) {
-  for (const language of [...new Set(tags.flatMap(filesOf))]) {
-    const words = await load(language);
-    if (words !== undefined) return { language, words };
+  for (const tag of tags) {
+    for (const language of filesOf(tag)) {
+      const words = await load(language);
+      if (words !== undefined) return { tag, language, words };
+    }
   }
-  return { language: 'en', words: completed('en', english) };
+  return { tag: 'en', language: 'en', words: completed('en', english) };
 }
 
 /** @param {string} language @returns {Promise<Words | undefined>} */
@@ -73,14 +75,55 @@ export function minutesAndSeconds(seconds) {
 }
 
 /**
- * The label in the person's language, else in English, else the first.
- *
- * @param {Record<string, string>} titles by BCP 47 tags @param {string} language
+ * A text in the person's language, else in English, else in its first. @param {PageText} text @param {string} language
  */
-export function titleIn(titles, language) {
+export function textIn(text, language) {
+  if (typeof text === 'string') return text;
   for (const file of [...filesOf(language), 'en']) {
-    const found = Object.entries(titles).find(([tag]) => filesOf(tag)[0] === file);
+    const found = Object.entries(text).find(([tag]) => filesOf(tag)[0] === file);
     if (found !== undefined) return found[1];
   }
-  return Object.values(titles)[0] ?? '';
+  return Object.values(text)[0] ?? '';
+}
+
+/**
+ * Countries with their names in the person's language: the first ones, then the others in the order of their names.
+ *
+ * @param {readonly string[]} codes @param {readonly string[]} first @param {string} language
+ * @returns {[code: string, name: string][]}
+ */
+export function countryNames(codes, first, language) {
+  const names = new Intl.DisplayNames(language, { type: 'region' });
+  const named = codes.map((code) => /** @type {[string, string]} */ ([code, names.of(code) ?? code]));
+  const rank = (/** @type {string} */ code) => (first.includes(code) ? first.indexOf(code) : first.length);
+  return named.sort(([one, a], [other, b]) => rank(one) - rank(other) || a.localeCompare(b, language));
+}
+
+/** The countries of the browser's languages, the likeliest first. @param {readonly string[]} tags */
+export function browserCountries(tags) {
+  return tags.flatMap((tag) => new Intl.Locale(tag).region ?? []);
+}
+
+/**
+ * How numbers of a country are written: those who type see an example and groups.
+ *
+ * @param {string | undefined} example such as `+44 7400 123456`
+ * @returns {{ placeholder?: string; format?: (text: string) => string }}
+ */
+export function phoneFormat(example) {
+  if (example === undefined) return {};
+  const [, ...groups] = example.split(' ');
+  const isTrunk = (/** @type {string} */ digits) => digits.startsWith('0') && !groups[0]?.startsWith('0');
+  const format = (/** @type {string} */ text) => {
+    if (!/^[\d ]+$/.test(text)) return text;
+    let rest = text.replaceAll(' ', '');
+    const parts = groups.map((group, index) => {
+      const length = index === groups.length - 1 ? rest.length : group.length + (index === 0 && isTrunk(rest) ? 1 : 0);
+      const part = rest.slice(0, length);
+      rest = rest.slice(length);
+      return part;
+    });
+    return parts.filter(Boolean).join(' ');
+  };
+  return { placeholder: groups.join(' '), format };
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type FormJsonSchema, formJsonSchema } from '../../../infra/ops/form.ts';
 import { checkAllDocuments, checkForm } from '../../../infra/registration-page/page/check.js';
 import type { Form } from '../../../infra/registration-page/page/types.ts';
+import { requestValues } from '../../../infra/registration-page/page/values.js';
 import { CUSTOM_FIELD_TYPES, exampleValue, MEGABYTE } from '../../../lib/validators/field-values.ts';
 import type { FormField } from '../../../lib/validators/form.ts';
 import { RegistrationBodySchema } from '../../../lib/validators/registration.ts';
@@ -45,7 +46,6 @@ describe('the page checks a form before it sends, and', () => {
       '#/name required',
       '#/email required',
       '#/a~1b required',
-      '#/phone/country_code required',
       '#/phone/number required',
       '#/password required',
       '#/repeat_password required',
@@ -54,25 +54,29 @@ describe('the page checks a form before it sends, and', () => {
 
   it.each<[FormField, unknown, string]>([
     [{ key: 'k', type: 'number' }, '', ''],
-    [{ key: 'k', type: 'number_string' }, 'abc', '#/k format'],
+    [{ key: 'k', type: 'number' }, Number.NaN, '#/k number'],
+    [{ key: 'k', type: 'number_string' }, 'abc', '#/k number'],
     [{ key: 'k', type: 'date' }, '2024-02-31', '#/k date'],
+    [{ key: 'k', type: 'date' }, '0085-02-01', '#/k date'],
+    [{ key: 'k', type: 'date' }, '?', '#/k date'],
     [{ key: 'k', type: 'email' }, 'a b', '#/k format'],
     [{ key: 'k', type: 'radio', options: ['yes', 'no'] }, 'maybe', '#/k choose'],
     [{ key: 'k', type: 'multiselect', options: ['yes', 'no'] }, ['yes', 'maybe'], '#/k/1 choose'],
     [{ key: 'k', type: 'boolean', must: true }, false, '#/k must_be_true'],
     [{ key: 'k', type: 'location' }, { country: 'DE' }, '#/k/city required'],
-    [{ key: 'k', type: 'participants' }, [{ id: '1', name: 'x'.repeat(256) }], '#/k/0/name length'],
+    [{ key: 'k', type: 'participants' }, [{ id: '1', name: 'x'.repeat(256) }], '#/k/0/name too_long'],
     [{ key: 'k', type: 'phone' }, { country_code: '（+４４）', number: '07911 123456' }, ''],
   ])('judges %o with the value %o', (field, value, error) => {
     expect(errorsOf(formOf(field), { k: value })).toEqual(error === '' ? [] : [error]);
   });
 
   it.each([
-    [{ password: 'short', repeat_password: 'short' }, ['#/password length']],
+    [{ password: 'short', repeat_password: 'short' }, ['#/password too_short']],
     [{ repeat_password: 'another phrase' }, ['#/repeat_password password_mismatch']],
     [{ password: 'café phrase', repeat_password: 'café phrase' }, []],
-    [{ referrer_id: 'SHORT' }, ['#/referrer_id length']],
-    [{ name: 'x'.repeat(129) }, ['#/name length']],
+    [{ referrer_id: 'SHORT' }, ['#/referrer_id too_short']],
+    [{ name: 'x'.repeat(129) }, ['#/name too_long']],
+    [{ name: '…' }, ['#/name format']],
   ])('judges fixed fields: %o', (values, errors) => {
     expect(errorsOf(formOf(), values)).toEqual(errors);
     if (errors.length === 0) expect(v.is(RegistrationBodySchema, { ...PERSON, ...values })).toBe(true);
@@ -80,18 +84,56 @@ describe('the page checks a form before it sends, and', () => {
 
   it('names the bounds of a length', () => {
     const bounds = (values: object) => checkForm(formOf(), { ...PERSON, ...values }).map((one) => one.bounds);
-    expect(bounds({ password: 'short', repeat_password: 'short', referrer_id: 'X' })).toEqual(['8–128', '8']);
+    expect(bounds({ password: 'short', repeat_password: 'short', referrer_id: 'X' })).toEqual(['≥ 8', '≥ 8']);
   });
 
   it('judges documents by their type, size and number', () => {
     const form = formOf({ key: 'k', type: 'document', accept: ['application/pdf', 'image/heic'] });
-    const file = (type: string, bytes = 10) => ({ id: '1', name: 'a', type, bytes });
+    const file = (type: string, bytes = 10) => ({ name: 'a', type, bytes });
     expect(errorsOf(form, { k: [file('application/pdf'), file('image/heif'), file('')] })).toEqual([]);
     expect(errorsOf(form, { k: [file('image/png')] })).toEqual(['#/k/0/doc media_type']);
     expect(errorsOf(form, { k: [file('application/pdf', 3 * MEGABYTE + 1)] })).toEqual(['#/k/0/doc file_size']);
+    // The page makes pictures smaller.
+    expect(errorsOf(form, { k: [file('image/heic', 9 * MEGABYTE)] })).toEqual([]);
     expect(errorsOf(form, { k: Array(11).fill(file('')) })).toEqual(['#/k too_many_values']);
     const half = file('application/pdf', 3 * MEGABYTE);
     expect(checkAllDocuments(form, { k: [half] })).toEqual([]);
     expect(checkAllDocuments(form, { k: [half, half] })).toMatchObject([{ pointer: '#/k', rule: 'file_size' }]);
+  });
+});
+
+describe('what a person types', () => {
+  it.each([
+    ['1,5', 'de', 1.5],
+    ['1.5', 'de', 1.5],
+    ['1.500', 'de', Number.NaN],
+    ['1.500', 'en', 1.5],
+    ['1,500', 'en', Number.NaN],
+    ['0.125', 'de', 0.125],
+    ['１２', 'ja', 12],
+    ['١٫٥', 'ar', 1.5],
+    ['๑๒', 'th', 12],
+    ['−३', 'hi', -3],
+    ['12e', 'en', Number.NaN],
+    ['1 2', 'en', Number.NaN],
+    ['9007199254740993', 'en', Number.NaN],
+  ])('as the number %s in %s is read as %d, and never changed in silence', (typed, language, read) => {
+    const form = formOf({ key: 'k', type: 'number' }, { key: 's', type: 'number_string' });
+    const values = requestValues(form, { ...PERSON, k: ` ${typed} `, s: typed }, language);
+    expect(values.k).toEqual(read);
+    if (!Number.isNaN(read)) expect([Number(values.s), errorsOf(form, values)]).toEqual([read, []]);
+  });
+
+  it('becomes a dial code with its number, and without a number the preselected country says nothing', () => {
+    const form = formOf({ key: 'k', type: 'phone' });
+    const phone = { country_code: 'GB', number: ' 7400 123456 ' };
+    expect(requestValues(form, { k: phone }, 'en')).toEqual({ k: { country_code: '+44', number: '7400 123456' } });
+    expect(requestValues(form, { k: { country_code: 'GB', number: ' ' } }, 'en')).toEqual({});
+  });
+
+  it('loses the white space around it, but in passwords and texts of several lines', () => {
+    const form = formOf({ key: 'k', type: 'textarea' });
+    const values = { name: ' Nia ', password: ' secret ', k: ' a\n', email: ' ' };
+    expect(requestValues(form, values, 'en')).toEqual({ name: 'Nia', password: ' secret ', k: ' a\n' });
   });
 });

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { duration, filesOf, fill, loadWords, titleIn } from '../../../infra/registration-page/page/words.js';
+import {
+  countryNames,
+  duration,
+  filesOf,
+  fill,
+  loadWords,
+  phoneFormat,
+  textIn,
+} from '../../../infra/registration-page/page/words.js';
 import { findTranslation, LANGUAGES, pickLanguage } from '../../../lib/messages/translations/languages.ts';
 
 /** Every phrase with its path. */
@@ -48,9 +56,17 @@ describe('the language of the page', () => {
 
   it('decides the label of a field', () => {
     const titles = { en: 'Experience', de: 'Erfahrung', zh: '经验', 'zh-Hant': '經驗' };
-    const shown = ['de', 'zh', 'zh-hant', 'fr'].map((language) => titleIn(titles, language));
+    const shown = ['de', 'zh', 'zh-hant', 'fr'].map((language) => textIn(titles, language));
     expect(shown).toEqual(['Erfahrung', '经验', '經驗', 'Experience']);
-    expect(titleIn({ es: 'Experiencia' }, 'fr')).toBe('Experiencia');
+    expect(textIn({ es: 'Experiencia' }, 'fr')).toBe('Experiencia');
+  });
+
+  it('decides the names of countries, of which those of the deployment come first', () => {
+    expect(countryNames(['AT', 'DE', 'EG'], ['EG'], 'de')).toEqual([
+      ['EG', 'Ägypten'],
+      ['DE', 'Deutschland'],
+      ['AT', 'Österreich'],
+    ]);
   });
 
   it('decides how a time is written', () => {
@@ -60,5 +76,18 @@ describe('the language of the page', () => {
       '10 минут',
     ]);
     expect(fill('{a} {b}', { a: '{b}', b: 'x' })).toBe('{b} x');
+  });
+});
+
+describe('a phone number', () => {
+  it.each([
+    ['+44 7400 123456', '7400123456', '7400 123456'],
+    ['+44 7400 123456', '07400123456', '07400 123456'],
+    ['+44 7400 123456', '740', '740'],
+    ['+1 201 555 0123', '2015550123456', '201 555 0123456'],
+    ['+225 01 23 45 6789', '0123456789', '01 23 45 6789'],
+    ['+44 7400 123456', '+44 7400-123', '+44 7400-123'],
+  ])('is grouped as the example %s while %s is typed', (example, typed, shown) => {
+    expect(phoneFormat(example).format?.(typed)).toBe(shown);
   });
 });
