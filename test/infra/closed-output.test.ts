@@ -30,6 +30,7 @@ const ROWS: Record<string, Row> = {
   deploy: { handling: 'outliveReader' },
   bundle: { handling: 'outliveReader' },
   openapi: { handling: 'silent' },
+  pictures: { handling: 'silent' },
   'openapi:html': { handling: 'outliveReader' },
 };
 /** Those that run another project's command, which handles its output. */
