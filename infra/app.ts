@@ -3,8 +3,8 @@ import { Annotations, App, Stack, Validations } from 'aws-cdk-lib';
 import flags from 'aws-cdk-lib/recommended-feature-flags.json' with { type: 'json' };
 import { AwsSolutionsChecks } from 'cdk-nag';
 import packageJson from '../package.json' with { type: 'json' };
+import { hasPrivateAddress } from './addresses.ts';
 import { markRelease } from './constructs/deployed-release.ts';
-import { hasPrivateAddress } from './ops/connections.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, SETTINGS_FIX, SettingsError } from './settings.ts';
 

@@ -95,17 +95,13 @@ interface FoundSettings {
 async function stackSettings(stack: string, cdkJson: string): Promise<FoundSettings> {
   const about = { question: 'deployed', subject: 'settings' } as const;
   try {
-    const found = await readDeployed(stack);
-    if ('unknown' in found)
-      return {
-        results: [{ ...about, state: 'unknown', detail: 'cannot be read (access denied)', fix: found.unknown }],
-      };
+    const settings = await readDeployed(stack);
     // A stage that cdk.json does not name is deployed with settings of the command line.
     const next = readSettingsFile(cdkJson).settings;
-    const differing = next?.stage === found.settings.stage ? differingSettings(found.settings, next) : [];
+    const differing = next?.stage === settings.stage ? differingSettings(settings, next) : [];
     const detail = `cdk.json has others, which are not deployed: ${differing.join(', ')}`;
     const results = differing.length === 0 ? [] : [{ ...about, ...warningOutcome(detail, 'npm run deploy') }];
-    return { settings: found.settings, results };
+    return { settings, results };
   } catch (error) {
     return { results: [{ ...about, ...unknownOutcome(error) }] };
   }
@@ -113,15 +109,14 @@ async function stackSettings(stack: string, cdkJson: string): Promise<FoundSetti
 
 /** The CRM records, the secrets and the trading servers. */
 async function examineService(
-  { ids, ...options }: Look,
+  { ids, fix }: Look,
   where: WrittenTarget,
   more: DoctorCheck<ServerProbes>[] = [],
 ): Promise<CheckResult[]> {
-  const place = where.stack === undefined ? [`--local=${where.local}`] : ['--stack', where.stack];
   const checks = [connectionCheck(ids), ...(ids.length > 0 ? [] : [...recordChecks, ...more])];
   try {
     const target = await openTarget(where);
-    const probes = serverProbes(target, { place, ...options });
+    const probes = serverProbes(target, fix);
     return await runChecks(checks, probes).finally(() => target.database.destroy());
   } catch (error) {
     return [{ question: 'deployed', subject: where.stack ?? 'local service', ...unknownOutcome(error) }];

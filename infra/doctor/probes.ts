@@ -8,8 +8,8 @@ import {
   SocialMessagingClient,
 } from '@aws-sdk/client-socialmessaging';
 import type { Connection } from '../../lib/records/crm-records.ts';
+import { hasPublicAddress } from '../addresses.ts';
 import { undefinedIfAbsent } from '../ops/command.ts';
-import { connectionWarnings, readableSecrets, resolveHost } from '../ops/connections.ts';
 import { secretStore } from '../ops/secrets.ts';
 import type { Target } from '../ops/target.ts';
 import { inspectRecords } from './record-report.ts';
@@ -99,19 +99,12 @@ function stackProbes() {
   };
 }
 
-/** The options of the probes of the service. */
-interface ServerProbeOptions {
-  /** The options of `npm run ops` for this target: `--stack broker-api-prod`. */
-  place: readonly string[];
-  cdkJson: string;
-  /** True: before the report, the probes write the attributes that follow from the records. */
-  fix: boolean;
-}
-
-/** The CRM records, the secrets and the trading servers: the same on AWS and in the local service. */
-export function serverProbes(target: Target, { place, cdkJson, fix }: ServerProbeOptions) {
+/**
+ * The CRM records, the secrets and the trading servers: the same on AWS and in the local service.
+ * @param fix true: the attributes that follow from the records are written before they are looked at
+ */
+export function serverProbes(target: Target, fix: boolean) {
   const secrets = secretStore(target.clientOf('SECRETS_MANAGER'));
-  const quiet = { cdkJson, report: () => {} };
   const once = <T>(read: () => Promise<T>) => {
     let found: Promise<T> | undefined;
     return () => {
@@ -119,13 +112,15 @@ export function serverProbes(target: Target, { place, cdkJson, fix }: ServerProb
       return found;
     };
   };
-  const readable = once(() => readableSecrets(target, quiet));
   return {
-    place,
+    /** The options of `npm run ops` for this target: `--stack broker-api-prod`. */
+    place: target.place,
     /** The CRM records; the table is read once. */
     records: once(() => inspectRecords(target, fix)),
-    /** The warnings about a connection, before its server is asked. */
-    warnings: async (connection: Connection) => connectionWarnings(connection, await readable(), resolveHost),
+    /** How the names of the secrets begin that the functions may read; empty: any name. */
+    secretPrefix: async () => (await target.settings?.())?.platformSecrets ?? '',
+    /** Whether the internet reaches a host. */
+    isPublic: (host: string) => hasPublicAddress(host),
     /** A secret's text. */
     secret: async (name: string) => (await secrets.read(name))?.text,
     /** The description of a secret, without its text. Undefined: there is no such secret. */

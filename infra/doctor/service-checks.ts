@@ -105,12 +105,7 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
       const detail = `leads to ${serverAddress(connection)}, and its secret is for ${servers}`;
       return missingOutcome(detail, `if that server is yours: ${put}. Else look who wrote the connection`);
     }
-    const found = await probes.warnings(connection);
-    const lacking = await lackingNames(probes, connection, secret.output);
-    const warnings = [
-      ...found.map(({ about, detail, fix }) => ({ subject: `${id} ${about}`, ...warningOutcome(detail, fix) })),
-      ...lacking.map((detail) => ({ subject: `${id} secret`, ...warningOutcome(detail, put) })),
-    ];
+    const warnings = await connectionWarnings(probes, connection, secret.output, put);
     try {
       const outcomes = reportOutcomes(connection, await probes.report(connection), await probes.usedConnections());
       const entered = workingOutcome(knowsPassword(connection.protocol) ? 'accepts our login' : 'can be reached');
@@ -123,19 +118,42 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   });
 }
 
-/** What a secret lacks that works all the same: the names of its servers and of its platform versions. */
-async function lackingNames(probes: ServerProbes, { secret }: Connection, { hosts }: { hosts?: string[] }) {
+/** What a connection that works all the same lacks. @param put the command that stores its secret again */
+async function connectionWarnings(
+  probes: ServerProbes,
+  { id, protocol, host, secret }: Connection,
+  { hosts }: { hosts?: string[] },
+  put: string,
+): Promise<CheckOutcome[]> {
   // The simulated servers of the local service have other ports after each start.
   if (probes.place[0]?.startsWith('--local')) return [];
-  const described = await probes.describedSecret(secret);
-  return [
-    ...(hosts === undefined
-      ? [`${secret} names no server: whoever writes connections can have it sent elsewhere`]
-      : []),
-    ...(described?.versions === undefined
-      ? [`${secret} names no platform version: the functions of both read it`]
-      : []),
+  const prefix = await probes.secretPrefix();
+  const isInTheClear = protocol !== 'web-api' && (await probes.isPublic(host));
+  const hasVersion = (await probes.describedSecret(secret))?.versions !== undefined;
+  const rows: [isLacking: boolean, about: string, detail: string, fix: string][] = [
+    [
+      !secret.startsWith(prefix),
+      'secret',
+      `no function can read ${secret}: its name must begin with ${prefix}`,
+      `name another one in \`secret\` of ${id}, or change the setting platformSecrets`,
+    ],
+    [
+      isInTheClear,
+      'network',
+      `${host} has a public address, and ${protocol} has no encryption: passwords and clients' names go there in the clear`,
+      'put the server into a private network (setting vpc)',
+    ],
+    [
+      hosts === undefined,
+      'secret',
+      `${secret} names no server: whoever writes connections can have it sent elsewhere`,
+      put,
+    ],
+    [!hasVersion, 'secret', `${secret} names no platform version: the functions of both read it`, put],
   ];
+  return rows
+    .filter(([isLacking]) => isLacking)
+    .map(([, about, detail, fix]) => ({ subject: `${id} ${about}`, ...warningOutcome(detail, fix) }));
 }
 
 /** True: a look shows that our password is right; the web-registration plug-in is only seen to be reached. */

@@ -48,16 +48,6 @@ export function emptyCrmRecords(): CrmRecords {
   return { forms: [], clients: [], account_types: [], connections: [] };
 }
 
-/** The records one by one; `path` returns the text that names a record in errors. */
-function locatedRecords(
-  records: CrmRecords,
-  path: (kind: CrmKind, index: number, id: string) => string,
-): LocatedRecord[] {
-  return CRM_KINDS.flatMap((kind) =>
-    records[kind].map((record, index) => ({ path: path(kind, index, record.id), kind, record }) as LocatedRecord),
-  );
-}
-
 /** The table key of a record of this kind. */
 export function itemKey(kind: CrmKind, id: string): string {
   return RECORD_KINDS[kind].key(id);
@@ -93,7 +83,8 @@ export async function serializeRecord({ kind, record }: LocatedRecord): Promise<
 
 /** The items that hold these records. */
 export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
-  return Promise.all(locatedRecords(records, () => '').map(serializeRecord));
+  const located = CRM_KINDS.flatMap((kind) => records[kind].map((record) => ({ kind, record }) as LocatedRecord));
+  return Promise.all(located.map(serializeRecord));
 }
 
 /** Parses the record of an item. @returns the record, or its errors if it cannot be read */
@@ -113,22 +104,6 @@ export function parseItem({ pk, record }: CrmItem): LocatedRecord | { errors: Re
 export interface RecordError {
   path: string;
   rule: string;
-}
-
-/** The first errors, and the number of all. */
-export class ErrorList<E = RecordError> {
-  readonly listed: E[] = [];
-  count = 0;
-  readonly #most: number;
-
-  constructor(most = 1_000) {
-    this.#most = most;
-  }
-
-  add(...errors: readonly E[]): void {
-    this.listed.push(...errors.slice(0, Math.max(0, this.#most - this.listed.length)));
-    this.count += errors.length;
-  }
 }
 
 export class CrmFileError extends Error {

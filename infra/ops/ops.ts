@@ -5,7 +5,6 @@ import { Command, Option } from 'commander';
 import { allowFarServers } from '../../lib/deadline.ts';
 import { outliveReader } from '../closed-output.ts';
 import { HELP_HINT, runProgram } from './command.ts';
-import { resolveHost } from './connections.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
 import { listOperations, showClient } from './operations.ts';
@@ -198,7 +197,6 @@ if (import.meta.main) {
     print: linePrinter((text) => process.stdout.write(text)),
     report: linePrinter((text) => process.stderr.write(text)),
     cdkJson: CDK_JSON,
-    resolveHost,
     wait: sleep,
   });
 }

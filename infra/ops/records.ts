@@ -11,7 +11,6 @@ import {
   readRecords,
   removeRecords,
   summarizeChanges,
-  warnOfConnections,
   writeRecords,
 } from './table-records.ts';
 import type { Target } from './target.ts';
@@ -31,7 +30,6 @@ export async function importFile(target: Target, file: string, { dryRun = false 
   const connections = records.filter((one) => one.kind === 'connections');
   const allErrors = [...errors, ...(await connectionErrors(where, connections))];
   if (allErrors.length > 0) refuse(new CrmFileError(allErrors));
-  await warnOfConnections(where, connections);
   summarizeChanges(where, await writeRecords(where, records));
 
   function refuse(error: unknown): never {

@@ -18,9 +18,8 @@ import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
 import { parseJson } from '../../lib/validators/texts.ts';
 import { VERSIONS_TAG } from '../functions.ts';
 import { CommandError, undefinedIfAbsent, wrongUsage } from './command.ts';
-import { readableSecrets } from './connections.ts';
 import { passwordSecret, type ServiceSecret, serviceSecrets } from './service-secrets.ts';
-import { settingsOf, writtenSettings } from './stack-settings.ts';
+import { writtenSettings } from './stack-settings.ts';
 import { findConnection, readConnections } from './table-records.ts';
 import type { Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
@@ -74,10 +73,10 @@ async function putPlatformSecret(
   terminal: Terminal,
 ): Promise<void> {
   const { id, secret, platform } = connection;
-  const readable = await readableSecrets(target, terminal);
-  if (readable !== undefined && !secret.startsWith(readable.prefix))
+  const { platformSecrets = '' } = (await target.settings?.()) ?? {};
+  if (!secret.startsWith(platformSecrets))
     throw new CommandError(
-      `The connection ${id} names the secret ${secret}, which is no secret of a trading server: such names begin with ${readable.prefix}. Nothing was stored.`,
+      `The connection ${id} names the secret ${secret}, which is no secret of a trading server: such names begin with ${platformSecrets}. Nothing was stored.`,
     );
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const before = parseJson((await store.read(secret))?.text);
@@ -117,9 +116,10 @@ function parseServer(text: string): string {
 
 /** The secrets of the stack's settings, those that cdk.json has for the next deployment, and the pepper. */
 async function settingSecretsOf(target: Target, terminal: Terminal): Promise<ServiceSecret[]> {
-  const deployed = await settingsOf(target, terminal);
+  const next = writtenSettings(terminal.cdkJson);
+  const deployed: Record<string, unknown> = (await target.settings?.()) ?? next;
   const { stage } = deployed;
-  const written = { ...writtenSettings(terminal.cdkJson), ...(stage !== undefined && { stage }) };
+  const written = { ...next, ...(stage !== undefined && { stage }) };
   const secrets = serviceSecrets(deployed, target.pepperSecret);
   const isNew = (one: ServiceSecret) =>
     !secrets.some(({ purpose, name }) => purpose === one.purpose && name === one.name);

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
 import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, countOf } from './command.ts';
-import { connectionWarnings, readableSecrets } from './connections.ts';
 import {
   type CrmItem,
   type CrmKind,
@@ -68,17 +67,6 @@ export async function readConnections(target: Target, report?: Terminal['report'
   return records.flatMap((one) => (one.kind === 'connections' ? [one.record] : []));
 }
 
-/** Reports the number of finished items, once for each ten thousand. */
-export function reportProgress({ report }: Pick<Terminal, 'report'>, what: string): (done: number) => void {
-  let total = 0;
-  return (done) => {
-    const before = Math.floor(total / STEP);
-    total += done;
-    if (Math.floor(total / STEP) > before) report(`${total} ${what}`);
-  };
-}
-const STEP = 10_000;
-
 /** The target of a change, and whether it is only shown. */
 interface ItemLocation {
   target: Target;
@@ -103,18 +91,6 @@ export async function connectionErrors(
   return [...localHostErrors(changed), ...overlapErrors(changed, kept)];
 }
 
-/** Reports which valid connections will not work, or not safely. */
-export async function warnOfConnections(
-  { target, terminal }: Pick<ItemLocation, 'target' | 'terminal'>,
-  changed: readonly LocatedConnection[],
-): Promise<void> {
-  const readable = changed.length === 0 ? undefined : await readableSecrets(target, terminal);
-  for (const { path, record } of changed) {
-    const warnings = await connectionWarnings(record, readable, terminal.resolveHost);
-    for (const { detail, fix } of warnings) terminal.report([`Warning: ${path}: ${detail}`, `  → ${fix}`]);
-  }
-}
-
 /** The number of records that are compared in one call. */
 const MAX_COMPARED = 100;
 
@@ -126,7 +102,6 @@ export async function writeRecords(
   { target, dryRun, terminal }: ItemLocation,
   records: readonly LocatedRecord[],
 ): Promise<number> {
-  const done = reportProgress(terminal, dryRun ? 'records compared' : 'records written or compared');
   let total = 0;
   for (const part of chunksOf(records, MAX_COMPARED * PARALLEL_BATCHES)) {
     const changes = await Promise.all(chunksOf(part, MAX_COMPARED).map((batch) => findChanges(target, batch)));
@@ -134,7 +109,6 @@ export async function writeRecords(
     if (dryRun) terminal.print(changed.flatMap(recordDifference));
     else await target.table.write(changed.map(({ item }) => ({ put: item })));
     total += changed.length;
-    done(part.length);
   }
   return total;
 }

@@ -6,15 +6,20 @@ import {
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as v from 'valibot';
 import { localClient } from '../local-client.ts';
+import type { Settings } from '../settings.ts';
 import { keyAttributes, logicalId, type TableName } from '../tables.ts';
 import { CommandError, undefinedIfAbsent, wrongUsage } from './command.ts';
 import { type CrmTable, crmTable, operatorsDatabase, type TableItems, tableItems } from './crm-table.ts';
-import { type DeployedSettings, readDeployed, type SettingsTarget } from './stack-settings.ts';
+import { readDeployed } from './stack-settings.ts';
 
 /** The deployment, or the table, that an operator works on. */
-export interface Target extends SettingsTarget {
+export interface Target {
   /** The target's name in messages. */
   name: string;
+  /** The options that name it in commands, such as `['--stack', 'broker-api-prod']`. */
+  place: readonly string[];
+  /** The settings of the stack, which is asked once; absent without a stack. */
+  settings?(): Promise<Settings>;
   /** The client of all tables. */
   database: DynamoDBDocumentClient;
   /** The table of CRM records. */
@@ -63,7 +68,12 @@ export async function openTarget({ stack, table, local }: WrittenTarget): Promis
         throw new CommandError('This is found by --stack NAME or --local, not by --table.');
       };
       const database = operatorsDatabase();
-      const named = { name: `the table ${table}`, database, table: crmTable(table, database) };
+      const named = {
+        name: `the table ${table}`,
+        place: ['--table', table],
+        database,
+        table: crmTable(table, database),
+      };
       return { ...named, isTable: true, resource, clientOf: () => ({}) };
     }
   }
@@ -93,6 +103,7 @@ async function openLocal(address: string): Promise<Target> {
   const database = operatorsDatabase(clientOf('DYNAMODB'));
   return {
     name: 'the local service',
+    place: [url === LOCAL_URL ? '--local' : `--local=${url}`],
     database,
     table: crmTable(await resource('CrmTable'), database),
     clientOf,
@@ -110,13 +121,13 @@ async function openStack(stack: string): Promise<Target> {
     const table = output('CrmTableName');
     if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
     const database = operatorsDatabase();
-    let deployed: Promise<DeployedSettings> | undefined;
+    let settings: Promise<Settings> | undefined;
     return {
       name: `the table ${table}`,
-      stack,
-      deployed: () => {
-        deployed ??= readDeployed(stack);
-        return deployed;
+      place: ['--stack', stack],
+      settings: () => {
+        settings ??= readDeployed(stack);
+        return settings;
       },
       database,
       table: crmTable(table, database),

@@ -1,4 +1,4 @@
-/** The command's environment on this machine: input and output, settings, host names and time. */
+/** The command's environment on this machine: input and output, settings and time. */
 export interface Terminal {
   input: AsyncIterable<Uint8Array | string>;
   /** Asks the person; the answer is hidden unless it is `shown`. Absent without a person. */
@@ -9,7 +9,6 @@ export interface Terminal {
   report: PrintLines;
   /** The file that holds the settings. */
   cdkJson: string;
-  resolveHost(host: string): Promise<string[]>;
   wait(milliseconds: number): Promise<unknown>;
 }
 

@@ -6,7 +6,7 @@ export const SOUND_SERVER: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
   ranges: { asked: 20, sampled: true, taken: 3, strangers: [] },
-  variant: { speaks: [], comments: 'shown', passwords: 'checked' },
+  variant: { speaks: [], comments: 'shown' },
 };
 
 /** The probes of an account without any problem; a test replaces the probes that it is about. */
@@ -31,7 +31,8 @@ export const HEALTHY_PROBES: AwsProbes & ServerProbes = {
     '{"login":1000,"password":"x","master":"x","hosts":["mt5.example.com:443","mt4.example.com:443","mt4gw.example.com:443"]}',
   describedSecret: async () => ({ versions: 'tp4 tp5' }),
   records: async () => ({ items: 12, fixed: 0, errors: [], forms: 1, connections: [] }),
-  warnings: async () => [],
+  secretPrefix: async () => 'platform/',
+  isPublic: async () => false,
   report: async () => SOUND_SERVER,
   usedConnections: async () => new Set<string>(),
 };

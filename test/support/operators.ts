@@ -56,7 +56,6 @@ export async function runOperatorsCommand(
     }),
     ...(answers === undefined ? {} : { ask: async () => answers.shift() ?? '' }),
     cdkJson,
-    resolveHost: async () => [],
     wait: async (milliseconds) => waits?.(milliseconds),
   });
   return outcome;

@@ -105,6 +105,14 @@ describe('npm run doctor: a trading server', () => {
     });
   });
 
+  it('whose secret no function can read, or whose text protocol leads through the internet, has a warning', async () => {
+    const probes: Partial<ServerProbes> = { secretPrefix: async () => 'mt/', isPublic: async () => true };
+    const warned = (all: CheckResult[]) => all.filter(({ state }) => state === 'warning').map(({ subject }) => subject);
+    expect(warned(await found(probes))).toEqual(['tp5-live-1 secret']);
+    const ofGateway = warned(await found(probes, GATEWAY));
+    expect(ofGateway).toEqual(expect.arrayContaining(['tp4-gw-1 secret', 'tp4-gw-1 network']));
+  });
+
   it.each(Object.entries(SERVER_FAILURES))(
     'that fails with %s is not reported as down',
     async (row, { detail, fix }) => {

@@ -92,12 +92,6 @@ describe('npm run ops -- import', () => {
     },
   );
 
-  it('warns of a text protocol on a public address', async () => {
-    const connection = { ...DEMO_RECORDS.connections.find(({ id }) => id === 'tp4-gw-2'), host: '203.0.113.7' };
-    const { code, reported } = await operators.local('import', { connections: [connection] });
-    expect([code, reported]).toEqual([0, expect.stringContaining('Warning: connections[0]: 203.0.113.7 has a public')]);
-  });
-
   it('refuses a range of logins that another connection of the host has', async () => {
     const stands = await operators.table.read('connection#tp5-live-1');
     const connection = { ...(stands?.record as object), id: 'tp5-live-2' };

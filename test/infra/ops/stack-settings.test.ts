@@ -52,29 +52,18 @@ async function doctor(shown: object | undefined, file = cdkJson) {
 const ROWS: readonly [command: string, deployed: RegExp][] = [
   ['secret put broker-api/test/deployed', /^The secret broker-api\/test\/deployed is /],
   ['secret rotate crmWebhook', /^whsec_/],
-  ['import FILE --dry-run', /^1 record/m],
 ];
 
 describe('A command on a stack whose settings are not those of cdk.json', () => {
   it.each(ROWS)('%s uses the settings of the stack', async (command, deployed) => {
     const { out, reported } = await run(command, DEPLOYED);
     expect(out).toMatch(deployed);
-    expect(reported).not.toMatch(/cdk\.json|cannot read/);
+    expect(reported).not.toMatch(/cdk\.json/);
   });
 
   it('refuses a stack that does not show its settings, and says what to do', async () => {
     const { code, reported } = await run('secret rotate crmWebhook', undefined);
     expect([code, reported]).toEqual([1, expect.stringContaining('does not show its settings: deploy this version')]);
-  });
-
-  it('names the missing right, if the role may not read the settings', async () => {
-    stack.denied.add('cloudformation:DescribeStackResource');
-    const { code, reported } = await run('import FILE --dry-run', DEPLOYED, 'operators');
-    stack.denied.clear();
-    expect(reported).toMatch(
-      /^These AWS credentials lack the right cloudformation:DescribeStackResource .*of cdk\.json are used/,
-    );
-    expect(code).toBe(0);
   });
 
   it('stores the secret of a setting that is not deployed yet, and refuses a setting that names two secrets', async () => {
