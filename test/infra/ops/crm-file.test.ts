@@ -106,6 +106,13 @@ describe('a CRM file', () => {
     expect(errors).toEqual([expect.stringContaining(`${record}${place}: ${rule}`)]);
   });
 
+  it('is refused with the id of a client that a path cannot carry', async () => {
+    for (const character of '/?#%\\')
+      expect(await errorsOf(changed('clients', 0, { id: `CLIENT9${character}` }))).toEqual([
+        expect.stringContaining('clients[0].id: must be visible ASCII characters'),
+      ]);
+  });
+
   it.each([
     [{ id: 'CLIENT01', email: 'b@example.com', name: 'B' }, 'clients[1].id: is the same as clients[0].id'],
     [
