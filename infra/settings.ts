@@ -352,7 +352,7 @@ function membersText(entries: object, settings: Record<string, unknown>): string
 }
 
 /** The prefix of the names of the trading servers' secrets, unless the setting `platformSecrets` names another. */
-export function defaultPlatformSecrets(stage: string): string {
+function defaultPlatformSecrets(stage: string): string {
   return stage === 'prod' ? 'platform/' : `${stage}/platform/`;
 }
 

@@ -4,13 +4,15 @@ import type { PlatformFailure, PlatformFailureKind } from '../../lib/platform/pl
 interface ServerFailure {
   detail: string;
   fix: string;
+  /** The server may be all right: it cannot be seen from this machine. */
+  unseen?: true;
 }
 
 const NO_WEB_API =
   'correct host and port, or have the Web API enabled on this access server, and past a proxy in front of it. The service asks for /api/auth/start, and for /auth_start of older builds';
 const PASSWORD =
   "put the manager's API password, which is not its usual one, into the secret: npm run ops -- secret put ID";
-const ADDRESS = "have this service's address listed on the server";
+const ADDRESS = "look again from the service's own address, and have that one listed on the server";
 const SECRET = 'put it into the secret again: npm run ops -- secret put ID';
 const CERTIFICATE = 'correct ca or fingerprint of the connection, or have the certificate of the server corrected';
 
@@ -31,17 +33,22 @@ export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
   auth_forbidden: { detail: 'reached, and refuses our password or this address', fix: `${PASSWORD}, or ${ADDRESS}` },
   retcode_1001: { detail: "reached, and refuses the manager's login or its password", fix: PASSWORD },
   retcode_1002: { detail: "reached, and the manager's account is disabled", fix: 'have it enabled on the server' },
-  retcode_1012: { detail: "reached, and the manager's account may not come from this address", fix: ADDRESS },
+  retcode_1012: {
+    detail: "reached, and the manager's account may not come from this address",
+    fix: ADDRESS,
+    unseen: true,
+  },
   retcode_1018: { detail: 'reached, and too busy for a login', fix: 'look again in a minute' },
   retcode_1022: { detail: "reached, and the server's license does not allow it", fix: 'ask its administrator' },
   invalid_master: {
     detail: 'reached, and refuses the master password',
     fix: 'put it into the secret: npm run ops -- secret put ID',
   },
-  illegal_ip: { detail: 'reached, and refuses this address', fix: ADDRESS },
+  illegal_ip: { detail: 'reached, and refuses this address', fix: ADDRESS, unseen: true },
   closed_without_answer: {
     detail: 'reached, but it ends the connection without an answer, as for addresses that it does not list',
     fix: ADDRESS,
+    unseen: true,
   },
   no_answer: {
     detail: 'reached, but it says nothing to WCHKACCOUNT',
@@ -102,6 +109,7 @@ const KINDS: Readonly<Partial<Record<PlatformFailureKind, ServerFailure>>> = {
   platform_unavailable: {
     detail: 'not reached',
     fix: 'it cannot be reached from here: start it, or look again from its own network',
+    unseen: true,
   },
 };
 const OTHER: ServerFailure = { detail: 'failed', fix: 'ask its administrator' };

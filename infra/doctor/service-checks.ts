@@ -112,8 +112,8 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
       return [entered, ...warnings, ...outcomes];
     } catch (error) {
       if (!(error instanceof PlatformFailure)) throw error;
-      const { detail, fix } = serverFailure(error);
-      return [missingOutcome(detail, fix), ...warnings];
+      const { detail, fix, unseen = false } = serverFailure(error);
+      return [{ state: unseen ? 'unknown' : 'missing', detail, fix }, ...warnings];
     }
   });
 }

@@ -7,17 +7,9 @@ import { dueAttributes, OPERATOR_ONLY } from '../../lib/records/due.ts';
 import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
 import { readAccountRecords } from './account-records.ts';
 import { CommandError, countOf, wrongUsage } from './command.ts';
-import { CrmFileError, ErrorList } from './crm-items.ts';
+import { CrmFileError } from './crm-items.ts';
 import { chunksOf, crmTable, type TableItems } from './crm-table.ts';
-import {
-  connectionErrors,
-  findConnection,
-  parseCrmItems,
-  reportProgress,
-  summarizeChanges,
-  warnOfConnections,
-  writeRecords,
-} from './table-records.ts';
+import { connectionErrors, findConnection, parseCrmItems, summarizeChanges, writeRecords } from './table-records.ts';
 import { openTable, type Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 import { UnreadableItems } from './unreadable.ts';
@@ -120,7 +112,6 @@ export async function rebuildReservations(
   const [accounts, live] = [await openTable(target, 'Accounts'), await openTable(target, 'Logins')];
   const run = { live, logins: live, rule: RULES.logins as RestoreRule, report: new Report(), dryRun };
   const placeOf = placeFinder(target);
-  const done = reportProgress(terminal, 'accounts read');
   for await (const page of accounts.pages()) {
     const { records, unreadable } = readAccountRecords(page);
     for (const key of unreadable) run.report.unplaced.add(`${key}: cannot be read`);
@@ -132,7 +123,6 @@ export async function rebuildReservations(
       else reservations.push(accountReservation(record, place));
     }
     for (const part of chunksOf(reservations, 100)) await copy(part, run);
-    done(page.length);
   }
   run.report.print('logins', dryRun, terminal);
 }
@@ -242,6 +232,22 @@ function titled(title: string, { listed, count }: ErrorList<string>): string[] {
   return count === 0 ? [] : [title, ...[...listed, ...more].map((line) => `  ${line}`)];
 }
 
+/** The first errors, and the number of all. */
+class ErrorList<E> {
+  readonly listed: E[] = [];
+  count = 0;
+  readonly #most: number;
+
+  constructor(most = 1_000) {
+    this.#most = most;
+  }
+
+  add(...errors: readonly E[]): void {
+    this.listed.push(...errors.slice(0, Math.max(0, this.#most - this.listed.length)));
+    this.count += errors.length;
+  }
+}
+
 class Report {
   copied = 0;
   existing = 0;
@@ -289,7 +295,6 @@ async function restoreCrm(target: Target, { from, dryRun = false }: RestoreOptio
     const connections = missing.filter((one) => one.kind === 'connections');
     const errors = await connectionErrors(where, connections);
     if (errors.length > 0) throw new CrmFileError(errors);
-    await warnOfConnections(where, connections);
     added += await writeRecords(where, missing);
   }
   if (added === 0) terminal.print('No record is missing.');

@@ -15,6 +15,7 @@ const names: Record<string, string> = {
 const database = operatorsDatabase();
 const target: Target = {
   name: 'the tables of a test',
+  place: ['--local'],
   database,
   table: crmTable(records, database),
   clientOf: () => ({}),
@@ -25,7 +26,6 @@ const terminal: Terminal = {
   report: () => {},
   input: (async function* () {})(),
   cdkJson: '',
-  resolveHost: async () => [],
   wait: async () => {},
 };
 

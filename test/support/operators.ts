@@ -102,6 +102,7 @@ export class Operators {
     const database = directClient(server);
     return {
       name: 'the local service',
+      place: ['--local'],
       database,
       table: crmTable('crm', database),
       clientOf: (service) => localClient(environment, `AWS_ENDPOINT_URL_${service}`),
