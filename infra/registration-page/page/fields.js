@@ -146,9 +146,12 @@ function Input(props) {
   }
   if (widget === 'date') return html`<input type="date" min=${FIRST_DATE} max=${LAST_DATE} ...${text} />`;
   if (widget !== 'password') return html`<input type=${widget} placeholder=${placeholder} ...${text} />`;
+  const show = `${texts.show_password}: ${labelOf(props)}`;
   return html`
     <span class="password"><input type="password" ...${text} />
-    <button type="button" class="second" aria-pressed="false" onClick=${showPassword}>${texts.show_password}</button></span>
+    <button type="button" class="second" aria-label=${show} aria-pressed="false" onClick=${showPassword}>
+      ${texts.show_password}
+    </button></span>
   `;
 }
 

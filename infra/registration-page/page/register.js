@@ -207,6 +207,7 @@ class Registration {
     const url = `${this.config.api}/public/v1/account/register/${operation}`;
     const text = JSON.stringify(body);
     const isLarge = text.length > LARGE_BYTES;
+    this.#progress = isLarge ? this.#progress : undefined;
     const outcome = await post(url, text, headers, (share) => isLarge && this.#show(0.5 + share / 2));
     this.#progress = undefined;
     return outcome;

@@ -12,26 +12,10 @@ import { axeFindings } from '../../support/registration-tab.ts';
 
 const PERSON = { name: 'Nia Newman', password: 'one horse, four batteries' };
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABh6FO1AAAAABJRU5ErkJggg==';
-const ODD_KEY = 'a/b~c %é';
-/** A form unlike those of the demo records. */
-const FORMS = [
-  {
-    id: 'FORMODD1',
-    fields: [
-      { key: 'hobbies', type: 'checkbox' as const, label: 'Hobbies' },
-      { key: ODD_KEY, type: 'number_string' as const, label: 'Odd', required: true },
-      { key: 'terms', type: 'boolean' as const, label: 'I accept the terms', must: true, version: '2026-11' },
-      { key: 'proof', type: 'document' as const, label: 'Proof', accept: ['application/pdf'] },
-      { key: 'home', type: 'location' as const, label: 'Home', required: true },
-      { key: 'team', type: 'participants' as const, label: 'Team', required: true },
-    ],
-  },
-];
-
 let service: LocalService;
 beforeAll(async () => {
   service = await startService({
-    records: { ...DEMO_RECORDS, forms: [...DEMO_RECORDS.forms, ...FORMS] },
+    records: DEMO_RECORDS,
     settings: {
       captcha: { provider: 'turnstile', secret: 'local/captcha' },
       limits: { sourceRequestsPer10Minutes: 100, sourceRequestsPerHour: 100, sourceMessagesPer10Minutes: 100 },
@@ -77,15 +61,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     const sent = page().waitForRequest('**/register/request');
     await press('Register');
     return (await sent).postDataJSON();
-  }
-
-  /** The errors that the page shows, by the label of their field. */
-  function shownErrors(): Promise<[label: string, error: string][]> {
-    return page().evaluate(`[...document.querySelector('main').shadowRoot.querySelectorAll('p.error[id]')].map((error) => {
-      const control = error.getRootNode().getElementById(error.id.replace(/-error$/, ''));
-      const label = control.matches('fieldset') ? control.querySelector('legend') : control.labels[0];
-      return [label.firstChild.textContent.trim(), error.textContent.replace('⚠ ', '').trim()];
-    })`);
   }
 
   it('renders every type of field, documents among them, and sends the values as the API expects them', async () => {
@@ -161,41 +136,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     });
     for (const type of CUSTOM_FIELD_TYPES) expect(body).toHaveProperty(`field_${type}`);
     await page().getByRole('heading', { name: 'Enter the code' }).waitFor();
-  });
-
-  it('shows errors within objects, lists and documents, for any keys of the form', async () => {
-    await open('FORMODD1');
-    await field('Odd').fill('abc');
-    await group('Home').getByLabel('City').fill('x'.repeat(256));
-    await group('Team').getByRole('button', { name: 'Add' }).click();
-    await group('Team 1').getByLabel('Name').fill('y'.repeat(256));
-    await press('Continue');
-    await page().getByRole('alert').waitFor();
-    expect(Object.fromEntries(await shownErrors())).toMatchObject({
-      Odd: expect.stringContaining('Please enter a number'),
-      'I accept the terms': 'Please tick this box to continue.',
-      Country: 'Please fill this in.',
-      City: 'This is too long. (≤ 255)',
-      Name: expect.stringContaining('(≤ 255)'),
-    });
-    await field('Hobbies (optional)').fill('chess\n\nmusic');
-    await field('Odd').fill('1');
-    await field('I accept the terms').check();
-    await group('Home').getByLabel('Country').selectOption('DE');
-    await group('Home').getByLabel('City').fill('Bonn');
-    await group('Team 1').getByLabel('Name').fill('Ann');
-    await press('Continue');
-
-    const text = { name: 'a.pdf', mimeType: 'application/pdf', buffer: Buffer.from('no PDF') };
-    await field('Proof (optional)').setInputFiles([{ ...text, name: 'a.txt', mimeType: 'text/plain' }]);
-    await press('Register');
-    await page().getByText('We could not verify that you are a person.').waitFor();
-    expect(await shownErrors()).toEqual([['Proof', 'This type of file is not accepted.']]);
-    await page().getByRole('button', { name: 'Remove: a.txt' }).click();
-    await field('Proof (optional)').setInputFiles([text]);
-    const body = await submit();
-    expect(body).toMatchObject({ [ODD_KEY]: '1', hobbies: ['chess', 'music'] });
-    await expect.poll(shownErrors).toEqual([['Proof', 'This type of file is not accepted.']]);
   });
 
   describe('and the outbox, from the registration to an account', () => {
