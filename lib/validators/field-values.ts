@@ -112,7 +112,7 @@ export const CUSTOM_FIELD_VALUES = {
     [{ id: 'passport', name: 'passport.png', doc: PNG }],
     boundedList(DocumentSchema, MAX_DOCUMENTS),
   ),
-  phone: withExample({ country_code: '44', number: '07911 123456' }, PhoneSchema),
+  phone: withExample({ country_code: '44', number: '07911123456' }, PhoneSchema),
   email: withExample('office@example.com', EmailSchema),
   country: withExample('PT', CountrySchema),
   nation: withExample('PT', CountrySchema),

@@ -9,11 +9,11 @@ import { TEXT_READINGS } from './typed-text.ts';
 export type E164 = `+${string}`;
 
 const MAX_DIAL_CODE = 8;
-/** A dial code, with or without `+`, also one with an area, as +1-684. */
-const DIAL_CODE = /^\+?[1-9][0-9 -]{0,6}$/;
+/** A dial code, with or without `+`, also one with an area, as +1684. */
+const DIAL_CODE = /^\+?[1-9][0-9]{0,6}$/;
 const MAX_NUMBER = 40;
-/** Digits, a plus and common separators, as numbers are read. No letters: no words or extensions. */
-const NUMBER = /^\+?[0-9 ()./-]+$/;
+/** A number as it is read. No letters: no words or extensions. */
+const NUMBER = /^\+?[0-9]+$/;
 
 const NO_DIAL_CODE = violationMessage('format', 'must be a dial code such as 44 or +44');
 
@@ -59,7 +59,7 @@ export async function readPhone(
   const [code, typed] = [TEXT_READINGS.dialCode(countryCode), TEXT_READINGS.number(number)];
   if (!DIAL_CODE.test(code) || typed.length > MAX_NUMBER || !NUMBER.test(typed)) return undefined;
   const { parsePhoneNumberFromString } = await numberingPlans();
-  const dialCode = code.replaceAll(/[^0-9]/g, '');
+  const dialCode = code.replace('+', '');
   const readings = readingsOf(dialCode, typed, channel).flatMap((reading): ParsedPhone[] => {
     const parsed = parsePhoneNumberFromString(reading, { extract: false });
     if (parsed?.isPossible() !== true || parsed.ext !== undefined) return [];
@@ -76,10 +76,9 @@ export async function readPhone(
 
 /** The international numbers that people may mean, the likeliest first. */
 function readingsOf(dialCode: string, typed: string, channel: PhoneChannel | undefined): string[] {
-  const digits = typed.replaceAll(/[^0-9]/g, '');
-  if (typed.startsWith('+')) return withLocalReadings(dialCode, digits.slice(dialCode.length), `+${digits}`, channel);
-  // Separators tell a trunk zero in brackets.
-  const national = withLocalReadings(dialCode, digits, `+${dialCode}${typed}`, channel);
+  const digits = typed.replace('+', '');
+  if (typed.startsWith('+')) return withLocalReadings(dialCode, digits.slice(dialCode.length), typed, channel);
+  const national = withLocalReadings(dialCode, digits, `+${dialCode}${digits}`, channel);
   const [, repeated] = new RegExp(`^(?:00)?${dialCode}(\\d+)$`).exec(digits) ?? [];
   if (repeated === undefined) return national;
   const international = withLocalReadings(dialCode, repeated, `+${dialCode}${repeated}`, channel);

@@ -77,77 +77,37 @@ export function readPassword(password: string): string {
   return password.normalize('NFC');
 }
 
-const INVISIBLE_MARKS = /[\p{Cf}\p{DI}]/gu;
 /** The scheme of a copied link, in any width. */
 const TEL_SCHEME = /^\s*[tｔ][eｅ][lｌ]\s*[:：]/iu;
+const PLUS = /[+＋﹢⁺]/u;
 /** Letters at the place where keyboards of Japan, China and Korea have them instead of a dash. */
 const DASH_LETTERS = '\u30fc\uff70\u4e00\u3161';
 /** Half a character, a control character, a letter, or a numeral that is no digit: none of them separates digits. */
 const NO_SEPARATOR = /(?!\s)[\p{Cc}\p{Cs}\p{L}\p{Nl}\p{No}]/u;
-/** A plus before the first digit, in brackets or in front of them. */
-const LEADING_PLUS = /^[ (]*\+[ ()]*(?=\d)/;
 
 /**
- * The number of a phone, in ASCII: digits of every script, a leading plus, brackets, and separators. Between digits,
- * everything separates that is neither a digit nor a letter. Letters stay, and the rules refuse them. A scheme, marks
- * around the number and invisible characters are dropped.
+ * The number of a phone in ASCII: digits of every script, and a plus before the first one. Letters stay, and the rules
+ * refuse them. Everything else separates, and is dropped.
  */
 function readNumber(typed: string): string {
-  const number = typed
-    .replaceAll(INVISIBLE_MARKS, '')
-    .replace(TEL_SCHEME, '')
-    .replaceAll(/[^0-9A-Za-z+(). /-]/gu, asciiNumberCharacter)
-    .replace(/^[). /-]+/, '');
-  return withPlusInFront(number.slice(0, endWithoutMarks(number)));
+  let number = '';
+  for (const character of typed.replace(TEL_SCHEME, '')) {
+    if (/\p{Nd}/u.test(character)) number += asciiDigit(character);
+    else if (PLUS.test(character)) number ||= '+';
+    else if (NO_SEPARATOR.test(character) && !DASH_LETTERS.includes(character)) number += character;
+  }
+  return number;
 }
 
-/**
- * The length of a text without separators at its end. The time of a pattern would grow with the square of their number.
- */
-function endWithoutMarks(text: string): number {
-  let end = text.length;
-  while (end > 0 && '(. /-'.includes(text.charAt(end - 1))) end -= 1;
-  return end;
-}
-
-/** `(+44) 7400` and `+(44) 7400` as `+44 7400`. */
-function withPlusInFront(number: string): string {
-  const [plus = ''] = LEADING_PLUS.exec(number) ?? [];
-  if (plus === '') return number;
-  const digits = number.slice(plus.length);
-  const isOpen = plus.includes('(') && !plus.includes(')');
-  return `+${isOpen ? digits.replace(')', '') : digits}`;
-}
-
-/** A dial code: as a number, without brackets. */
+/** A dial code: as a number, without the zeros of an international call. */
 function readDialCode(typed: string): string {
-  return readNumber(typed)
-    .replaceAll(/[()./]+/g, ' ')
-    .trim();
+  return readNumber(typed).replace(/^00/, '');
 }
 
 /** A one-time password: the digits of a number. Letters stay, and the rules refuse them. */
 function readCode(typed: string): string {
-  return readNumber(typed).replaceAll(/[+(). /-]/g, '');
+  return readNumber(typed).replace('+', '');
 }
-
-function asciiNumberCharacter(character: string): string {
-  if (/\p{Nd}/u.test(character)) return asciiDigit(character);
-  if (/[\p{Pd}\u2212]/u.test(character) || DASH_LETTERS.includes(character)) return '-';
-  if (/[\p{Ps}\p{Pe}]/u.test(character)) return /\p{Ps}/u.test(character) ? '(' : ')';
-  if (NO_SEPARATOR.test(character)) return character;
-  return SIGNS[character] ?? ' ';
-}
-
-const SIGNS: Readonly<Record<string, string>> = {
-  '＋': '+',
-  '﹢': '+',
-  '⁺': '+',
-  '．': '.',
-  '·': '.',
-  '／': '/',
-  '⁄': '/',
-};
 
 /**
  * The ASCII digit of a digit. Unicode has the ten digits of a script one after the other, from zero to nine. The digits

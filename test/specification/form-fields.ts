@@ -1,14 +1,5 @@
 import { keyOf, MORE_KEYS, OPTIONS } from './records.ts';
-import {
-  BLANK_IS_ABSENT,
-  custom,
-  HALF_CHARACTER,
-  longAddress,
-  nested,
-  PHONE,
-  spacedNumber,
-  textFile,
-} from './samples.ts';
+import { BLANK_IS_ABSENT, custom, HALF_CHARACTER, longAddress, nested, PHONE, textFile } from './samples.ts';
 import { ABSENT, type Bad, each, type Field, limit, named, readAs, spelled } from './table.ts';
 
 const CHOICE = "decided: one of the form's options";
@@ -356,11 +347,11 @@ export const FORM_FIELDS: Field[] = [
       object: {
         good: [
           PHONE,
-          { country_code: '+1', number: '(202) 555-0123' },
-          named('a number that no plan knows', { country_code: '1', number: '555 123 4567' }),
+          readAs({ country_code: '+1', number: '(202) 555-0123' }, { country_code: '+1', number: '2025550123' }),
+          named('a number that no plan knows', { country_code: '1', number: '5551234567' }),
           readAs(
             { country_code: '＋８１', number: '０９０－１２３４－５６７８' },
-            { country_code: '+81', number: '090-1234-5678' },
+            { country_code: '+81', number: '09012345678' },
           ),
         ],
       },
@@ -390,11 +381,10 @@ export const FORM_FIELDS: Field[] = [
           { country_code: null, number: '\u200e' },
         ].map((value) => readAs(value, ABSENT)),
       },
-      'decided: number of at most 40 characters': limit(
-        40,
-        (size) => ({ ...PHONE, number: spacedNumber(size) }),
-        'length@/number',
-      ),
+      'decided: number of at most 40 digits': {
+        good: [readAs({ ...PHONE, number: `7400${'-'.repeat(40)}123456` }, PHONE)],
+        bad: [[{ ...PHONE, number: '0'.repeat(41) }, 'length@/number']],
+      },
       'decided: no other members': { bad: [[{ ...PHONE, ext: '1' }, 'unknown_field@/ext']] },
     },
   }),

@@ -1,7 +1,7 @@
 import { keyOf } from './records.ts';
 import { ABSENT, type Field, readAs } from './table.ts';
 
-export const PHONE = { country_code: '44', number: '7400 123456' };
+export const PHONE = { country_code: '44', number: '7400123456' };
 /** A string that holds half of a character: UTF-8 cannot encode it, JSON's escapes can. */
 export const HALF_CHARACTER = 'half \ud83d';
 
@@ -12,9 +12,6 @@ export const unrepeated = (length: number, first = 0x4e00) =>
 /** A text with a character that nobody sees, by its code point. */
 export const withCharacter = (code: number, before: string, after = '') =>
   `${before}${String.fromCodePoint(code)}${after}`;
-
-/** A number of this many characters. */
-export const spacedNumber = (length: number) => `7400${' '.repeat(length - 10)}123456`;
 
 /** An address of this many characters, with a local part of 64. */
 export const longAddress = (length: number) => {

@@ -23,7 +23,7 @@ const least = {
   repeat_password: 'correct horse',
   form_id: 'FORM0001',
 };
-const phone = { country_code: '44', number: '07400 123456' };
+const phone = { country_code: '44', number: '07400123456' };
 
 const parse = (body: unknown) => v.parseAsync(RegistrationRequestSchema, body);
 
