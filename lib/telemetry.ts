@@ -91,7 +91,6 @@ const FIELDS = {
   /** How many logins of its ranges an operation has tried. */
   login_tries: 'number',
   /** The time from the request to its confirmation. */
-  seconds_to_confirm: 'number',
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',
   /** The logins of a connection's ranges. */
@@ -153,7 +152,6 @@ export function telemetry(service: string, stage: string): Telemetry {
 
 /** The fields that are metrics of their own, with their units. */
 const MEASURED: Partial<Record<CountedName, string>> = {
-  seconds_to_confirm: 'Seconds',
   oldest_due_seconds: 'Seconds',
   login_tries: 'Count',
   logins_free: 'Count',

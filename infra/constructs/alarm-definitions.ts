@@ -133,7 +133,7 @@ export const oldestDue = (settings: Settings) =>
   serviceMetric(settings, 'oldest_due_seconds', { statistic: 'Maximum' });
 
 /** The highest number of logins that one account tried, in a day. */
-export const loginTries = (settings: Settings) =>
+const loginTries = (settings: Settings) =>
   serviceMetric(settings, 'login_tries', { statistic: 'Maximum', minutes: DAY_MINUTES });
 
 /** The log lines of one kind of the last hour. */

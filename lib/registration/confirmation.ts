@@ -58,7 +58,7 @@ export async function confirmRegistration(
   const confirmation = { confirmed_at: new Date(now()).toISOString(), published: false };
   if (await registrations.confirm(id, confirmation, signal)) {
     const confirmed = { ...registration, confirmation };
-    telemetry.event('RegistrationConfirmed', conversion(confirmed));
+    telemetry.event('RegistrationConfirmed', { channel: registration.otp_type });
     await bestEffort(telemetry, 'event', (settling) => publish(dependencies, confirmed, settling));
   }
   return { body: undefined };
@@ -67,12 +67,6 @@ export async function confirmRegistration(
 /** Whether the right code of this registration is answered as it was before. */
 function isRepeatable({ confirmation }: StoredRegistration, now: number): boolean {
   return confirmation !== undefined && Date.parse(confirmation.confirmed_at) + REPEATED_MS > now;
-}
-
-function conversion({ otp_type, requested_at, confirmation }: StoredRegistration) {
-  // The clocks of the two functions may differ.
-  const seconds = Math.max(0, (Date.parse(confirmation?.confirmed_at ?? '') - Date.parse(requested_at)) / 1_000);
-  return { channel: otp_type, seconds_to_confirm: seconds };
 }
 
 /** Publishes the event if the request that confirmed the registration failed to. */

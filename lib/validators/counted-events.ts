@@ -13,7 +13,6 @@ export const COUNTED_EVENTS = {
   OtpDeliveryFailed: BY_CHANNEL,
   RegistrationRefused: BY_CHANNEL,
   RegistrationConfirmed: BY_CHANNEL,
-  seconds_to_confirm: BY_CHANNEL,
   AccountOpened: BY_FUNCTION,
   CaptchaUnavailable: BY_FUNCTION,
   InternalError: BY_FUNCTION,

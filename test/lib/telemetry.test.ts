@@ -14,7 +14,7 @@ describe('A log line', () => {
     const every: Required<EventFields> = {
       ...{ request_id: word, operation_id: word, registration_id: word, connection_id: word, user_id: word },
       ...{ message_id: word, route: word, type: word, reason: word, channel: word, version: word, notice: word },
-      ...{ item: word, kind: word, step: word, status: 1, login: 2, seconds_to_confirm: 3 },
+      ...{ item: word, kind: word, step: word, status: 1, login: 2 },
       ...{ oldest_due_seconds: 4, login_tries: 4, logins_used: 5, logins_free: 6, login_days_left: 7, stack: ['at a'] },
     };
     expect(allowedFields(every)).toEqual(every);
@@ -70,7 +70,7 @@ describe('The metrics', () => {
       const { event } = telemetry('a-function', 'a-stage').with({ request_id: 'r-1' });
       event('OtpSent', { channel: 'sms' });
       event('RequestRefused');
-      event('RegistrationConfirmed', { channel: 'sms', seconds_to_confirm: 42.5 });
+      event('OperationsDue', { oldest_due_seconds: 42.5 });
     `;
     const written = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
       env: { PATH: process.env.PATH },
@@ -97,12 +97,9 @@ describe('The metrics', () => {
       { ...common, message: 'RequestRefused', RequestRefused: 1 },
       {
         ...common,
-        seconds_to_confirm: 42.5,
+        oldest_due_seconds: 42.5,
         _aws: {
-          CloudWatchMetrics: [
-            {},
-            { Dimensions: byChannel, Metrics: [{ Name: 'seconds_to_confirm', Unit: 'Seconds' }] },
-          ],
+          CloudWatchMetrics: [{ Dimensions: [['stage']], Metrics: [{ Name: 'oldest_due_seconds', Unit: 'Seconds' }] }],
         },
       },
     ]);
