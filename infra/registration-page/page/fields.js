@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 import { acceptedTypes, FIRST_DATE, isDocument, isEmpty, LAST_DATE, megabytes } from './check.js';
-import { html, linkedText } from './html.js';
+import { html, linkedText, plainText } from './html.js';
 import { isAtOrBelow } from './machine.js';
 import { countryNames, fill, phoneFormat, textIn } from './words.js';
 
@@ -24,7 +24,6 @@ import { countryNames, fill, phoneFormat, textIn } from './words.js';
  * @property {boolean} required
  * @property {boolean} [fixed] a field of every form, whose label the page translates
  * @property {string} [title]
- * @property {string} [note]
  * @property {((text: string) => string)} [format] what was typed, as it is usually written
  * @property {string} [placeholder]
  * @property {unknown} value
@@ -61,16 +60,15 @@ function labelOf({ name, schema, ui, fixed, title, shared: { words, language } }
 }
 
 /** What a person should know before an error, in the order of importance. @param {FieldProps} props */
-function hintsOf({ name, schema, ui, fixed, note, shared: { form, words, language } }) {
+function hintsOf({ name, schema, ui, fixed, shared: { form, words, language } }) {
   const { texts } = words;
   const { help } = ui['ui:texts'] ?? {};
   const { version } = ui['ui:options'] ?? {};
   const { maxDocumentBytes, maxDocumentsBytes } = form.uiSchema['ui:options'];
-  const types = acceptedTypes(ui).map((type) => type.replace(/^.*\/|\/\*$/g, '').toUpperCase());
+  const types = acceptedTypes(ui).map((type) => type.replace('/*', '').replace(/^.*\//, '').toUpperCase());
   const sizes = { size: megabytes(maxDocumentBytes), all: megabytes(maxDocumentsBytes) };
   return [
     help && textIn(help, language),
-    note,
     version && texts.version.replace('{version}', version),
     fixed && name === 'password' && fill(texts.password_rules, { n: String(schema.minLength) }),
     isDocument(schema) && [types.join(', '), fill(texts.documents, sizes)].filter(Boolean).join('. '),
@@ -170,7 +168,7 @@ function optionsOf({ name, schema, ui, shared: { form, language, countries } }) 
     return dialCodes.map(([code, country]) => [code, `${country} (${phones[code]?.split(' ')[0]})`]);
   }
   if (ui['ui:options']?.countries) return countryNames(schema.enum ?? Object.keys(phones), countries, language);
-  return schema.enum?.map((option) => [option, optionName(ui, option, language)]);
+  return schema.enum?.map((option) => [option, plainText(optionName(ui, option, language))]);
 }
 
 /** @param {UiSchema} ui @param {string} option @param {string} language */

@@ -5,6 +5,17 @@ import { h } from './vendor/preact.js';
 /** Markup as template literals. All values are rendered as text. */
 export const html = htm.bind(h);
 
+/** Splits a text into what is before a link, its words and its address, and so on. */
+const LINK = /\[([^\]]+)\]\((https:\/\/[^\s()]+)\)/;
+
+/** A text without its links, for places that can have none. @param {string} text */
+export function plainText(text) {
+  return text
+    .split(LINK)
+    .filter((_, index) => index % 3 !== 2)
+    .join('');
+}
+
 /**
  * A text with its links: `[terms](https://…)`. They open next to the form, so that nothing typed is lost. Other markup
  * stays text.
@@ -12,8 +23,7 @@ export const html = htm.bind(h);
  * @param {string} text
  */
 export function linkedText(text) {
-  // Each link is three parts: what is before it, its words and its address.
-  const parts = text.split(/\[([^\]]+)\]\((https:\/\/[^\s()]+)\)/);
+  const parts = text.split(LINK);
   return parts.map((part, index) => {
     if (index % 3 === 0) return part;
     return index % 3 === 1 && html`<a href=${parts[index + 1]} target="_blank" rel="noopener noreferrer">${part}</a>`;
