@@ -169,6 +169,7 @@ function violations(files: ReadonlyMap<string, string>): string[] {
       found.push(`${path} runs something when it is imported`);
     if (/^test\//.test(path) && /\bvi\.(mock|doMock|hoisted|spyOn)\(/.test(source))
       found.push(`${path} patches a module`);
+    if (/import\.meta\.url\)\.pathname/.test(source)) found.push(`${path} takes a path from a URL: fileURLToPath`);
     if (/^functions\//.test(path) && source.split('\n').length > 31) found.push(`${path} does more than wire`);
   }
   for (const vendor of VENDORS) {
@@ -264,6 +265,7 @@ describe('The check of imports between folders', () => {
       'export const stage = process.env.STAGE;',
     ],
     ['a lib file that runs when it is imported', 'lib/validators/planted.ts', "process.on('exit', () => {});"],
+    ['a path that has no blanks', 'infra/planted.ts', `const root = new URL('..', ${'import'}.meta.url).pathname;`],
     ['a patched module', 'test/planted.test.ts', `${'vi'}.mock('../lib/config.ts');`],
   ])('reports %s', (_, path, source) => {
     expect(violations(new Map([[path, source]]))).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { localSettings } from '../../../infra/local/local-settings.ts';
 import { deployedChannels } from '../../../lib/registration/dependencies.ts';
@@ -28,7 +29,7 @@ describe('The channels of a deployment', () => {
       const atStart = [...loaded];
       await channel('call');
       console.log(JSON.stringify({ atStart, afterCall: [...loaded] }));`;
-    const root = new URL('../../..', import.meta.url).pathname;
+    const root = fileURLToPath(new URL('../../..', import.meta.url));
     const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: root,
       encoding: 'utf8',
