@@ -1,3 +1,5 @@
+import { findTranslation, LANGUAGES } from '../../lib/messages/translations/languages.ts';
+import type { Translation } from '../../lib/messages/translations/translation.ts';
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import { explainFailure, missingRight, missingRightFix } from '../ops/command.ts';
 import { shellCommand } from '../ops/terminal.ts';
@@ -160,15 +162,21 @@ const messageSandbox: DoctorCheck = makeCheck('code', 'message sandbox', async (
     : workingOutcome('production access'),
 );
 
-/** The template of WhatsApp must be approved in English, to which every other language falls back. */
+/** The template of WhatsApp must be approved in each language in use: a person chooses the language. */
 function template({ whatsapp }: Pick<Settings, 'whatsapp'>): DoctorCheck {
-  const codeTemplate = whatsapp?.codeTemplate ?? '';
+  const { codeTemplate = '', languages: offered } = whatsapp ?? {};
   return makeCheck('code', `template ${codeTemplate}`, async (probes) => {
     const approved = await probes.approvedLanguages(codeTemplate);
-    if (approved.some((code) => /^en\b|^en_/.test(code))) return workingOutcome(`approved in ${approved.join(', ')}`);
+    const all = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
+    const isApproved = ({ language, whatsapp: code = language }: Translation) => approved.includes(code);
+    const usable = all.filter(isApproved).map(({ language }) => language);
+    const lacking = all.filter((one) => (offered?.includes(one.language) ?? true) && !isApproved(one));
+    if (lacking.length === 0) return workingOutcome(`approved in ${usable.join(', ')}`);
     return missingOutcome(
-      `is not approved in English (${approved.join(', ') || 'in no language'})`,
-      'have Meta approve it: console, AWS End User Messaging Social',
+      `is not approved in ${lacking.map(({ language }) => language).join(', ')}`,
+      usable.includes('en')
+        ? `npm run setting -- whatsapp.languages=${usable.join(',')}`
+        : 'have Meta approve it in English: console, AWS End User Messaging Social',
     );
   });
 }

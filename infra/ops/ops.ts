@@ -178,11 +178,12 @@ function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal)
 
 /** Asks the person at the terminal. */
 async function askPerson(question: string, shown?: 'shown'): Promise<string> {
-  process.stderr.write(printableLine(question));
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const output = shown === undefined ? silent : process.stderr;
+  // From here on the terminal does not show what is typed.
   const lines = createInterface({ input: process.stdin, output, terminal: true });
-  const answer = await lines.question('');
+  if (shown === undefined) process.stderr.write(printableLine(question));
+  const answer = await lines.question(printableLine(question));
   if (shown === undefined) process.stderr.write('\n');
   lines.close();
   return answer;

@@ -35,7 +35,8 @@ const problems = (all: readonly CheckResult[]) => all.filter(({ state }) => stat
 
 describe('The doctor', () => {
   it('finds no problem in a healthy account, and ends with 0', async () => {
-    const all = await results({}, { ...MAIL, ...EVERYTHING });
+    const whatsapp = { ...EVERYTHING.whatsapp, languages: 'en,de' };
+    const all = await results({}, { ...MAIL, ...EVERYTHING, whatsapp });
     expect(problems(all)).toEqual([]);
     expect(all.map(({ subject }) => subject)).toEqual([
       ...[STACK, 'mail account', 'mail identity acme.example', 'message sandbox', 'template code'],
@@ -62,7 +63,12 @@ describe('The doctor', () => {
     [
       'a template that is not approved in English',
       { approvedLanguages: ['de'] },
-      { subject: 'template code', state: 'missing' },
+      { subject: 'template code', state: 'missing', fix: expect.stringMatching(/^have Meta approve it in English/) },
+    ],
+    [
+      'a template that is not approved in every language in use',
+      { approvedLanguages: ['en_US', 'de', 'pt_BR'] },
+      { subject: 'template code', state: 'missing', fix: 'npm run setting -- whatsapp.languages=en,pt,de' },
     ],
     [
       'pages without a receiver',
@@ -160,7 +166,7 @@ describe('The doctor', () => {
 
   it('expects nothing else of a stack that is not deployed yet', async () => {
     const notYet = { stack: undefined, mailIdentity: undefined };
-    const all = await results(notYet, { ...MAIL, ...EVERYTHING }, false);
+    const all = await results(notYet, { ...MAIL, confirmation: true }, false);
     expect(problems(all)).toMatchObject([{ subject: STACK, fix: 'npm run deploy' }]);
   });
 });

@@ -21,6 +21,7 @@ describe('npm run ops -- registration', () => {
     const lines = [
       `^1 registration of ${email.toLowerCase()}\\.`,
       `^${TIME} by email, registration [0-9a-f-]{36}`,
+      `^  code: valid until ${TIME}, 0 of 5 guesses made`,
       '^  confirmed: no',
       '^Suppression list of SES: not on it\\.',
     ];
