@@ -11,6 +11,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { outliveReader } from './closed-output.ts';
 import { CDK_JSON, readContext } from './ops/service-secrets.ts';
+import { linePrinter, type Terminal } from './ops/terminal.ts';
 import { readSettings, SETTINGS_FIX, SettingsError } from './settings.ts';
 import { logicalId } from './tables.ts';
 
@@ -23,7 +24,7 @@ export interface DeploySteps {
   /** The state of a stack, such as `UPDATE_COMPLETE`; undefined if there is none. */
   status(stack: string): Promise<string | undefined>;
   protect(stack: string): Promise<void>;
-  report(text: string): void;
+  report: Terminal['report'];
 }
 
 /**
@@ -43,13 +44,13 @@ export async function deploy(args: readonly string[], cdkJson: string, steps: De
   const folder = app ?? steps.output;
   const { stack, retainsData, refusals } = await readAssembly(folder);
   if (refusals.length > 0) {
-    steps.report(`${folder} was not deployed.\n${refusals.map((one) => `  ${one}\n`).join('')}`);
+    steps.report([`${folder} was not deployed:`, ...refusals.map((one) => `  ${one}`)]);
     return 1;
   }
   const code = await steps.cdk(['deploy', '--app', folder, ...deployArguments]);
   if (!retainsData || !hasBeenCreated(await steps.status(stack))) return code;
   await steps.protect(stack);
-  steps.report(`${stack} is protected from deletion.\n`);
+  steps.report(`${stack} is protected from deletion.`);
   return code;
 }
 
@@ -156,7 +157,7 @@ function awsSteps(): DeploySteps {
         new UpdateTerminationProtectionCommand({ StackName: stack, EnableTerminationProtection: true }),
       );
     },
-    report: (text) => process.stderr.write(text),
+    report: linePrinter((text) => process.stderr.write(text)),
   };
 }
 

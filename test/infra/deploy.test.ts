@@ -7,6 +7,7 @@ import { Template as SynthesizedTemplate } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { markRelease } from '../../infra/constructs/deployed-release.ts';
 import { deploy } from '../../infra/deploy.ts';
+import { linePrinter } from '../../infra/ops/terminal.ts';
 import { cdkJsonOf } from '../support/operators.ts';
 import { propertiesOf, type resourcesOfType, synthesize, withOwnStack } from '../support/stack.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -55,9 +56,9 @@ async function deployed(
     },
     status: async () => status,
     protect: async (stack) => void calls.push(`protect ${stack}`),
-    report: (text) => {
+    report: linePrinter((text) => {
       report += text;
-    },
+    }),
   });
   return { ended, calls, report };
 }
@@ -104,9 +105,9 @@ describe('npm run deploy', () => {
       'CDK would build the image f00d.',
     ],
     [
-      'another assembly in it',
-      { more: { inner: { type: 'cdk:cloud-assembly' } } },
-      'The artifact inner is of the type cdk:cloud-assembly.',
+      'another assembly in it, whose name would forge a line',
+      { more: { 'inner\n::notice::ok': { type: 'cdk:cloud-assembly' } } },
+      'The artifact inner\\u000a::notice::ok is of the type cdk:cloud-assembly.',
     ],
     ['two stacks', { more: { other: { type: 'aws:cloudformation:stack' } } }, 'It has 2 stacks, not one.'],
   ])('refuses an assembly with %s: whoever wrote it would act with the deploying role', async (_, given, sentence) => {
