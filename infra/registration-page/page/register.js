@@ -43,7 +43,13 @@ export async function start(element, config, onHeading = () => {}) {
   });
   element.attachShadow({ mode: 'open' }).append(styles, place);
   await loaded;
-  const registration = new Registration(place, { language: tag, ...config }, language, words, onHeading);
+  const registration = new Registration(
+    place,
+    { ...config, language: config.language ?? tag },
+    language,
+    words,
+    onHeading,
+  );
   registration.open();
   if (config.captcha) {
     const widget = Object.assign(document.createElement('div'), { slot: 'captcha' });
