@@ -1,4 +1,5 @@
-import type { Channel, ChannelSettings, PhoneChannel } from '../lib/validators/otp-types.ts';
+import type { ChannelSettings } from '../lib/config/channel-settings.ts';
+import type { Channel, PhoneChannel } from '../lib/validators/otp-types.ts';
 import type { Settings } from './settings.ts';
 
 interface ChannelDeclaration {

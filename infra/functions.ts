@@ -1,4 +1,4 @@
-import type { CrmIndex } from '../lib/validators/deployment.ts';
+import type { CrmIndex } from '../lib/config/deployment.ts';
 import type { PlatformVersion } from '../lib/validators/trading-account.ts';
 import type { Settings } from './settings.ts';
 import type { TableName } from './tables.ts';

@@ -9,17 +9,14 @@ import {
   emailDomain,
   mailSettings,
   stageSettings,
-} from '../lib/validators/deployment.ts';
-import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
-import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
-import { closedObject, isObject } from '../lib/validators/primitives.ts';
+} from '../lib/config/deployment.ts';
 import {
   edgeSettings,
   FrontSchema,
   hasProvider,
   missingByChannels,
   sendingSettings,
-} from '../lib/validators/registration-settings.ts';
+} from '../lib/config/registration-settings.ts';
 import {
   flag,
   HOST_NAME,
@@ -28,14 +25,17 @@ import {
   numberBetween,
   patternText,
   wholeNumber,
-} from '../lib/validators/setting-types.ts';
+} from '../lib/config/setting-types.ts';
+import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
+import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
+import { closedObject, isObject } from '../lib/validators/primitives.ts';
 import { checkSettings, leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
 
 /**
  * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
  * groups: `-c stage=test -c channels=email,sms -c sms.senderId=ACME`. Texts are parsed, so both places accept the same
  * values; an empty text removes a setting. `readSettings` lists every error at once, by the setting's name. The
- * settings of functions are declared in `deployment.ts` and `registration-settings.ts` of `lib/validators/`; this file
+ * settings of functions are declared in `deployment.ts` and `registration-settings.ts` of `lib/config/`; this file
  * has those of the stack alone.
  */
 

@@ -1,4 +1,4 @@
-import { CONFIRMED_INDEX, CRM_INDEXES, RESERVATION_INDEX } from '../lib/validators/deployment.ts';
+import { CONFIRMED_INDEX, CRM_INDEXES, RESERVATION_INDEX } from '../lib/config/deployment.ts';
 
 /** A table of the stack. Its id in the template is `<Name>Table`; its key is `pk`, or `pk` and `sk`. */
 interface StackTable {

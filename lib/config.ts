@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { allowFarServers } from './deadline.ts';
 import {
   completeBrand,
   confirmingSettings,
@@ -11,9 +10,10 @@ import {
   SETTINGS_FILE,
   stageSettings,
   variableName,
-} from './validators/deployment.ts';
+} from './config/deployment.ts';
+import { edgeSettings, missingByChannels, sendingSettings } from './config/registration-settings.ts';
+import { allowFarServers } from './deadline.ts';
 import { isObject } from './validators/primitives.ts';
-import { edgeSettings, missingByChannels, sendingSettings } from './validators/registration-settings.ts';
 import { checkSettings } from './validators/texts.ts';
 
 /**

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { type LogLevel, logFilter, traceId } from './config.ts';
+import { COUNTED_EVENTS, type CountedName } from './counted-events.ts';
 import { within } from './deadline.ts';
-import { COUNTED_EVENTS, type CountedName } from './validators/counted-events.ts';
 
 /**
  * The events that alarms and operators use. Each event is one log line. Those of `COUNTED_EVENTS` are also one count of

@@ -7,7 +7,7 @@ import packageJson from '../package.json' with { type: 'json' };
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** The imports of a use case: interfaces, not their implementations. */
-const USE_CASE = `node:crypto node:timers/promises lib/config.ts lib/telemetry.ts lib/problem.ts lib/deadline.ts
+const USE_CASE = `node:crypto node:timers/promises lib/config.ts lib/config/ lib/telemetry.ts lib/problem.ts lib/deadline.ts
   lib/http/ lib/limits/ lib/records/ lib/validators/ lib/messages/message.ts lib/messages/notices.ts
   lib/secrets/one-time-code.ts lib/secrets/keys.ts lib/platform/platform.ts`;
 
@@ -24,36 +24,37 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/http\//,
     `lib/http/ node: @middy/ valibot aws-lambda lib/telemetry.ts lib/problem.ts lib/deadline.ts lib/failure.ts
-      lib/validators/`,
+      lib/config/ lib/validators/`,
   ],
-  [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/deadline.ts lib/validators/'],
-  [
-    /^lib\/telemetry\.ts$/,
-    'node:fs node:module node:url lib/config.ts lib/deadline.ts lib/validators/counted-events.ts',
-  ],
+  [/^lib\/config\.ts$/, 'node:fs node:path valibot lib/deadline.ts lib/config/ lib/validators/'],
+  [/^lib\/config\//, 'lib/config/ lib/validators/ valibot'],
+  [/^lib\/telemetry\.ts$/, 'node:fs node:module node:url lib/config.ts lib/deadline.ts lib/counted-events.ts'],
   [
     /^lib\/aws\//,
-    'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/failure.ts lib/messages/ lib/validators/',
+    'lib/aws/ node: @aws-sdk/ @smithy/ valibot lib/deadline.ts lib/failure.ts lib/messages/ lib/config/ lib/validators/',
   ],
-  [/^lib\/secrets\//, 'lib/secrets/ node: valibot standardwebhooks lib/validators/ lib/aws/dynamodb.ts lib/failure.ts'],
+  [
+    /^lib\/secrets\//,
+    'lib/secrets/ node: valibot standardwebhooks lib/config/ lib/validators/ lib/aws/dynamodb.ts lib/failure.ts',
+  ],
   [
     /^lib\/messages\//,
-    `lib/messages/ node: lib/validators/ lib/records/crm-records.ts lib/secrets/webhook-signature.ts lib/deadline.ts
+    `lib/messages/ node: lib/config/ lib/validators/ lib/records/crm-records.ts lib/secrets/webhook-signature.ts lib/deadline.ts
       lib/failure.ts`,
   ],
   [
     /^lib\/platform\//,
-    `lib/platform/ lib/once.ts node: valibot iconv-lite any-ascii lib/validators/ lib/records/crm-records.ts lib/deadline.ts
+    `lib/platform/ lib/once.ts node: valibot iconv-lite any-ascii lib/config/ lib/validators/ lib/records/crm-records.ts lib/deadline.ts
       lib/failure.ts lib/aws/secrets.ts lib/secrets/keys.ts`,
   ],
   [
     /^lib\/records\//,
-    `lib/records/ lib/once.ts node: valibot file-type lib/validators/ lib/secrets/ lib/problem.ts lib/deadline.ts lib/telemetry.ts
+    `lib/records/ lib/once.ts node: valibot file-type lib/config/ lib/validators/ lib/secrets/ lib/problem.ts lib/deadline.ts lib/telemetry.ts
       lib/failure.ts lib/aws/dynamodb.ts lib/aws/failure.ts lib/aws/s3.ts lib/aws/eventbridge.ts`,
   ],
   [
     /^lib\/limits\//,
-    `lib/limits/ lib/once.ts node:crypto node:net tldts-icann lib/validators/ lib/secrets/keys.ts
+    `lib/limits/ lib/once.ts node:crypto node:net lib/config/ lib/validators/ lib/secrets/keys.ts
       lib/deadline.ts lib/failure.ts lib/aws/dynamodb.ts`,
   ],
   [/^lib\/openings\/life\.ts$/, ''],
@@ -72,14 +73,14 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [
     /^lib\/openings\/(ledger|reservation-writes)\.ts$/,
     `lib/openings/ node:crypto valibot lib/records/ lib/aws/dynamodb.ts lib/aws/failure.ts
-      lib/validators/deployment.ts`,
+      lib/config/deployment.ts`,
   ],
   [/^lib\/openings\//, `${USE_CASE} lib/openings/ lib/once.ts`],
   [/^lib\/registration\//, `${USE_CASE} lib/registration/`],
   // The messages, and their delivery.
   [
     /^lib\/crm-webhook\/(messages|post)\.ts$/,
-    `lib/crm-webhook/ node: valibot lib/records/ lib/validators/ lib/secrets/webhook-signature.ts lib/deadline.ts
+    `lib/crm-webhook/ node: valibot lib/records/ lib/config/ lib/validators/ lib/secrets/webhook-signature.ts lib/deadline.ts
       lib/failure.ts`,
   ],
   [/^lib\/crm-webhook\//, `${USE_CASE} lib/crm-webhook/`],
@@ -88,7 +89,7 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   [/^infra\/local\//, /^[^.]/],
   [
     /^infra\/(constructs\/|[\w-]+\.ts$)/,
-    /^(?!functions|lib|test|infra\/local\/)|^lib\/(validators\/|http\/problem\.ts$)/,
+    /^(?!functions|lib|test|infra\/local\/)|^lib\/(config\/|validators\/|counted-events\.ts$|http\/problem\.ts$)/,
   ],
   [/^infra\//, /^(?!functions|test|infra\/local\/)/],
   [/^test\//, /^/],
@@ -143,7 +144,7 @@ const VENDORS =
   `@aws-sdk/client-ses @aws-sdk/client-sns @aws-sdk/client-dynamodb @aws-sdk/lib-dynamodb @aws-sdk/client-s3
   @aws-sdk/client-eventbridge @aws-sdk/client-sqs @aws-sdk/s3-request-presigner @aws-sdk/client-secrets-manager
   @aws-sdk/client-pinpoint-sms-voice-v2 @aws-sdk/client-socialmessaging @middy/core @middy/http-json-body-parser
-  standardwebhooks file-type iconv-lite any-ascii countries-list fxa-common-password-list tldts-icann`.split(/\s+/);
+  standardwebhooks file-type iconv-lite any-ascii countries-list fxa-common-password-list`.split(/\s+/);
 
 function imports(path: string, source: string): string[] {
   const found = source.matchAll(

@@ -4,7 +4,7 @@ import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
-import { COUNTED_EVENTS, type CountedName } from '../../lib/validators/counted-events.ts';
+import { COUNTED_EVENTS, type CountedName } from '../../lib/counted-events.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS } from '../channels.ts';
 import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';

@@ -1,7 +1,7 @@
 import type { Stack } from 'aws-cdk-lib';
 import { CfnProtectConfiguration } from 'aws-cdk-lib/aws-smsvoice';
 import { Construct } from 'constructs';
-import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/countries.ts';
 import { type Settings, sendsThroughAws } from '../settings.ts';
 import { addOutput } from './stack-names.ts';
 

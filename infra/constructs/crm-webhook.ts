@@ -4,7 +4,7 @@ import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type Alias, EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Queue, QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
+import { EVENT_SOURCE, REDELIVERY } from '../../lib/config/deployment.ts';
 import type { Settings } from '../settings.ts';
 import type { BusEventType, ServiceEvents } from './event-bus.ts';
 import { fixLogicalId } from './stack-names.ts';

@@ -7,7 +7,7 @@ import {
   type IMetric,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { CountedName } from '../../lib/validators/counted-events.ts';
+import type { CountedName } from '../../lib/counted-events.ts';
 import type { Channel } from '../../lib/validators/otp-types.ts';
 import { type FunctionName, hasRoute } from '../functions.ts';
 import {

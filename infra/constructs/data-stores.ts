@@ -3,7 +3,7 @@ import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } fr
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { DUE_INDEX, PENDING_DOCUMENT_TAG } from '../../lib/validators/deployment.ts';
+import { DUE_INDEX, PENDING_DOCUMENT_TAG } from '../../lib/config/deployment.ts';
 import { KEY_SECRETS, type Settings } from '../settings.ts';
 import { EXPIRY_ATTRIBUTE, keyAttributes, logicalId, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { fixLogicalId, uniqueStackSuffix } from './stack-names.ts';

@@ -3,7 +3,7 @@ import { CfnMalwareProtectionPlan } from 'aws-cdk-lib/aws-guardduty';
 import { AnyPrincipal, Effect, type IRole, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct, type IConstruct } from 'constructs';
-import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../../lib/validators/deployment.ts';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../../lib/config/deployment.ts';
 import type { ResourceName } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import { explainWildcard, policyStatement, resourcesOf } from './policy-statement.ts';

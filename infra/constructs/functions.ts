@@ -21,7 +21,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { ContextAttribute, Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Construct } from 'constructs';
-import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
+import { SETTINGS_FILE } from '../../lib/config/deployment.ts';
 import { ENTRY_FILE } from '../bundle.ts';
 import { constructName, type DeclaredFunction, type FunctionName, type ResourceUse } from '../functions.ts';
 import { settingsFile } from '../settings.ts';

@@ -1,7 +1,7 @@
 import { ArnFormat, Stack } from 'aws-cdk-lib';
 import { Effect, ManagedPolicy, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct, type IConstruct } from 'constructs';
-import { CONFIRMED_INDEX, DUE_INDEX } from '../../lib/validators/deployment.ts';
+import { CONFIRMED_INDEX, DUE_INDEX } from '../../lib/config/deployment.ts';
 import { KEY_SECRETS, type Settings, settingSecrets, signingSecretName } from '../settings.ts';
 import { logicalId, RESTORABLE_TABLES } from '../tables.ts';
 import type { CrmWebhook } from './crm-webhook.ts';

@@ -4,7 +4,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
-import { DUE_INDEX, RESERVATION_INDEX, variableName } from '../../lib/validators/deployment.ts';
+import { DUE_INDEX, RESERVATION_INDEX, variableName } from '../../lib/config/deployment.ts';
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { PHONE_CHANNEL_ROWS, type SendingRight } from '../channels.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CreateTableCommandInput, KeySchemaElement } from '@aws-sdk/client-dynamodb';
-import { DUE_INDEX } from '../../lib/validators/deployment.ts';
+import { DUE_INDEX } from '../../lib/config/deployment.ts';
 import { keyAttributes, stackTable, TABLE_NAMES, type TableName } from '../tables.ts';
 import { Dynamo, type DynamoAttributes, type ItemChange } from './dynamo.ts';
 import { Faults } from './faults.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import { REDELIVERY } from '../../lib/validators/deployment.ts';
+import { REDELIVERY } from '../../lib/config/deployment.ts';
 import type { BusEvent } from './outbox.ts';
 import { queueArn } from './rights/arn.ts';
 

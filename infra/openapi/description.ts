@@ -1,9 +1,9 @@
+import { COUNT_LIMIT_NAMES, limitWords } from '../../lib/config/limits.ts';
+import { DEFAULT_LIMITS } from '../../lib/config/registration-settings.ts';
 import { MAX_DEPTH, MAX_VALUES } from '../../lib/http/json-body.ts';
 import { KEY_HOURS } from '../../lib/records/idempotency-keys.ts';
 import { MAX_JSON_BYTES } from '../../lib/validators/field-values.ts';
-import { COUNT_LIMIT_NAMES, limitWords } from '../../lib/validators/limits.ts';
 import { MAX_REGISTRATION_BYTES } from '../../lib/validators/registration.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
 import { markdownList, markdownTable } from './json.ts';
 import { problemTable } from './problems.ts';
 import { documentSizes } from './schemas.ts';

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
+import { EVENT_SOURCE, REDELIVERY } from '../../lib/config/deployment.ts';
 import { CrmAnswerSchema, MESSAGE_SCHEMAS } from '../../lib/crm-webhook/messages.ts';
 import { EVENT_SCHEMAS, type EventType } from '../../lib/records/event-schemas.ts';
-import { EVENT_SOURCE, REDELIVERY } from '../../lib/validators/deployment.ts';
 import { componentReference, type Json, type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
 const EVENTS = Object.keys(MESSAGE_SCHEMAS) as EventType[];

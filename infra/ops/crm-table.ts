@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
 import { attributeQuery, dynamoTable, type Item, tryWrite } from '../../lib/aws/dynamodb.ts';
-import type { CrmIndex } from '../../lib/validators/deployment.ts';
+import type { CrmIndex } from '../../lib/config/deployment.ts';
 import type { CrmItem } from './crm-items.ts';
 
 /** A change of one item: the new item, or the key of a deleted one. */

@@ -1,8 +1,8 @@
 import { dueQuery, dynamoTable, type Item, transactionWriter } from '../../lib/aws/dynamodb.ts';
+import { DUE_INDEX } from '../../lib/config/deployment.ts';
 import { dynamoLedger, type HeldOperation, type Ledger, parseHeld } from '../../lib/openings/ledger.ts';
 import { type Accounts, dynamoAccounts } from '../../lib/records/accounts.ts';
 import { DUE_SHARDS, OPERATOR_ONLY, RETRY_ONLY } from '../../lib/records/due.ts';
-import { DUE_INDEX } from '../../lib/validators/deployment.ts';
 import { openTable, type Target } from './target.ts';
 
 export interface OperationStore {

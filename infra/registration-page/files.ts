@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import type { CaptchaProvider } from '../../lib/validators/registration-settings.ts';
+import type { CaptchaProvider } from '../../lib/config/registration-settings.ts';
 import type { FormJsonSchema } from '../ops/form.ts';
 
 const PAGE = new URL('./page/', import.meta.url);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import { CAPTCHA_PROVIDER_NAMES, type CaptchaProvider } from '../../lib/validators/registration-settings.ts';
+import { CAPTCHA_PROVIDER_NAMES, type CaptchaProvider } from '../../lib/config/registration-settings.ts';
 import { outliveReader } from '../closed-output.ts';
 import { CommandError, runProgram } from '../ops/command.ts';
 import { formJsonSchema, readForm } from '../ops/form.ts';

@@ -1,5 +1,5 @@
 import { EventBridgeClient, type EventBridgeClientConfig, PutEventsCommand } from '@aws-sdk/client-eventbridge';
-import { EVENT_SOURCE } from '../validators/deployment.ts';
+import { EVENT_SOURCE } from '../config/deployment.ts';
 import { EarlyConnectionAgent, KEEP_ALIVE_OPTIONS } from './early-connection.ts';
 import { AwsFailure } from './failure.ts';
 

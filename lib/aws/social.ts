@@ -3,9 +3,9 @@ import {
   SocialMessagingClient,
   type SocialMessagingClientConfig,
 } from '@aws-sdk/client-socialmessaging';
+import type { WhatsAppSettings } from '../config/channel-settings.ts';
 import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
-import type { WhatsAppSettings } from '../validators/otp-types.ts';
 import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
 
 /** The newest version of Meta's API that AWS has in every region. */

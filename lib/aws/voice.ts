@@ -3,11 +3,12 @@ import {
   type PinpointSMSVoiceV2ClientConfig,
   SendVoiceMessageCommand,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
+import type { CallSettings } from '../config/channel-settings.ts';
+import type { Brand } from '../config/deployment.ts';
 import { spokenMessage } from '../messages/call.ts';
 import type { OtpChannel } from '../messages/message.ts';
 import { findTranslation } from '../messages/translations/languages.ts';
-import type { Brand } from '../validators/deployment.ts';
-import { type CallSettings, CODE_VALID_MINUTES } from '../validators/otp-types.ts';
+import { CODE_VALID_MINUTES } from '../validators/otp-types.ts';
 import { AT_MOST_ONCE, deliverCommand, type FailureKindsByError } from './delivery.ts';
 
 /** The channel `call`: a voice of Amazon Polly reads the code out, through AWS End User Messaging, at most once. */

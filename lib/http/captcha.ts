@@ -1,8 +1,8 @@
 import { domainToASCII } from 'node:url';
 import * as v from 'valibot';
+import { CAPTCHA_PROVIDERS, type CaptchaProvider, type CaptchaSettings } from '../config/registration-settings.ts';
 import { within } from '../deadline.ts';
 import { errorCode } from '../failure.ts';
-import { CAPTCHA_PROVIDERS, type CaptchaProvider, type CaptchaSettings } from '../validators/registration-settings.ts';
 
 /** The verification address of each provider. All three take the same form and answer in nearly the same format. */
 const SITEVERIFY = {

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP, isIPv6 } from 'node:net';
 import * as v from 'valibot';
+import type { FrontSettings } from '../config/registration-settings.ts';
 import { Problem } from '../problem.ts';
 import type { EventName } from '../telemetry.ts';
-import type { FrontSettings } from '../validators/registration-settings.ts';
 
 interface SentFrom {
   /** The address that called the gateway. */

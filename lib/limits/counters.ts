@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
+import type { LimitedCounter } from '../config/limits.ts';
 import { foldedEmail } from '../validators/email.ts';
-import type { LimitedCounter } from '../validators/limits.ts';
 import type { PhoneChannel } from '../validators/otp-types.ts';
 import type { Recipient } from '../validators/registration.ts';
 

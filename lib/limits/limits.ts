@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Item, type Table, tryWrite, type UpdateExpression } from '../aws/dynamodb.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type LimitWindow, WINDOW_MS } from '../config/limits.ts';
+import type { Limits } from '../config/registration-settings.ts';
 import { Failure } from '../failure.ts';
 import { keyedHash, type Pepper } from '../secrets/keys.ts';
-import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type LimitWindow, WINDOW_MS } from '../validators/limits.ts';
-import type { Limits } from '../validators/registration-settings.ts';
 import { COUNTERS, type CountedStep, type LimitedRequest } from './counters.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Brand } from '../validators/deployment.ts';
+import type { Brand } from '../config/deployment.ts';
 import { escapeMarkup } from './escape.ts';
 import { translation as english } from './translations/en.ts';
 import { type CallTranslation, fill, type Translation, validity } from './translations/translation.ts';

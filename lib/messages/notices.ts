@@ -1,4 +1,4 @@
-import type { Brand } from '../validators/deployment.ts';
+import type { Brand } from '../config/deployment.ts';
 import { asciiEmail } from '../validators/email.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
 import {

@@ -1,5 +1,5 @@
-import type { Brand } from '../validators/deployment.ts';
-import type { SmsSettings } from '../validators/otp-types.ts';
+import type { SmsSettings } from '../config/channel-settings.ts';
+import type { Brand } from '../config/deployment.ts';
 import { cutText } from '../validators/primitives.ts';
 import type { OtpChannel, Publish } from './message.ts';
 import { findTranslation } from './translations/languages.ts';

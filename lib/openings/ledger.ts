@@ -10,10 +10,10 @@ import {
   updateAttributes,
 } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
+import { RESERVATION_INDEX } from '../config/deployment.ts';
 import { type AccountDetails, type AccountRecord, accountItem } from '../records/accounts.ts';
 import { DUE_ATTRIBUTES, dueAttributes, OPERATOR_ONLY, readDue } from '../records/due.ts';
 import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } from '../records/idempotency-keys.ts';
-import { RESERVATION_INDEX } from '../validators/deployment.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
 import type { Life } from './life.ts';
 import { namedLoginKey, reservedLogin } from './reservation-key.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type * as v from 'valibot';
 import type { ObjectStore } from '../aws/s3.ts';
+import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../config/deployment.ts';
 import { awaitAll } from '../deadline.ts';
 import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
-import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../validators/deployment.ts';
 import { jsonPointer, type Violation } from '../validators/primitives.ts';
 import type { LinkedDocumentSchema } from './event-schemas.ts';
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Item, Table } from '../aws/dynamodb.ts';
-import { DUE_INDEX } from '../validators/deployment.ts';
+import { DUE_INDEX } from '../config/deployment.ts';
 
 /**
  * Only unfinished items have the attributes `due_shard` and `due_at` (epoch ms). A sparse index over both lists them,

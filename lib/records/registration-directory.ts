@@ -1,7 +1,7 @@
 import type { Table } from '../aws/dynamodb.ts';
+import type { CrmIndex } from '../config/deployment.ts';
 import { awaitAll } from '../deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { CrmIndex } from '../validators/deployment.ts';
 import { type Form, FormSchema } from '../validators/form.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { crmKey, parseRecord } from './crm-records.ts';

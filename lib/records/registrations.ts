@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
+import { CONFIRMED_INDEX, DEFAULT_CONFIRMED_DAYS } from '../config/deployment.ts';
 import { MAX_CODE_GUESSES, type SealedCode } from '../secrets/one-time-code.ts';
-import { CONFIRMED_INDEX, DEFAULT_CONFIRMED_DAYS } from '../validators/deployment.ts';
 import { CODE_VALID_MINUTES, OTP_TYPES } from '../validators/otp-types.ts';
 import type { StoredDocument } from './documents.ts';
 import { DUE_ATTRIBUTES, dueAttributes, readDue } from './due.ts';

@@ -10,6 +10,9 @@ const NOT_ISO = new Set(['AC', 'TA']);
 /** ISO 3166-1 alpha-2, and `XK`. */
 export const COUNTRY_CODES: ReadonlySet<string> = new Set(Object.keys(names).filter((code) => !NOT_ISO.has(code)));
 
+/** The word in `phone.countries` with which numbers of every country get messages. */
+export const ALL_COUNTRIES = 'all';
+
 /** Whether phone numbers belong to this code: those of the standard, and a few more places. */
 export function hasPhoneNumbers(code: string): boolean {
   return Object.hasOwn(names, code);

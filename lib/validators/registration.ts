@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ALL_COUNTRIES } from './countries.ts';
 import {
   type CheckedDocument,
   checkCustomField,
@@ -29,7 +30,6 @@ import {
   readBody,
   violationMessage,
 } from './primitives.ts';
-import { ALL_COUNTRIES } from './registration-settings.ts';
 import { readPassword } from './typed-text.ts';
 
 /** The length of a person's name, in code points. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
-import { REDELIVERY } from '../../lib/validators/deployment.ts';
+import { REDELIVERY } from '../../lib/config/deployment.ts';
 import { SMALLEST_FILES } from '../support/document-files.ts';
 import { runOperatorsCommand } from '../support/operators.ts';
 import {

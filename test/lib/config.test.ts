@@ -1,8 +1,8 @@
 import { getDefaultAutoSelectFamilyAttemptTimeout, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { describe, expect, it } from 'vitest';
+import { DEFAULT_LIMITS } from '../../lib/config/registration-settings.ts';
 import { accountConfig, logFilter, registrationConfig, traceId, webhookConfig } from '../../lib/config.ts';
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
-import { DEFAULT_LIMITS } from '../../lib/validators/registration-settings.ts';
 import { functionEnvironment } from '../support/function-environment.ts';
 
 const SENDER = { senderAddress: 'no-reply@example.com' };

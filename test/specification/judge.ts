@@ -4,6 +4,7 @@ import { type ApiRequest, parseRequest } from '../../lib/http/endpoint.ts';
 import { decodeBody } from '../../lib/http/json-body.ts';
 import { Problem } from '../../lib/problem.ts';
 import { s3Documents } from '../../lib/records/documents.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/countries.ts';
 import type { Violation } from '../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
@@ -11,7 +12,6 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
-import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
 import { tradingAccountRequestSchema, UserIdSchema } from '../../lib/validators/trading-account.ts';
 import { gatewayEvent } from '../support/endpoint.ts';
 import { NEVER_ABORTED } from '../support/outcomes.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
-import { EVENT_SOURCE } from '../../lib/validators/deployment.ts';
+import { EVENT_SOURCE } from '../../lib/config/deployment.ts';
 
 interface EventSchema {
   properties: { detail: object };

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RESOURCES } from '../../infra/local/local-settings.ts';
+import { SETTINGS_FILE } from '../../lib/config/deployment.ts';
 import { registrationConfig } from '../../lib/config.ts';
-import { SETTINGS_FILE } from '../../lib/validators/deployment.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** The environment of a function next to whose code these settings are. */

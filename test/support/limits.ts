@@ -1,10 +1,10 @@
 import { beforeEach } from 'vitest';
 import type { Table } from '../../lib/aws/dynamodb.ts';
+import type { Limits } from '../../lib/config/registration-settings.ts';
 import { dynamoLimits, type LimitDecision } from '../../lib/limits/limits.ts';
 import { parsePepper } from '../../lib/secrets/keys.ts';
 import type { PhoneChannel } from '../../lib/validators/otp-types.ts';
 import type { Recipient } from '../../lib/validators/registration.ts';
-import type { Limits } from '../../lib/validators/registration-settings.ts';
 import { scanItems, testTables } from './database.ts';
 import { NEVER_ABORTED } from './outcomes.ts';
 import { interceptTable } from './step-faults.ts';

@@ -5,8 +5,8 @@ import type { OperationId } from '../../infra/functions.ts';
 import { PROBLEM_TYPES, retryAfterRule } from '../../infra/openapi/problems.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 import { ConfirmationRequestSchema } from '../../lib/validators/confirmation.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/countries.ts';
 import { registrationRequestSchema } from '../../lib/validators/registration.ts';
-import { ALL_COUNTRIES } from '../../lib/validators/registration-settings.ts';
 import { tradingAccountRequestSchema } from '../../lib/validators/trading-account.ts';
 
 /** The parts of the OpenAPI document that tests read. */

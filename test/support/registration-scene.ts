@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Item, Table } from '../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../lib/aws/failure.ts';
+import type { Limits } from '../../lib/config/registration-settings.ts';
 import type { RegistrationConfig } from '../../lib/config.ts';
 import type { ApiAnswer, ApiRequest } from '../../lib/http/endpoint.ts';
 import { dynamoLimits } from '../../lib/limits/limits.ts';
@@ -24,6 +25,7 @@ import {
 import { type RegistrationDependencies, requestRegistration } from '../../lib/registration/request.ts';
 import { type Pepper, parsePepper } from '../../lib/secrets/keys.ts';
 import type { EventFields, EventName } from '../../lib/telemetry.ts';
+import { ALL_COUNTRIES } from '../../lib/validators/countries.ts';
 import type { Form } from '../../lib/validators/form.ts';
 import { type Channel, OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import {
@@ -31,7 +33,6 @@ import {
   type RegistrationRequest,
   registrationRequestSchema,
 } from '../../lib/validators/registration.ts';
-import { ALL_COUNTRIES, type Limits } from '../../lib/validators/registration-settings.ts';
 import { scanItems, testTables } from './database.ts';
 import { SMALLEST_FILES } from './document-files.ts';
 import { checkEvent } from './events.ts';

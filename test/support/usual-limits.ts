@@ -1,5 +1,5 @@
-import { COUNT_LIMIT_NAMES } from '../../lib/validators/limits.ts';
-import { DEFAULT_LIMITS, type Limits } from '../../lib/validators/registration-settings.ts';
+import { COUNT_LIMIT_NAMES } from '../../lib/config/limits.ts';
+import { DEFAULT_LIMITS, type Limits } from '../../lib/config/registration-settings.ts';
 
 /** Every limit switched off. */
 export const NO_LIMITS = Object.fromEntries(COUNT_LIMIT_NAMES.map((name) => [name, 'none'])) as Limits;

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { DEPENDENT_SETTINGS } from '../../../lib/validators/deployment.ts';
+import { DEPENDENT_SETTINGS } from '../../../lib/config/deployment.ts';
 import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
 import { parseSettings } from '../../../lib/validators/texts.ts';

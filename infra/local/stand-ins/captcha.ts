@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CAPTCHA_PROVIDERS, type CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
+import { CAPTCHA_PROVIDERS, type CaptchaSettings } from '../../../lib/config/registration-settings.ts';
 import {
   type Call,
   jsonAnswer,

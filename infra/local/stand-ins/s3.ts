@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CLEAN_VERDICT, SCAN_TAG } from '../../../lib/validators/deployment.ts';
+import { CLEAN_VERDICT, SCAN_TAG } from '../../../lib/config/deployment.ts';
 import { bucketArn } from '../rights/arn.ts';
 import type { NeededRight } from '../rights/policy.ts';
 import { xmlAnswer, xmlElement } from './protocols.ts';

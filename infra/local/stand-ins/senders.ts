@@ -1,4 +1,4 @@
-import { emailDomain } from '../../../lib/validators/deployment.ts';
+import { emailDomain } from '../../../lib/config/deployment.ts';
 import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { DeploymentSettings } from '../local-settings.ts';
 import { startSes } from './ses.ts';

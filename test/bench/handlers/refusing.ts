@@ -8,8 +8,8 @@ import { dynamoRegistrationDirectory } from '../../../lib/records/registration-d
 import { registrationDependencies } from '../../../lib/registration/dependencies.ts';
 import { requestRegistration } from '../../../lib/registration/request.ts';
 import { telemetry } from '../../../lib/telemetry.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/countries.ts';
 import { MAX_REGISTRATION_BYTES, registrationRequestSchema } from '../../../lib/validators/registration.ts';
-import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 
 /**
  * The registration as `functions/request-registration.ts` wires it, with tables and a secret that answer at once as far

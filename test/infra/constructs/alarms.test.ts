@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { COUNTED_EVENTS } from '../../../lib/validators/counted-events.ts';
+import { COUNTED_EVENTS } from '../../../lib/counted-events.ts';
 import { EVERYTHING, propertiesOf, synthesize } from '../../support/stack.ts';
 
 const template = synthesize();

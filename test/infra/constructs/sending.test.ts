@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { REDELIVERY } from '../../../lib/validators/deployment.ts';
+import { REDELIVERY } from '../../../lib/config/deployment.ts';
 import {
   environmentOf,
   lambdaFunctions,

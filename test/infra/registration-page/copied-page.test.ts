@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
 import * as widgets from '../../../infra/registration-page/page/captcha.js';
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
-import { CAPTCHA_PROVIDER_NAMES } from '../../../lib/validators/registration-settings.ts';
+import { CAPTCHA_PROVIDER_NAMES } from '../../../lib/config/registration-settings.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 let service: LocalService;

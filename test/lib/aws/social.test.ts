@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { startSocial } from '../../../infra/local/stand-ins/social.ts';
 import { whatsAppChannel } from '../../../lib/aws/social.ts';
+import type { WhatsAppSettings } from '../../../lib/config/channel-settings.ts';
 import { LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import type { WhatsAppSettings } from '../../../lib/validators/otp-types.ts';
 import { failureOf, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { startedStandIn } from '../../support/senders.ts';
 import { clientSettings } from '../../support/servers.ts';

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../../../lib/aws/dynamodb.ts';
+import { REDELIVERY } from '../../../lib/config/deployment.ts';
 import { notifyCrm, type WebhookDependencies } from '../../../lib/crm-webhook/delivery.ts';
 import { MESSAGE_SCHEMAS } from '../../../lib/crm-webhook/messages.ts';
 import { type CrmAnswer, EventNotAccepted } from '../../../lib/crm-webhook/post.ts';
@@ -9,7 +10,6 @@ import { type Client, ClientSchema } from '../../../lib/records/crm-records.ts';
 import { s3Documents } from '../../../lib/records/documents.ts';
 import { dynamoRegistrations } from '../../../lib/records/registrations.ts';
 import type { EventFields, EventName, Telemetry } from '../../../lib/telemetry.ts';
-import { REDELIVERY } from '../../../lib/validators/deployment.ts';
 import { testTables } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { leaseOf, registrationRecord } from '../../support/registration-record.ts';

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { jsonSchema } from '../../../infra/openapi/json.ts';
 import { registrationMessage } from '../../../lib/crm-webhook/messages.ts';
+import { ALL_COUNTRIES } from '../../../lib/validators/countries.ts';
 import { FIXED_FIELDS, IS_RECORDED_AS_READ } from '../../../lib/validators/form.ts';
 import { RegistrationBodySchema, registrationRequestSchema } from '../../../lib/validators/registration.ts';
-import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 import { RegistrationScene } from '../../support/registration-scene.ts';
 
 const { properties } = jsonSchema(RegistrationBodySchema, 'draft-07') as {

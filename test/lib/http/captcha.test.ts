@@ -3,8 +3,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { selfSignedCertificate } from '../../../infra/local/platforms/web-api-server.ts';
+import type { CaptchaSettings } from '../../../lib/config/registration-settings.ts';
 import { captchaVerifier } from '../../../lib/http/captcha.ts';
-import type { CaptchaSettings } from '../../../lib/validators/registration-settings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { closedPort, listenForTest } from '../../support/servers.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { FrontSettings } from '../../../lib/config/registration-settings.ts';
 import { createFront } from '../../../lib/http/source.ts';
 import { countedSource } from '../../../lib/limits/counters.ts';
-import type { FrontSettings } from '../../../lib/validators/registration-settings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 
 const SECRET = 'the-first-secret-of-the-front';

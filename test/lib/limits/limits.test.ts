@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Table } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
-import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName, WINDOW_MS } from '../../../lib/validators/limits.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName, WINDOW_MS } from '../../../lib/config/limits.ts';
+import { DEFAULT_LIMITS } from '../../../lib/config/registration-settings.ts';
 import type { Recipient } from '../../../lib/validators/registration.ts';
-import { DEFAULT_LIMITS } from '../../../lib/validators/registration-settings.ts';
 import { interleave } from '../../support/interleave.ts';
 import {
   HOUR_MS,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Brand } from '../../../lib/config/deployment.ts';
 import { codeMail } from '../../../lib/messages/email.ts';
 import { contrastingInk, rgbChannels } from '../../../lib/messages/mail.ts';
 import { accountMail, accountPopUp, type OpenedAccount } from '../../../lib/messages/notices.ts';
 import { findTranslation, LANGUAGES } from '../../../lib/messages/translations/languages.ts';
-import type { Brand } from '../../../lib/validators/deployment.ts';
 
 const TRANSLATIONS = await Promise.all(LANGUAGES.map((language) => findTranslation(language)));
 const ENGLISH = await findTranslation('en');

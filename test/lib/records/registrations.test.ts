@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CONFIRMED_INDEX } from '../../../lib/config/deployment.ts';
 import {
   dynamoRegistrations,
   type PendingRegistration,
   type Registrations,
 } from '../../../lib/records/registrations.ts';
-import { CONFIRMED_INDEX } from '../../../lib/validators/deployment.ts';
 import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { leaseOf, registrationRecord } from '../../support/registration-record.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { ALL_COUNTRIES } from '../../../lib/validators/countries.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
 import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { listViolations, VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
@@ -10,7 +11,6 @@ import {
   registrationRequestSchema,
   type ServedCountries,
 } from '../../../lib/validators/registration.ts';
-import { ALL_COUNTRIES } from '../../../lib/validators/registration-settings.ts';
 
 const RegistrationRequestSchema = registrationRequestSchema([ALL_COUNTRIES]);
 

@@ -7,7 +7,7 @@ import { observedCalls } from '../../../../infra/local/rights/policy.ts';
 import { type LocalService, startService } from '../../../../infra/local/service.ts';
 import { localClient } from '../../../../infra/local-client.ts';
 import { databaseClient, dynamoTable } from '../../../../lib/aws/dynamodb.ts';
-import { type CrmIndex, EVENT_SOURCE } from '../../../../lib/validators/deployment.ts';
+import { type CrmIndex, EVENT_SOURCE } from '../../../../lib/config/deployment.ts';
 import { NEVER_ABORTED } from '../../../support/outcomes.ts';
 
 let service: LocalService;

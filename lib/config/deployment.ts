@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { asciiEmail, EmailSchema } from './email.ts';
-import { closedObject } from './primitives.ts';
+import { asciiEmail, EmailSchema } from '../validators/email.ts';
+import { closedObject } from '../validators/primitives.ts';
 import { flag, patternText, receiverAddress, wholeNumber } from './setting-types.ts';
 
 /**

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
-import { hasPhoneNumbers } from './countries.ts';
-import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName } from './limits.ts';
+import { ALL_COUNTRIES, hasPhoneNumbers } from '../validators/countries.ts';
 import {
-  CHANNEL_SETTINGS,
   type Channel,
   isPhoneChannel,
   joinWithOr,
   OTP_TYPES,
   PHONE_CHANNELS,
   type PhoneChannel,
-} from './otp-types.ts';
-import { closedObject, isObject } from './primitives.ts';
+} from '../validators/otp-types.ts';
+import { closedObject, isObject } from '../validators/primitives.ts';
+import { CHANNEL_SETTINGS } from './channel-settings.ts';
+import { COUNT_LIMIT_NAMES, COUNT_LIMITS, type CountLimitName } from './limits.ts';
 import {
   flag,
   HOST_NAME,
@@ -55,9 +55,6 @@ const PhoneSchema = closedObject({
     v.check((given) => given.length === 1 || !given.includes(ALL_COUNTRIES), COUNTRIES_MUST),
   ),
 });
-
-/** The word in `phone.countries` with which numbers of every country get messages. */
-export const ALL_COUNTRIES = 'all';
 
 function isCountry(code: string): boolean {
   return code === ALL_COUNTRIES || hasPhoneNumbers(code);
