@@ -106,19 +106,6 @@ describe.each(MEASURED)('The bundle of %s', (name) => {
       expect(JSON.parse(readFileSync(join(folder, name, map), 'utf8'))).not.toHaveProperty('sourcesContent');
   });
 
-  it('imports Node modules completely later', () => {
-    const chunks = readdirSync(join(folder, name, 'chunks')).filter((file) => /node_.*_whole-.*\.mjs$/.test(file));
-    expect(chunks.map((file) => file.split('-')[0])).toContain('_builtin_node_http_whole');
-    const urls = chunks.map((file) => pathToFileURL(join(folder, name, 'chunks', file)).href);
-    const script = `
-      for (const url of ${JSON.stringify(urls)}) {
-        const [, module] = /node_(\\w+)_whole-/.exec(url);
-        console.log((await import(url)).default === process.getBuiltinModule(module));
-      }
-    `;
-    expect([...new Set(run(script, ENVIRONMENT).trim().split('\n'))]).toEqual(['true']);
-  });
-
   it('does not load Node’s fetch, not even with a request', () => {
     const lines = requested.trim().split('\n');
     expect(lines.at(-1)).toBe('0');

@@ -11,7 +11,7 @@ export interface VoiceOptions extends StandInOptions {
 }
 
 /** The voices of Amazon Polly that `SendVoiceMessage` knows, by language. */
-export const POLLY_VOICES: Record<string, string> = {
+const POLLY_VOICES: Record<string, string> = {
   ar: 'ZEINA',
   'cy-GB': 'GWYNETH',
   'da-DK': 'MADS NAJA',

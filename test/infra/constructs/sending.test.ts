@@ -2,7 +2,7 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { REDELIVERY } from '../../../lib/config/deployment.ts';
 import {
-  environmentOf,
+  EVERYTHING,
   lambdaFunctions,
   plainValue,
   propertiesOf,
@@ -12,11 +12,10 @@ import {
   templateArn,
 } from '../../support/stack.ts';
 
-const CALL = { originationIdentity: 'phone-0a1b' };
 const CRM = 'https://crm.acme.example/events';
 const template = synthesize();
 const notified = synthesize({ confirmation: true, crmWebhook: CRM });
-const scanned = synthesize({ confirmation: true, crmWebhook: CRM, scanDocuments: true });
+const full = synthesize(EVERYTHING);
 
 describe('A message', () => {
   it('by mail comes from the sender’s domain, never in clear, and bounces and complaints are counted', () => {
@@ -85,7 +84,8 @@ describe('Texts and calls', () => {
     propertiesOf(of, 'AWS::SMSVOICE::ProtectConfiguration').map(({ CountryRuleSet }) => CountryRuleSet as Rules);
 
   it('are blocked at AWS too to the countries that are not served', () => {
-    const [set] = rules(synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB,DE', call: CALL }));
+    const [set] = rules(full);
+    expect(rules(template)).toEqual([]);
     for (const channel of ['SMS', 'VOICE']) {
       const [served, blocked] = ['ALLOW', 'BLOCK'].map((status) =>
         set?.[channel]?.filter(({ ProtectStatus }) => ProtectStatus === status).map(({ CountryCode }) => CountryCode),
@@ -96,35 +96,11 @@ describe('Texts and calls', () => {
     }
   });
 
-  it('obey the country rules: calls by naming them, texts once a person has made them the account’s default', () => {
-    const made = synthesize({ channels: 'email,sms,call', 'phone.countries': 'GB', call: CALL });
-    const configuration = '<ProtectConfiguration.ProtectConfigurationId>';
-    expect(environmentOf(made, 'RequestRegistration').PROTECT_CONFIGURATION_ID).toBe(configuration);
-    expect(rightsOf(made, 'RequestRegistration').SendCalls).toMatchObject({
-      on: expect.arrayContaining([templateArn('sms-voice', `protect-configuration/${configuration}`)]),
-    });
-    const { ProtectConfigurationId: output } = made.findOutputs('ProtectConfigurationId');
-    expect(output?.Description).toContain('set-account-default-protect-configuration');
-  });
-
   it('are measured by AWS: the stack makes the role for that, unless the account has it', () => {
-    const calls = { channels: 'email,call', 'phone.countries': 'GB', call: CALL };
     const role = 'AWS::IAM::ServiceLinkedRole';
-    synthesize(calls).hasResourceProperties(role, { AWSServiceName: 'sms-voice.amazonaws.com' });
-    synthesize({ ...calls, voiceMetricsRole: false }).resourceCountIs(role, 0);
+    full.hasResourceProperties(role, { AWSServiceName: 'sms-voice.amazonaws.com' });
+    synthesize({ ...EVERYTHING, voiceMetricsRole: false }).resourceCountIs(role, 0);
     template.resourceCountIs(role, 0);
-  });
-
-  it('have no rules if nothing is sent, or if all countries are served', () => {
-    expect(rules(template)).toEqual([]);
-    expect(rules(synthesize({ channels: 'email,sms', 'phone.countries': 'all' }))).toEqual([]);
-  });
-});
-
-describe('Events', () => {
-  it('are published on a bus of the deployment; without a webhook no queue keeps them', () => {
-    template.hasResourceProperties('AWS::Events::EventBus', { Name: 'broker-api-test' });
-    for (const type of ['AWS::Events::Archive', 'AWS::SQS::Queue']) template.resourceCountIs(type, 0);
   });
 });
 
@@ -171,15 +147,6 @@ describe('The webhook', () => {
     expect(CrmUndeliveredQueue?.Properties).toMatchObject({ MessageRetentionPeriod: 1_209_600 });
   });
 
-  it('keeps its queues, with their events, when the setting or the version that made them goes', () => {
-    const queues = { CrmQueue, CrmAccountsQueue, CrmUndeliveredQueue };
-    for (const [name, queue] of Object.entries(queues))
-      expect(queue, name).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
-    const vanishing = synthesize({ confirmation: true, crmWebhook: CRM, retainData: false });
-    for (const queue of Object.values(resourcesOfType(vanishing, 'AWS::SQS::Queue')))
-      expect(queue.DeletionPolicy).toBe('Delete');
-  });
-
   it('hides an event for longer than the function runs, and keeps it for longer than the retries last', () => {
     const { VisibilityTimeout, MessageRetentionPeriod } = (CrmQueue?.Properties ?? {}) as Record<string, number>;
     expect(VisibilityTimeout).toBeGreaterThanOrEqual(
@@ -187,16 +154,6 @@ describe('The webhook', () => {
     );
     expect(VisibilityTimeout).toBe(REDELIVERY.everySeconds);
     expect(MessageRetentionPeriod).toBeGreaterThan(2 * REDELIVERY.deliveries * REDELIVERY.everySeconds);
-  });
-
-  it('knows the CRM, the secret of its stage and the queues', () => {
-    expect(environmentOf(notified, 'NotifyCrm')).toEqual({
-      WEBHOOK_SECRET: 'broker-api/prod/crm-webhook',
-      CRM_TABLE: '<CrmTable>',
-      REGISTRATIONS_TABLE: '<RegistrationsTable>',
-      DOCUMENTS_BUCKET: '<DocumentsBucket>',
-      WEBHOOK_UNDELIVERED_QUEUE: '<CrmUndeliveredQueue>',
-    });
   });
 
   it('puts events into the queue of undelivered ones, and takes none from there', () => {
@@ -216,23 +173,23 @@ describe('The webhook', () => {
 
   it('and the CRM read scanned documents only if no malware was found', () => {
     const clean = { StringEquals: { 's3:ExistingObjectTag/GuardDutyMalwareScanStatus': 'NO_THREATS_FOUND' } };
-    expect(rightsOf(scanned, 'NotifyCrm')).toMatchObject({ ReadDocuments: { may: ['s3:GetObject'], if: clean } });
-    scanned.hasResourceProperties('AWS::IAM::ManagedPolicy', {
+    expect(rightsOf(full, 'NotifyCrm')).toMatchObject({ ReadDocuments: { may: ['s3:GetObject'], if: clean } });
+    full.hasResourceProperties('AWS::IAM::ManagedPolicy', {
       PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Sid: 'ReadDocuments', Condition: clean })]) },
     });
   });
 });
 
 it('The malware scan may read new documents and write its verdict into their tags, and nothing else', () => {
-  scanned.hasResourceProperties('AWS::GuardDuty::MalwareProtectionPlan', {
+  full.hasResourceProperties('AWS::GuardDuty::MalwareProtectionPlan', {
     ProtectedResource: { S3Bucket: { BucketName: { Ref: 'DocumentsBucket' }, ObjectPrefixes: ['registrations/'] } },
     Actions: { Tagging: { Status: 'ENABLED' } },
   });
   const Principal = { Service: 'malware-protection-plan.guardduty.amazonaws.com' };
-  scanned.hasResourceProperties('AWS::IAM::Role', {
+  full.hasResourceProperties('AWS::IAM::Role', {
     AssumeRolePolicyDocument: { Statement: [Match.objectLike({ Principal })] },
   });
-  const allowed = (Object.values(rightsOf(scanned, 'Scan')) as { may: string[] }[]).flatMap(({ may }) => may);
+  const allowed = (Object.values(rightsOf(full, 'Scan')) as { may: string[] }[]).flatMap(({ may }) => may);
   expect(allowed.length).toBeGreaterThan(10);
   expect(allowed.filter((action) => /Delete|Acl|Policy/.test(action))).toEqual(['events:DeleteRule']);
 });

@@ -3,7 +3,6 @@ import {
   PinpointSMSVoiceV2Client,
   SendVoiceMessageCommand,
   type SendVoiceMessageCommandInput,
-  VoiceId,
 } from '@aws-sdk/client-pinpoint-sms-voice-v2';
 import { SESClient, SendEmailCommand, type SendEmailCommandInput } from '@aws-sdk/client-ses';
 import { PublishCommand, type PublishCommandInput, SNSClient } from '@aws-sdk/client-sns';
@@ -16,7 +15,7 @@ import { startSes } from '../../../../infra/local/stand-ins/ses.ts';
 import { startSns } from '../../../../infra/local/stand-ins/sns.ts';
 import { startSocial } from '../../../../infra/local/stand-ins/social.ts';
 import type { StandIn, StandInOptions } from '../../../../infra/local/stand-ins/stand-in.ts';
-import { POLLY_VOICES, spokenText, startVoice } from '../../../../infra/local/stand-ins/voice.ts';
+import { startVoice } from '../../../../infra/local/stand-ins/voice.ts';
 import { snsPublisher } from '../../../../lib/aws/sns.ts';
 import { failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { startedStandIn } from '../../../support/senders.ts';
@@ -299,26 +298,6 @@ describe.each(CONTRACTS)('The stand-in of $service', ({ start, send, accepts, re
   });
 });
 
-const DIGIT = '<say-as interpret-as="digits">1</say-as>';
-
-describe('The stand-in of the voice service', () => {
-  it('knows the voices that the service knows', () => {
-    const known = Object.values(POLLY_VOICES).flatMap((voices) => voices.split(' '));
-    expect(known.toSorted()).toEqual(Object.values(VoiceId).toSorted());
-  });
-
-  it.each([
-    ['<speak>A &amp; B &lt;&#39;</speak>', "A & B <'"],
-    ['<speak>a<break time="1s"/>b<break time="700ms"/>c</speak>', 'a b c'],
-    [`<speak>a ${DIGIT}<break time="400ms"/>${DIGIT}<break time="700ms"/>again 10</speak>`, 'a 11 again 10'],
-    ...['Hello', '<speak>a</speak> b', '<speak>a & b</speak>', '<speak>a < b</speak>', '<speak><b>a</b></speak>'].map(
-      (ssml) => [ssml, undefined] as const,
-    ),
-  ] as const)('speaks %s as %j', (ssml, text) => {
-    expect(spokenText(ssml)).toBe(text);
-  });
-});
-
 async function captcha() {
   const settings = { provider: 'turnstile', secret: 'local/captcha' } as const;
   const standIn = await startCaptcha({ faults: new Faults(), secret: 'the-secret-key', settings });
@@ -372,20 +351,5 @@ describe('A stand-in that is down', () => {
     await failureOf(send());
     faults.clear();
     await send();
-  });
-});
-
-describe('A stand-in that is slow', () => {
-  it('accepts the message although its caller has gone', async () => {
-    const { standIn, faults, outbox } = await sns();
-    faults.set({ kind: 'slow', times: 1, ms: 300 });
-    const caller = new AbortController();
-    const sending = failureOf(snsPublisher(clientSettings(standIn.url))(PUBLISHED, caller.signal));
-    await expect.poll(() => standIn.requests).toBe(1);
-    caller.abort();
-    expect(await sending).toMatchObject({ kind: 'unknown_outcome' });
-    expect(outbox).toHaveLength(0);
-    await expect.poll(() => outbox.length).toBe(1);
-    expect(standIn.requests).toBe(1);
   });
 });
