@@ -228,15 +228,15 @@ const PASSWORDS = 'passwords';
 const PASSWORD_SECRET = 'PasswordSecret';
 
 /**
- * Replaces the key that logins and passwords of accounts are derived from. The new key is added, then used. The key
- * before it stays until the next rotation, so a retry under it gets its account. After an interruption the next call
- * resumes.
+ * Replaces the key that logins and passwords of accounts are derived from. The new key is added, then used. The keys
+ * before it stay: an opening is never forgotten, and a retry of it hears the passwords that its key gave. After an
+ * interruption the next call resumes.
  */
 async function rotatePasswordKey(target: Target, terminal: Terminal): Promise<void> {
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const name = await target.resource(PASSWORD_SECRET);
   const { current } = await renewKey(store, name, (keys) => keys.current !== newest(keys), terminal);
-  terminal.print(`The password secret is rotated: the key ${current} is used, and the key before it is kept.`);
+  terminal.print(`The password secret is rotated: the key ${current} is used, and the keys before it are kept.`);
 }
 
 type Store = ReturnType<typeof secretStore>;
@@ -244,7 +244,7 @@ type Keys = Awaited<ReturnType<typeof readKeys>>;
 const newest = ({ versions }: Keys) => String(Math.max(...versions.map(Number)));
 
 /**
- * Adds a key to a secret with versions, and uses it once all functions know it. Only the key before it is kept.
+ * Adds a key to a secret with versions, and uses it once all functions know it. The keys before it are kept.
  * @param hasBegun whether an interrupted call has added the key
  */
 async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => boolean, terminal: Terminal) {
@@ -258,8 +258,7 @@ async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => bo
   const next = newest(added);
   if (added.current !== next) {
     await waitUntil(added.since.getTime() + KNOWN_MS, 'all functions know it', terminal);
-    const before = { [added.current]: added.keys[added.current] };
-    await store.write(name, JSON.stringify({ current: next, ...before, [next]: added.keys[next] }));
+    await store.write(name, JSON.stringify({ ...added.keys, current: next }));
     terminal.report(`The key ${next} is used.`);
   }
   return readKeys(store, name);

@@ -160,7 +160,7 @@ describe('npm run ops -- secret rotate', () => {
     });
   });
 
-  it('replaces the key of derived passwords when all functions know the new one, and keeps the one before', async () => {
+  it('replaces the key of derived passwords when all functions know the new one, and keeps all before', async () => {
     const name = operators.service.environment.PASSWORD_SECRET ?? '';
     const keys = async () => JSON.parse((await operators.stored(name)) ?? '') as Record<string, string>;
     const rotatePasswords = (waits: NonNullable<Person['waits']>) =>
@@ -175,11 +175,11 @@ describe('npm run ops -- secret rotate', () => {
     const waited: number[] = [];
     const { code, out } = await rotatePasswords(async (milliseconds) => void waited.push(milliseconds / 60_000));
     expect([code, waited.map(Math.round)]).toEqual([0, [5]]);
-    expect(out).toContain('the key 2 is used, and the key before it is kept');
+    expect(out).toContain('the key 2 is used, and the keys before it are kept');
     expect(await keys()).toEqual({ ...added, current: '2' });
     expect((await rotatePasswords(async () => {})).code).toBe(0);
     const third = await keys();
-    expect(third).toEqual({ current: '3', 2: added[2], 3: third[3] });
+    expect(third).toEqual({ ...added, current: '3', 3: third[3] });
   });
 });
 
