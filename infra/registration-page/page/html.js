@@ -10,10 +10,7 @@ const LINK = /\[([^\]]+)\]\((https:\/\/[^\s()]+)\)/;
 
 /** A text without its links, for places that can have none. @param {string} text */
 export function plainText(text) {
-  return text
-    .split(LINK)
-    .filter((_, index) => index % 3 !== 2)
-    .join('');
+  return text.replaceAll(new RegExp(LINK, 'g'), '$1');
 }
 
 /**

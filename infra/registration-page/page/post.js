@@ -72,12 +72,10 @@ export function outcomeOf(status, body, header) {
   const { type, errors, available } = parse(body);
   const word = /** @type {PlacedProblem} */ (text(type));
   const place = Object.hasOwn(PLACES, word) ? PLACES[word] : undefined;
-  const listed = list(errors)
-    .map(object)
-    .map(({ pointer, header, rule }) => ({
-      pointer: header === 'captcha-token' ? CAPTCHA_POINTER : text(pointer),
-      rule: sentenceOf(text(rule)),
-    }));
+  const listed = (Array.isArray(errors) ? errors : []).map(object).map(({ pointer, header, rule }) => ({
+    pointer: header === 'captcha-token' ? CAPTCHA_POINTER : text(pointer),
+    rule: sentenceOf(text(rule)),
+  }));
   const seconds = Number(header('retry-after'));
   return {
     end: requestEnd(status, type),
@@ -103,11 +101,6 @@ function parse(body) {
 /** @param {unknown} value @returns {Record<string, unknown>} */
 function object(value) {
   return /** @type {Record<string, unknown>} */ (typeof value === 'object' && value !== null ? value : {});
-}
-
-/** @param {unknown} value @returns {unknown[]} */
-function list(value) {
-  return Array.isArray(value) ? value : [];
 }
 
 /** @param {unknown} value */
