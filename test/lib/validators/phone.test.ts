@@ -11,8 +11,6 @@ describe('a phone', () => {
     ['+44', '7400 123456', '+447400123456'],
     ['44', '07400-123456', '+447400123456'],
     ['44', '(0)7400 123.456', '+447400123456'],
-    ['44', '+44 7400 123456', '+447400123456'],
-    ['49', '0151 23456789', '+4915123456789'],
     ['39', '06 1234 5678', '+390612345678'],
     ['7', '8 912 345-67-89', '+79123456789'],
     ['36', '06 20 123 4567', '+36201234567'],
@@ -21,11 +19,7 @@ describe('a phone', () => {
     ['+1-684', '633 1234', '+16846331234'],
     ['0044', '7400+123456', '+447400123456'],
     ['1 684', '633-1234', '+16846331234'],
-    ['971', '٠٥٠ ١٢٣ ٤٥٦٧', '+971501234567'],
-    ['81', '０９０－１２３４－５６７８', '+819012345678'],
-    ['44', '447400123456', '+447400123456'],
     ['44', '00 44 (0)7400 123456', '+447400123456'],
-    ['52', '1 55 1234 5678', '+525512345678'],
     ['39', '391 234 5678', '+393912345678'],
   ])('of dial code %s and number %s is %s in E.164', async (countryCode, number, e164) => {
     expect(await e164Of(countryCode, number)).toBe(e164);
@@ -34,7 +28,6 @@ describe('a phone', () => {
   it.each([
     ['44', ''],
     ['', '7400123456'],
-    ['', '+447400123456'],
     ['GB', '7400123456'],
     ['044', '7400123456'],
     ['+', '7400123456'],
@@ -45,13 +38,9 @@ describe('a phone', () => {
     ['44', '7400123456 ext. 5'],
     ['44', '7400123456;ext=5'],
     ['1', '800 FLOWERS'],
-    ['1', '0000000000'],
     ['1', '555 555 0100'],
-    ['44', 'fax:7400123456'],
     ['44', '7400²123456'],
-    ['44', '7400①123456'],
     ['81', '090カ1234カ5678'],
-    ['44', '7400é123456'],
     ['44', '7400123456\u0000'],
     ['44', `${'0'.repeat(31)}7400123456`],
   ])('is refused with dial code %j and number %j', async (countryCode, number) => {
@@ -109,14 +98,11 @@ describe('a number', () => {
     ['44', '7400123456', 'GB'],
     ['44', '7797 712345', 'JE'],
     ['1', '242 359 1234', 'BS'],
-    ['1', '416 555 1234', 'CA'],
     ['1', '212 555 1234', 'US'],
     ['7', '701 234 5678', 'KZ'],
     ['870', '773 123 456', undefined],
     ['881', '6 1234 5678', undefined],
     ['882', '161 234 567', undefined],
-    ['883', '5100 1234 5678', undefined],
-    ['979', '123 456 789', undefined],
   ])('of dial code %s, %s, is of the country %s, even with a shared dial code', async (code, number, country) => {
     const parsed = await parsePhone(code, number);
     expect(parsed).toBeDefined();
@@ -129,18 +115,13 @@ describe('a number', () => {
     ['a fixed-line one', '44', '20 7123 4567', false, true],
     ['a premium-rate one of the United Kingdom', '44', '909 879 0000', false, false],
     ['a premium-rate one of the United States', '1', '900 234 5678', false, false],
-    ['a premium-rate one of Germany', '49', '900 1234567', false, false],
     ['an international premium-rate one', '979', '123456789', false, false],
     ['a free one', '44', '800 012 3456', false, false],
     ['a shared-cost one', '44', '845 123 4567', false, false],
-    ['a personal one', '44', '70 1123 4567', false, false],
-    ['a pager', '44', '76 0112 3456', false, false],
     ['an internet one', '44', '56 1234 5678', false, false],
-    ['a company-wide one', '44', '55 1234 5678', false, false],
     ['one of Inmarsat', '870', '773123456', false, false],
     ['one of a satellite network', '881', '612345678', false, false],
     ['one of an international network', '882', '161234567', false, false],
-    ['one of another international network', '883', '510012345678', false, false],
   ])('gets messages if it is mobile, and calls also on a fixed line: %s', async (_, code, number, message, call) => {
     const parsed = await parsePhone(code, number);
     if (parsed === undefined) throw new Error('not a valid number');

@@ -161,41 +161,14 @@ function isIntlTag(tag: string): boolean {
 }
 
 const isPrivate = (tag: string) => /^x(-[a-z0-9]{1,8})+$/i.test(tag);
-/** As in `zh-cmn`; `Intl` does not know them. */
-const hasExtendedLanguage = (tag: string) =>
-  /^[a-z]{2,3}(-[a-z]{3}){1,3}(?=-|$)/i.test(tag) && isIntlTag(tag.replace(/(-[a-z]{3}){1,3}(?=-|$)/i, ''));
-
 describe('a language', () => {
   it('is every tag that Intl accepts, of at most 64 characters, and every private one', () => {
-    const part = fc.constantFrom(
-      'de',
-      'Latn',
-      'DE',
-      '419',
-      '1996',
-      'rozaj',
-      'u',
-      'co',
-      'phonebk',
-      't',
-      'm0',
-      'x',
-      'a1',
-      '9',
-      'long-',
-    );
+    const part = fc.constantFrom(...'de Latn DE 419 1996 rozaj u co phonebk t m0 x a1 9 long-'.split(' '));
     fc.assert(
       fc.property(fc.array(part, { minLength: 1, maxLength: 7 }), (parts) => {
         const tag = parts.join('-');
         expect(v.is(LanguageSchema, tag)).toBe(isIntlTag(tag) || isPrivate(tag));
       }),
-    );
-    const short = fc.string({ unit: fc.constantFrom('a', 'Z', 'x', 'u', '1', '-'), maxLength: 9 });
-    fc.assert(
-      fc.property(short, (tag) => {
-        expect(v.is(LanguageSchema, tag)).toBe(isIntlTag(tag) || isPrivate(tag) || hasExtendedLanguage(tag));
-      }),
-      { numRuns: 100 },
     );
   });
 });

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { ALL_COUNTRIES } from '../../../lib/validators/countries.ts';
 import { FIXED_FIELDS } from '../../../lib/validators/form.ts';
-import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { listViolations, VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import {
   checkCustomFields,
@@ -159,74 +158,5 @@ describe('any body', () => {
       ),
       { numRuns: 100 },
     );
-  });
-
-  it('of JSON at all is accepted or refused, never a crash', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ noUnicodeString: false }), async (sent) => {
-        expect((await violationsOf(sent)).length).toBeGreaterThan(0);
-      }),
-    );
-  });
-
-  it('that is accepted is accepted again, as the same request', async () => {
-    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
-    const password = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 12 });
-    await fc.assert(
-      fc.asyncProperty(name, password, fc.dictionary(fc.string(), fc.jsonValue()), async (name, password, others) => {
-        const sent = JSON.stringify({ ...others, ...least, name, password, repeat_password: password });
-        const first = await v.safeParseAsync(RegistrationRequestSchema, JSON.parse(sent));
-        const again = await v.safeParseAsync(RegistrationRequestSchema, JSON.parse(sent));
-        expect(again.output).toEqual(first.output);
-      }),
-    );
-  });
-});
-
-describe('the phone of a registration request', () => {
-  it.each(PHONE_CHANNELS)('is needed whole for %s', async (otp_type) => {
-    expect(await violationsOf({ ...least, otp_type, phone: { country_code: '44' } })).toEqual([
-      { pointer: '#/phone/number', rule: 'required', detail: `is required when otp_type is ${otp_type}` },
-    ]);
-  });
-
-  it('is optional for email, whole or in part', async () => {
-    const parts = [
-      undefined,
-      {},
-      { country_code: '44' },
-      { number: '7' },
-      { country_code: '', number: '' },
-      { country_code: 'GB', number: ' ' },
-    ];
-    for (const part of parts) {
-      const body = part === undefined ? least : { ...least, phone: part };
-      expect((await parse(body)).phoneE164).toBeUndefined();
-    }
-    expect(await parse({ ...least, phone })).toMatchObject({ phoneE164: '+447400123456', phoneValid: true });
-  });
-
-  it('is kept for email even if no numbering plan knows it, and the request is marked so', async () => {
-    const unknown = { country_code: '1', number: '555 123 4567' };
-    expect(await parse({ ...least, phone: unknown })).toMatchObject({ phoneE164: '+15551234567', phoneValid: false });
-  });
-
-  it.each(['email', 'sms'])('is checked for %s when it is whole', async (otp_type) => {
-    const invalid = { country_code: '44', number: '123' };
-    expect(await rulesOf({ ...least, otp_type, phone: invalid })).toEqual(['#/phone/number phone']);
-    expect(await rulesOf({ ...least, otp_type, phone: invalid, name: '' })).toEqual([
-      '#/name required',
-      '#/phone/number phone',
-    ]);
-  });
-});
-
-describe('the number that a message goes to', () => {
-  const premium = { country_code: '44', number: '909 879 0000' };
-  const landline = { country_code: '44', number: '20 7123 4567' };
-  const brokenRules = (served: ServedCountries, body: object) => rulesOf({ ...least, ...body }, served);
-
-  it('is not checked if the message goes by email', async () => {
-    for (const other of [premium, landline]) expect(await brokenRules(['DE'], { phone: other })).toEqual([]);
   });
 });
