@@ -68,7 +68,7 @@ function checkMembers(keys, schema, value) {
   if (isPhone && isEmpty(value.number) && schema.required === undefined) return [];
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
     const { pattern: _, ...rest } = member;
-    return check([...keys, name], isPhone ? rest : member, value[name], schema.required?.includes(name) ?? false);
+    return check([...keys, name], isPhone ? rest : member, value[name], schema.required?.includes(name) ?? isPhone);
   });
 }
 

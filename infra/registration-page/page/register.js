@@ -308,7 +308,7 @@ class Registration {
     const { otp_type = 'email', email, phone } = this.#registered;
     if (otp_type === 'email') return String(email ?? '');
     const { country_code = '', number = '' } = /** @type {Record<string, string>} */ (phone ?? {});
-    return `${dialCode(this.config.form, country_code)} ${number}`;
+    return number.trim().startsWith('+') ? number : `${dialCode(this.config.form, country_code, number)} ${number}`;
   }
 
   /** @param {MachineContext} before @param {Event} event */

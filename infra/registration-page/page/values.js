@@ -12,10 +12,11 @@ const SECRET = /password$/;
  *
  * @param {Config} config @param {string} country of the person, as the browser knows it @returns {Values}
  */
-export function startValues({ form, fromLink = {} }, country) {
+export function startValues({ form, channels, fromLink = {} }, country) {
   const values = Object.fromEntries(
     Object.entries(form.properties).map(([name, schema]) => [name, schema.default ?? untouched(form, name, country)]),
   );
+  if (channels?.every((channel) => channel !== values.otp_type)) values.otp_type = channels[0];
   const link = new URL(location.href);
   for (const [name, parameter] of Object.entries(fromLink)) {
     const given = link.searchParams.get(parameter);
@@ -60,7 +61,7 @@ function requestValue(form, schema, ui, value, language) {
     const { country_code = '', number = '' } = /** @type {Record<string, string>} */ (value ?? {});
     // The country is preselected: without a number it says nothing.
     if (number.trim() === '') return undefined;
-    return { country_code: dialCode(form, country_code), number: number.trim() };
+    return { country_code: dialCode(form, country_code, number), number: number.trim() };
   }
   if (typeof value !== 'string') return value;
   const text = ui['ui:widget'] === 'textarea' ? value : value.trim();
@@ -68,9 +69,15 @@ function requestValue(form, schema, ui, value, language) {
   return schema.type === 'number' ? exactNumber(Number(plainNumber(text, language))) : plainNumber(text, language);
 }
 
-/** The dial code of a country, such as `+44`. @param {Form} form @param {string} country */
-export function dialCode(form, country) {
-  return form.uiSchema['ui:options'].phones[country]?.split(' ')[0] ?? country;
+/** The dial code, such as `+44`: that of the number, if it has one, else that of the country. @param {Form} form @param {string} country @param {string} number */
+export function dialCode(form, country, number) {
+  const { phones } = form.uiSchema['ui:options'];
+  const digits = number.replaceAll(/[^\d+]/g, '');
+  const examples = [
+    ...Object.values(phones).filter((phone) => digits.startsWith(phone.split(' ')[0] ?? '')),
+    phones[country],
+  ];
+  return examples[0]?.split(' ')[0] ?? country;
 }
 
 /**

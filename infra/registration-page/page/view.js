@@ -63,8 +63,8 @@ export function View({ page, acts }) {
   const isLong = parts.length > 1 && memory.state !== 'done' && memory.state !== 'client';
   return html`
     ${logo && html`<img class="logo" src=${logo} alt=${brand} />`}
-    <${`h${headingLevel}`} class="heading" tabindex="-1">${headingOf(page)}<//>
-    ${isLong && html`<p class="hint">${fill(words.texts.step, place)}</p>`}
+    <${`h${headingLevel}`} class="heading" tabindex="-1" aria-describedby=${isLong ? 'step' : undefined}>${headingOf(page)}<//>
+    ${isLong && html`<p class="hint" id="step">${fill(words.texts.step, place)}</p>`}
     <${views[memory.state]} page=${page} acts=${acts} />
     <p class="unseen" role="status">${announced}</p>
   `;

@@ -126,8 +126,18 @@ describe('what a person types', () => {
 
   it('becomes a dial code with its number, and without a number the preselected country says nothing', () => {
     const form = formOf({ key: 'k', type: 'phone' });
-    const phone = { country_code: 'GB', number: ' 7400 123456 ' };
-    expect(requestValues(form, { k: phone }, 'en')).toEqual({ k: { country_code: '+44', number: '7400 123456' } });
+    const phones = [' 7400 123456 ', '+44 7400 123456', '+49 1512 3456789'].map((number) => {
+      const values = requestValues(form, { k: { country_code: 'GB', number } }, 'en');
+      expect(errorsOf(form, values)).toEqual([]);
+      return values.k;
+    });
+    expect(phones).toEqual([
+      { country_code: '+44', number: '7400 123456' },
+      { country_code: '+44', number: '+44 7400 123456' },
+      { country_code: '+49', number: '+49 1512 3456789' },
+    ]);
+    const nowhere = { phone: { country_code: '', number: '7400 123456' } };
+    expect(errorsOf(form, requestValues(form, nowhere, 'en'))).toEqual(['#/phone/country_code required']);
     expect(requestValues(form, { k: { country_code: 'GB', number: ' ' } }, 'en')).toEqual({});
   });
 

@@ -225,6 +225,22 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
     await heading(english.texts.enter_code);
   });
 
+  it('sends codes by the one channel that the broker names, without a choice', async () => {
+    const tab = tabOf('FORM0002');
+    await browser.page.context().route('**/config.js', async (route) => {
+      const body = (await (await route.fetch()).text()).replace('form,', "form, channels: ['sms'],");
+      await route.fulfill({ contentType: 'text/javascript', body });
+    });
+    await tab.open();
+    await tab.fillIn();
+    await tab.field('#/phone/number').fill('7400 123456');
+    expect(await tab.field('#/otp_type').count()).toBe(0);
+    await tab.submit().click();
+    await tab.answer(ANSWERS.accepted('sending'));
+    expect(tab.bodies[0]).toMatchObject({ otp_type: 'sms', phone: { country_code: '+44', number: '7400 123456' } });
+    await browser.page.context().unroute('**/config.js');
+  });
+
   describe('of a long form', () => {
     const next = () => browser.page.getByRole('button', { name: english.texts.continue }).click();
     const fillPerson = async (tab: RegistrationTab) => {
