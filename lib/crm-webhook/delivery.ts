@@ -92,7 +92,8 @@ async function notifyOfRegistration(
  */
 async function buildClient(id: string, { email, name, language, phone }: StoredRegistration): Promise<Client> {
   const client: Client = {
-    ...{ id, name },
+    id,
+    name,
     ...(email === undefined ? {} : { email }),
     ...(language === undefined ? {} : { language }),
   };

@@ -131,7 +131,10 @@ function pendingRegistrations(table: Table, now: () => number) {
       const key = registrationKey(registration.registration_id);
       const requestedAt = Date.parse(registration.requested_at);
       const item = {
-        ...{ ...key, ...registration, lease, guesses: 0 },
+        ...key,
+        ...registration,
+        lease,
+        guesses: 0,
         code_expires_at_ms: requestedAt + CODE_VALID_MINUTES * 60_000,
         expires_at: expiry(requestedAt, 1),
         ...(fingerprint !== undefined && { fingerprint, running_until: until }),
