@@ -48,7 +48,7 @@ export async function bundleFile(entry: string, outdir: string, project = ROOT):
     // Colors for a terminal.
     external: ['supports-color'],
     // A file of lib runs nothing when it is imported (test/architecture.test.ts), so one whose exports are unused is left out.
-    treeshake: { moduleSideEffects: [{ test: /\/lib\/.*\.ts$/, sideEffects: false }] },
+    treeshake: { moduleSideEffects: [{ test: /[\\/]lib[\\/].*\.ts$/, sideEffects: false }] },
     plugins: [builtinsByCall, sdkOnLambda],
     onwarn({ code, message }) {
       // The operators' command, which tests bundle, loads at once what functions load later.
@@ -126,8 +126,9 @@ const CREDENTIALS_OF_LAMBDA = `
 const sdkOnLambda: Plugin = {
   name: 'sdk-on-lambda',
   load: {
-    filter: { id: /\/@(aws-sdk|smithy)\// },
-    handler(id) {
+    filter: { id: /[\\/]@(aws-sdk|smithy)[\\/]/ },
+    handler(path) {
+      const id = path.replaceAll('\\', '/');
       // On Lambda, credentials are only in the environment, and never change.
       if (/\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/.test(id)) return CREDENTIALS_OF_LAMBDA;
       // No command of DynamoDB asks for its endpoint, but its client makes a cache for the answers.

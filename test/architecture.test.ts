@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { dirname, join, normalize } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -188,7 +188,7 @@ function sources(): Map<string, string> {
   const files = ['functions', 'lib', 'infra', 'test'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
-      .map((name) => join(folder, name)),
+      .map((name) => join(folder, name.replaceAll('\\', '/'))),
   );
   // This file holds violations on purpose.
   return new Map(

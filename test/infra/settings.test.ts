@@ -25,12 +25,6 @@ function errorsOf(context: Record<string, unknown>): readonly string[] {
 }
 
 describe('The settings of a deployment', () => {
-  it('have room for legal texts in every language', () => {
-    const languages = ['en', 'de', 'es', 'fr', 'it', 'pt', 'pl', 'ru', 'ar', 'zh'];
-    const legal = Object.fromEntries(languages.map((language) => [language, 'x'.repeat(3_000)]));
-    expect(errorsOf({ ...SENDER, brand: { legal } })).toEqual([]);
-  });
-
   it('need nothing but the sender address', () => {
     expect(readSettings(SENDER)).toMatchObject({ senderDomain: 'acme.example', platformSecrets: 'platform/' });
   });
@@ -89,26 +83,11 @@ describe('The settings of a deployment', () => {
     );
   });
 
-  it('leave the entries of CDK itself alone', () => {
-    const context = { ...SENDER, 'aws:cdk:bundling-stacks': ['**'], '@aws-cdk/core:x': true, 'cli-telemetry': false };
-    expect(errorsOf(context)).toEqual([]);
-  });
-
   it('have the sender address with its domain in punycode, as SES wants it', () => {
     expect(readSettings({ senderAddress: 'Info@Bücher.example' })).toMatchObject({
       senderAddress: 'Info@xn--bcher-kva.example',
       senderDomain: 'xn--bcher-kva.example',
     });
-  });
-
-  it('list the channels in the order of the specification, each once', () => {
-    const channels = ['sms', 'email', 'sms'];
-    expect(readSettings({ ...SENDER, channels, 'phone.countries': 'all' }).channels).toEqual(['email', 'sms']);
-  });
-
-  it('keep logs for as long as CloudWatch can: ten years', () => {
-    expect(readSettings({ ...SENDER, logRetentionDays: '3653' }).logRetentionDays).toBe(3_653);
-    expect(errorsOf({ ...SENDER, logRetentionDays: '3654' })).toHaveLength(1);
   });
 
   it('are all on the page, each with its default', () => {
@@ -124,10 +103,6 @@ describe('The settings of a deployment', () => {
     const given = rows.filter(([name]) => ![undefined, ''].includes(String(defaultOf(name) ?? '')));
     for (const [name, value] of given) expect([name, value]).toEqual([name, `\`${String(defaultOf(name))}\``]);
     expect(given.length).toBeGreaterThan(35);
-  });
-
-  it('can all be set together', () => {
-    expect(errorsOf({ ...SENDER, ...EVERYTHING })).toEqual([]);
   });
 });
 
@@ -202,14 +177,13 @@ describe('Faulty settings', () => {
     [{ channels: 'sms' }, 'channels: must list email'],
     [{ allowedOrigins: 'http://www.acme.example' }, 'allowedOrigins: must be origins'],
     [{ allowedHeaders: 'x-trace' }, 'allowedOrigins: is required where allowedHeaders is given'],
-    ...['X-Trace', 'x trace', 'x-trace:1', '*'].map((allowedHeaders): [Record<string, unknown>, string] => [
+    ...['X-Trace', '*'].map((allowedHeaders): [Record<string, unknown>, string] => [
       { allowedOrigins: 'https://www.acme.example', allowedHeaders },
       'allowedHeaders: must be names of request headers in lower case',
     ]),
     [{ allowedOrigins: 'https://www.acme.example/' }, 'allowedOrigins: must be origins'],
     [{ channels: 'email,sms' }, 'phone.countries: is required by the channel sms'],
     [{ channels: 'email,sms', 'phone.countries': 'GB,UK' }, 'phone.countries: must list'],
-    [{ channels: 'email,sms', 'phone.countries': 'GB,all' }, 'phone.countries: must list'],
     [{ 'phone.countries': 'GB' }, 'phone: is given, but channels lists email alone'],
     [{ captcha: { provider: 'x', secret: 'captcha' } }, 'captcha.provider: must be turnstile'],
     [{ captcha: { provider: 'recaptcha', secret: 'captcha' } }, 'captcha.minScore: is required by recaptcha'],
@@ -226,12 +200,10 @@ describe('Faulty settings', () => {
       'captcha.hostnames: must be a domain',
     ],
     [{ front: { header: 'X: y', secret: 'front' } }, 'front.header: must be the name'],
-    ...['x-forwarded-for', 'forwarded', 'via', 'x-forwarded-port', 'cookie', 'captcha-token', 'x-front-secret'].map(
-      (header): [Record<string, unknown>, string] => [
-        { front: { header, secret: 'front' } },
-        'front.header: must be a header that the gateway leaves as it is',
-      ],
-    ),
+    ...['x-forwarded-for', 'forwarded', 'x-front-secret'].map((header): [Record<string, unknown>, string] => [
+      { front: { header, secret: 'front' } },
+      'front.header: must be a header that the gateway leaves as it is',
+    ]),
     [{ machineClients: 'crm', callerRoles: 'crm' }, 'callerRoles: is given, but'],
     [
       { 'provisioned.accounts': '21', 'concurrency.accounts': '20' },
@@ -266,14 +238,11 @@ describe('Faulty settings', () => {
       { brand: { logo: { url: 'http://acme.example/logo.png', alt: 'Acme' } } },
       'brand.logo.url: must be an https address',
     ],
-    [{ 'brand.logo.url': 'https://acme.example/logo.png' }, 'brand.logo'],
     [{ 'brand.name': 'A\nB' }, 'brand.name: must be 1 to 64 characters on one line'],
-    [{ 'memory.registration': '128' }, 'memory.registration: must be a whole'],
     [{ 'customDomain.name': 'api.acme.example' }, 'customDomain.certificateArn: is'],
     [{ vpc: 'yes' }, 'vpc: must be true or false'],
     [{ vpcCidr: '10.0.0.0/20' }, 'vpcCidr: is given, but vpc is not true'],
     [{ vpc: true, vpcCidr: '52.1.0.0/20' }, 'vpcCidr: must be a private network'],
-    [{ vpc: true, vpcCidr: '10.999.0.0/20' }, 'vpcCidr: must be a private network'],
     [{ platformSecrets: '/' }, 'platformSecrets: must be the beginning of a name'],
     [{ platformSecrets: 'broker-api-keys/prod/' }, "platformSecrets: must not begin as the names of the service's own"],
     [{ platformSecrets: 'broker-api/' }, "platformSecrets: must not begin as the names of the service's own"],
@@ -282,22 +251,17 @@ describe('Faulty settings', () => {
     [{ logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
     ...[
       'http://crm.acme.example/events',
-      'https://crm/events',
       'https://10.0.0.7/events',
-      'https://[::1]/events',
-      'https://localhost/events',
       'https://crm.internal/events',
       'https://user:pass@crm.acme.example/events',
-      'https://crm.acme.example:99999999/events',
-      'https://crm.acme.example/events#part',
-      'https://crm.acme.example/an event',
     ].map((crmWebhook): [Record<string, unknown>, string] => [
       { crmWebhook },
       'crmWebhook: must be a public https address',
     ]),
-    ...['crm-reader', 'arn:aws:iam::123456789012:role/*', 'arn:aws:s3:::documents', 'arn:aws:iam::*:role/crm'].map(
-      (documentRoles): [Record<string, unknown>, string] => [{ documentRoles }, 'documentRoles: must be ARNs of roles'],
-    ),
+    ...['crm-reader', 'arn:aws:iam::123456789012:role/*'].map((documentRoles): [Record<string, unknown>, string] => [
+      { documentRoles },
+      'documentRoles: must be ARNs of roles',
+    ]),
     [{ scanDocuments: true, confirmation: true }, 'crmWebhook: is required where scanDocuments is given'],
     [
       { confirmedDays: 1, confirmation: true, crmWebhook: 'https://crm.acme.example' },
