@@ -2,7 +2,7 @@
 
 /** @import { FieldError, Form, FieldSchema, UiSchema } from './types.ts' */
 /** @typedef {Record<string, unknown>} Values */
-/** A file that a person has chosen. @typedef {{ name: string; type: string; bytes: number; file?: File }} Chosen */
+/** A file that a person has chosen. @typedef {{ name: string; type: string; bytes: number; file?: File }} ChosenFile */
 
 export const FIRST_DATE = '1900-01-01';
 export const LAST_DATE = '2100-12-31';
@@ -13,7 +13,7 @@ export const LAST_DATE = '2100-12-31';
  */
 
 /** The JSON Pointer of these keys, as a URI fragment. @param {(string | number)[]} keys */
-export function pointerOf(...keys) {
+export function fieldPointer(...keys) {
   const escaped = keys.map((key) => encodeURIComponent(String(key).replaceAll('~', '~0').replaceAll('/', '~1')));
   return ['#', ...escaped].join('/');
 }
@@ -96,7 +96,7 @@ function isDate(text) {
  */
 function checkDocuments(form, keys, schema, value) {
   const [name = ''] = keys;
-  const files = /** @type {Chosen[]} */ (value ?? []);
+  const files = /** @type {ChosenFile[]} */ (value ?? []);
   if (files.length === 0) return form.required.includes(name) ? [error(keys, 'required')] : [];
   if (files.length > (schema.maxItems ?? Number.POSITIVE_INFINITY)) {
     return [error(keys, 'too_many_values', `≤ ${schema.maxItems}`)];
@@ -116,7 +116,9 @@ function checkDocuments(form, keys, schema, value) {
 export function checkAllDocuments(form, values) {
   const { maxDocuments, maxDocumentsBytes } = form.uiSchema['ui:options'];
   const names = Object.keys(values).filter((name) => isDocument(form.properties[name]));
-  const files = names.flatMap((name) => /** @type {Chosen[]} */ (values[name] ?? []).map((file) => ({ name, file })));
+  const files = names.flatMap((name) =>
+    /** @type {ChosenFile[]} */ (values[name] ?? []).map((file) => ({ name, file })),
+  );
   const last = files.at(-1)?.name ?? '';
   // Pictures are made smaller before they are sent.
   const bytes = files.reduce((sum, { file }) => sum + (isPicture(file.type) ? 0 : file.bytes), 0);
@@ -172,5 +174,5 @@ function normal(text) {
 
 /** @param {(string | number)[]} keys @param {FieldError['rule']} rule @param {string} [bounds] @returns {FieldError} */
 function error(keys, rule, bounds) {
-  return { pointer: pointerOf(...keys), rule, bounds };
+  return { pointer: fieldPointer(...keys), rule, bounds };
 }

@@ -2,10 +2,10 @@
 import { acceptedTypes, FIRST_DATE, isDocument, isEmpty, LAST_DATE, megabytes } from './check.js';
 import { html, linkedText, plainText } from './html.js';
 import { isAtOrBelow } from './machine.js';
-import { countryNames, fill, phoneFormat, textIn } from './words.js';
+import { countryNames, fill, localizedText, phoneFormat } from './words.js';
 
 /** @import { Channel, FieldError, Form, Label, FieldSchema, PageText, UiSchema, Words } from './types.ts' */
-/** @import { Chosen } from './check.js' */
+/** @import { ChosenFile } from './check.js' */
 /**
  * @typedef {object} Shared
  * @property {Form} form
@@ -53,14 +53,14 @@ export function Field(props) {
 }
 
 /** @param {FieldProps} props */
-function labelOf({ name, schema, ui, fixed, title, shared: { words, language } }) {
+function fieldLabel({ name, schema, ui, fixed, title, shared: { words, language } }) {
   if (title !== undefined) return title;
   if (fixed && Object.hasOwn(words.labels, name)) return words.labels[/** @type {Label} */ (name)];
-  return textIn(ui['ui:texts']?.label ?? schema.title ?? name, language);
+  return localizedText(ui['ui:texts']?.label ?? schema.title ?? name, language);
 }
 
 /** What a person should know before an error, in the order of importance. @param {FieldProps} props */
-function hintsOf({ name, schema, ui, fixed, shared: { form, words, language } }) {
+function fieldHints({ name, schema, ui, fixed, shared: { form, words, language } }) {
   const { texts } = words;
   const { help } = ui['ui:texts'] ?? {};
   const { version } = ui['ui:options'] ?? {};
@@ -68,7 +68,7 @@ function hintsOf({ name, schema, ui, fixed, shared: { form, words, language } })
   const types = acceptedTypes(ui).map((type) => type.replace('/*', '').replace(/^.*\//, '').toUpperCase());
   const sizes = { size: megabytes(maxDocumentBytes), all: megabytes(maxDocumentsBytes) };
   return [
-    help && textIn(help, language),
+    help && localizedText(help, language),
     version && texts.version.replace('{version}', version),
     fixed && name === 'password' && fill(texts.password_rules, { n: String(schema.minLength) }),
     isDocument(schema) && [types.join(', '), fill(texts.documents, sizes)].filter(Boolean).join('. '),
@@ -79,7 +79,7 @@ function hintsOf({ name, schema, ui, fixed, shared: { form, words, language } })
 function Frame(props) {
   const { required, pointer, shared, children, isGroup, isInline } = props;
   const { words, errors } = shared;
-  const shown = new Map(errorsAt(errors, pointer).map(({ rule, bounds }) => [rule && words.fields[rule], bounds]));
+  const shown = new Map(fieldErrors(errors, pointer).map(({ rule, bounds }) => [rule && words.fields[rule], bounds]));
   shown.delete(undefined);
   const sentences = [...shown].map(
     ([sentence, bounds]) => html`${sentence}${bounds && html` <bdi dir="ltr">(${bounds})</bdi>`}${' '}`,
@@ -87,12 +87,12 @@ function Frame(props) {
   const error =
     sentences.length > 0 &&
     html`<p class="error" id="${pointer}-error"><span aria-hidden="true">⚠ </span>${sentences}</p>`;
-  const hints = hintsOf(props).map((hint) => html`<span>${linkedText(/** @type {string} */ (hint))}</span>`);
+  const hints = fieldHints(props).map((hint) => html`<span>${linkedText(/** @type {string} */ (hint))}</span>`);
   const hint = hints.length > 0 && html`<p class="hint" id="${pointer}-hint">${hints}</p>`;
-  const label = html`${linkedText(labelOf(props))}${required || html` <small>(${words.texts.optional})</small>`}`;
+  const label = html`${linkedText(fieldLabel(props))}${required || html` <small>(${words.texts.optional})</small>`}`;
   if (isGroup) {
     return html`
-      <fieldset ...${stateOf(props)} tabindex="-1"><legend>${label}</legend>${hint}${children}${error}</fieldset>
+      <fieldset ...${controlState(props)} tabindex="-1"><legend>${label}</legend>${hint}${children}${error}</fieldset>
     `;
   }
   const title = html`<label for=${pointer}>${label}</label>`;
@@ -123,7 +123,7 @@ function Input(props) {
   const widget = TYPES.find((name) => name === ui['ui:widget']) ?? ui['ui:options']?.inputType ?? 'text';
   const isCode = CODES.includes(name) || /email|tel/.test(widget) || ui['ui:inputmode'] !== undefined;
   const attributes = {
-    ...stateOf(props),
+    ...controlState(props),
     'aria-required': required ? 'true' : undefined,
     autocomplete: ui['ui:autocomplete'],
     inputmode: ui['ui:inputmode'],
@@ -135,7 +135,7 @@ function Input(props) {
   if (type === 'boolean') return html`<input type="checkbox" ...${attributes} defaultChecked=${value === true} />`;
   if (type === 'array') return html`<textarea ...${text} placeholder=${texts.one_a_line}></textarea>`;
   if (ui['ui:widget'] === 'textarea') return html`<textarea ...${text}></textarea>`;
-  const options = optionsOf(props);
+  const options = listOptions(props);
   if (options !== undefined) {
     const choices = options.map(
       ([option, name]) => html`<option value=${option} selected=${option === value}>${name}</option>`,
@@ -144,7 +144,7 @@ function Input(props) {
   }
   if (widget === 'date') return html`<input type="date" min=${FIRST_DATE} max=${LAST_DATE} ...${text} />`;
   if (widget !== 'password') return html`<input type=${widget} placeholder=${placeholder} ...${text} />`;
-  const show = `${texts.show_password}: ${labelOf(props)}`;
+  const show = `${texts.show_password}: ${fieldLabel(props)}`;
   return html`
     <span class="password"><input type="password" ...${text} />
     <button type="button" class="second" aria-label=${show} aria-pressed="false" onClick=${showPassword}>
@@ -161,7 +161,7 @@ function showPassword({ currentTarget: button }) {
 }
 
 /** The options of a list with their names; undefined: the field is no list. @param {FieldProps} props @returns {[option: string, name: string][] | undefined} */
-function optionsOf({ name, schema, ui, shared: { form, language, countries } }) {
+function listOptions({ name, schema, ui, shared: { form, language, countries } }) {
   const { phones } = form.uiSchema['ui:options'];
   if (name === 'country_code') {
     const dialCodes = countryNames(Object.keys(phones), countries, language);
@@ -174,13 +174,13 @@ function optionsOf({ name, schema, ui, shared: { form, language, countries } }) 
 /** @param {UiSchema} ui @param {string} option @param {string} language */
 function optionName(ui, option, language) {
   const names = ui['ui:texts']?.options ?? {};
-  return textIn(Object.hasOwn(names, option) ? /** @type {PageText} */ (names[option]) : option, language);
+  return localizedText(Object.hasOwn(names, option) ? /** @type {PageText} */ (names[option]) : option, language);
 }
 
 /** Files. A second choice adds to the first, and each can be taken out. @param {FieldProps} props */
 function Documents(props) {
   const { ui, value, onChange, shared } = props;
-  const chosen = /** @type {Chosen[]} */ (value ?? []);
+  const chosen = /** @type {ChosenFile[]} */ (value ?? []);
   const add = (/** @type {{ currentTarget: HTMLInputElement }} */ { currentTarget: input }) => {
     const files = [...(input.files ?? [])];
     onChange([...chosen, ...files.map((file) => ({ name: file.name, type: file.type, bytes: file.size, file }))]);
@@ -198,7 +198,7 @@ function Documents(props) {
   const accept = acceptedTypes(ui).join(',') || undefined;
   return html`
     <${Frame} ...${props}>
-      <input type="file" multiple accept=${accept} ...${stateOf(props)} onChange=${add} />
+      <input type="file" multiple accept=${accept} ...${controlState(props)} onChange=${add} />
       ${list.length > 0 && html`<ul class="files">${list}</ul>`}
     <//>
   `;
@@ -251,7 +251,7 @@ function List(props) {
   const items = list.map((item, index) => {
     const change = (/** @type {unknown} */ now) => onChange(list.map((one, at) => (at === index ? now : one)));
     return html`
-      <${Members} name=${String(index)} title="${labelOf(props)} ${index + 1}" schema=${schema.items} ui=${ui.items ?? {}}
+      <${Members} name=${String(index)} title="${fieldLabel(props)} ${index + 1}" schema=${schema.items} ui=${ui.items ?? {}}
         pointer="${pointer}/${index}" required value=${item} onChange=${change} shared=${shared} />
     `;
   });
@@ -276,11 +276,11 @@ function isKnown(now, value) {
 }
 
 /** The attributes that connect a control with its label, its hints and its errors. @param {FieldProps} props */
-function stateOf(props) {
+function controlState(props) {
   const { pointer, shared } = props;
-  const errors = errorsAt(shared.errors, pointer);
+  const errors = fieldErrors(shared.errors, pointer);
   const described = [
-    hintsOf(props).length > 0 && `${pointer}-hint`,
+    fieldHints(props).length > 0 && `${pointer}-hint`,
     errors.some(({ rule }) => rule !== undefined) && `${pointer}-error`,
   ].filter(Boolean);
   return {
@@ -291,6 +291,6 @@ function stateOf(props) {
 }
 
 /** @param {readonly FieldError[]} errors @param {string} place */
-function errorsAt(errors, place) {
+function fieldErrors(errors, place) {
   return errors.filter(({ pointer }) => isAtOrBelow(pointer, place));
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: 0BSD
 import config from './config.js';
-import { policyOf } from './policy.js';
+import { pagePolicy } from './policy.js';
 
 /**
  * The page of this folder. A page of yours needs `start` alone, and has its own policy and title. The policy is added
  * before anything else is loaded.
  */
-const policy = { httpEquiv: 'Content-Security-Policy', content: policyOf(config, location.href) };
+const policy = { httpEquiv: 'Content-Security-Policy', content: pagePolicy(config, location.href) };
 document.head.append(Object.assign(document.createElement('meta'), policy));
 const { start } = await import('./register.js');
 

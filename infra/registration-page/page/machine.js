@@ -281,6 +281,6 @@ export const RULE_SENTENCES = {
 };
 
 /** The sentence for a rule, also for one of a later version. @param {string} rule @returns {FieldSentence} */
-export function sentenceOf(rule) {
+export function ruleSentence(rule) {
   return Object.hasOwn(RULE_SENTENCES, rule) ? RULE_SENTENCES[/** @type {ViolationRule} */ (rule)] : 'format';
 }

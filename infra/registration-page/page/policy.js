@@ -8,7 +8,7 @@
  *
  * @param {Pick<Config, 'api' | 'captcha' | 'logo'>} config @param {string} page its address
  */
-export function policyOf({ api, captcha, logo = '' }, page) {
+export function pagePolicy({ api, captcha, logo = '' }, page) {
   const needed = captcha?.sources ?? {};
   const origin = (/** @type {string} */ url) => new URL(url, page).origin;
   return [

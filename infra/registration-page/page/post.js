@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: 0BSD
-import { requestEnd, sentenceOf } from './machine.js';
+import { requestEnd, ruleSentence } from './machine.js';
 
 /** @import { FieldError, PlacedProblem, RequestEnd } from './types.ts' */
 /**
@@ -44,7 +44,7 @@ export function post(url, body, headers, onProgress) {
       clearTimeout(timer);
       const { status, responseText } = request;
       if (status === 0) explainSilence(url);
-      resolve(outcomeOf(status, responseText, (name) => request.getResponseHeader(name)));
+      resolve(readAnswer(status, responseText, (name) => request.getResponseHeader(name)));
     };
     request.open('POST', url);
     for (const [name, value] of Object.entries({ 'content-type': 'application/json', ...headers })) {
@@ -68,13 +68,13 @@ function explainSilence(url) {
  * @param {number} status 0: no answer arrived @param {string} body @param {(name: string) => string | null} header
  * @returns {Outcome}
  */
-export function outcomeOf(status, body, header) {
+export function readAnswer(status, body, header) {
   const { type, errors, available } = parse(body);
   const word = /** @type {PlacedProblem} */ (text(type));
   const place = Object.hasOwn(PLACES, word) ? PLACES[word] : undefined;
   const listed = (Array.isArray(errors) ? errors : []).map(object).map(({ pointer, header, rule }) => ({
     pointer: header === 'captcha-token' ? CAPTCHA_POINTER : text(pointer),
-    rule: sentenceOf(text(rule)),
+    rule: ruleSentence(text(rule)),
   }));
   const seconds = Number(header('retry-after'));
   return {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: 0BSD
-import { checkAllDocuments, checkForm, isDocument, pointerOf } from './check.js';
+import { checkAllDocuments, checkForm, fieldPointer, isDocument } from './check.js';
 import { encodeDocuments } from './documents.js';
 import { html } from './html.js';
 import { BUSY_STATES, initialContext, isAtOrBelow, nextContext } from './machine.js';
 import { CAPTCHA_POINTER, post } from './post.js';
 import { dialCode, keptValues, requestValues, startValues } from './values.js';
 import { render } from './vendor/preact.js';
-import { headingOf, View } from './view.js';
+import { stepHeading, View } from './view.js';
 import { browserCountries, fill, loadWords } from './words.js';
 
 /** @import { Config, Details, Event, FieldError, MachineContext } from './types.ts' */
@@ -117,14 +117,14 @@ class Registration {
   /** @param {string} name @param {unknown} value */
   change(name, value) {
     this.values = { ...this.values, [name]: value };
-    this.move('typed', { pointer: pointerOf(name) });
+    this.move('typed', { pointer: fieldPointer(name) });
   }
 
   /** @param {string} code */
   changeCode(code) {
     this.#code = code;
     this.move('typed', { pointer: '#/code' });
-    if (this.#isReading || digitsOf(code).length !== 6 || code === this.#sentByItself) return;
+    if (this.#isReading || codeDigits(code).length !== 6 || code === this.#sentByItself) return;
     this.#sentByItself = code;
     this.press('confirm');
   }
@@ -157,7 +157,7 @@ class Registration {
   #errorsBefore(event) {
     const { form } = this.config;
     if (event === 'confirm')
-      return digitsOf(this.#code).length === 6 ? [] : [{ pointer: '#/code', rule: 'six_digits' }];
+      return codeDigits(this.#code).length === 6 ? [] : [{ pointer: '#/code', rule: 'six_digits' }];
     /** @type {FieldError[]} */
     const captcha =
       this.config.captcha && this.#token === undefined ? [{ pointer: CAPTCHA_POINTER, rule: 'required' }] : [];
@@ -295,7 +295,7 @@ class Registration {
     const parts = this.#parts();
     const places = errors.map(({ pointer }) => {
       if (pointer === CAPTCHA_POINTER) return parts.length - 1;
-      return parts.findIndex((names) => names.some((name) => isAtOrBelow(pointer, pointerOf(name))));
+      return parts.findIndex((names) => names.some((name) => isAtOrBelow(pointer, fieldPointer(name))));
     });
     return places.filter((place) => place !== -1).sort()[0];
   }
@@ -355,7 +355,7 @@ class Registration {
       announced: this.#announced,
       now: Date.now(),
     };
-    const heading = headingOf(page);
+    const heading = stepHeading(page);
     this.onHeading(memory.says === undefined ? heading : `${words.texts.error}: ${heading}`);
     render(html`<${View} page=${page} acts=${this.acts} />`, this.place);
   }
@@ -376,6 +376,6 @@ function newKey() {
 }
 
 /** The digits of any script. @param {string} text */
-function digitsOf(text) {
+function codeDigits(text) {
   return text.match(/\p{Nd}/gu) ?? [];
 }

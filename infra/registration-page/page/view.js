@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: 0BSD
-import { pointerOf } from './check.js';
+import { fieldPointer } from './check.js';
 import { Field } from './fields.js';
 import { html, linkedText } from './html.js';
 import { BUSY_STATES } from './machine.js';
 import { CAPTCHA_POINTER } from './post.js';
-import { duration, fill, minutesAndSeconds, textIn } from './words.js';
+import { duration, fill, localizedText, minutesAndSeconds } from './words.js';
 
 /** @import { Button, Config, MachineContext, Words } from './types.ts' */
 /** @import { Shared } from './fields.js' */
@@ -39,7 +39,7 @@ import { duration, fill, minutesAndSeconds, textIn } from './words.js';
 const CODE_MINUTES = '10';
 
 /** The heading of the step. @param {Page} page */
-export function headingOf({ memory: { state }, words: { texts } }) {
+export function stepHeading({ memory: { state }, words: { texts } }) {
   if (state === 'done' || state === 'client') return texts[state];
   return state === 'form' || state === 'sending' ? texts.open_account : texts.enter_code;
 }
@@ -63,7 +63,7 @@ export function View({ page, acts }) {
   const isLong = parts.length > 1 && memory.state !== 'done' && memory.state !== 'client';
   return html`
     ${logo && html`<img class="logo" src=${logo} alt=${brand} />`}
-    <${`h${headingLevel}`} class="heading" tabindex="-1" aria-describedby=${isLong ? 'step' : undefined}>${headingOf(page)}<//>
+    <${`h${headingLevel}`} class="heading" tabindex="-1" aria-describedby=${isLong ? 'step' : undefined}>${stepHeading(page)}<//>
     ${isLong && html`<p class="hint" id="step">${fill(words.texts.step, place)}</p>`}
     <${views[memory.state]} page=${page} acts=${acts} />
     <p class="unseen" role="status">${announced}</p>
@@ -79,8 +79,8 @@ function Form({ page, acts }) {
       form.required.includes(name) || name === 'otp_type' || (name === 'phone' && values.otp_type !== 'email');
     const change = (/** @type {unknown} */ value) => acts.change(name, value);
     return html`
-      <${Field} key=${name} name=${name} pointer=${pointerOf(name)} schema=${form.properties[name]} ui=${form.uiSchema[name] ?? {}}
-        required=${required} fixed=${isFixed(name)} value=${values[name]} onChange=${change} shared=${sharedOf(page)} />
+      <${Field} key=${name} name=${name} pointer=${fieldPointer(name)} schema=${form.properties[name]} ui=${form.uiSchema[name] ?? {}}
+        required=${required} fixed=${isFixed(name)} value=${values[name]} onChange=${change} shared=${sharedProps(page)} />
     `;
   });
   const isLast = memory.part === parts.length - 1;
@@ -124,7 +124,7 @@ function Code({ page, acts }) {
   const { texts } = words;
   // Text with digits: people paste and type spaces, which the API ignores.
   const field = html`
-    <${Field} name="code" pointer="#/code" schema=${{ type: 'string' }} value=${code} required fixed shared=${sharedOf(page)}
+    <${Field} name="code" pointer="#/code" schema=${{ type: 'string' }} value=${code} required fixed shared=${sharedProps(page)}
       ui=${{ 'ui:autocomplete': 'one-time-code', 'ui:inputmode': 'numeric' }} onChange=${acts.changeCode} />
   `;
   return html`
@@ -156,7 +156,7 @@ function Client({ page, acts }) {
 function Done({ page: { config, words, language } }) {
   const { afterwards, next = words.texts.done_text } = config;
   return html`
-    <p>${linkedText(textIn(next, language))}</p>
+    <p>${linkedText(localizedText(next, language))}</p>
     ${afterwards && html`<p><a class="button" href=${afterwards}>${words.texts.continue}</a></p>`}
   `;
 }
@@ -216,7 +216,7 @@ function addressed(sentence, address) {
 }
 
 /** @param {Page} page @returns {Shared} */
-function sharedOf({ config: { form }, words, language, memory: { errors }, channels, countries }) {
+function sharedProps({ config: { form }, words, language, memory: { errors }, channels, countries }) {
   return { form, words, language, errors, channels, countries };
 }
 

@@ -12,7 +12,7 @@ import { words as english } from './words/en.js';
  */
 export async function loadWords(tags) {
   for (const tag of tags) {
-    for (const language of filesOf(tag)) {
+    for (const language of languageFiles(tag)) {
       const words = await load(language);
       if (words !== undefined) return { tag, language, words };
     }
@@ -47,7 +47,7 @@ function completed(language, words) {
 }
 
 /** The names of the files that a language may have: `zh-TW` is `zh-hant`, then `zh`. @param {string} tag */
-export function filesOf(tag) {
+export function languageFiles(tag) {
   try {
     const { language: spoken, script } = new Intl.Locale(tag.replaceAll('_', '-')).maximize();
     const language = spoken === 'yue' ? 'zh' : spoken;
@@ -77,10 +77,10 @@ export function minutesAndSeconds(seconds) {
 /**
  * A text in the person's language, else in English, else in its first. @param {PageText} text @param {string} language
  */
-export function textIn(text, language) {
+export function localizedText(text, language) {
   if (typeof text === 'string') return text;
-  for (const file of [...filesOf(language), 'en']) {
-    const found = Object.entries(text).find(([tag]) => filesOf(tag)[0] === file);
+  for (const file of [...languageFiles(language), 'en']) {
+    const found = Object.entries(text).find(([tag]) => languageFiles(tag)[0] === file);
     if (found !== undefined) return found[1];
   }
   return Object.values(text)[0] ?? '';

@@ -74,10 +74,10 @@ describe('npm run registration-page', () => {
       brand: "Ann's <Broker>",
       form: { title: 'Short' },
     });
-    const { policyOf } = (await import(
+    const { pagePolicy } = (await import(
       join(copy, 'policy.js')
     )) as typeof import('../../../infra/registration-page/page/policy.js');
-    const policy = policyOf(config, 'https://www.acme.example/');
+    const policy = pagePolicy(config, 'https://www.acme.example/');
     expect(policy).toContain("script-src 'self' https://challenges.cloudflare.com;");
     expect(policy).toContain('connect-src https://api.acme.example;');
     expect(policy).toContain('frame-src https://challenges.cloudflare.com;');

@@ -10,7 +10,7 @@ import {
   requestEnd,
   TRANSITIONS,
 } from '../../../infra/registration-page/page/machine.js';
-import { outcomeOf } from '../../../infra/registration-page/page/post.js';
+import { readAnswer } from '../../../infra/registration-page/page/post.js';
 import type { Event, MachineContext, RequestEnd, State } from '../../../infra/registration-page/page/types.ts';
 import { PROBLEMS, type ProblemType } from '../../../lib/problem.ts';
 
@@ -156,7 +156,7 @@ describe('an answer', () => {
     [503, '{"message":"Service Unavailable"}', 'failed'],
     [403, '{"type":"constructor"}', 'unreadable'],
   ])('of status %i with the body %s is %s', (status, body, end) => {
-    expect(outcomeOf(status, body, header()).end).toBe(end);
+    expect(readAnswer(status, body, header()).end).toBe(end);
   });
 
   it('places its errors at fields, also those of a header, a type of its own, and a rule of a later version', () => {
@@ -165,16 +165,16 @@ describe('an answer', () => {
       { pointer: '#/email', rule: 'of_a_later_version', detail: 'English' },
       { header: 'captcha-token', rule: 'required', detail: 'English' },
     ];
-    expect(outcomeOf(400, JSON.stringify({ type: 'validation_failed', errors }), header()).errors).toEqual([
+    expect(readAnswer(400, JSON.stringify({ type: 'validation_failed', errors }), header()).errors).toEqual([
       { pointer: '#/name', rule: 'length' },
       { pointer: '#/email', rule: 'format' },
       { pointer: '#captcha', rule: 'required' },
     ]);
-    expect(outcomeOf(400, '{"type":"referrer_not_found"}', header()).errors).toEqual([
+    expect(readAnswer(400, '{"type":"referrer_not_found"}', header()).errors).toEqual([
       { pointer: '#/referrer_id', rule: 'no_referrer' },
     ]);
     const answer = { type: 'otp_type_unavailable', available: ['email'] };
-    expect(outcomeOf(400, JSON.stringify(answer), header())).toMatchObject({
+    expect(readAnswer(400, JSON.stringify(answer), header())).toMatchObject({
       errors: [{ pointer: '#/otp_type', rule: 'no_channel' }],
       available: ['email'],
     });
@@ -190,7 +190,7 @@ describe('an answer', () => {
     [undefined, undefined],
   ])('with Retry-After %s makes the person wait for %s seconds', (given, seconds) => {
     const headers = header(given === undefined ? {} : { 'retry-after': given });
-    expect(outcomeOf(429, '', headers).seconds).toBe(seconds);
+    expect(readAnswer(429, '', headers).seconds).toBe(seconds);
   });
 
   it('of any program ends in a state that can go on', () => {
@@ -212,7 +212,7 @@ describe('an answer', () => {
     );
     fc.assert(
       fc.property(status, body, fc.string(), (code, text, value) => {
-        const outcome = outcomeOf(code, text, () => value);
+        const outcome = readAnswer(code, text, () => value);
         for (const state of BUSY_STATES) {
           const after = follow(memoryIn(state), outcome.end, outcome);
           expect(BUSY_STATES).not.toContain(after.state);

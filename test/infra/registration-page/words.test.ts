@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   countryNames,
   duration,
-  filesOf,
   fill,
+  languageFiles,
   loadWords,
+  localizedText,
   phoneFormat,
-  textIn,
 } from '../../../infra/registration-page/page/words.js';
 import { findTranslation, LANGUAGES, pickLanguage } from '../../../lib/messages/translations/languages.ts';
 
@@ -51,14 +51,14 @@ describe('the language of the page', () => {
   it('is the first that has words, else English', async () => {
     expect((await loadWords(['tlh', 'not a tag', 'it-CH', 'de'])).language).toBe('it');
     expect((await loadWords([])).language).toBe('en');
-    expect(filesOf('../../etc')).toEqual([]);
+    expect(languageFiles('../../etc')).toEqual([]);
   });
 
   it('decides the label of a field', () => {
     const titles = { en: 'Experience', de: 'Erfahrung', zh: '经验', 'zh-Hant': '經驗' };
-    const shown = ['de', 'zh', 'zh-hant', 'fr'].map((language) => textIn(titles, language));
+    const shown = ['de', 'zh', 'zh-hant', 'fr'].map((language) => localizedText(titles, language));
     expect(shown).toEqual(['Erfahrung', '经验', '經驗', 'Experience']);
-    expect(textIn({ es: 'Experiencia' }, 'fr')).toBe('Experiencia');
+    expect(localizedText({ es: 'Experiencia' }, 'fr')).toBe('Experiencia');
   });
 
   it('decides the names of countries, of which those of the deployment come first', () => {
