@@ -1,7 +1,6 @@
 import { settlementConfig } from '../lib/config.ts';
 import { within } from '../lib/deadline.ts';
 import { settlementDependencies } from '../lib/openings/dependencies.ts';
-import { reportLogins } from '../lib/openings/login-gauge.ts';
 import { settleOperations } from '../lib/openings/settler.ts';
 import { publishPending } from '../lib/registration/confirmation.ts';
 import { telemetry } from '../lib/telemetry.ts';
@@ -13,16 +12,11 @@ const log = telemetry('settle-operations', config.stage);
 const PUBLISHING_MS = 10_000;
 
 /**
- * Each minute: publishes confirmed registrations that were not published, completes the operations that no client
- * retries, and in the first run of a day counts the logins. @param event.time of the schedule, ISO 8601
+ * Each minute: publishes confirmed registrations that were not published, and completes the operations that no client
+ * retries.
  */
-export async function handler(
-  event: { time?: string },
-  context: { getRemainingTimeInMillis(): number },
-): Promise<void> {
+export async function handler(_event: unknown, context: { getRemainingTimeInMillis(): number }): Promise<void> {
   const endsAt = Date.now() + context.getRemainingTimeInMillis();
-  const counting = reportLogins(dependencies, log, event.time, endsAt);
   await publishPending(dependencies, log, within(PUBLISHING_MS));
   await settleOperations(dependencies, log, endsAt);
-  await counting;
 }

@@ -10,7 +10,6 @@ export type ResourceName =
   | 'crmIndexes'
   | 'forms'
   | 'dueOperations'
-  | 'reservations'
   | 'dueRegistrations'
   | 'newDocuments'
   | 'confirmedDocuments'
@@ -100,26 +99,23 @@ const KEEP_OPERATIONS: ResourceUse = {
   of: 'Operations',
   actions: ['GetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
 };
-const OPENS_ACCOUNTS: readonly ResourceUse[] = [
+const COMPLETES_ACCOUNTS: readonly ResourceUse[] = [
   SEND_MAIL,
   { sid: 'PublishClientNotifications', of: 'notifications' },
   PUBLISH_ACCOUNTS,
   { sid: 'ReadCrm', of: 'Crm', actions: ['BatchGetItem'] },
-  { sid: 'RecordAccounts', of: 'Accounts', actions: ['GetItem', 'PutItem'] },
-  { sid: 'ReadPasswordKey', of: 'passwordKey' },
 ];
-
 const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   description: `Opens an account of platform version ${version.slice(2)} for a client.`,
   version,
   uses: [
-    ...OPENS_ACCOUNTS,
-    // An operation whose account has a record opens no second account: by a plug-in, or after the secret was rotated.
-    { sid: 'FindAccounts', of: 'Accounts', actions: ['Query'] },
+    ...COMPLETES_ACCOUNTS,
+    // A record is deleted if the server gives the login that an operator has named to another request.
+    { sid: 'RecordAccounts', of: 'Accounts', actions: ['PutItem', 'DeleteItem'] },
+    { sid: 'ReadPasswordKey', of: 'passwordKey' },
     { sid: 'ReadPlatformSecrets', of: 'platformSecrets', version },
     KEEP_OPERATIONS,
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
-    { sid: 'FindReservations', of: 'reservations' },
     { sid: 'CountWaitingEvents', of: 'registrationsQueue', needs: ['crmWebhook'] },
   ] as const satisfies readonly ResourceUse[],
   size: 'accounts' as const,
@@ -205,16 +201,11 @@ const FUNCTIONS = {
     description: 'Completes the operations that no client retries.',
     everyMinutes: 1,
     uses: [
-      ...OPENS_ACCOUNTS,
+      ...COMPLETES_ACCOUNTS,
       PUBLISH_REGISTRATIONS,
+      { sid: 'RecordAccounts', of: 'Accounts', actions: ['PutItem'] },
       { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
-      { sid: 'CountLogins', of: 'Logins', actions: ['Scan'] },
-      // The comments of version 1.0.0 are recognized by the reservation of their operation.
-      { sid: 'FindReservations', of: 'reservations' },
-      { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem', 'DeleteItem'] },
-      // If another operation owns the login of an operation, that operation ends: its key is free, and the login is
-      // reserved for the owner.
-      { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem'] },
+      { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
       { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },
       { sid: 'MarkPublished', of: 'Registrations', actions: ['BatchGetItem', 'UpdateItem'] },

@@ -51,16 +51,15 @@ export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env)
 }
 
 const ACCOUNT_RESOURCES = [
-  ...(['crmTable', 'operationsTable', 'accountsTable', 'loginsTable', 'passwordSecret'] as const),
+  ...(['crmTable', 'operationsTable', 'accountsTable', 'loginsTable'] as const),
   ...(['sesConfigurationSet', 'notificationsTopicArn', 'eventBus'] as const),
 ];
 
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
   // Without the setting `crmWebhook` there is no queue.
   const optional = ['webhookQueue'] as const;
-  return withSender(
-    read(environment, { settings: { ...stageSettings, ...mailSettings }, resources: ACCOUNT_RESOURCES, optional }),
-  );
+  const resources = [...ACCOUNT_RESOURCES, 'passwordSecret'] as const;
+  return withSender(read(environment, { settings: { ...stageSettings, ...mailSettings }, resources, optional }));
 }
 
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {

@@ -35,9 +35,7 @@ export const COUNTED_EVENTS = {
   OperationNotSettled: ALL,
   OperationUnderivable: ALL,
   RecipientRefused: ALL,
-  login_days_left: ALL,
   login_tries: ALL,
-  logins_free: ALL,
   oldest_due_seconds: ALL,
 } as const;
 export type CountedName = keyof typeof COUNTED_EVENTS;

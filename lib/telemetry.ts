@@ -31,13 +31,16 @@ const EVENTS = {
   /** Only an operator can find out whether the account was opened. */
   AccountOutcomeUnknown: 'ERROR',
   AccountNotRecorded: 'ERROR',
-  /** The server has an account at a login of our range that the ledger does not know. */
+  /** The server has an account at a login of our range that is not the operation's. */
   LoginNotOurs: 'ERROR',
   /** The first logins of an operation are reserved by others: the connection's ranges fill. */
   LoginsScarce: 'WARN',
   /** The key that made an operation is gone, or another version of the service made it: its passwords are unknown. */
   OperationUnderivable: 'ERROR',
   DepositFailed: 'ERROR',
+  /** A mail about a new account was certainly not sent. It is tried again for a day. */
+  MailRefused: 'WARN',
+  /** A client gets no notice of a new account. */
   NoticeFailed: 'ERROR',
   /** The client of a new account got no mail: the address was only typed. */
   EmailNotProven: 'WARN',
@@ -54,8 +57,6 @@ const EVENTS = {
   OperationNotSettled: 'ERROR',
   /** A run of the settler begins with operations that are due. */
   OperationsDue: 'INFO',
-  /** Once a day, for each connection: how many logins of its ranges are used. */
-  LoginsCounted: 'INFO',
   /** An item of the CRM's table breaks its rules and counts as absent. */
   CrmItemMalformed: 'ERROR',
   RequestRefused: 'INFO',
@@ -93,11 +94,6 @@ const FIELDS = {
   /** The time from the request to its confirmation. */
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',
-  /** The logins of a connection's ranges. */
-  logins_used: 'number',
-  logins_free: 'number',
-  /** Until no login is free, at the pace of the last 30 days. */
-  login_days_left: 'number',
   notice: 'word',
   /** The key of an item: of the CRM's table, or of an operation. */
   item: 'word',
@@ -154,8 +150,6 @@ export function telemetry(service: string, stage: string): Telemetry {
 const MEASURED: Partial<Record<CountedName, string>> = {
   oldest_due_seconds: 'Seconds',
   login_tries: 'Count',
-  logins_free: 'Count',
-  login_days_left: 'None',
 };
 
 /**

@@ -300,8 +300,8 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
   },
   { when: { event: 'DepositFailed' }, loss: 'A client has a demo account without its money.' },
   {
-    when: { event: 'NoticeFailed', count: [3, 15] },
-    loss: 'Clients got no email or popup about their new accounts.',
+    when: { event: 'NoticeFailed' },
+    loss: 'A client got no email or popup about a new account.',
   },
   {
     when: { event: 'EventFailed', count: [3, 15] },

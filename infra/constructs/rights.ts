@@ -4,7 +4,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { Topic } from 'aws-cdk-lib/aws-sns';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
-import { DUE_INDEX, RESERVATION_INDEX, variableName } from '../../lib/config/deployment.ts';
+import { DUE_INDEX, variableName } from '../../lib/config/deployment.ts';
 import { PHONE_CHANNELS } from '../../lib/validators/otp-types.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { PHONE_CHANNEL_ROWS, type SendingRight } from '../channels.ts';
@@ -55,7 +55,6 @@ interface Granted {
 const INDEXES = {
   dueOperations: { table: 'Operations', name: DUE_INDEX.name },
   dueRegistrations: { table: 'Registrations', name: DUE_INDEX.name },
-  reservations: { table: 'Logins', name: RESERVATION_INDEX },
 } as const;
 
 const EVENT_TYPES = {
@@ -68,7 +67,6 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
   switch (of) {
     case 'dueOperations':
     case 'dueRegistrations':
-    case 'reservations':
       return { statements: [indexStatement(data.tables[INDEXES[of].table], sid, INDEXES[of].name)] };
     case 'crmIndexes': {
       const { Crm } = data.tables;

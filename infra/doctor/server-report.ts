@@ -2,7 +2,7 @@ import type { ClosedGroups, PlatformInspector, ServerRights, ServerVariant } fro
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
 import { askServer } from '../ops/ask-server.ts';
 import { chunksOf } from '../ops/crm-table.ts';
-import { openLedger } from '../ops/open-operations.ts';
+import { openLedger } from '../ops/open-ledger.ts';
 import { openTable, type Target } from '../ops/target.ts';
 
 /** The accounts in the login ranges of a connection. */
@@ -48,16 +48,16 @@ export function reportServer(target: Target, connection: Connection): Promise<Se
 async function inspectRanges(
   target: Target,
   server: PlatformInspector,
-  { platform }: Connection,
+  { id, platform }: Connection,
   ranges: LoginRange[],
   signal: AbortSignal,
 ): Promise<Omit<RangeReport, 'taken'> & { taken: number[] }> {
   const { taken, ...found } = await takenLogins(server, ranges, signal);
   if (target.isTable || taken.length === 0) return { ...found, taken, strangers: [] };
-  const { ledger } = await openLedger(target);
+  const ledger = await openLedger(target);
   const strangers: number[] = [];
   for (const part of chunksOf(taken, COMPARED_AT_ONCE)) {
-    const holders = await ledger.holders(platform, part, signal);
+    const holders = await ledger.holders({ version: platform, connection_id: id, keyed: true }, part, signal);
     strangers.push(...part.filter((login) => !holders.has(login)));
   }
   return { ...found, taken, strangers };

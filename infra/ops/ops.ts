@@ -7,14 +7,11 @@ import { outliveReader } from '../closed-output.ts';
 import { HELP_HINT, runProgram } from './command.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
-import { listOperations, showClient } from './operations.ts';
 import { deleteRecords, exportFile, importFile, listRecords } from './records.ts';
 import { redeliverEvents } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
-import { rebuildReservations, restoreTable } from './restore.ts';
 import { putSecret, rotatePepper, rotateSecretKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
-import { settleOperation, showOperation } from './settle.ts';
 import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
 import { linePrinter, printableLine, type Terminal } from './terminal.ts';
 
@@ -119,10 +116,6 @@ function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     )
     .option('--unsuppress', 'removes the email address from the suppression list of SES')
     .action((address, options) => onTarget((target) => showRegistrations(target, address, options, terminal)));
-  crm
-    .command('client <id>')
-    .description('shows the record of a client, the accounts opened here, and the operations that have not ended')
-    .action((id) => onTarget((target) => showClient(target, id, terminal)));
 }
 
 function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
@@ -134,42 +127,9 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
     .option('--client <id>', 'the person by the client, with all addresses that no other client has proven')
     .option('--dry-run', 'shows what would be deleted, and deletes nothing')
     .action((address, options) => onTarget((target) => forgetPerson(target, address, options, terminal)));
-  crm
-    .command('restore <table>')
-    .description(
-      'copies what a table lost from a table that AWS restored; infra/docs/operating.md, Restore, has the steps',
-    )
-    .requiredOption('--from <name>', 'the name of the restored table')
-    .option('--dry-run', 'shows what would change, and changes nothing')
-    .action((table, options) => onTarget((target) => restoreTable(target, table, options, terminal)));
-  crm
-    .command('rebuild-logins')
-    .description(
-      'reserves the logins again that the records of accounts show; infra/docs/operating.md, Restore, has the steps',
-    )
-    .option('--dry-run', 'shows what would change, and changes nothing')
-    .action((options) => onTarget((target) => rebuildReservations(target, options, terminal)));
 }
 
 function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
-  crm
-    .command('operations')
-    .description('operations that have not ended')
-    .requiredOption('--open', 'lists them')
-    .option('--json', 'lists as JSON')
-    .action((options) => onTarget((target) => listOperations(target, options, terminal)));
-  crm
-    .command('operation <id>')
-    .description('shows what is known of an operation, and what its trading server says')
-    .action((id) => onTarget((target) => showOperation(target, id, terminal)));
-  crm
-    .command('settle <id>')
-    .description('ends one of them with what was found on the trading server; `operation ID` shows what is accepted')
-    .option('--login <login>', 'the account exists, with this login')
-    .option('--foreign <login>', "the account there is somebody else's: a retry asks for the next login")
-    .option('--none', 'there is no account: the key is free again')
-    .option('--deposit', 'the deposit was made')
-    .action((id, options) => onTarget((target) => settleOperation(target, id, options, terminal)));
   crm
     .command('redeliver')
     .description('delivers the events again that the CRM did not accept for a day')

@@ -1,4 +1,5 @@
-import { databaseClient, dynamoTable, scanPages, transactionWriter } from '../aws/dynamodb.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { databaseClient, dynamoTable, transactionWriter } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig, settlementConfig } from '../config.ts';
 import { within } from '../deadline.ts';
@@ -7,35 +8,31 @@ import { once } from '../once.ts';
 import { platformConnections } from '../platform/connections.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
 import { type Accounts, dynamoAccounts } from '../records/accounts.ts';
-import {
-  type AccountDirectory,
-  type Connection,
-  dynamoAccountDirectory,
-  type LoginRange,
-} from '../records/crm-records.ts';
+import { type AccountDirectory, type Connection, dynamoAccountDirectory } from '../records/crm-records.ts';
 import { type Events, lazyEvents } from '../records/events.ts';
 import { dynamoRegistrations } from '../records/registrations.ts';
 import { type DerivationKey, parseDerivationKeys } from './derivation.ts';
 import { dynamoLedger, type Ledger } from './ledger.ts';
 
-/** The dependencies of an opening; tests pass fakes. */
-export interface AccountDependencies {
+/** What an open account is completed with; tests pass fakes. */
+export interface CompletionDependencies {
   directory: AccountDirectory;
   ledger: Ledger;
   accounts: Accounts;
   notices: AccountNotices;
   events: Events;
-  /**
-   * What the last request learned about each connection, by version and id, for the next request: the login ranges
-   * (none if the server chooses the logins), and the number of logins that a search in them reads first.
-   */
-  ranges: Map<string, { ranges: readonly LoginRange[]; firstLogins: number }>;
+  platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
+  now(): number;
+}
+
+/** The dependencies of an opening; tests pass fakes. */
+export interface AccountDependencies extends CompletionDependencies {
   /** Whether registrations are on their way to the CRM, which may create the client. */
   expectsClients(signal: AbortSignal): Promise<boolean>;
-  platform(connection: Connection, signal: AbortSignal): Promise<TradingPlatform>;
   /** The keys of the secret of derived passwords, the current one first. */
   keys(signal: AbortSignal): Promise<readonly [DerivationKey, ...DerivationKey[]]>;
-  now(): number;
+  /** Waits this many milliseconds. */
+  wait(ms: number): Promise<void>;
 }
 
 /**
@@ -93,11 +90,32 @@ function clientsOnTheirWay(queue: string | undefined): AccountDependencies['expe
 }
 
 /** The production dependencies of the functions that open accounts; created once, at cold start. */
-export function accountDependencies(
-  config: Omit<AccountConfig, 'webhookQueue'> & { webhookQueue?: string | undefined },
-): AccountDependencies {
+export function accountDependencies(config: AccountConfig): AccountDependencies {
   const database = databaseClient();
   const readSecret = secretReader({ first: config.passwordSecret, ahead: 1 });
+  return {
+    ...completionDependencies(config, database, readSecret),
+    expectsClients: clientsOnTheirWay(config.webhookQueue),
+    keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),
+    wait: sleep,
+  };
+}
+
+/** The production dependencies of the settler, which also publishes registrations. */
+export function settlementDependencies(config: ReturnType<typeof settlementConfig>) {
+  const database = databaseClient();
+  return {
+    ...completionDependencies(config, database, secretReader()),
+    registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
+  };
+}
+
+/** What the settler shares with requests. */
+function completionDependencies(
+  config: Omit<ReturnType<typeof settlementConfig>, 'registrationsTable'>,
+  database: ReturnType<typeof databaseClient>,
+  readSecret: ReturnType<typeof secretReader>,
+): CompletionDependencies {
   const names = { operations: config.operationsTable, logins: config.loginsTable, accounts: config.accountsTable };
   return {
     directory: dynamoAccountDirectory(dynamoTable(database, config.crmTable)),
@@ -110,20 +128,7 @@ export function accountDependencies(
     accounts: dynamoAccounts(dynamoTable(database, names.accounts)),
     notices: accountNotices(config),
     events: lazyEvents(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
-    ranges: new Map(),
-    expectsClients: clientsOnTheirWay(config.webhookQueue),
     platform: platformConnections({ readSecret }),
-    keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),
     now: Date.now,
-  };
-}
-
-/** The production dependencies of the settler, which also publishes registrations and counts logins. */
-export function settlementDependencies(config: ReturnType<typeof settlementConfig>) {
-  const database = databaseClient();
-  return {
-    ...accountDependencies(config),
-    registrations: dynamoRegistrations(dynamoTable(database, config.registrationsTable)),
-    reservations: (signal: AbortSignal) => scanPages(database, config.loginsTable, signal),
   };
 }

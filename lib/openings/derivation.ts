@@ -1,5 +1,4 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import type { PasswordRole } from '../platform/platform.ts';
 import type { LoginRange } from '../records/crm-records.ts';
 import { fingerprintKey } from '../records/idempotency-keys.ts';
 import { type KeyVersion, keyedHash, parseKeyVersions } from '../secrets/keys.ts';
@@ -61,32 +60,6 @@ export function deriveIdentity(key: DerivationKey, pk: string, fingerprint: stri
 }
 
 /**
- * The comment of an operation's account: the id, a dash, and 16 hexadecimal digits that only our secret can make. So
- * the comment is recognized without a table. Version 1.0.0 wrote the id alone, and recognizes the id in this comment.
- * @param keys of the secret; if none of them made the operation, the comment is the id alone
- */
-export function operationComment(
-  keys: readonly DerivationKey[],
-  { operationId, secret }: Pick<Identity, 'operationId' | 'secret'>,
-): string {
-  const key = keys.find(({ id }) => id === secret);
-  return key === undefined ? operationId : markedId(key, operationId);
-}
-
-/** Whether a text is the comment of an operation, under one of these keys. Not for comments of version 1.0.0. */
-export function isOperationComment(keys: readonly DerivationKey[], text: string): boolean {
-  return keys.some((key) => text === markedId(key, text.slice(0, ID_LENGTH)));
-}
-
-/** The characters of an operation's id. */
-export const ID_LENGTH = 36;
-
-function markedId({ operations }: DerivationKey, operationId: string): string {
-  const digest = createHmac('sha256', operations).update(`comment\n${operationId}`).digest('hex');
-  return `${operationId}-${digest.slice(0, 16)}`;
-}
-
-/**
  * The seed of an operation's passwords and logins. It is as secret as they are.
  * @returns undefined if the key of the secret is gone, or if another version of the derivation made the operation
  */
@@ -114,6 +87,7 @@ function uuid(digest: string): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
+export type PasswordRole = 'master' | 'investor';
 const PASSWORD_LENGTH = 12;
 /** Excluded: look-alikes, and special characters of the protocols, shells and markup. */
 const LEFT_OUT = new Set('0O1lI|=\\"\'&<>');

@@ -1,329 +1,261 @@
 /**
- * The life of an operation: one request to open a trading account, with all its retries. This file is the only place
- * that decides what happens next. It is pure: no clock, no network, no database. The request, the settler and the
- * operators' command all run the loop of `drive.ts`, which writes each new state under the version that it has read.
+ * The life of an operation: one request to open a trading account, with all its retries. This table alone decides what
+ * an answer, a look-up or an operator's word changes. It is pure: no clock, no network, no database. The request, the
+ * settler and the operators' command learn facts by it, and write each new state under the version that they have read.
  *
  * Three rules ensure the promise "never a second account":
  * - The logins of an operation follow from its request, so every repeat of the request names the same logins.
  * - A command is sent only after the state `sent` and the reservation of its login were written in one transaction.
- * - Only proof decides whose account is at a login. A server's refusal is no proof that nothing was opened.
+ * - No time, no absence and no error ends an operation that has sent. Only three answers to its only command do.
  */
 
 /** The state of an operation. */
 export type Life =
-  /** Nothing was sent, as far as the ledger knows. */
+  /** Nothing was sent since the key was free. */
   | { at: 'claimed' }
   /**
-   * The account may exist, at this login only (absent: the protocol cannot name a login). `one`: only one command can
-   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown. `found`: the
-   * same, and the ledger may have been lost since. `taken`: the only command was answered that the login exists.
+   * The account may exist, at this login only. Absent: the protocol cannot name a login. `one`: only one command can
+   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown. `taken`: the
+   * only command was answered that the login exists.
    */
-  | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'found' | 'taken' }
-  /**
-   * The account is open; its record, deposit or event may be missing. `opened_at`: ISO 8601, UTC.
-   *
-   * The deposit of a new demo account is `due` if nothing was paid. It is due `again`, after a look at the balance, if a
-   * payment was refused, or the answer to the opening was lost. `sent`: a payment may have left. `found`: the account was
-   * found after "exists" or by its reservation, so an earlier payment may have left. `failed`: it was reported to the
-   * operators, and is never paid again.
-   */
-  | {
-      at: 'open';
-      login: number;
-      opened_at: string;
-      recorded: boolean;
-      deposit: 'none' | 'due' | 'again' | 'sent' | 'found' | 'made' | 'failed';
-      published: boolean;
-    }
-  /** Nothing is missing, except money that an operator must pay. */
-  | { at: 'done'; login: number; opened_at: string; unpaid: boolean }
-  /** Only an operator can decide: nothing is answered or sent any more. `other`: the login that the server answered. */
+  | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'taken' }
+  /** Only an operator can decide; nothing is sent any more. `other`: the server answered with this login instead. */
   | { at: 'undecided'; login?: number | undefined; other?: number | undefined }
-  /** Nothing was opened: the key is free. */
+  | OpenLife
+  /** Nothing was opened: the key is free. This state is not stored. */
   | { at: 'gone' };
+
+/** The account is open. What is missing is completed by any worker. */
+interface OpenLife {
+  at: 'open';
+  login: number;
+  /** ISO 8601, UTC. */
+  opened_at: string;
+  /** True: an operator said so, and no answer of the server proves it. */
+  word?: boolean | undefined;
+  recorded: boolean;
+  published: boolean;
+  /** `failed`: the provider refused the mail for a day. */
+  mail: 'none' | 'due' | 'sent' | 'failed';
+  /**
+   * `due`: no payment has left, or the last one was certainly refused. `sent`: a payment may have left. `unpaid`: an
+   * operator pays.
+   */
+  deposit: 'none' | 'due' | 'sent' | 'made' | 'unpaid';
+  /** When the last payment may have left, ISO 8601, UTC. */
+  paid_at?: string | undefined;
+}
+
 /** The variants of `Life` with these states. */
 export type LifeAt<S extends Life['at']> = Extract<Life, { at: S }>;
 
-/**
- * A fact that the loop has learned. `resume`: a worker has acquired the operation. `failure`: the error that shows the
- * fact; no transition depends on it.
- */
-export type Fact = { failure?: unknown } & (
-  | { on: 'resume' }
-  /**
-   * The order is judged and can be sent, with this login where the protocol names one. `found`: the operation's own
-   * reservation or account was found at it, so a command may have left.
-   */
-  | { on: 'ready'; login?: number | undefined; found?: boolean }
-  /**
-   * The record of the operation's account was found. Another operation may have reserved its login since, and keeps the
-   * reservation. `opened_at`: ISO 8601, UTC.
-   */
-  | { on: 'recorded'; login: number; opened_at: string }
-  /** Another operation holds the login. */
-  | { on: 'reserved' }
+/** Something that a worker has learned about an operation. */
+export type Fact =
+  /** A request or the settler has acquired the operation. `again`: a request is about to send the command once more. */
+  | { on: 'resume' | 'again' }
+  /** The order is judged, and can be sent with this login where the protocol names one. */
+  | { on: 'ready'; login?: number | undefined }
   /** A command was answered with this login. */
   | { on: 'opened'; login: number }
-  /**
-   * The other answers to a command. `exists`: its login exists. `not_executed`: it did not leave, or the server refused
-   * our rights. `rejected`: the server refused its content. `doubtful`: the server spoke of its own state, which proves
-   * nothing.
-   */
-  | { on: 'exists' | 'not_executed' | 'rejected' | 'doubtful' }
-  /**
-   * A command may have been executed, or may still be. `other`: its answer names this login, which the command did not
-   * name.
-   */
+  /** A command was answered with a login that another operation holds. */
+  | { on: 'reserved'; login: number }
+  /** A command may have been executed, or may still be. `other`: its answer names this login, which it did not name. */
   | { on: 'lost'; other?: number }
   /**
-   * The account at the login. `ours`: proof that it is this operation's. `foreign`: proof that it is another
-   * operation's. `unproven`: an account without proof.
+   * The other answers to a command. `exists`: its login exists. `not_executed`: it did not leave, or the server refused
+   * our rights. `rejected`: the server refused its content. `doubtful`: the server spoke of its own state.
    */
-  | { on: 'ours' | 'foreign' | 'unproven' }
-  /**
-   * The other results of a look-up. `silent`: the platform has no command for it. `unclear`: the platform did not
-   * answer. `moved`: the connection leads to another server than the first command did.
-   */
-  | { on: 'absent' | 'silent' | 'unclear' | 'moved' }
-  /**
-   * The record of the operation's account exists, and the account does not. `login`: the record's login, if it is
-   * another one.
-   */
-  | { on: 'deleted'; login?: number }
-  /** The results of a look-up after a refusal: the login is absent, or that could not be found out. */
-  | { on: 'refused' | 'unconfirmed' }
-  /** The result of completing the account. */
-  | { on: 'completed'; recorded: boolean; deposit: PaymentOutcome; published: boolean }
-  /**
-   * An operator's finding on the server. `operator_foreign`: the account at the login is another client's.
-   * `operator_resumed`: the account is there, and its order is lost; a retry, which has the order, decides again.
-   */
-  | { on: 'operator_found'; login: number }
-  | { on: 'operator_found_none' | 'operator_foreign' | 'operator_resumed' | 'operator_paid' }
-);
+  | { on: 'exists' | 'not_executed' | 'rejected' | 'doubtful' }
+  | SeenFact
+  /** The login is absent after a refusal of the content. */
+  | { on: 'unopened' }
+  /** A payment is about to leave. */
+  | { on: 'paying' }
+  | CompletedFact
+  /** An operator's word about the account. */
+  | { on: 'said_login'; login: number }
+  | { on: 'said_none' | 'said_paid' }
+  | { on: 'said_undecided'; login?: number | undefined }
+  /** The server has answered another operation with the login that an operator has given to this one. */
+  | { on: 'given_away' };
 
-/**
- * The outcome of a payment. `refused`: certainly not paid. `empty`: the account holds no money. `unknown`: the money
- * may have arrived. `kept`: nothing was tried.
- */
-export type PaymentOutcome = 'made' | 'refused' | 'empty' | 'unknown' | 'kept';
+/** What a look at a login has shown. */
+export type SeenFact =
+  /** The account at the login has our id in its comment. */
+  | { on: 'ours'; login: number }
+  /**
+   * `foreign`: the comment has another operation's id; `unmarked`: no id. `silent`: the server has no command for a
+   * look-up. `unanswered`: it did not answer, or the connection leads to another server now.
+   */
+  | { on: 'foreign' | 'unmarked' | 'absent' | 'silent' | 'unanswered' };
 
-/**
- * The next step of the loop. `look`: is there an account at the login? `prove`: the login exists, whose is it?
- * `confirm`: the command was refused, is the login absent? `repay`: pays if the account is empty. `resume`: decides
- * again, in the new state. `rest`: releases the operation for now.
- */
-export type Step =
-  | 'prepare'
-  | 'send'
-  | 'look'
-  | 'prove'
-  | 'confirm'
-  | 'pause'
-  | 'complete'
-  | 'pay'
-  | 'repay'
-  | 'resume'
-  | 'rest'
-  | 'stop';
+/** What completing an open account has achieved. */
+export interface CompletedFact {
+  on: 'completed';
+  recorded: boolean;
+  published: boolean;
+  /** `refused`: certainly not sent. `kept`: nothing was tried. */
+  mail: 'sent' | 'refused' | 'kept';
+  /** `refused`: certainly not paid. `unknown`: the money may have arrived, or the account is empty. */
+  deposit: 'made' | 'refused' | 'unknown' | 'kept';
+}
 
 /** The inputs of a decision next to state and fact. */
 export interface DecisionContext {
-  worker: 'request' | 'settler' | 'operator';
-  /** True: the protocol names the login in the command, and the platform refuses a login that exists. */
+  /** True: the protocol names the login in the command, and the server refuses a login that exists. */
   keyed: boolean;
-  /** True: only this service opens accounts at the login, so an account there that may be ours is ours. */
+  /** True: only this service opens accounts at the login, so an account without an id is ours if ours may exist. */
   exclusive: boolean;
-  /** True: the caller has chosen the login. */
-  loginGiven: boolean;
-  /** The next login to choose, if the request leaves the choice to us and a login is left. */
-  next(): number | undefined;
-  /** Whether a deposit follows the opening. */
-  deposit: 'none' | 'due';
-  /** The time at which an account is known to be open, in epoch milliseconds. */
+  /** True: an operator has said that no account is the request's. */
+  closed: boolean;
+  /** Whether the account gets a deposit after the opening, and a mail. */
+  deposit: boolean;
+  mail: boolean;
+  /** Epoch milliseconds. */
   now: number;
-  /** True: a day has passed since the operation was sent. It decides what is reported to the operators. */
-  old: boolean;
 }
+
+/** After this long, in milliseconds, the settler leaves to the operators what nothing has answered. */
+export const DAY_MS = 24 * 60 * 60_000;
 
 interface Transition<S extends Life['at'] = Life['at']> {
   readonly on: readonly Fact['on'][];
   readonly if?: (life: LifeAt<S>, context: DecisionContext, fact: Fact) => boolean;
-  /** The new state. Absent: the state does not change. */
+  /** The new state. Absent: the state stays. */
   readonly to?: (life: LifeAt<S>, context: DecisionContext, fact: Fact) => Life;
-  readonly step: Step;
 }
 
 // Guards.
-const one = (life: LifeAt<'sent'>) => life.commands === 'one';
-const taken = (life: LifeAt<'sent'>) => life.commands === 'taken';
-const unkeyed = (_: Life, { keyed }: DecisionContext) => !keyed;
-const isFound = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'ready' && fact.found === true;
-/** A repeated command could open a second account: it names no login, or the server opens another one. */
-const unrepeatable = (_: Life, { keyed }: DecisionContext, fact: Fact) =>
-  !keyed || (fact.on === 'lost' && fact.other !== undefined);
-const hasNext = (_: Life, { next }: DecisionContext) => next() !== undefined;
-/**
- * Whether nothing decides whose an account without proof is. It is ours only if no other program can have opened it,
- * and our command may have.
- */
-const undecidable = (life: LifeAt<'sent'>, { exclusive }: DecisionContext) => taken(life) || !exclusive;
-const isRequest = (_: Life, { worker }: DecisionContext) => worker === 'request';
-/** A server that lacks the look-up will lack it later too. */
-const lacksLookUpForSettler = (_: Life, { worker, old }: DecisionContext) => worker === 'settler' && old;
-/** A caller's own login is free after a day: no later operation depends on it. */
-const isOldAndGiven = (_: Life, { old, loginGiven }: DecisionContext) => old && loginGiven;
-const depositDue = (life: LifeAt<'open'>) => life.deposit === 'due';
-const depositRefused = (life: LifeAt<'open'>) => life.deposit === 'again';
-const complete = (life: LifeAt<'open'>, context: DecisionContext, fact: Fact) => {
-  const { recorded, deposit, published } = progress(life, context, fact);
-  return recorded && published && (deposit === 'none' || deposit === 'made' || deposit === 'failed');
-};
-/**
- * Whether the account can be at this login: where the protocol names logins, only at the sent or the answered one. An
- * operation that was restored without its login is found by its record, its reservation or the server's account.
- */
-const plausible = (life: LifeAt<'undecided'>, { keyed }: DecisionContext, fact: Fact) =>
-  fact.on === 'operator_found' &&
-  (!keyed || life.login === undefined || fact.login === life.login || fact.login === life.other);
+const isOnly = ({ commands }: LifeAt<'sent'>) => commands === 'one';
+const isTaken = ({ commands }: LifeAt<'sent'>) => commands === 'taken';
+const isUnnamed = (_: Life, { keyed }: DecisionContext) => !keyed;
+const namesAnother = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'lost' && fact.other !== undefined;
+/** Without an id, an account is ours only if our command may have opened it, and no other program can have. */
+const isOurs = (life: LifeAt<'sent'>, { exclusive }: DecisionContext) => exclusive && !isTaken(life);
+const isClosed = (_: Life, { closed }: DecisionContext) => closed;
+const isWord = ({ word }: LifeAt<'open'>) => word === true;
 
 // Targets.
-const gone = (): Life => ({ at: 'gone' });
-const claimed = (): Life => ({ at: 'claimed' });
 const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
   at: 'sent',
-  commands: fact.on === 'ready' && fact.found === true ? 'found' : 'one',
   login: fact.on === 'ready' ? fact.login : undefined,
+  commands: 'one',
 });
-const sentNext = (_: Life, { next }: DecisionContext): Life => ({ at: 'sent', login: next(), commands: 'one' });
-const many = (life: LifeAt<'sent'>): Life => ({ ...life, commands: life.commands === 'found' ? 'found' : 'many' });
-const loginTaken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: 'taken' });
-const undecided = (life: LifeAt<'claimed' | 'sent'>, _: DecisionContext, fact: Fact): Life => ({
-  at: 'undecided',
-  login: (fact.on === 'deleted' ? fact.login : undefined) ?? ('login' in life ? life.login : undefined),
-  other: fact.on === 'lost' ? fact.other : undefined,
-});
-/**
- * The deposit of an account that is open now. A payment may have left if the ledger was lost; an operator may have
- * paid, too.
- */
-function firstDeposit(life: LifeAt<'claimed' | 'sent' | 'undecided'>, { deposit }: DecisionContext, { on }: Fact) {
-  if (deposit === 'none' || on === 'opened') return deposit;
-  return life.at === 'sent' && on !== 'recorded' && (life.commands === 'one' || life.commands === 'many')
-    ? 'again'
-    : 'found';
-}
-const open = (life: LifeAt<'claimed' | 'sent' | 'undecided'>, context: DecisionContext, fact: Fact): Life => ({
+const repeated = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isTaken(life) ? 'taken' : 'many' });
+const taken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isOnly(life) ? 'taken' : life.commands });
+/** An operation with closed logins keeps them: its next command must not use them. */
+const released = (_: Life, { closed }: DecisionContext): Life => (closed ? { at: 'claimed' } : { at: 'gone' });
+const closed = (): Life => ({ at: 'claimed' });
+const undecided = (life: Life, _: DecisionContext, fact: Fact): Life => {
+  const other = fact.on === 'lost' ? fact.other : fact.on === 'reserved' ? fact.login : undefined;
+  const login = fact.on === 'said_undecided' ? fact.login : 'login' in life ? life.login : undefined;
+  return { at: 'undecided', login, other };
+};
+const open = (life: Life, context: DecisionContext, fact: Fact): Life => ({
   at: 'open',
   login: ('login' in fact ? fact.login : 'login' in life ? life.login : undefined) ?? 0,
-  opened_at: fact.on === 'recorded' ? fact.opened_at : new Date(context.now).toISOString(),
-  recorded: fact.on === 'recorded',
-  deposit: firstDeposit(life, context, fact),
+  opened_at: new Date(context.now).toISOString(),
+  ...(fact.on === 'said_login' && { word: true }),
+  recorded: false,
   published: false,
+  mail: context.mail ? 'due' : 'none',
+  deposit: firstDeposit(life, context, fact),
 });
-const paying = (life: LifeAt<'open'>): Life => ({ ...life, deposit: 'sent' });
-function progress(life: LifeAt<'open'>, { old }: DecisionContext, fact: Fact): LifeAt<'open'> {
-  if (fact.on !== 'completed') return life;
-  const { recorded, published } = fact;
-  return { ...life, recorded, published, deposit: nextDeposit(life.deposit, fact.deposit, old) };
+/** An earlier payment may have left if an operator has said whose the account is, or if the login was taken. */
+function firstDeposit(life: Life, { deposit }: DecisionContext, fact: Fact): LifeAt<'open'>['deposit'] {
+  if (!deposit) return 'none';
+  const isEarlier = fact.on === 'said_login' || (life.at === 'sent' && life.commands === 'taken');
+  return isEarlier ? 'unpaid' : 'due';
 }
-const done = (life: LifeAt<'open'>, context: DecisionContext, fact: Fact): Life => {
-  const { login, opened_at, deposit } = progress(life, context, fact);
-  return { at: 'done', login, opened_at, unpaid: deposit === 'failed' };
+const paying = (life: LifeAt<'open'>, { now }: DecisionContext): Life => ({
+  ...life,
+  deposit: 'sent',
+  paid_at: new Date(now).toISOString(),
+});
+const paid = (life: LifeAt<'open'>): Life => ({ ...life, deposit: 'made' });
+const completed = (life: LifeAt<'open'>, { now }: DecisionContext, fact: Fact): Life => {
+  if (fact.on !== 'completed') return life;
+  const isOld = (since: string) => now - Date.parse(since) > DAY_MS;
+  return {
+    ...life,
+    recorded: life.recorded || fact.recorded,
+    published: life.published || fact.published,
+    mail: nextMail(life, fact, isOld),
+    deposit: nextDeposit(life, fact, isOld),
+  };
 };
-const paid = (life: LifeAt<'done'>): Life => ({ ...life, unpaid: false });
-
-/**
- * A refused payment is tried again for a day. An account that stays empty is reported; an account that was found is
- * reported at once.
- */
-function nextDeposit(deposit: LifeAt<'open'>['deposit'], outcome: PaymentOutcome, old: boolean) {
-  if (outcome === 'kept' || (deposit !== 'sent' && deposit !== 'found')) return deposit;
-  if (outcome === 'made') return 'made';
-  if (old || (deposit === 'found' && outcome === 'empty')) return 'failed';
-  return outcome === 'refused' ? 'again' : deposit;
+/** A refused mail is tried again for a day. */
+function nextMail({ mail, opened_at }: LifeAt<'open'>, fact: CompletedFact, isOld: (since: string) => boolean) {
+  if (mail !== 'due' || fact.mail === 'kept') return mail;
+  if (fact.mail === 'sent') return 'sent';
+  return isOld(opened_at) ? 'failed' : 'due';
+}
+/** A payment is looked for until a day after it. A refused one is repeated for a day after the opening. */
+function nextDeposit(life: LifeAt<'open'>, fact: CompletedFact, isOld: (since: string) => boolean) {
+  const { deposit, opened_at, paid_at = opened_at } = life;
+  if (deposit !== 'due' && deposit !== 'sent') return deposit;
+  if (fact.deposit === 'made') return 'made';
+  if (isOld(fact.deposit === 'unknown' ? paid_at : opened_at)) return 'unpaid';
+  return fact.deposit === 'refused' ? 'due' : deposit;
 }
 
 /** Every state with its transitions. The first one whose facts and guard match is taken. */
 export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
   claimed: [
-    { on: ['resume'], step: 'prepare' },
-    { on: ['ready'], if: isFound, to: sent, step: 'look' },
-    { on: ['ready'], to: sent, step: 'send' },
-    // The ledger was lost, or the key has expired.
-    { on: ['recorded'], to: open, step: 'resume' },
-    { on: ['deleted'], to: undecided, step: 'stop' },
-    { on: ['reserved'], if: hasNext, to: sentNext, step: 'send' },
-    { on: ['reserved', 'not_executed'], to: gone, step: 'stop' },
+    { on: ['ready'], to: sent },
+    { on: ['not_executed'], to: released },
+    // The account is at a closed login, or at the login that the caller has chosen.
+    { on: ['ours'], to: open },
+    { on: ['said_login'], if: isClosed, to: open },
+    { on: ['said_undecided'], if: isClosed, to: undecided },
+    { on: ['resume', 'unanswered'] },
   ],
   sent: [
-    { on: ['opened', 'ours', 'recorded'], to: open, step: 'resume' },
-    { on: ['resume', 'lost', 'doubtful'], if: unrepeatable, to: undecided, step: 'stop' },
-    // The server has answered with a login that another operation holds.
-    { on: ['reserved'], if: unkeyed, to: undecided, step: 'stop' },
-    { on: ['resume'], if: taken, step: 'prove' },
-    { on: ['resume', 'lost'], to: many, step: 'look' },
-    { on: ['doubtful'], to: many, step: 'confirm' },
-    { on: ['exists'], if: one, to: loginTaken, step: 'prove' },
-    { on: ['exists'], step: 'prove' },
-    // The server refuses our login as long as another operation's account is there.
-    { on: ['foreign', 'reserved'], if: hasNext, to: sentNext, step: 'send' },
-    { on: ['foreign', 'reserved'], to: gone, step: 'stop' },
-    { on: ['unproven'], if: undecidable, to: undecided, step: 'stop' },
-    { on: ['unproven'], to: open, step: 'resume' },
-    { on: ['moved', 'deleted'], to: undecided, step: 'stop' },
+    { on: ['opened', 'ours'], to: open },
+    // The server chooses the login: it cannot be asked, and a repeated command would open a second account.
+    { on: ['resume', 'again', 'lost', 'doubtful'], if: isUnnamed, to: undecided },
+    { on: ['rejected'], if: isUnnamed, to: released },
+    { on: ['lost'], if: namesAnother, to: undecided },
+    { on: ['resume', 'again', 'lost', 'doubtful'], to: repeated },
+    { on: ['exists'], to: taken },
+    { on: ['not_executed', 'unopened'], if: isOnly, to: released },
+    { on: ['unmarked'], if: isOurs, to: open },
+    { on: ['unmarked', 'foreign', 'reserved'], to: undecided },
     // The server says that the login exists, and shows no account.
-    { on: ['absent'], if: taken, to: undecided, step: 'stop' },
-    { on: ['rejected'], if: unkeyed, to: gone, step: 'stop' },
-    { on: ['rejected'], step: 'confirm' },
-    { on: ['not_executed', 'refused'], if: one, to: gone, step: 'stop' },
-    // An earlier command may have been executed, so from here on the login stays.
-    { on: ['silent'], if: lacksLookUpForSettler, to: undecided, step: 'stop' },
-    { on: ['absent', 'silent'], if: isRequest, step: 'send' },
-    { on: ['not_executed', 'unclear'], if: isRequest, step: 'pause' },
-    { on: ['operator_found_none'], if: isOldAndGiven, to: gone, step: 'stop' },
-    { on: ['not_executed', 'refused', 'unconfirmed', 'absent', 'silent', 'unclear'], step: 'rest' },
+    { on: ['absent', 'silent'], if: isTaken, to: undecided },
+    { on: ['said_login'], to: open },
+    { on: ['said_none'], to: closed },
+    { on: ['rejected', 'not_executed', 'unopened', 'absent', 'silent', 'unanswered'] },
   ],
+  undecided: [{ on: ['ours', 'said_login'], to: open }, { on: ['said_none'], to: closed }, { on: ['resume'] }],
   open: [
-    { on: ['resume'], if: depositDue, to: paying, step: 'pay' },
-    { on: ['resume'], if: depositRefused, to: paying, step: 'repay' },
-    { on: ['resume'], step: 'complete' },
-    { on: ['completed'], if: complete, to: done, step: 'stop' },
-    { on: ['completed'], to: progress, step: 'rest' },
-  ],
-  undecided: [
-    { on: ['operator_found'], if: plausible, to: open, step: 'resume' },
-    // The login is reserved for no operation, and a retry chooses the next one.
-    { on: ['operator_foreign', 'operator_resumed'], to: claimed, step: 'stop' },
-    { on: ['operator_found_none'], to: gone, step: 'stop' },
-    { on: ['resume', 'reserved', 'operator_found'], step: 'stop' },
-  ],
-  done: [
-    { on: ['operator_paid'], to: paid, step: 'stop' },
-    { on: ['resume'], step: 'stop' },
+    { on: ['paying'], to: paying },
+    { on: ['completed'], to: completed },
+    // Another login than the operator has said before.
+    { on: ['ours', 'said_login'], if: isWord, to: open },
+    { on: ['said_none'], if: isWord, to: closed },
+    { on: ['said_undecided', 'given_away'], if: isWord, to: undecided },
+    { on: ['said_paid'], to: paid },
+    { on: ['resume'] },
   ],
   gone: [],
 };
 
 /**
- * The transition of a state that a fact causes. `to` is the new state. Without it the state does not change, and nothing is
- * written.
+ * The state of an operation after a fact.
  * @throws Error for a fact that the state has no transition for
  */
-export function findTransition(
-  life: Life,
-  fact: Fact,
-  context: DecisionContext,
-  table: typeof LIFE = LIFE,
-): { to?: Life; step: Step } {
+export function nextLife(life: Life, fact: Fact, context: DecisionContext, table: typeof LIFE = LIFE): Life {
   // TypeScript cannot relate a state to its own row.
   const row = table[life.at] as readonly Transition[];
-  const found = row.find((one) => one.on.includes(fact.on) && (one.if === undefined || one.if(life, context, fact)));
+  const found = row.find(
+    ({ on, if: guard }) => on.includes(fact.on) && (guard === undefined || guard(life, context, fact)),
+  );
   if (found === undefined) throw new Error(`No transition from ${life.at} on ${fact.on}.`);
-  const to = found.to?.(life, context, fact);
-  return to === undefined || isSame(life, to) ? { step: found.step } : { to, step: found.step };
+  return found.to?.(life, context, fact) ?? life;
 }
 
-function isSame(one: Life, other: Life): boolean {
-  return one.at === other.at && JSON.stringify(one) === JSON.stringify(other);
+/** Whether nothing is missing but what an operator does. */
+export function isFinished(life: LifeAt<'open'>): boolean {
+  return life.recorded && life.published && life.mail !== 'due' && life.deposit !== 'due' && life.deposit !== 'sent';
 }

@@ -1,38 +1,27 @@
-import type { AccountOrder, PasswordRole, TradingPlatform } from '../platform/platform.ts';
+import type { AccountOrder, TradingPlatform } from '../platform/platform.ts';
 import { Problem, validationProblem } from '../problem.ts';
 import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
-import {
-  type AccountClient,
-  type AccountDirectory,
-  type Connection,
-  isManagerGroup,
-  loginRanges,
-} from '../records/crm-records.ts';
+import { type AccountClient, type Connection, isManagerGroup } from '../records/crm-records.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 import { TEXT_READINGS } from '../validators/typed-text.ts';
-import type { CallerOrder, Server } from './job.ts';
-import type { OperationPlan } from './ledger.ts';
-import { storedServer } from './reservation-key.ts';
+import type { CallerOrder, FoundRecords, Server } from './job.ts';
+import type { LifeAt } from './life.ts';
+import { storedServer } from './reservation.ts';
+import type { HeldOperation, OperationPlan } from './stored-operation.ts';
 
 /** The order of a request: the CRM records that it names, its judgement, and the command that it becomes. */
 
-/** The records that a request names, with those that the CRM has. */
-export type FoundRecords = Awaited<ReturnType<AccountDirectory['readAccountRecords']>>;
-
 /**
- * Checks the records that the request names, in the contract's order. Of an order that was sent, only the records are
- * needed by which its account is found.
+ * Checks the records that the request names, in the contract's order.
  * @throws Problem for the first record that is missing or of the other version
  */
 export function checkRecords(
   version: PlatformVersion,
   body: TradingAccountRequest,
   { client, connection, accountType, rebateUser }: FoundRecords,
-  wasSent = false,
 ): void {
   if (client === undefined) throw new Problem('user_not_found');
   if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
-  if (wasSent) return;
   if (body.account_type_id === undefined) {
     if (connection.demo) throw new Problem('account_type_required');
   } else if (accountType === undefined || accountType.platform !== version) {
@@ -41,11 +30,7 @@ export function checkRecords(
   if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
 }
 
-/**
- * Whether the connection takes this order. An order that was sent is not judged again, even if the connection has
- * changed.
- * @throws Problem
- */
+/** Judges whether the connection takes this order. @throws Problem */
 export function judgeOrder(
   order: AccountOrder,
   connection: Connection,
@@ -68,24 +53,13 @@ function offers({ groups }: Connection, group: string): boolean {
   return Array.isArray(groups) ? groups.includes(group) : Object.hasOwn(groups, group);
 }
 
-/**
- * Whether an account without proof counts as ours, if our command may have opened it: only this service opens accounts
- * in the ranges. @param givenLogin the caller's login
- */
-function isExclusive(connection: Connection, givenLogin: number | undefined): boolean {
-  if (!('logins' in connection) || connection.strict === true) return false;
-  return (
-    givenLogin === undefined || loginRanges(connection).some(({ from, to }) => from <= givenLogin && givenLogin <= to)
-  );
-}
-
 /** The deposit of a new account, on demo connections only. */
 export function demoDeposit({
   connection,
   accountType,
-}: Pick<Server, 'connection' | 'accountType'>): number | undefined {
+}: Pick<FoundRecords, 'connection' | 'accountType'>): number | undefined {
   const deposit = accountType?.deposit ?? 0;
-  return connection.demo && deposit > 0 ? deposit : undefined;
+  return connection?.demo === true && deposit > 0 ? deposit : undefined;
 }
 
 /**
@@ -95,14 +69,13 @@ export function demoDeposit({
 export function buildOrder(
   body: TradingAccountRequest,
   client: AccountClient,
-  operation: Pick<AccountOrder, 'operationId' | 'comment'>,
-  passwords: { master_password: string; investor_password: string },
+  operationId: string,
+  passwords: CallerOrder['passwords'],
   deposit: number | undefined,
   login: number | undefined = body.login,
 ): AccountOrder {
   return {
-    operationId: operation.operationId,
-    comment: operation.comment,
+    operationId,
     group: body.group,
     leverage: body.leverage,
     login,
@@ -139,16 +112,14 @@ export function buildDetails(
   };
 }
 
-/** The role of the generated password that the service compares, if the caller has not given both. */
-export function generatedRole({ master_password, investor_password }: TradingAccountRequest): PasswordRole | undefined {
-  if (master_password === undefined) return 'master';
-  return investor_password === undefined ? 'investor' : undefined;
-}
-
 /** The plan to finish the operation of an order without its caller. */
-export function buildPlan(order: CallerOrder, operationId: string, server: Server): OperationPlan {
+export function buildPlan(
+  order: CallerOrder,
+  operationId: string,
+  { platform, connection }: Server,
+  records: FoundRecords,
+): OperationPlan {
   const { body } = order;
-  const { platform, connection } = server;
   const givenLogin = platform.keyed ? body.login : undefined;
   return {
     ...buildDetails(order, operationId),
@@ -156,11 +127,10 @@ export function buildPlan(order: CallerOrder, operationId: string, server: Serve
     send_pop_up: body.send_pop_up,
     language: body.language,
     keyed: platform.keyed,
-    exclusive: isExclusive(connection, givenLogin),
+    exclusive: 'logins' in connection && connection.strict !== true,
     login_given: givenLogin !== undefined,
-    deposit: demoDeposit(server),
+    deposit: demoDeposit(records),
     deposit_with_opening: platform.fundsWithOpening,
-    generated: generatedRole(body),
     server: storedServer(connection),
   };
 }
@@ -169,19 +139,21 @@ export function buildPlan(order: CallerOrder, operationId: string, server: Serve
  * The deposit that may be paid for an operation now. A stored amount is not trusted. Nothing is paid on a connection
  * that is no demo one, without an account type of the version, or beyond the amount of the type, and nothing is taken.
  */
-export function payableDeposit(plan: OperationPlan | undefined, server: Server): number | undefined {
-  if (plan?.deposit === undefined || plan.deposit <= 0 || server.accountType?.platform !== plan.version)
+export function payableDeposit(plan: OperationPlan | undefined, records: FoundRecords): number | undefined {
+  if (plan?.deposit === undefined || plan.deposit <= 0 || records.accountType?.platform !== plan.version)
     return undefined;
-  const most = demoDeposit(server);
+  const most = demoDeposit(records);
   return most === undefined ? undefined : Math.min(plan.deposit, most);
 }
 
-/** The record of an open account. @param plan every operation with an open account has one */
+/** The record of an open account. */
 export function accountRecord(
-  plan: OperationPlan | undefined,
-  { login, opened_at }: Pick<AccountRecord, 'login' | 'opened_at'>,
+  held: Pick<HeldOperation, 'pk' | 'fingerprint' | 'secret' | 'derivation' | 'plan' | 'closed' | 'event'>,
+  { login, opened_at, word }: Pick<LifeAt<'open'>, 'login' | 'opened_at' | 'word'>,
 ): AccountRecord {
+  const { pk, fingerprint, secret, derivation, plan, closed, event } = held;
   if (plan === undefined) throw new Error('An open account has a plan.');
+  const { keyed, server, exclusive, login_given } = plan;
   return {
     user_id: plan.user_id,
     version: plan.version,
@@ -196,5 +168,7 @@ export function accountRecord(
     operation_id: plan.operation_id,
     caller: plan.caller,
     opened_at,
+    ...(word === true && { word }),
+    origin: { pk, fingerprint, secret, derivation, keyed, server, exclusive, login_given, closed, event },
   };
 }

@@ -3,13 +3,15 @@ import { once } from '../once.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
 import type { Connection } from '../records/crm-records.ts';
 import { describeError, type Telemetry } from '../telemetry.ts';
-import { type AccountDependencies, planTimes } from './dependencies.ts';
-import { derivePasswords, deriveSeed } from './derivation.ts';
-import { driveOperation } from './drive.ts';
-import { reportRefusal } from './effects.ts';
-import type { Server } from './job.ts';
-import { type DueOperation, type HeldOperation, isReadable, OPERATION_MALFORMED } from './ledger.ts';
-import type { FoundRecords } from './order.ts';
+import { completeAccount } from './completion.ts';
+import { type CompletionDependencies, planTimes } from './dependencies.ts';
+import type { Job, Server } from './job.ts';
+import { learn } from './learn.ts';
+import type { DueOperation } from './ledger.ts';
+import type { Fact } from './life.ts';
+import { releaseOperation } from './release.ts';
+import { lookAt, reportRefusal } from './server-steps.ts';
+import { type HeldOperation, OPERATION_MALFORMED } from './stored-operation.ts';
 
 /** The number of operations that are worked on at a time: of one trading server, and of those that need no server. */
 const AT_ONCE = { server: 4, none: 16 };
@@ -22,7 +24,7 @@ const LAST_WRITES_MS = 3_000;
 
 /** One run over the due operations. */
 interface Run {
-  dependencies: AccountDependencies;
+  dependencies: CompletionDependencies;
   telemetry: Telemetry;
   /** When the function ends, in epoch milliseconds. */
   endsAt: number;
@@ -48,7 +50,7 @@ interface RunServer {
  * @throws AwsFailure if the due operations cannot be read
  */
 export async function settleOperations(
-  dependencies: AccountDependencies,
+  dependencies: CompletionDependencies,
   telemetry: Telemetry,
   endsAt: number,
 ): Promise<void> {
@@ -65,11 +67,13 @@ export async function settleOperations(
       });
     }
   };
-  const { readable = [], unreadable = [] } = Object.groupBy(due, ({ item }) =>
-    item === undefined || isReadable(item) ? 'readable' : 'unreadable',
-  );
-  for (const one of unreadable)
-    telemetry.event('OperationNotSettled', { step: 'settle', ...namedOperation(one), reason: OPERATION_MALFORMED });
+  const readable = due.filter((one) => one.isReadable);
+  for (const unreadable of due.filter((one) => !one.isReadable))
+    telemetry.event('OperationNotSettled', {
+      step: 'settle',
+      ...namedOperation(unreadable),
+      reason: OPERATION_MALFORMED,
+    });
   const lanes = Map.groupBy(readable, ({ connectionId }) => connectionId);
   const workers = [...lanes].flatMap(([connectionId, lane]) =>
     Array.from({ length: connectionId === undefined ? AT_ONCE.none : AT_ONCE.server }, () => work(lane)),
@@ -83,75 +87,69 @@ function namedOperation({ pk: item, operationId }: DueOperation) {
 
 async function settle(run: Run, pk: string): Promise<void> {
   const { dependencies, telemetry, endsAt } = run;
-  const { ledger, directory, keys, now } = dependencies;
+  const { ledger, directory, now } = dependencies;
   const stopsAt = endsAt - LAST_WRITES_MS;
   const held = await ledger.acquire(pk, 'settler', endsAt - now(), within(stopsAt - now()));
   if (held === undefined) return;
   const { plan } = held;
   if (plan === undefined) throw new Error('An operation that is due has a plan.');
   const times = planTimes(now(), stopsAt);
-  const { user_id, version, connection_id, generated: role } = plan;
+  const { user_id, version, connection_id } = plan;
   const scoped = telemetry.with({ operation_id: held.operationId, user_id, version, connection_id });
-  const records = once(() => directory.readAccountRecords(plan, scoped, times.platformSignal));
-  const onUnreadable = (error: unknown) => {
-    scoped.event('OperationNotSettled', { step: 'records', ...describeError(error) });
-    return undefined;
-  };
-  await driveOperation({
-    worker: 'settler',
-    held,
-    times,
-    telemetry: scoped,
-    dependencies,
-    server: () => findServer(run, held, records, times.platformSignal, scoped).catch(onUnreadable),
-    keys: () => keys(times.platformSignal),
-    async generated() {
-      if (role === undefined) return undefined;
-      const seed = deriveSeed(await keys(times.platformSignal), held);
-      if (seed !== undefined) return { role, password: derivePasswords(seed, version)[role] };
-      // The account's comment may still show the operation's id.
-      scoped.event('OperationUnderivable');
+  const records = once(() =>
+    directory.readAccountRecords(plan, scoped, times.platformSignal).catch((error: unknown) => {
+      scoped.event('OperationNotSettled', { step: 'records', ...describeError(error) });
       return undefined;
-    },
-  });
+    }),
+  );
+  const server = () => findServer(run, held, records, times.platformSignal, scoped);
+  await settleOperation({ held, times, telemetry: scoped, dependencies, server, records });
+}
+
+/** Looks for the account of an operation, completes it, and releases the operation. */
+async function settleOperation(job: Job): Promise<void> {
+  let seen: Fact | undefined;
+  let life = await learn(job, { on: 'resume' });
+  if (life.at === 'sent') {
+    seen = await lookAt(job, life.login ?? 0);
+    life = await learn(job, seen);
+  }
+  if (life.at === 'open') life = await completeAccount(job, life);
+  await releaseOperation(job, life, 'settler', seen?.on);
 }
 
 /**
- * The server of an operation. A look-up needs the connection alone, which is read once in a run. A payment and a
- * notice, which follow when the account is open, use the records as the CRM has them now.
+ * The server of an operation. Its connection is read once in a run.
  * @param records reads the records of the operation, once
  * @returns undefined if the server cannot be asked in this run
  */
 async function findServer(
   { dependencies, servers }: Run,
-  { plan, life }: HeldOperation,
-  records: () => Promise<FoundRecords>,
+  { plan }: HeldOperation,
+  records: Job['records'],
   signal: AbortSignal,
   telemetry: Telemetry,
 ): Promise<Server | undefined> {
   const id = plan?.connection_id ?? '';
   const known = servers.get(id) ?? connectServer(dependencies, records(), signal, telemetry);
   servers.set(id, known);
+  const [connection, platform] = [await known.connection, await known.platform];
   // After a failure, the next operation reads the connection again.
-  known.connection.catch(() => servers.delete(id));
-  const now = life.at === 'open' ? await records() : undefined;
-  const connection = now === undefined ? await known.connection : now.connection;
-  const platform = await known.platform;
+  if (connection === undefined) servers.delete(id);
   if (platform === undefined || known.unanswered >= MAX_UNANSWERED) return undefined;
   if (connection === undefined || connection.platform !== plan?.version) return undefined;
-  const counted = countingUnanswered(platform, known);
-  return { platform: counted, connection, client: now?.client, accountType: now?.accountType };
+  return { platform: countingUnanswered(platform, known), connection };
 }
 
 function connectServer(
-  { platform: open }: AccountDependencies,
-  records: Promise<FoundRecords>,
+  { platform: open }: CompletionDependencies,
+  records: ReturnType<Job['records']>,
   signal: AbortSignal,
   telemetry: Telemetry,
 ): RunServer {
-  const connection = records.then((found) => found.connection);
+  const connection = records.then((found) => found?.connection);
   const connect = async () => {
-    const record = await connection.catch(() => undefined);
+    const record = await connection;
     const platform = record && (await open(record, signal));
     await platform?.ready(signal);
     return platform;
@@ -181,7 +179,7 @@ function countingUnanswered(platform: TradingPlatform, counted: RunServer): Trad
     ready: (signal) => platform.ready(signal),
     unsupported: (order) => platform.unsupported(order),
     open: (order, sendDeadline, signal) => platform.open(order, sendDeadline, signal),
-    look: (mark, signal) => count(platform.look(mark, signal)),
+    look: (login, operationId, signal) => count(platform.look(login, operationId, signal)),
     fund: (login, amount, sendDeadline, signal) => count(platform.fund(login, amount, sendDeadline, signal)),
     holdsFunds: (login, signal) => count(platform.holdsFunds(login, signal)),
     close: () => platform.close(),

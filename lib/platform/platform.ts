@@ -2,13 +2,10 @@ import type { Connection } from '../records/crm-records.ts';
 import { countryName } from '../validators/countries.ts';
 import type { Violation } from '../validators/primitives.ts';
 
-export type PasswordRole = 'master' | 'investor';
-
-/** An order to open an account. Passwords are always present: given ones, or generated ones of `passwords.ts`. */
+/** An order to open an account. Passwords are always present: given ones, or generated ones of `derivation.ts`. */
 export interface AccountOrder {
+  /** Also the account's comment, by which the service recognizes it. */
   operationId: string;
-  /** The account's comment, by which the service recognizes it: the operation's id with its mark. */
-  comment: string;
   group: string;
   /** 1 to 5000, as in 1:leverage. */
   leverage: number;
@@ -30,26 +27,27 @@ export interface AccountOrder {
   deposit?: number | undefined;
 }
 
-/** The data that the second lock compares with the account at a login. */
-export interface Mark {
-  operationId: string;
-  login: number;
+/** Whose the account at a login is. */
+export interface Sighting {
   /**
-   * A password that was generated for the account, if this worker knows one. A password that the caller chose proves
-   * nothing: another account may have it too.
+   * `ours`: its comment begins with the operation's id. `foreign`: it begins with the id of another operation.
+   * `unmarked`: any other account. `silent`: the server has no command for a look-up.
    */
-  generated?: { role: PasswordRole; password: string } | undefined;
-  /** Whether a part of a comment is the id of another operation, with or without its mark. Absent: that cannot be known. */
-  isOperation?: (id: string) => Promise<boolean>;
+  is: 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
+  /** The other operation. */
+  owner?: string;
 }
 
-/**
- * The result of a look-up at a login. `ours`: the comment has the operation's id, or the server accepts the generated
- * password and refuses another one. `foreign`: the comment has the id of another operation of ours, and no password
- * shows that the account is this one's. `unmarked`: any other account. A refused password proves nothing, because
- * people change passwords. `silent`: the platform has no command for a look-up.
- */
-export type Sighting = 'ours' | 'foreign' | 'unmarked' | 'absent' | 'silent';
+/** The characters of an operation's id: a UUID of version 8 (RFC 9562), which no other program makes. */
+const ID_LENGTH = 36;
+const OPERATION_ID = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[\da-f]{4}-[\da-f]{12}$/;
+
+/** Whose an account with this comment is. Only its first characters count: people and servers add to comments. */
+export function compareComment(comment: string, operationId: string): Sighting {
+  const id = comment.slice(0, ID_LENGTH).toLowerCase();
+  if (id === operationId) return { is: 'ours' };
+  return OPERATION_ID.test(id) ? { is: 'foreign', owner: id } : { is: 'unmarked' };
+}
 
 /**
  * Reads the secret of a server again, past every cache: after a refused login it may have been changed.
@@ -75,7 +73,7 @@ export interface TradingPlatform {
    */
   open(order: AccountOrder, sendDeadline: number, signal: AbortSignal): Promise<{ login: number }>;
   /** Looks up the account at a login. @throws PlatformFailure if the server does not answer */
-  look(mark: Mark, signal: AbortSignal): Promise<Sighting>;
+  look(login: number, operationId: string, signal: AbortSignal): Promise<Sighting>;
   /**
    * Sends the payment once.
    * @throws PlatformFailure; with the proof `nothing` the money may have arrived, or may still arrive
@@ -111,8 +109,6 @@ export interface ServerVariant {
   speaks: string[];
   /** Whether our operation's id can be read in an account's comment. */
   comments: 'shown' | 'hidden' | 'unknown';
-  /** Whether the server can say that a password is wrong. */
-  passwords: 'checked' | 'unchecked' | 'unknown';
 }
 
 /** Queries of operators, which change nothing on the server. Every call throws `PlatformFailure`. */

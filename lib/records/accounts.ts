@@ -3,10 +3,34 @@ import type { PlatformVersion } from '../validators/trading-account.ts';
 import type { EventDetail } from './event-schemas.ts';
 
 /** The record of an opened trading account, without passwords. */
-export type AccountRecord = Omit<EventDetail<'AccountOpened'>, 'id'> & { operation_id: string };
+export type AccountRecord = Omit<EventDetail<'AccountOpened'>, 'id' | 'corrects'> & {
+  operation_id: string;
+  /** True: an operator said that the account is the request's, and no answer of the server proves it. */
+  word?: boolean | undefined;
+  /** Absent in records of 1.x. */
+  origin?: AccountOrigin | undefined;
+};
 
-/** A record without its login. */
-export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at'>;
+/** What a lost operation is made again from. */
+export interface AccountOrigin {
+  /** The key of the operation's item, and what its id follows from. */
+  pk: string;
+  fingerprint: string;
+  secret: string;
+  derivation: number;
+  /** What the operation's plan says about its server. */
+  keyed: boolean;
+  server?: string | undefined;
+  exclusive: boolean;
+  login_given: boolean;
+  /** The logins of which an operator has said that no account is the request's. */
+  closed?: readonly number[] | undefined;
+  /** The number of the last event about the operation's account, from 1. */
+  event: number;
+}
+
+/** A record before the opening. */
+export type AccountDetails = Omit<AccountRecord, 'login' | 'opened_at' | 'word' | 'origin'>;
 
 export type Accounts = ReturnType<typeof dynamoAccounts>;
 
@@ -16,18 +40,6 @@ export function dynamoAccounts(table: Table) {
     /** Writes the record; the same account written again is the same record. */
     async put(record: AccountRecord, signal: AbortSignal): Promise<void> {
       await table.put(accountItem(record), signal);
-    },
-    /** The record of an account; undefined if there is none. */
-    async read(account: AccountPlace, signal: AbortSignal): Promise<AccountRecord | undefined> {
-      // `put` wrote it, so its shape is known.
-      return (await table.get(accountKey(account), signal)) as AccountRecord | undefined;
-    },
-    /** The record of the account that one of these operations has opened; undefined if there is none. */
-    async find({ user_id, ...connection }: Client, operationIds: readonly string[], signal: AbortSignal) {
-      const values = Object.fromEntries(operationIds.map((id, index) => [`:operation${index}`, id]));
-      const ofOperation = { condition: `operation_id IN (${Object.keys(values).join(', ')})`, values };
-      const [record] = await table.query(user_id, connectionPrefix(connection), signal, ofOperation);
-      return record as AccountRecord | undefined;
     },
   };
 }
@@ -39,15 +51,9 @@ export function accountItem(record: AccountRecord): Item {
 
 /** Where an account is. */
 type AccountPlace = Pick<AccountRecord, 'user_id' | 'version' | 'connection_id' | 'login'>;
-/** The accounts of a client on one connection. */
-type Client = Omit<AccountPlace, 'login'>;
 
-function accountKey({ user_id, login, ...connection }: AccountPlace) {
-  return { pk: user_id, sk: `${connectionPrefix(connection)}${login}` };
-}
-
-function connectionPrefix({ version, connection_id }: Pick<AccountPlace, 'version' | 'connection_id'>): string {
-  return `${version}#${connection_id}#`;
+export function accountKey({ user_id, version, connection_id, login }: AccountPlace) {
+  return { pk: user_id, sk: `${version}#${connection_id}#${login}` };
 }
 
 /** The items of the accounts of a client that were opened here. */

@@ -180,7 +180,7 @@ const InterfaceGatewayConnectionSchema = closedObject({
   strict,
   code_page: codePage,
   prefix,
-  /** Questions that the gateway never answers, so that the service does not ask them. */
+  /** `account_check`: the gateway never answers a look-up, so it is not asked. `password_check`: of 1.x, not asked. */
   lacks: v.exactOptional(v.array(v.picklist(['account_check', 'password_check']))),
 });
 export const ConnectionSchema = v.variant('protocol', [

@@ -26,7 +26,9 @@ const RegistrationConfirmed = v.pipe(
 
 const AccountOpened = v.pipe(
   v.object({
-    id: id('The operation. Its id is also in the comment of the account.'),
+    id: id(
+      'The operation, whose id is also in the comment of the account; with a number if the event corrects another.',
+    ),
     user_id: id('The client.'),
     version: v.pipe(v.picklist(['tp5', 'tp4']), v.description('Of the platform.')),
     connection_id: id('The connection.'),
@@ -39,6 +41,7 @@ const AccountOpened = v.pipe(
     rebate_user_id: v.optional(id('The client who gets the rebates.')),
     opened_at: time('When the account was known to be open'),
     caller: id('The caller: the IAM principal, or the subject or client of the token.'),
+    corrects: v.optional(id('The event that named another login of the same operation before: an operator was wrong.')),
   }),
   v.title('AccountOpened'),
   v.description('A trading account was opened for a client, and its record is written.'),

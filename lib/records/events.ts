@@ -47,7 +47,14 @@ export function registrationConfirmed({
   };
 }
 
-/** The event of an opened account. */
-export function accountOpened({ operation_id, ...record }: AccountRecord): EventDetail<'AccountOpened'> {
-  return { id: operation_id, ...record };
+/** The event of an opened account. If an operator has changed his word, it corrects the event before it. */
+export function accountOpened({
+  operation_id,
+  word: _,
+  origin,
+  ...record
+}: AccountRecord): EventDetail<'AccountOpened'> {
+  const event = origin?.event ?? 1;
+  const id = (number: number) => (number > 1 ? `${operation_id}-${number}` : operation_id);
+  return { id: id(event), ...record, ...(event > 1 && { corrects: id(event - 1) }) };
 }

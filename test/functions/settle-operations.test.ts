@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type LocalService, startService } from '../../infra/local/service.ts';
-import type { Item } from '../../lib/aws/dynamodb.ts';
 import { DUE_SHARDS } from '../../lib/records/due.ts';
 import { checkEvent } from '../support/events.ts';
 import { openAccount, postJson, register, tablesOf } from '../support/local-service.ts';
@@ -36,7 +34,7 @@ describe('The settler publishes', () => {
   it('an account that could be neither recorded nor published, and sends its notices', async () => {
     service.faults('events').set({ kind: 'refused', times: 99 });
     // From the write that follows the answer of the server.
-    service.faults('dynamodb').set({ kind: 'refused', after: 5, times: 99 });
+    service.faults('dynamodb').set({ kind: 'refused', after: 3, times: 99 });
     service.outbox.clear();
     const { status, body } = await openAccount(service, 'tp5', { ...LIVE, send_email: true, send_pop_up: true });
     for (const target of ['dynamodb', 'events']) service.faults(target).clear();
@@ -48,28 +46,12 @@ describe('The settler publishes', () => {
     expect(kinds.sort()).toEqual(['email', 'popup']);
   });
 
-  it('nothing for an operation whose account neither the server nor its record shows', async () => {
+  it('nothing for an operation whose account the server does not show', async () => {
     service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1 });
     expect((await openAccount(service, 'tp5', LIVE)).status).toBe(503);
-    const before = published().length;
     await makeDue('operations');
-    service.database.calls.length = 0;
     await service.tick();
-    expect(published()).toHaveLength(before);
-    const reads = service.database.calls.filter(
-      ({ operation, table }) => operation === 'GetItem' && table === 'accounts',
-    );
-    expect(reads).toHaveLength(1);
-  });
-
-  it('the numbers of logins once a day, for which it reads their table', async () => {
-    const scans = async (time: string) => {
-      service.database.calls.length = 0;
-      await service.tick(time);
-      return service.database.calls.filter(({ operation, table }) => operation === 'Scan' && table === 'logins').length;
-    };
-    expect(await scans('2026-11-22T00:00:31Z')).toBe(1);
-    expect(await scans('2026-11-22T00:01:31Z')).toBe(0);
+    expect(published()).toEqual([]);
   });
 
   it('a confirmed registration whose event was refused, once', async () => {
@@ -92,46 +74,6 @@ describe('The settler publishes', () => {
   });
 });
 
-describe('After the reservations were lost, two operations have asked for one login', () => {
-  /** The account there is the first one's, which version 1.0.0 opened. @returns the second one, and whose the account is */
-  async function twoAtOneLogin(key: string) {
-    const { items, table } = tablesOf(service);
-    const known = new Set((await items('operations')).map(({ pk }) => pk));
-    const newOperation = async () => {
-      const found = (await items('operations')).find(({ pk }) => !known.has(pk)) ?? {};
-      known.add(found.pk);
-      return { ...found, pk: String(found.pk) };
-    };
-    const { body } = await openAccount(service, 'tp5', LIVE);
-    const { operation_id: owner }: Item = await newOperation();
-    service.platforms.get(LIVE.connection_id)?.edit(Number(body.login), { comment: String(owner) });
-    service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1 });
-    expect((await openAccount(service, 'tp5', LIVE, key)).status).toBe(503);
-    const sent: Item & { pk: string } = await newOperation();
-    const life = { ...(sent.life as object), login: body.login };
-    await table('operations').put({ ...sent, life }, AbortSignal.timeout(60_000));
-    await makeDue('operations');
-    return { pk: sent.pk, login: body.login, owner };
-  }
-  const holderOf = async (login: unknown) =>
-    (await tablesOf(service).items('logins')).find(({ pk }) => pk === `tp5#${login}`)?.operation_id;
-
-  it('so the settler ends the one whose account it is not, and its key is free', async () => {
-    const { pk, login, owner } = await twoAtOneLogin(randomUUID());
-    await service.tick();
-    expect((await tablesOf(service).items('operations')).filter((one) => one.pk === pk)).toEqual([]);
-    expect(await holderOf(login)).toBe(owner);
-  });
-
-  it('so a retry of the one whose account it is not gets another login', async () => {
-    const key = randomUUID();
-    const { login, owner } = await twoAtOneLogin(key);
-    const { status, body } = await openAccount(service, 'tp5', LIVE, key);
-    expect([status, body.login === login]).toEqual([200, false]);
-    expect(await holderOf(login)).toBe(owner);
-  });
-});
-
 /** An item that somebody has written into the table of operations, as if a deposit of an open account were due. */
 describe('The settler believes no stored amount: a written item with a due deposit of 1,000,000', () => {
   const DEMO = { connection_id: 'tp5-demo-1', group: 'demoforex', account_type_id: 'ATLIVE05' };
@@ -148,17 +90,17 @@ describe('The settler believes no stored amount: a written item with a due depos
     const balance = () => server?.accounts().find(({ login }) => login === body.login)?.balance;
     expect(balance()).toBe(0);
     const opened = (await items('operations')).find(({ life }) => (life as { login?: unknown })?.login === body.login);
-    for (const deposit of ['due', 'again'] as const) {
-      const opened_at = new Date().toISOString();
-      const life = { at: 'open', login: body.login, opened_at, recorded: true, deposit, published: true };
-      const plan = { ...(opened?.plan as object), account_type_id, deposit: 1_000_000 };
-      const pk = `written ${body.login} ${deposit}`;
-      const due = { due_shard: DUE_SHARDS[0], due_at: 0, lease_until: 0 };
-      await table('operations').put({ ...opened, ...due, pk, life, plan }, AbortSignal.timeout(60_000));
-      await service.tick();
-      const item = await table('operations').get({ pk }, AbortSignal.timeout(60_000));
-      expect(item?.life).toMatchObject(paid === 0 ? { at: 'open', deposit: 'again' } : { at: 'done', unpaid: false });
-      expect(balance()).toBe(paid);
-    }
+    const life = {
+      ...{ at: 'open', login: body.login, opened_at: new Date().toISOString() },
+      ...{ recorded: true, published: true, mail: 'none', deposit: 'due' },
+    };
+    const plan = { ...(opened?.plan as object), account_type_id, deposit: 1_000_000 };
+    const pk = `written ${body.login}`;
+    const due = { due_shard: DUE_SHARDS[0], due_at: 0, lease_until: 0 };
+    await table('operations').put({ ...opened, ...due, pk, life, plan }, AbortSignal.timeout(60_000));
+    await service.tick();
+    const item = await table('operations').get({ pk }, AbortSignal.timeout(60_000));
+    expect(item?.life).toMatchObject({ at: 'open', deposit: paid === 0 ? 'due' : 'made' });
+    expect(balance()).toBe(paid);
   });
 });

@@ -1,23 +1,23 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { pageWithDiagram } from './diagram.ts';
 import { exploreScenario } from './explore.ts';
-import { SMALL } from './model.ts';
+import { MISTAKES } from './mistakes.ts';
+import { LARGE, SMALL } from './model.ts';
 
-/** The small scenarios. `every-history.test.ts` explores the others, `mistakes.test.ts` what breaks promises. */
 describe('The life of an operation', () => {
-  it.each(SMALL.map((scenario) => [scenario.name, scenario] as const))(
+  it.each([...SMALL, ...LARGE].map((scenario) => [scenario.name, scenario] as const))(
     'keeps every promise: %s',
-    async (_, scenario) => {
-      const { states, broken } = await exploreScenario(scenario);
+    (_, scenario) => {
+      const { states, broken } = exploreScenario(scenario);
       expect(broken).toBeUndefined();
-      expect(states).toBeGreaterThan(80);
+      expect(states).toBeGreaterThan(100);
     },
   );
 
-  it('is drawn in lib/README.md', () => {
-    const page = readFileSync(new URL('../../lib/README.md', import.meta.url), 'utf8');
-    expect(pageWithDiagram()).toBe(page);
-    expect(page).toContain('claimed --> sent: ready');
-  });
+  it.each(MISTAKES.map((mistake) => [mistake.name, mistake] as const))(
+    'breaks a promise with a mistake: %s',
+    (_, mistake) => {
+      const found = [...SMALL, ...LARGE].find((scenario) => exploreScenario(scenario, mistake).broken !== undefined);
+      expect(found?.name).toBeDefined();
+    },
+  );
 });

@@ -1,334 +1,381 @@
-import { type DecisionContext, type Fact, findTransition, type Life, type Step } from '../../lib/openings/life.ts';
-import { happenAlone, loseTables } from './events.ts';
-import { askOperator } from './operators.ts';
-import { Broken, isOwn } from './scenario.ts';
-import { completeAccount, hasMoved, type Learn, lookUp, receiveAnswer, sightingAt } from './server.ts';
+import { DAY_MS, type Fact, LIFE, type Life, nextLife } from '../../lib/openings/life.ts';
 import {
-  ANOTHER,
-  addCommand,
-  adoptIdentity,
-  advance,
-  beginWork,
-  changeLedger,
-  changeWorker,
-  describeLife,
-  type Id,
-  isOf,
-  type Ledger,
-  ledgerOf,
-  MAX_LIVES,
-  NOTHING,
-  reserve,
-  setWorker,
-  storeLife,
-  type Turn,
+  Broken,
+  count,
+  GONE,
+  isOpen,
+  LOGINS,
+  type Mistake,
+  type Owner,
+  type Scenario,
   type Worker,
   type World,
-  workerName,
 } from './world.ts';
 
-/** Adds what may happen in a world next, by its workers and without them. @throws Broken if a promise is broken */
+/** Adds a world that may follow, and what happens then. */
+type Add = (action: string, next: World) => void;
+
+export interface Turn {
+  scenario: Scenario;
+  mistake: Mistake;
+  world: World;
+  add: Add;
+}
+
+const MAX_COMMANDS = 2;
+
+/** Adds everything that may happen next, by workers, operators, the server and others. @throws Broken */
 export function exploreSteps(turn: Turn): void {
-  for (const [index, worker] of turn.world.workers.entries()) {
-    if (worker === null) {
-      const request = index >= turn.scenario.workers ? 'B' : 'A';
-      for (const ledger of turn.world.ledgers.keys()) acquire(turn, index, request, ledger);
-      continue;
+  const { world, add } = turn;
+  for (const [index, worker] of world.workers.entries()) {
+    if (worker === null) acquire(turn, index);
+    else {
+      add(`worker ${index} dies`, withWorker(world, index, null));
+      act(turn, worker, index);
     }
-    const { life } = worker;
-    const isWaiting = life.at === 'sent' && life.commands === 'one';
-    if (turn.scenario.answers !== true || !isWaiting)
-      turn.add(`${workerName(worker, index)} dies`, (next) => {
-        setWorker(next, index, null);
-      });
-    if (worker.fact !== null) decideFact(turn, worker, worker.fact, index);
-    else if (worker.step === null) askOperator(turn, worker, index);
-    else act(turn, worker, worker.step, index);
   }
+  if (turn.scenario.errors !== undefined) operate(turn);
   happenAlone(turn);
-  for (const [index, ledger] of turn.world.ledgers.entries()) loseTables(turn, index, ledger);
 }
 
-/** A worker acquires the operation from any holder: leases end, and clocks are wrong. */
-function acquire(turn: Turn, index: number, request: string, ledger: number): void {
-  const { id, life } = turn.world.ledgers[ledger]?.operations[request] ?? { id: NOTHING, life: { at: 'gone' } };
-  if (life.at === 'gone') {
-    const lives = Number(id.slice(1));
-    if (turn.mistake.random === true && lives === MAX_LIVES) return;
-    const derived = request === 'A' ? `A${turn.world.derivation}` : id;
-    const next = turn.mistake.random === true ? `${request}${lives + 1}` : derived;
-    turn.add(`request ${index + 1} claims ${next}`, (world) => {
-      const { operations } = world.ledgers[ledger] as Ledger;
-      const claimed = { id: next, life: { at: 'claimed' } } as const;
-      changeLedger(world, ledger, { operations: { ...operations, [request]: claimed } });
-      beginWork(world, index, ledger, next, 'request', { at: 'claimed' });
-    });
-    return;
-  }
-  const roles: Worker['role'][] = ['request', 'operator'];
-  if (life.at === 'sent' || life.at === 'open') roles.push('settler');
-  for (const role of roles) {
-    turn.add(`${role} ${index + 1} acquires ${id}, ${describeLife(life)}`, (world) =>
-      beginWork(world, index, ledger, id, role, life),
-    );
+function withWorker(world: World, index: number, worker: Worker | null): World {
+  return { ...world, workers: world.workers.map((one, at) => (at === index ? worker : one)) };
+}
+
+/** A worker acquires the operation from any other: leases end, and clocks are wrong. */
+function acquire({ world, scenario, add }: Turn, index: number): void {
+  const { life } = world;
+  const roles: Worker['role'][] = life.at === 'sent' || isOpen(life) ? ['request', 'settler'] : ['request'];
+  for (const role of scenario.workers === 1 || index === 1 ? roles : roles.slice(0, 1)) {
+    const claimed: Life = life.at === 'gone' ? { at: 'claimed' } : life;
+    const worker: Worker = { role, life: claimed, stale: false, step: 'resume', rejected: false, isNew: false };
+    const others = world.workers.map((one) => one && { ...one, stale: true });
+    add(`a ${role} acquires ${life.at}`, withWorker({ ...world, life: claimed, workers: others }, index, worker));
   }
 }
 
-/** Decides on a fact, and writes the new state under the version that was read. */
-function decideFact(turn: Turn, worker: Worker, fact: Fact, index: number): void {
-  const hasAge = fact.on === 'completed' || fact.on === 'silent' || fact.on === 'operator_found_none';
-  for (const old of hasAge ? [false, true] : [false]) {
-    if (fact.on === 'operator_found_none' && worker.life.at === 'sent' && !old) continue;
-    const title = `${workerName(worker, index)}: ${fact.on}`;
-    if (passesOver(turn, worker, fact) && findRecord(turn, worker) > 0) {
-      learnRecorded(turn, worker, (learned, read) =>
-        turn.add(`${title}, ${read}`, (next) => changeWorker(next, index, { fact: learned })),
-      );
-      continue;
-    }
-    const context = contextOf(turn, worker, old);
-    const { to, step } = decisionOf(turn, worker.life, fact, context);
-    if (to === undefined) {
-      turn.add(`${title}, then ${step}`, (next) => advance(next, index, step));
-      continue;
-    }
-    if (worker.stale && turn.mistake.ignoresVersion !== true) {
-      turn.add(`${title}, is overtaken`, (next) => {
-        setWorker(next, index, null);
-      });
-      continue;
-    }
-    checkRelease(turn, worker, fact, to, context);
-    if (turn.mistake.cancelsRelease === true && isGivenUpByAnother(turn, worker, to)) {
-      turn.add(`${title}, cannot give its login up`, (next) => {
-        setWorker(next, index, null);
-      });
-      continue;
-    }
-    const wanted = loginToReserve(worker.life, to);
-    const isAnothers = wanted !== undefined && worker.holds !== wanted && isReserved(turn, worker, wanted);
-    // The login of a recorded account is the operation's, and another one that has reserved it since keeps it.
-    const isLeft = isAnothers && (fact.on === 'recorded' || fact.on === 'deleted');
-    const login = isLeft ? undefined : wanted;
-    if (login !== undefined && isAnothers) {
-      turn.add(`${title}, finds ${login} reserved`, (next) =>
-        changeWorker(next, index, { fact: { on: 'reserved' }, reserved: login }),
-      );
-      continue;
-    }
-    writeState(turn, worker, index, `${title}, writes ${describeLife(to)}`, to, step, login);
-  }
-}
-
-/** @throws Broken if the caller would be told something wrong */
-function checkRelease(turn: Turn, { id, role, life }: Worker, fact: Fact, to: Life, { next }: DecisionContext): void {
-  if (to.at !== 'gone' || role === 'operator') return;
-  if ((fact.on === 'foreign' || fact.on === 'reserved') && next() !== undefined)
-    throw new Broken('an account while one login is free', 'It gives up although a login is free.');
-  const { accounts, earlier, commands, server, lost, ledgers } = turn.world;
-  const isTaken = isOwn(turn.scenario) && (fact.on === 'foreign' || fact.on === 'reserved');
-  if (isTaken) checkTaken(turn, id);
-  // Commands of an earlier life, or of another deployment, name the same login.
-  if (lost || ledgers.length > 1 || turn.scenario.expires || life.at === 'claimed') return;
-  if (accounts.some((owner) => isOf(owner, id)))
-    throw new Broken('a key is free only if its commands have ended', 'A key is free, and its account exists.');
-  const isFree = (one: World['commands'][number]) =>
-    one.login === 0 || (one.server === server ? accounts : earlier)[one.login] === NOTHING;
-  if (commands.some((one) => one.id === id && isFree(one)))
-    throw new Broken('a key is free only if its commands have ended', 'A key is free while its command may arrive.');
-}
-
-/** @throws Broken if the login is in use by the operation itself */
-function checkTaken(turn: Turn, id: Id): void {
-  if (isOf(turn.world.accounts[1], id))
-    throw new Broken('`login_taken` never about one’s own account', 'The caller hears login_taken about his account.');
-}
-
-/** Writes a state. The answer to the write before the first command may be lost. */
-function writeState(
+/** Learns a fact as `learn.ts` does: the new state is written under the version that was read. */
+function learn(
   turn: Turn,
   worker: Worker,
   index: number,
+  fact: Fact,
   title: string,
-  to: Life,
-  step: Step,
-  login: number | undefined,
+  before: World,
+  next: Worker,
 ): void {
-  if (turn.mistake.reservesFirst && login !== undefined && worker.holds !== login) {
-    turn.add(`${workerName(worker, index)} reserves ${login}`, (next) => {
-      reserve(next, worker.ledger, login, worker.id);
-      changeWorker(next, index, { holds: login });
-    });
+  const { mistake, add } = turn;
+  if (worker.stale && mistake.ignoresVersion !== true) {
+    add(`${title}, and is overtaken`, withWorker(before, index, null));
     return;
   }
-  turn.add(`${title}, then ${step}`, (next) => {
-    const seenOwner = turn.mistake.forgetsOwner === true ? NOTHING : worker.seenOwner;
-    storeLife(next, { ...worker, seenOwner }, to, worker.holds === login ? undefined : login);
-    changeWorker(next, index, { life: to, reserved: 0, holds: 0, seenOwner: NOTHING });
-    advance(next, index, step);
-  });
-  if (to.at !== 'sent' || to.commands !== 'one') return;
-  turn.add(`${title}, gets no answer, and takes it back`, (next) => {
-    storeLife(next, { ...worker, life: to }, { at: 'gone' }, undefined);
-    setWorker(next, index, null);
-  });
-}
-
-function contextOf(turn: Turn, worker: Worker, old: boolean): DecisionContext {
-  const { life, role, reserved, id } = worker;
-  const { keyed, funded, own, strict, slow } = turn.scenario;
-  const asked = reserved || ('login' in life ? life.login : undefined);
-  const [first, second] = loginsOf(turn, id);
-  return {
-    worker: role,
-    keyed,
-    loginGiven: isOwn(turn.scenario),
-    exclusive: keyed && own !== true && strict !== true,
-    next: () => (keyed && role === 'request' && asked === first && slow !== true ? second : undefined),
-    deposit: funded === true ? 'due' : 'none',
-    now: 0,
-    old,
-  };
-}
-
-/** Whether a write gives a login up that another operation holds. */
-function isGivenUpByAnother(turn: Turn, worker: Worker, to: Life): boolean {
-  const { life, id } = worker;
-  if (life.at !== 'sent' && life.at !== 'undecided') return false;
-  const isGivenUp = to.at === 'claimed' || (life.at === 'sent' && !('login' in to && to.login === life.login));
-  return isGivenUp && ![NOTHING, id].includes(ledgerOf(turn, worker).reservations[life.login ?? 0] ?? NOTHING);
-}
-
-/** The logins of an operation, in its order. */
-function loginsOf(turn: Turn, id: Id): [number | undefined, number | undefined] {
-  if (isOwn(turn.scenario)) return [1, undefined];
-  const isOther = turn.mistake.random === true ? id.slice(1) === '2' : id === 'A1';
-  return isOther ? [2, 1] : [1, 2];
-}
-
-function decisionOf(turn: Turn, life: Life, fact: Fact, context: DecisionContext) {
-  try {
-    return findTransition(life, fact, context, turn.mistake.table);
-  } catch (error) {
-    throw new Broken('every fact has a transition', (error as Error).message);
+  const isNew = worker.isNew || fact.on === 'opened';
+  for (const now of fact.on === 'completed' ? [0, 3 * DAY_MS] : [0]) {
+    const life = decide(turn, worker.life, fact, now);
+    const isOver = !isOpen(life) && life.at !== 'sent';
+    const isOut = isOver || fact.on === 'completed';
+    const after = isOut ? null : { ...next, life, isNew, step: stepIn(life, next) };
+    add(now === 0 ? title : `${title}, after days`, withWorker({ ...before, life }, index, after));
   }
 }
 
-function loginToReserve(from: Life, to: Life): number | undefined {
-  const earlier = 'login' in from ? from.login : undefined;
-  const later = 'login' in to ? to.login : undefined;
-  return later === earlier ? undefined : later;
+/** What a worker does in a state that it has written. */
+function stepIn(life: Life, worker: Worker): Worker['step'] {
+  if (life.at === 'open' && worker.step !== 'pay') return 'complete';
+  return life.at === 'sent' && worker.step === 'resume' ? 'look' : worker.step;
 }
 
-function isReserved(turn: Turn, worker: Worker, login: number): boolean {
-  const { operations, reservations } = ledgerOf(turn, worker);
-  const holder = reservations[login] ?? NOTHING;
-  if (holder === NOTHING || holder === worker.id) return false;
-  if (turn.mistake.reservesFirst !== true) return true;
-  const { id: current, life } = operations[holder.charAt(0)] ?? { id: NOTHING, life: { at: 'gone' } };
-  return current === holder && life.at !== 'claimed' && life.at !== 'gone';
+function decide({ scenario, mistake, world }: Turn, life: Life, fact: Fact, now = 0): Life {
+  const context = {
+    ...{ keyed: scenario.keyed, closed: world.closed.length > 0, now },
+    exclusive: scenario.keyed && scenario.own !== true && scenario.strict !== true,
+    ...{ deposit: scenario.funded === true, mail: scenario.mailed === true },
+  };
+  try {
+    return withoutTimes(nextLife(life, fact, context, mistake.table ?? LIFE));
+  } catch (error) {
+    throw new Broken((error as Error).message);
+  }
 }
 
-function act(turn: Turn, worker: Worker, step: Worker['step'], index: number): void {
-  const { life, id } = worker;
-  const learn: Learn = (fact, title, also = () => {}) =>
-    turn.add(`${workerName(worker, index)} ${title}`, (next) => {
-      also(next);
-      changeWorker(next, index, { fact, step: null });
-    });
+/** Times make no difference in the model. */
+function withoutTimes(life: Life): Life {
+  return isOpen(life) ? { ...life, opened_at: '1970-01-01T00:00:00.000Z', paid_at: undefined } : life;
+}
+
+function act(turn: Turn, worker: Worker, index: number): void {
+  const { world, scenario, mistake, add } = turn;
+  const { life, step, role } = worker;
+  const login = 'login' in life ? (life.login ?? 0) : 0;
+  const say = (fact: Fact, title: string, before: World = world, next: Worker = worker) =>
+    learn(turn, worker, index, fact, `${role} ${index} ${title}`, before, next);
   switch (step) {
+    case 'resume':
+      if (life.at === 'claimed') add('prepares', withWorker(world, index, { ...worker, step: 'prepare' }));
+      else if (life.at === 'undecided') add('hears 504', withWorker(world, index, null));
+      else say({ on: 'resume' }, 'resumes');
+      return;
     case 'prepare':
-      return void prepare(turn, worker, index, learn);
-    case 'send':
-      if (hasMoved(turn, worker)) return void learn({ on: 'moved' }, 'does not send to another server');
-      return void turn.add(`${workerName(worker, index)} sends the command`, (next) => {
-        addCommand(next, id, 'login' in life ? (life.login ?? 0) : 0);
-        changeWorker(next, index, { step: 'answer' });
-      });
+      prepare(turn, say);
+      return;
+    case 'first':
+      send(turn, worker, index, login);
+      return;
     case 'answer':
-      return void receiveAnswer(turn, worker, learn);
+      hear(turn, say, login, worker);
+      return;
     case 'look':
-    case 'pause':
-    case 'prove':
-    case 'confirm':
-      return void lookUp(turn, worker, step === 'pause' ? 'look' : step, index, learn);
+      look(turn, say, login, worker);
+      if (role === 'request') repeat(turn, worker, index, say, login);
+      return;
     case 'complete':
     case 'pay':
-    case 'repay':
-      return void completeAccount(turn, worker, step, index, learn);
-    case 'resume':
-      return void learn({ on: 'resume' }, 'resumes');
+    case 'paid':
+      if (isOpen(life)) complete(turn, say, worker, index);
+      return;
     default:
-      return void turn.add(`${workerName(worker, index)} ends`, (next) => {
-        setWorker(next, index, null);
-      });
+      throw new Error(`No step ${step satisfies never} of ${mistake.name} in ${scenario.name}.`);
   }
 }
 
-/** The operations of a worker's request: one for each key of the secret. */
-function isOfRequest({ scenario, mistake }: Turn, { id }: Worker): (owner: Id) => boolean {
-  const looksUnderBoth = scenario.rederives === 'rotated' && mistake.ignoresEarlierKey !== true;
-  return (owner) => owner === id || (looksUnderBoth && isOf(owner, id));
+type Say = (fact: Fact, title: string, before?: World, next?: Worker) => void;
+
+/** The first command: the order is judged, earlier accounts are looked for, and the next login is reserved. */
+function prepare({ world, scenario }: Turn, say: Say): void {
+  say({ on: 'not_executed' }, 'is refused');
+  const { closed } = world;
+  if (!scenario.keyed) {
+    say({ on: 'ready' }, 'is ready', world, { ...idle, step: 'first' });
+    return;
+  }
+  for (const login of [...closed, ...(scenario.own === true ? [1] : [])]) {
+    const owner = world.accounts[login] as Owner;
+    if (owner === 'ours' && scenario.shows === 'comments') {
+      say({ on: 'ours', login }, 'finds its account');
+      return;
+    }
+    // The login of the caller is in use: nothing is sent.
+    if (scenario.own === true && owner !== '' && scenario.shows !== 'nothing') return;
+  }
+  const login = scenario.own === true || !closed.includes(1) ? 1 : 2;
+  if (scenario.own !== true && closed.includes(login)) return;
+  say({ on: 'ready', login }, `reserves ${login}`, world, { ...idle, step: 'first' });
+}
+const idle: Worker = {
+  ...{ role: 'request', life: GONE, stale: false, step: 'resume' },
+  rejected: false,
+  isNew: false,
+};
+
+function send({ world, add }: Turn, worker: Worker, index: number, login: number): void {
+  if (world.commands.length === MAX_COMMANDS) return;
+  const sent = { ...world, commands: [...world.commands, login].toSorted() };
+  add(`sends ${login}`, withWorker(sent, index, { ...worker, step: 'answer', rejected: false }));
 }
 
-/** The login of the record of the request's account; 0: there is none. */
-function findRecord(turn: Turn, worker: Worker): number {
-  if (turn.mistake.ignoresRecord === true) return 0;
-  return Math.max(0, ledgerOf(turn, worker).records.findIndex(isOfRequest(turn, worker)));
+/** A repeated command is noted before it leaves. */
+function repeat(turn: Turn, worker: Worker, index: number, say: Say, login: number): void {
+  const { mistake, world, scenario } = turn;
+  const isThere = scenario.keyed && scenario.shows !== 'nothing' && world.accounts[login] !== '';
+  if (worker.rejected || isThere || (worker.life.at === 'sent' && worker.life.commands === 'taken')) return;
+  if (mistake.sendsUnwritten === true) {
+    send(turn, worker, index, login);
+    return;
+  }
+  if (mistake.random === true) {
+    send(turn, worker, index, 3 - login);
+    return;
+  }
+  say({ on: 'again' }, 'sends again', world, { ...worker, step: 'first' });
 }
 
-/** Whether the next login, or none, is about to follow a login that another operation has. */
-function passesOver({ scenario }: Turn, { role, life }: Worker, { on }: Fact): boolean {
-  const hasTime = scenario.slow !== true || life.at === 'claimed';
-  return scenario.keyed && hasTime && role === 'request' && (on === 'reserved' || on === 'foreign');
+/** What may be answered to the command, and what the server has done. */
+function hear(turn: Turn, say: Say, login: number, worker: Worker): void {
+  const { world, scenario } = turn;
+  const looks: Worker = { ...worker, step: 'look' };
+  say({ on: 'lost' }, 'hears nothing', world, looks);
+  const left = without(world.commands, login);
+  if (left === undefined) return;
+  const taken = { ...world, commands: left };
+  say({ on: 'not_executed' }, 'is not served', taken, looks);
+  say({ on: 'rejected' }, 'is refused for its content', taken, { ...looks, rejected: true });
+  say({ on: 'doubtful' }, 'is refused for the server’s state', taken, looks);
+  for (const opened of freeLogins(world, login)) {
+    const executed = { ...taken, accounts: { ...world.accounts, [opened]: 'ours' as const } };
+    say({ on: 'opened', login: opened }, `has opened ${opened}`, executed, looks);
+    say({ on: 'doubtful' }, `has opened ${opened}, and is refused for the server’s state`, executed, looks);
+    if (scenario.lies === true)
+      say({ on: 'rejected' }, `has opened ${opened}, refused`, executed, { ...looks, rejected: true });
+    if (scenario.repeats === true) say({ on: 'exists' }, `opens ${opened} twice`, executed, looks);
+  }
+  if (login !== 0 && world.accounts[login] !== '') say({ on: 'exists' }, 'hears that it exists', taken, looks);
 }
 
-/** What a worker learns when it looks at the login of its account's record. */
-function learnRecorded(turn: Turn, worker: Worker, learn: (fact: Fact, title: string) => void): void {
-  const login = findRecord(turn, worker);
-  const { id, life } = worker;
-  const [owner, holder] = [turn.world.accounts[login] ?? NOTHING, ledgerOf(turn, worker).reservations[login]];
-  if (life.at === 'sent') learn({ on: 'unclear' }, `reads the record of ${login}, and gets no answer`);
-  const shown = login === turn.world.relabelled ? ANOTHER : owner;
-  // The other operation that holds the login has its account there.
-  const isAnothers = turn.scenario.shows === 'comments' && shown !== NOTHING && shown === holder && !isOf(shown, id);
-  if (isAnothers || sightingAt(turn, login, worker) === 'absent')
-    return void learn({ on: 'deleted', login }, `reads the record of ${login}, whose account is gone`);
-  learn({ on: 'recorded', login, opened_at: '' }, `reads the record of ${login}`);
+function without(commands: readonly number[], login: number): number[] | undefined {
+  const at = commands.indexOf(login);
+  return at === -1 ? undefined : commands.toSpliced(at, 1);
 }
 
-function prepare(turn: Turn, worker: Worker, index: number, learn: Learn): void {
-  const { keyed, shows, rederives } = turn.scenario;
-  learn({ on: 'not_executed' }, 'refuses the order');
-  const { reservations, records } = ledgerOf(turn, worker);
-  const logins = loginsOf(turn, worker.id).filter((one) => one !== undefined);
-  const isMine = isOfRequest(turn, worker);
-  const reservation = keyed && turn.mistake.ignoresReservation !== true ? reservations.findIndex(isMine) : -1;
-  const isPassedOver = reservation < 0 && isReserved(turn, worker, logins[0] ?? 0);
-  const recorded = !keyed || rederives === 'rotated' || isPassedOver ? findRecord(turn, worker) : 0;
-  const adopt = (found: Id | undefined) => (next: World) => adoptIdentity(next, index, worker, found ?? worker.id);
-  if (recorded > 0 && !keyed)
-    return void learn(
-      { on: 'recorded', login: recorded, opened_at: '' },
-      `finds the record of ${recorded}`,
-      adopt(records[recorded]),
+/** The logins that a command may open. */
+function freeLogins({ accounts }: World, login: number): number[] {
+  return (login === 0 ? [...LOGINS] : [login]).filter((one) => accounts[one] === '');
+}
+
+function look({ world, scenario }: Turn, say: Say, login: number, worker: Worker): void {
+  say({ on: 'unanswered' }, 'looks, and hears nothing');
+  const owner = world.accounts[login] as Owner;
+  if (scenario.shows === 'nothing') {
+    say({ on: 'silent' }, 'cannot look');
+    return;
+  }
+  if (owner === '') {
+    say({ on: worker.rejected ? 'unopened' : 'absent' }, 'sees no account');
+    return;
+  }
+  if (scenario.shows === 'comments' && owner === 'ours') {
+    say({ on: 'ours', login }, 'sees its account');
+    return;
+  }
+  say({ on: scenario.shows === 'comments' && owner === 'rival' ? 'foreign' : 'unmarked' }, 'sees an account');
+}
+
+/** Record, event, mail and deposit. */
+function complete(turn: Turn, say: Say, worker: Worker, index: number): void {
+  const { world, mistake, add } = turn;
+  const { life, step } = worker;
+  if (!isOpen(life)) return;
+  const { login } = life;
+  const pays = { ...worker, step: 'pay' as const };
+  if (step === 'complete' && life.deposit === 'due') {
+    if (!worker.isNew && world.paid > 0) {
+      finish(turn, say, worker, 'made');
+      return;
+    }
+    if (mistake.paysUnwritten === true) add('is about to pay', withWorker(world, index, pays));
+    else say({ on: 'paying' }, 'is about to pay', world, pays);
+    return;
+  }
+  if (step === 'complete') {
+    const isSeen = life.deposit === 'sent' && world.paid > 0;
+    finish(turn, say, worker, life.deposit === 'sent' ? (isSeen ? 'made' : 'unknown') : 'kept');
+    return;
+  }
+  if (step === 'pay') {
+    const paying = { ...world, payments: world.payments + 1 };
+    add(`pays into ${login}`, withWorker(paying, index, { ...worker, step: 'paid' }));
+    return;
+  }
+  finish(turn, say, { ...worker, isNew: false }, 'unknown');
+  if (world.payments === 0) return;
+  const arrived = { ...world, payments: world.payments - 1 };
+  finish({ ...turn, world: arrived }, say, worker, 'refused');
+  finish({ ...turn, world: { ...arrived, paid: world.paid + 1 } }, say, worker, 'made');
+}
+
+function finish({ world }: Turn, say: Say, worker: Worker, deposit: 'made' | 'refused' | 'unknown' | 'kept'): void {
+  const { life } = worker;
+  if (!isOpen(life)) return;
+  const { login } = life;
+  const isMailed = life.mail === 'due';
+  const mails = isMailed && !world.mails.includes(login) ? [...world.mails, login].toSorted() : world.mails;
+  const known = worker.stale ? world : { ...world, record: login, event: login, mails };
+  const completed = { on: 'completed', recorded: true, published: true, deposit } as const;
+  say({ ...completed, mail: isMailed ? 'sent' : 'kept' }, `completes, the deposit ${deposit}`, known, {
+    ...worker,
+    step: 'complete',
+    isNew: false,
+  });
+  if (isMailed)
+    say(
+      { ...completed, mail: 'refused' },
+      'completes, the mail refused',
+      { ...known, mails: world.mails },
+      { ...worker, step: 'complete' },
     );
-  if (recorded > 0)
-    return void learnRecorded(turn, worker, (fact, title) => learn(fact, title, adopt(records[recorded])));
-  if (!keyed) return void learn({ on: 'ready' }, 'has judged the order');
-  if (reservation > 0)
-    return void learn(
-      { on: 'ready', login: reservation, found: true },
-      `has chosen ${reservation}`,
-      adopt(reservations[reservation]),
-    );
-  // A login that another operation holds is not asked for.
-  const login = logins.find((one) => !isReserved(turn, worker, one));
-  if (login === undefined) return void (isOwn(turn.scenario) && checkTaken(turn, worker.id));
-  if (!isOwn(turn.scenario)) return void learn({ on: 'ready', login }, `has chosen ${login}`);
-  const sighting = sightingAt(turn, login, worker);
-  if (shows === 'silent') return void learn({ on: 'ready', login }, 'cannot look at the login');
-  if (sighting === 'absent') return void learn({ on: 'ready', login }, 'finds the login free');
-  if (sighting === 'ours') return void learn({ on: 'ready', login, found: true }, 'finds its own account');
-  checkTaken(turn, worker.id);
+}
+
+/** An operator says something: what is true, or, as often as the scenario lets him err, what is not. */
+function operate(turn: Turn): void {
+  const { world, scenario, add } = turn;
+  const { life, closed, errors, accounts } = world;
+  const isSayable =
+    life.at === 'sent' ||
+    life.at === 'undecided' ||
+    (isOpen(life) && life.word === true) ||
+    (life.at === 'claimed' && closed.length > 0);
+  if (isOpen(life) && life.deposit === 'unpaid') say(turn, { on: 'said_paid' }, 'the deposit is paid', {});
+  if (!isSayable) return;
+  const mayErr = errors < (scenario.errors ?? 0);
+  const sent = 'login' in life ? life.login : closed.at(-1);
+  const candidates = scenario.keyed ? new Set([sent ?? 0, ...closed]) : LOGINS;
+  for (const login of candidates) {
+    const owner = accounts[login];
+    const isProven = scenario.shows === 'comments' && scenario.keyed;
+    if (login === 0 || (isProven && owner !== 'ours') || owner === 'rival') continue;
+    if (owner !== 'ours' && !mayErr) continue;
+    if (isOpen(life) && life.login === login) continue;
+    const fact: Fact = isProven ? { on: 'ours', login } : { on: 'said_login', login };
+    const left = [...new Set([...closed, sent ?? login])].filter((one) => one !== login);
+    const kept = scenario.keyed && left.length > 0 ? left : closed;
+    const erred = owner === 'ours' ? errors : errors + 1;
+    say(turn, fact, `the account is ${login}`, { record: login, closed: kept, errors: erred });
+  }
+  if (isOpen(life) || life.at === 'claimed')
+    say(turn, { on: 'said_undecided', login: scenario.keyed ? sent : undefined }, 'undecided', { record: 0 });
+  if (life.at === 'claimed') return;
+  // A command that is about to leave, may leave: an operator speaks when the time of its worker is over.
+  const isLeaving = world.workers.some((worker) => worker?.step === 'first');
+  const isThere = count(world, 'ours') > 0 || world.commands.length > 0 || isLeaving;
+  const isShown = scenario.shows === 'comments' && scenario.keyed && accounts[sent ?? 0] === 'ours';
+  if (isShown || (isThere && !mayErr)) return;
+  const closedNow = [...new Set([...closed, ...(scenario.keyed && sent !== undefined ? [sent] : [99])])];
+  const erred = isThere ? { errors: errors + 1, saidNoneWrongly: true } : {};
+  say(turn, { on: 'said_none' }, 'there is none', { record: 0, closed: closedNow, ...erred });
+  add('an operator waits', world);
+}
+
+/** The operators' command takes the lease like every worker, and overtakes the others. */
+function say(turn: Turn, fact: Fact, title: string, changes: Partial<World>): void {
+  const { world, add } = turn;
+  const life = decide(turn, world.life, fact);
+  const workers = world.workers.map((worker) => worker && { ...worker, stale: true });
+  add(`an operator says: ${title}`, { ...world, ...changes, life, workers });
+}
+
+/** Late commands and payments, a stranger, and another operation of ours. */
+function happenAlone(turn: Turn): void {
+  const { world, scenario, add } = turn;
+  for (const login of new Set(world.commands)) {
+    const commands = without(world.commands, login) ?? [];
+    add(`the command for ${login} is lost`, { ...world, commands });
+    for (const opened of freeLogins(world, login))
+      add(`the command opens ${opened} late`, {
+        ...world,
+        commands,
+        accounts: { ...world.accounts, [opened]: 'ours' },
+      });
+  }
+  if (world.payments > 0) {
+    add('a payment is lost', { ...world, payments: world.payments - 1 });
+    add('a payment arrives late', { ...world, payments: world.payments - 1, paid: world.paid + 1 });
+  }
+  if (scenario.stranger === true && !world.hasStranger && world.accounts[1] === '')
+    add('a stranger opens 1', { ...world, hasStranger: true, accounts: { ...world.accounts, 1: 'stranger' } });
+  if (scenario.rival === true) rivalOpens(turn);
+}
+
+/** The plug-in answers another operation with a login: an operator's word about it is given up in the same write. */
+function rivalOpens(turn: Turn): void {
+  const { world, add } = turn;
+  if (count(world, 'rival') > 0) return;
+  for (const login of LOGINS.filter((one) => world.accounts[one] === '')) {
+    const accounts = { ...world.accounts, [login]: 'rival' as const };
+    const { life } = world;
+    if (!isOpen(life) || life.login !== login) add(`another operation opens ${login}`, { ...world, accounts });
+    else {
+      const workers = world.workers.map((worker) => worker && { ...worker, stale: true });
+      const given = { ...world, accounts, workers, life: decide(turn, life, { on: 'given_away' }), record: 0 };
+      add(`another operation opens ${login}, which an operator has named`, given);
+    }
+  }
 }

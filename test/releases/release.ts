@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { outliveReader } from '../../infra/closed-output.ts';
 import { TABLES } from '../../infra/local/database.ts';
-import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import type { StoredAccount } from '../../infra/local/platforms/simulated-server.ts';
 import { processFolder } from '../../infra/local/process-folder.ts';
 import type { Item } from '../../lib/aws/dynamodb.ts';
@@ -10,27 +9,26 @@ import { type AccountCall, accountBody } from '../support/account-calls.ts';
 import { CONNECTIONS, type ConnectionId, type ServerName } from '../support/account-connections.ts';
 import { type AccountWorld, newClient, WorldPool } from '../support/account-world.ts';
 import { bundleInto } from '../support/bundles.ts';
-import { apiGatewayEvent } from '../support/gateway-events.ts';
 import { EVERYTHING, synthesizeFresh } from '../support/stack.ts';
 import { storedResources } from './stored-resources.ts';
 
 /**
  * What a released version has stored: `npm run release` writes `test/releases/<version>.json` with the functions as they
- * are now, and `<version>.stack.json` with the resources that hold data. `upgrade.test.ts` replays the first with the
- * functions of today, `test/infra/updates.test.ts` compares the second with the stack of today. A released version is
- * never written again. The functions of 1.0.0 have also answered `1.0.0-kinds.json`, which has its rarer states.
+ * are now, and `<version>.stack.json` with the resources that hold data. `upgrade.test.ts` replays `1.x.json`, which the
+ * functions of 1.1.0 have written; `test/infra/updates.test.ts` compares the stacks with that of today. A released version
+ * is never written again.
  */
 
 const FOLDER = new URL('.', import.meta.url);
 /** Longer than the lease of a function that was killed, in milliseconds. */
 const LEASE_OVER_MS = 31_000;
-const REGISTER = '/public/v1/account/register/request';
-const CONFIRM = '/public/v1/account/register/confirm';
 
 /** One request of a caller, repeated after the upgrade. */
-export type Story =
-  | { name: string; call: AccountCall; answer: Answered }
-  | { name: string; path: typeof REGISTER | typeof CONFIRM; body: object; key?: string; answer: Answered };
+export interface Story {
+  name: string;
+  call: AccountCall;
+  answer: Answered;
+}
 /** What the released version answers to the same request again. Absent members are not compared. */
 interface Answered {
   status: number;
@@ -52,23 +50,15 @@ export interface Release {
 
 /** Worlds with all functions of this version. @param skewMs by how much their clocks differ from the machine's */
 export async function releaseWorlds(folder: string, skewMs = 0): Promise<WorldPool> {
-  const bundles = await bundleInto(folder, 'settle-operations', 'request-registration', 'confirm-registration');
+  const bundles = await bundleInto(folder, 'settle-operations');
   return new WorldPool(1, { bundles, skewMs: () => skewMs });
 }
 
 /** Repeats a request. */
-export async function repeatStory(world: AccountWorld, story: Story): Promise<Answered> {
-  if ('call' in story) {
-    const { status, body } = await world.ask(story.call);
-    const { login, master_password, investor_password, type } = body;
-    return status === 200 ? { status, login, master_password, investor_password } : { status, type };
-  }
-  const { path, body, key } = story;
-  const name = path === REGISTER ? 'request-registration' : 'confirm-registration';
-  const outcome = await world.environments.run(name, apiGatewayEvent(path, { body, key }), 20_000).outcome;
-  if (outcome.kind !== 'answer') throw new Error(`There is no answer: ${outcome.kind}.`);
-  const { statusCode, body: text = '' } = outcome.answer as { statusCode: number; body?: string };
-  return statusCode === 204 ? { status: 204 } : { status: statusCode, type: JSON.parse(text).type };
+export async function repeatStory(world: AccountWorld, { call }: Story): Promise<Answered> {
+  const { status, body } = await world.ask(call);
+  const { login, master_password, investor_password, type } = body;
+  return status === 200 ? { status, login, master_password, investor_password } : { status, type };
 }
 
 /** Puts the state of a release into an empty world. */
@@ -101,7 +91,7 @@ async function dump(world: AccountWorld): Promise<Pick<Release, 'items' | 'accou
   return { items: JSON.parse(text), accounts: Object.fromEntries(accounts) };
 }
 
-type Unanswered = Omit<Extract<Story, { call: AccountCall }>, 'answer'>;
+type Unanswered = Omit<Story, 'answer'>;
 
 /** Requests whose operations are left in every state. */
 async function openAccounts(world: AccountWorld): Promise<Unanswered[]> {
@@ -146,41 +136,11 @@ async function openAccounts(world: AccountWorld): Promise<Unanswered[]> {
   return stories;
 }
 
-type RegistrationStory = Exclude<Story, { call: AccountCall }>;
-
-/** Requests for registrations: one whose code was not entered yet, and one that is confirmed. */
-async function register(world: AccountWorld): Promise<Omit<RegistrationStory, 'answer'>[]> {
-  const stories: Omit<RegistrationStory, 'answer'>[] = [];
-  for (const [name, isConfirmed] of [
-    ['pending', false],
-    ['confirmed', true],
-  ] as const) {
-    const password = 'correct horse battery';
-    const email = `${name}@mailbox.example`;
-    const body = { email, type: 'trader', name: 'Nia Newman', otp_type: 'email', form_id: 'FORM0001', k3J9xQ: 'some' };
-    const request = {
-      ...({ name: `a request for a registration that is ${name}`, path: REGISTER, key: `key-${name}` } as const),
-      body: { ...body, password, repeat_password: password },
-    } as const;
-    const first = await repeatStory(world, { ...request, answer: { status: 204 } });
-    if (first.status !== 204) throw new Error(`The registration is answered with ${JSON.stringify(first)}.`);
-    const code = /\b\d{6}\b/.exec(JSON.stringify(world.outbox.list().at(-1)))?.[0];
-    const confirm = {
-      ...({ name: `a confirmation of a registration that is ${name}`, path: CONFIRM } as const),
-      body: { otp_type: 'email', email, code, password },
-    } as const;
-    if (isConfirmed) await repeatStory(world, { ...confirm, answer: { status: 204 } });
-    stories.push(request, confirm);
-  }
-  return stories;
-}
-
 /** What the functions of today store, and answer to every request again. @param folder for their bundles */
 export async function makeRelease(folder: string): Promise<Release> {
   const pool = await releaseWorlds(folder);
   const made = await pool.use(async (world) => {
-    await world.writeRecords({ forms: DEMO_RECORDS.forms });
-    const unanswered = [...(await openAccounts(world)), ...(await register(world))];
+    const unanswered = await openAccounts(world);
     await world.clock.pass(LEASE_OVER_MS);
     const release = { at: world.clock.now(), ...(await dump(world)) };
     const stories: Story[] = [];

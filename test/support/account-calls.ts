@@ -56,3 +56,7 @@ export function toAnswer(version: PlatformVersion, outcome: Outcome): AccountAns
   checkAnswer(`/public/v1/users/{user_id}/${version}/accounts`, statusCode, headers, body);
   return { status: statusCode, headers, body: JSON.parse(body) as Record<string, unknown> };
 }
+
+export function statusAndType({ status, body }: AccountAnswer): string {
+  return status === 200 ? '200' : `${status} ${body.type}`;
+}

@@ -19,14 +19,7 @@ import { serializeItems } from '../../infra/ops/crm-items.ts';
 import { crmTable } from '../../infra/ops/crm-table.ts';
 import { secretStore } from '../../infra/ops/secrets.ts';
 import { databaseClient, type Item } from '../../lib/aws/dynamodb.ts';
-import {
-  deriveIdentity,
-  derivePasswords,
-  deriveSeed,
-  type Identity,
-  operationComment,
-  parseDerivationKeys,
-} from '../../lib/openings/derivation.ts';
+import { derivePasswords, deriveSeed, type Identity, parseDerivationKeys } from '../../lib/openings/derivation.ts';
 import type { LoginRange } from '../../lib/records/crm-records.ts';
 import type { PlatformVersion } from '../../lib/validators/trading-account.ts';
 import { type AccountAnswer, type AccountCall, accountEvent, toAnswer, versionOf } from './account-calls.ts';
@@ -92,15 +85,6 @@ interface ConnectionChanges {
 interface Pending extends Run {
   /** Undefined if the function was killed, out of time or crashed. */
   answer: Promise<AccountAnswer | undefined>;
-}
-
-/** An operator's finding on the server; no login: no account. */
-export interface OperatorFinding {
-  operationId: string;
-  /** The login of the operation's account; absent: there is no account. */
-  login?: number;
-  /** Somebody else's account at the operation's login. */
-  foreign?: number;
 }
 
 interface StoredSecret {
@@ -199,10 +183,8 @@ async function startAccountWorld({
     writeConnection(id: KeyedConnectionId, changes: ConnectionChanges) {
       return writeRecords({ connections: [{ ...connections[id], ...changes }] });
     },
-    /** Calls the settler, as the clock does each minute. In this minute it does not count the logins. */
-    settle: () => environments.run('settle-operations', { time: '2026-11-01T12:00:00Z' }, SETTLER_MS),
-    /** Runs the operators' command. */
-    operate: (finding: OperatorFinding) => environments.run('operator', finding, SETTLER_MS),
+    /** Calls the settler, as the clock does each minute. */
+    settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     ...tablesOf(reader),
     /** The secret of a connection, as `crm secret put` would store it for these servers. */
     putSecret: (name: string, { version, server, hosts }: StoredSecret) =>
@@ -239,8 +221,7 @@ function environmentsOf(
     ...RESOURCES,
     ...root.variables,
     ...aws.environment,
-    // The operators' command has the rights of an administrator here.
-    ...(name === 'operator' || areAdministrators ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
+    ...(areAdministrators ? {} : { AWS_ACCESS_KEY_ID: aws.findAccessKey(name) }),
   });
   return { root, environments: new Environments(bundles, variables, options) };
 }
@@ -350,12 +331,6 @@ function searchOf(
   }
 
   return { written, leaks };
-}
-
-/** A comment that our operations recognize as the comment of another operation. */
-export function anotherOperationComment(): string {
-  const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
-  return operationComment(keys, deriveIdentity(keys[0], 'key#another', 'its body'));
 }
 
 /** The derived passwords of the operations, whether an answer had them or not. */

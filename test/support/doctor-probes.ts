@@ -6,7 +6,7 @@ export const SOUND_SERVER: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
   ranges: { asked: 20, sampled: true, taken: 3, strangers: [] },
-  variant: { speaks: [], comments: 'shown', passwords: 'checked' },
+  variant: { speaks: [], comments: 'shown' },
 };
 
 /** The probes of an account without any problem; a test replaces the probes that it is about. */

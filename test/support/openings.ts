@@ -1,15 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { deriveIdentity, parseDerivationKeys } from '../../lib/openings/derivation.ts';
-import {
-  type Claim,
-  dynamoLedger,
-  type HeldOperation,
-  type Ledger,
-  type OperationPlan,
-} from '../../lib/openings/ledger.ts';
+import { type Claim, dynamoLedger, type Ledger } from '../../lib/openings/ledger.ts';
 import type { Life } from '../../lib/openings/life.ts';
-import { type AccountRecord, dynamoAccounts } from '../../lib/records/accounts.ts';
+import type { HeldOperation, OperationPlan } from '../../lib/openings/stored-operation.ts';
 import type { AccountClient, WebApiConnection } from '../../lib/records/crm-records.ts';
 import { keyItem } from '../../lib/records/idempotency-keys.ts';
 import type { EventFields, EventName, Telemetry } from '../../lib/telemetry.ts';
@@ -83,12 +77,6 @@ export class LedgerWorld {
     return ((await this.item(held)) as { life?: Life } | undefined)?.life?.at;
   }
 
-  /** The record of the account of an operation. */
-  async record({ plan, life }: HeldOperation): Promise<AccountRecord | undefined> {
-    if (plan === undefined || !('login' in life) || life.login === undefined) return undefined;
-    return dynamoAccounts(this.#database.tables.accounts).read({ ...plan, login: life.login }, this.signal());
-  }
-
   async holder(key: string): Promise<unknown> {
     return (await this.#database.tables.logins.get({ pk: key }, this.signal()))?.operation_id;
   }
@@ -109,7 +97,6 @@ export function planFor(operationId: string, changes: Partial<OperationPlan> = {
     deposit_with_opening: false,
     exclusive: true,
     login_given: false,
-    generated: 'master',
     ...changes,
   };
 }

@@ -32,7 +32,7 @@ interface TextPlatformChanges extends Partial<TextLimits> {
   groups?: string[] | Record<string, number>;
   country_format?: 'name' | 'code';
   prefix?: 'W' | 'Z';
-  lacks?: ('account_check' | 'password_check')[];
+  lacks?: 'account_check'[];
   /** The master password that the secret has after a refusal. */
   nextMaster?: string;
 }
@@ -74,7 +74,6 @@ export function textPlatform(
 export function anOrder(changes: Partial<AccountOrder> = {}): AccountOrder {
   return {
     operationId: randomUUID(),
-    comment: '6f1d8a52-5c1c-4f0e-9d3e-000000000001-0123456789abcdef',
     group: 'demoforex',
     leverage: 100,
     masterPassword: 'Master77',

@@ -119,10 +119,9 @@ export function platformOn(
 let orders = 0;
 export function anOrder(more: Partial<AccountOrder> = {}): AccountOrder {
   orders += 1;
-  const operationId = `6f1d8a52-5c1c-4f0e-9d3e-${String(orders).padStart(12, '0')}`;
+  const operationId = `6f1d8a52-5c1c-8f0e-9d3e-${String(orders).padStart(12, '0')}`;
   return {
     operationId,
-    comment: `${operationId}-0123456789abcdef`,
     group: 'real\\standard',
     leverage: 100,
     masterPassword: 'Ma5ter#word',

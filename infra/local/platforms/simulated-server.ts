@@ -90,12 +90,6 @@ export class AccountStore {
   }
 }
 
-/**
- * How a server answers whether a password is an account's. `refused`: it has no such command. `silent`: it does not
- * answer, and the connection stays open. `accepts_any`: it accepts every password. `second_silent`: it accepts every
- * password, and leaves every second question without an answer.
- */
-export type PasswordCheck = AnswerToUnknown | 'accepts_any' | 'second_silent';
 /** `refused`: an error about the command; `silent`: no answer, and the connection stays open. */
 export type AnswerToUnknown = 'known' | 'refused' | 'silent';
 
@@ -148,7 +142,6 @@ export abstract class SimulatedPlatform extends AccountStore {
   commands = 0;
   protected readonly sockets = new Set<Socket>();
   #down: ReturnType<typeof refuseWhileDown> | undefined;
-  #passwordQuestions = 0;
   readonly #listener: Server;
   readonly #closing = new AbortController();
 
@@ -183,13 +176,6 @@ export abstract class SimulatedPlatform extends AccountStore {
   /** Waits as long as a slow or late command. */
   protected async pause({ ms = ACTING_LATE_MS }: Fault): Promise<void> {
     await this.faults.pause(ms, this.#closing.signal);
-  }
-
-  /** The answer to the next question for a password. Counts the question. */
-  protected nextPasswordAnswer(check: PasswordCheck = 'known'): AnswerToUnknown | 'accepts_any' {
-    if (check !== 'second_silent') return check;
-    this.#passwordQuestions += 1;
-    return this.#passwordQuestions % 2 === 1 ? 'accepts_any' : 'silent';
   }
 
   /**

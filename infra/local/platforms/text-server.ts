@@ -4,7 +4,6 @@ import iconv from 'iconv-lite';
 import type { Fault } from '../faults.ts';
 import {
   type AnswerToUnknown,
-  type PasswordCheck,
   type SimulatedGroup,
   SimulatedPlatform,
   type SimulatedServer,
@@ -78,11 +77,8 @@ export interface TextServerOptions {
   prefix?: 'W' | 'Z';
   /** True: the server ignores `INVESTOR`, so its accounts have no investor password. */
   ignoresInvestor?: boolean;
-  /** How the gateway answers `WCHKACCOUNT` and the check of a password; absent: it supports both. */
+  /** How the gateway answers `WCHKACCOUNT`; absent: it knows it. */
   accountCheck?: AnswerToUnknown;
-  passwordCheck?: PasswordCheck;
-  /** The gateway's command that checks a master password; default: `WCHECKPASS`. */
-  passwordCommand?: 'CHECKPASS' | 'CHKACCPASS';
   /** How answers are written. Default: as documented. */
   answers?: AnswerStyle;
   /** The number of bytes of an answer that go out in one packet. */
@@ -119,7 +115,6 @@ const KEYS = new Set([
 
 const MAX_LOGIN = 2_147_483_647;
 const UNKNOWN_COMMAND: Reply = ['ERROR', 'invalid CMD'];
-const RIGHT_PASSWORD: Reply = ['OK', 'password is right'];
 
 class SimulatedTextServer extends SimulatedPlatform {
   readonly #options: TextServerOptions;
@@ -199,13 +194,8 @@ class SimulatedTextServer extends SimulatedPlatform {
     if (master === undefined) return error('miss MASTER');
     if (master !== this.#options.master) return error('invalid MASTER');
     if (command.startsWith('NEWACCOUNT')) return this.#create(command);
-    const { accountCheck = 'known', passwordCheck, passwordCommand = 'CHECKPASS' } = this.#options;
-    if (command.startsWith('CHKACCOUNT')) return ask(accountCheck, () => this.#checkAccount(command));
-    if (command.startsWith(passwordCommand)) {
-      const answer = this.nextPasswordAnswer(passwordCheck);
-      return answer === 'accepts_any' ? RIGHT_PASSWORD : ask(answer, () => this.#checkPassword(command));
-    }
-    return UNKNOWN_COMMAND;
+    const { accountCheck = 'known' } = this.#options;
+    return command.startsWith('CHKACCOUNT') ? ask(accountCheck, () => this.#checkAccount(command)) : UNKNOWN_COMMAND;
   }
 
   /** The plug-in: groups by index, every login its own, one `invalid data` for most errors. */
@@ -279,16 +269,6 @@ class SimulatedTextServer extends SimulatedPlatform {
     const login = find(command, 'LOGIN=');
     if (login === undefined) return error('miss LOGIN');
     return this.#exists(integer(login)) ? ['OK', 'user check successful'] : error('user check failed');
-  }
-
-  #checkPassword(command: string): Reply {
-    const [login, password] = [find(command, 'LOGIN='), find(command, 'PASSWORD=')];
-    if (login === undefined || password === undefined)
-      return error(`miss ${login === undefined ? 'LOGIN' : 'PASSWORD'}`);
-    const role = integer(find(command, 'INVESTOR=')) === 0 ? 'master' : 'investor';
-    return this.access(integer(login), this.#decode(password, SIZES.password)) === role
-      ? RIGHT_PASSWORD
-      : error('password is wrong');
   }
 
   #decode(bytes: string, size: number): string {

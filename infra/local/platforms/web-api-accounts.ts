@@ -83,8 +83,6 @@ export class WebApiAccounts {
         return this.#requireUser(parameters, ({ login }) => retcodeReply(0, { answer: this.#shown(login) }));
       case '/api/user/logins':
         return this.#logins(parameters);
-      case '/api/user/check_password':
-        return this.#requireUser(parameters, (user) => this.#checkPassword(user, parameters));
       case '/api/group/get':
         return this.#group(parameters);
       case '/api/trade/balance':
@@ -151,11 +149,6 @@ export class WebApiAccounts {
     const others = Array.from({ length: isMasked(Group, group) ? count : 0 }, (_, index) => from + index);
     const ours = this.#accounts.accounts().filter((account) => isMasked(Group, account.group));
     return retcodeReply(0, { answer: [...others, ...ours.map(({ login }) => login)].map(String) });
-  }
-
-  #checkPassword({ master, investor }: StoredAccount, { Type, Password }: CommandParameters): WebApiReply {
-    if (Type !== 'main' && Type !== 'investor') return retcodeReply(3);
-    return retcodeReply(Password === (Type === 'main' ? master : investor) ? 0 : 3006);
   }
 
   #group({ Group }: CommandParameters): WebApiReply {

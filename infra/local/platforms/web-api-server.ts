@@ -5,7 +5,7 @@ import { isIP, type Socket } from 'node:net';
 import { generate } from 'selfsigned';
 import type { Fault } from '../faults.ts';
 import { refuseForeignRequests } from '../listen.ts';
-import { type PasswordCheck, SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
+import { SimulatedPlatform, type SimulatedServer } from './simulated-server.ts';
 import {
   readParameters,
   retcodeReply,
@@ -26,14 +26,12 @@ export interface WebApiServerOptions extends WebApiAccountsOptions {
   /** The content type that bodies must have, and the answer to another one. Default: any. */
   contentType?: { wants: 'application/x-www-form-urlencoded' | 'application/json'; refusal: '3' | '415' };
   /**
-   * The server has the paths of older builds alone (`/auth_start`), and no check of passwords. It reads the body of
+   * The server has the paths of older builds alone (`/auth_start`). It reads the body of
    * `/user_add`, or only its query: then it answers a body with code 3 or 404.
    */
   older?: 'body' | 'query_3' | 'query_404';
   /** The connection ends after 404, as web servers may do. */
   endsAfter404?: boolean;
-  /** Absent: passwords are checked. */
-  passwordCheck?: PasswordCheck;
   /** `auth/answer` sets a cookie; a command without it gets 403. */
   cookie?: boolean;
   /** How answers are written: with a byte order mark, or with control characters in strings. */
@@ -52,7 +50,6 @@ export type WebApiServer = SimulatedServer & {
 };
 
 const OPENING = '/api/user/add';
-const PASSWORD_CHECK = '/api/user/check_password';
 const ACTING = [OPENING, '/api/trade/balance'];
 const UNCOUNTED = ['/api/test/access', '/api/quit'];
 const PAGE = '<!doctype html><title>Proxy</title><p>No trading server here.</p>';
@@ -210,22 +207,13 @@ class SimulatedWebApi extends SimulatedPlatform implements WebApiServer {
     const fault = await this.nextFault({ name: path, parameters }, ACTING.includes(path));
     const execute = (ignoresLogin = false) =>
       this.#commands.work(path, ignoresLogin && path === OPENING ? { ...parameters, Login: '0' } : parameters);
-    if (fault === undefined && path === PASSWORD_CHECK) return this.#checkPassword(execute, response);
     await this.#work(fault, execute, socket, response);
-  }
-
-  #checkPassword(check: () => WebApiReply | undefined, response: ServerResponse): void {
-    const answer = this.nextPasswordAnswer(this.#options.passwordCheck);
-    if (answer === 'silent') return;
-    const replies = { known: check, accepts_any: () => retcodeReply(0), refused: () => undefined };
-    this.#answer(response, replies[answer]());
   }
 
   /** The path of today's builds; undefined: the server has no such path. */
   #path(asked: string): string | undefined {
     if (this.#options.older === undefined) return asked;
-    const isKnown = !asked.startsWith('/api/') && asked !== '/user_check_password';
-    return isKnown ? `/api/${asked.slice(1).replace('_', '/')}` : undefined;
+    return !asked.startsWith('/api/') ? `/api/${asked.slice(1).replace('_', '/')}` : undefined;
   }
 
   /** Answers `auth/start`, the first step of authentication. */

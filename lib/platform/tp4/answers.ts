@@ -3,6 +3,59 @@ import { PlatformFailure, type PlatformFailureKind, type Proof } from '../platfo
 import { type AnswerKind, commandProof, provenBy } from '../proof.ts';
 import type { ServerReply } from './exchange.ts';
 
+/** The server tried to open the account and failed, usually because the login exists. */
+export const ACCOUNT_CREATE_FAILED = 'account_create_failed';
+
+type TextRow = readonly [
+  text: RegExp,
+  /** What the text means as an answer to a command that opens an account, and to a question. */
+  opening: AnswerKind,
+  question: AnswerKind,
+  /** What the caller hears. */
+  refusal: PlatformFailureKind,
+  /** The code for the log. */
+  reason: string,
+];
+
+/**
+ * The texts after `ERROR`, in any case, without a full stop. A row is one text; some gateways say it in several ways. Only
+ * a text about the command itself shows that a gateway lacks it.
+ */
+const TEXTS: readonly TextRow[] = [
+  [/^simple password$/, 'content', 'unknown_text', 'password_rejected', 'simple_password'],
+  [/^invalid password$/, 'content', 'unknown_text', 'password_rejected', 'simple_password'],
+  [/^invalid group$/, 'content', 'unknown_text', 'group_not_found', 'invalid_group'],
+  [/^invalid leverage$/, 'content', 'unknown_text', 'validation_failed', 'invalid_leverage'],
+  [/^account create failed$/, 'content', 'unknown_text', 'platform_refused', ACCOUNT_CREATE_FAILED],
+  [/^invalid data$/, 'content', 'unknown_text', 'platform_refused', 'invalid_data'],
+  [/^invalid name$/, 'content', 'unknown_text', 'platform_refused', 'invalid_name'],
+  [/^miss name$/, 'content', 'unknown_text', 'platform_refused', 'miss_name'],
+  [/^miss password$/, 'content', 'unknown_text', 'platform_refused', 'miss_password'],
+  [/^miss investor$/, 'content', 'unknown_text', 'platform_refused', 'miss_investor'],
+  [/^miss master$/, 'not_us', 'not_us', 'platform_refused', 'miss_master'],
+  [/^invalid master$/, 'not_us', 'not_us', 'platform_refused', 'invalid_master'],
+  [/^illegal ip$/, 'not_us', 'not_us', 'platform_refused', 'illegal_ip'],
+  // The gateway has lost its connection to the server. A command may have been executed before.
+  [/^mt is disconnected$/, 'server_state', 'server_state', 'platform_unavailable', 'platform_disconnected'],
+  [/^no connection$/, 'server_state', 'server_state', 'platform_unavailable', 'platform_disconnected'],
+  [/^common error$/, 'server_state', 'server_state', 'platform_unavailable', 'platform_disconnected'],
+  // The flood guard counts by visitor, and each operation is a visitor of its own (`visitorAddress`): the guard has seen
+  // this operation, so its command was repeated on the way, and may have been executed before.
+  [/^ip is blocked/, 'server_state', 'server_state', 'platform_unavailable', 'blocked'],
+  [/^invalid cmd$/, 'no_command', 'no_command', 'platform_refused', 'invalid_cmd'],
+  [/\b(command|cmd|w?chkaccount)\b/, 'unknown_text', 'no_command', 'account_outcome_unknown', 'unknown_error'],
+  [/^user check failed$/, 'unknown_text', 'absent', 'account_outcome_unknown', 'unknown_error'],
+  [/^invalid login$/, 'unknown_text', 'absent', 'account_outcome_unknown', 'unknown_error'],
+  [/^(user|login|account) not found$/, 'unknown_text', 'absent', 'account_outcome_unknown', 'unknown_error'],
+  [/^(user|login|account) (does )?not exist$/, 'unknown_text', 'absent', 'account_outcome_unknown', 'unknown_error'],
+  [/./, 'unknown_text', 'unknown_text', 'account_outcome_unknown', 'unknown_error'],
+];
+
+function findText(text: string): TextRow | undefined {
+  const plain = text.toLowerCase().replace(/[.!\s]+$/, '');
+  return TEXTS.find(([pattern]) => pattern.test(plain));
+}
+
 /** The result of `WNEWACCOUNT`: the new login, or the failure. The deciding line is enough, with or without `end`. */
 export function readOpening({ lines, ended, closed }: ServerReply): number | PlatformFailure {
   const [first, ...rest] = lines;
@@ -12,43 +65,45 @@ export function readOpening({ lines, ended, closed }: ServerReply): number | Pla
       if (login > 0) return login;
     }
   }
-  if (first === 'ERROR' && rest[0] !== undefined) return refusal(rest[0]) ?? outcomeUnknown('unknown_error');
+  if (first === 'ERROR' && rest[0] !== undefined) return openingRefusal(rest[0]);
   if (first === 'ERROR' && ended) return outcomeUnknown('error_without_reason');
   return outcomeUnknown(lines.length > 0 ? 'answer_not_understood' : silence(closed));
 }
 
-/** The result of `WCHKACCOUNT`. `lacks`: the server answers that it has no such command. */
-export function readExistence(answer: ServerReply): 'exists' | 'absent' | 'lacks' {
-  // The account exists, and may not trade.
-  if (answer.lines[0] === 'DISABLE') return 'exists';
-  const proven = provenBy('look', answerKind(answer));
-  return proven === 'exists' || proven === 'absent' ? proven : 'lacks';
+const LEVERAGE: Violation = {
+  pointer: '#/leverage',
+  rule: 'not_offered',
+  detail: 'is not accepted by the trading platform',
+};
+
+/** The failure that a text means. The text itself is dropped. */
+function openingRefusal(text: string): PlatformFailure {
+  const [, kind = 'unknown_text', , refusal, reason] = findText(text) ?? [];
+  if (refusal === undefined || reason === undefined) return outcomeUnknown('error_without_reason');
+  if (refusal === 'platform_unavailable')
+    return unavailableFailure(reason, commandProof('open', kind), waitSeconds(text));
+  const errors = refusal === 'validation_failed' ? { errors: [LEVERAGE] } : {};
+  return new PlatformFailure(refusal, { reason, proof: commandProof('open', kind), ...errors });
 }
 
-/** The result of a question for a password. `lacks`: the server answers that it has no such command. */
-export function readPassword(answer: ServerReply): 'accepted' | 'refused' | 'lacks' {
-  const proven = provenBy('password', answerKind(answer));
-  return proven === 'accepted' || proven === 'refused' ? proven : 'lacks';
+/** The seconds after which the flood guard lets a visitor pass. */
+function waitSeconds(text: string): number | undefined {
+  const wait = /please wait (\d{1,6})/i.exec(text)?.[1];
+  return wait === undefined ? undefined : Math.max(1, Number(wait));
 }
 
-/** The kind of an answer to a question in which `answerFailure` found no failure. */
-function answerKind({ lines: [first, reason = ''] }: ServerReply): AnswerKind {
-  if (first === 'OK') return 'done';
-  if (NO_SUCH_LOGIN.test(plain(reason))) return 'absent';
-  return WRONG_PASSWORD.test(plain(reason)) ? 'wrong_password' : 'no_command';
-}
-
-/**
- * The failure of a command that creates nothing and may be sent again: no valid answer, or an `ERROR` about the service or
- * the server. Undefined: the answer is about the command.
- */
-export function answerFailure({ lines: [first, reason], closed }: ServerReply): PlatformFailure | undefined {
-  if (first === undefined) return unavailableFailure(silence(closed));
-  if (first === 'OK' || first === 'DISABLE') return undefined;
-  if (first !== 'ERROR' || reason === undefined) return unavailableFailure('answer_not_understood');
-  if (DISCONNECTED.test(plain(reason))) return unavailableFailure(LOST_SERVER);
-  const failure = refusal(reason);
-  return failure !== undefined && [...ABOUT_US, BLOCKED].includes(failure.reason) ? failure : undefined;
+/** What an answer to a question says. @throws PlatformFailure if the service must ask again, or is refused */
+export function readExistence({ lines: [first, text], closed }: ServerReply): 'exists' | 'absent' | 'lacks' {
+  // `DISABLE`: the account exists, and may not trade.
+  if (first === 'OK' || first === 'DISABLE') return 'exists';
+  if (first === undefined) throw unavailableFailure(silence(closed));
+  if (first !== 'ERROR' || text === undefined) throw unavailableFailure('answer_not_understood');
+  const [, , kind = 'unknown_text', , reason = 'unknown_error'] = findText(text) ?? [];
+  const proven = provenBy('look', kind);
+  if (proven === 'refused')
+    throw new PlatformFailure('platform_refused', { reason, proof: commandProof('open', kind) });
+  if (proven === 'unanswered') throw unavailableFailure(reason);
+  return proven;
 }
 
 /** The server refuses our master password; the plug-in then says `invalid data`. In both cases nothing was executed. */
@@ -56,68 +111,9 @@ export function isMasterRefused(outcome: unknown): outcome is PlatformFailure {
   return outcome instanceof PlatformFailure && ['invalid_master', 'invalid_data'].includes(outcome.reason);
 }
 
-/** About the login itself, unlike `command not found`. */
-const NO_SUCH_LOGIN = /^(user check failed|invalid login|(user|login|account) (not found|(does )?not exist))$/;
-const WRONG_PASSWORD = /^(password is wrong|(wrong|invalid) password)$/;
-/** The gateway has lost its connection to the server. A command may have been executed before. */
-const DISCONNECTED = /^(mt is disconnected|no connection|common error)$/;
-const LOST_SERVER = 'platform_disconnected';
-/**
- * The flood guard, which counts by visitor. Each operation is a visitor of its own (`visitorAddress`), so the guard has seen
- * this operation: its command was repeated on the way, and may have been executed before.
- */
-const BLOCKED = 'blocked';
-/** The server tried to open the account and failed, usually because the login exists. */
-export const ACCOUNT_CREATE_FAILED = 'account_create_failed';
-/** The reasons by which the gateway refuses this service itself, whatever the account. */
-const ABOUT_US = ['miss_master', 'invalid_master', 'illegal_ip'];
-/** Refusals that an operator must fix. */
-const REFUSED = [
-  ...['account create failed', 'invalid data', 'invalid name', 'invalid cmd'],
-  ...['miss master', 'miss name', 'miss password', 'miss investor', 'invalid master', 'illegal ip'],
-];
-const LEVERAGE: Violation = {
-  pointer: '#/leverage',
-  rule: 'not_offered',
-  detail: 'is not accepted by the trading platform',
-};
-
-/**
- * The failure that a text of the gateway means. The text itself is dropped.
- * @returns undefined for an undocumented text: the outcome is unknown
- */
-function refusal(text: string): PlatformFailure | undefined {
-  const wait = /^IP is blocked\. Please wait (\d{1,6})/i.exec(text);
-  if (wait !== null)
-    return unavailableFailure(BLOCKED, commandProof('open', 'server_state'), Math.max(1, Number(wait[1])));
-  const refused = (kind: PlatformFailureKind, reason: string, errors?: Violation[]) => {
-    const proof = commandProof('open', ABOUT_US.includes(reason) ? 'not_us' : 'content');
-    return new PlatformFailure(kind, { reason, proof, ...(errors && { errors }) });
-  };
-  const known = plain(text);
-  if (DISCONNECTED.test(known)) return unavailableFailure(LOST_SERVER, commandProof('open', 'server_state'));
-  switch (known) {
-    case 'simple password':
-    case 'invalid password':
-      return refused('password_rejected', 'simple_password');
-    case 'invalid group':
-      return refused('group_not_found', 'invalid_group');
-    case 'invalid leverage':
-      return refused('validation_failed', 'invalid_leverage', [LEVERAGE]);
-    default:
-      if (!REFUSED.includes(known)) return undefined;
-      return refused('platform_refused', known.replaceAll(' ', '_'));
-  }
-}
-
-/** A reason without case and full stop. */
-function plain(reason: string): string {
-  return reason.toLowerCase().replace(/[.!\s]+$/, '');
-}
-
 /** The server has refused this service. */
 export function isServiceRefused(error: unknown): boolean {
-  return error instanceof PlatformFailure && ABOUT_US.includes(error.reason);
+  return error instanceof PlatformFailure && error.kind === 'platform_refused' && error.proof === 'not_served';
 }
 
 /** The connection was open, but no valid answer came. */

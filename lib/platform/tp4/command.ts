@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { TextProtocolConnection } from '../../records/crm-records.ts';
 import type { Violation, ViolationRule } from '../../validators/primitives.ts';
-import { type AccountOrder, countryText, type Mark, PlatformFailure } from '../platform.ts';
+import { type AccountOrder, countryText, PlatformFailure } from '../platform.ts';
 import type { Bytes, CodePage } from './encoding.ts';
 
 /** The maximum bytes of each value, without the final NUL. A server truncates longer values silently. */
@@ -84,7 +84,7 @@ export async function openingCommand(server: TextServer, order: AccountOrder): P
     ['STATE', ''],
     ['CITY', ''],
     ['ADDRESS', ''],
-    ['COMMENT', order.comment],
+    ['COMMENT', order.operationId],
     ['PHONE', whole(order.phone, KEPT.phone)],
     ['PHONE_PASSWORD', ''],
     ['STATUS', ''],
@@ -112,32 +112,6 @@ function gatewayParameters(order: AccountOrder): Parameters {
 /** `WCHKACCOUNT`: whether a login exists; creates nothing. */
 export function checkAccountCommand(server: TextServer, login: number): Buffer {
   return command(server, 'CHKACCOUNT', [['LOGIN', String(login)]]);
-}
-
-export type GeneratedPassword = NonNullable<Mark['generated']>;
-/** The commands for passwords that gateways have, the more frequent one first. */
-export const PASSWORD_COMMANDS = ['CHECKPASS', 'CHKACCPASS'] as const;
-export type PasswordCommand = (typeof PASSWORD_COMMANDS)[number];
-
-/** Whether this is the account's password; changes nothing. `CHKACCPASS` knows the master password alone. */
-export function checkPasswordCommand(
-  server: TextServer,
-  name: PasswordCommand,
-  login: number,
-  { role, password }: GeneratedPassword,
-): Buffer {
-  if (name === 'CHKACCPASS') {
-    return command(server, name, [
-      ['IP', visitorAddress(String(login))],
-      ['LOGIN', String(login)],
-      ['PASSWORD', password],
-    ]);
-  }
-  return command(server, name, [
-    ['LOGIN', String(login)],
-    ['PASSWORD', password],
-    ['INVESTOR', role === 'investor' ? '1' : '0'],
-  ]);
 }
 
 /**

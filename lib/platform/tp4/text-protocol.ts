@@ -1,11 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import type { TextProtocolConnection, TextProtocolSecret } from '../../records/crm-records.ts';
 import {
   type AccountOrder,
   afterContentRefusal,
   assertMaySend,
   type ClosedGroups,
-  type Mark,
   PlatformFailure,
   type PlatformInspector,
   type ReadSecretAgain,
@@ -15,29 +13,16 @@ import {
   type TradingPlatform,
   unsentFailure,
 } from '../platform.ts';
-import { provePassword } from '../proof.ts';
 import {
   ACCOUNT_CREATE_FAILED,
-  answerFailure,
   hasNoResponse,
   isMasterRefused,
   isServiceRefused,
   readExistence,
   readOpening,
-  readPassword,
   unavailableFailure,
 } from './answers.ts';
-import {
-  checkAccountCommand,
-  checkPasswordCommand,
-  commandPrefix,
-  type GeneratedPassword,
-  openingCommand,
-  orderViolations,
-  PASSWORD_COMMANDS,
-  type PasswordCommand,
-  type TextServer,
-} from './command.ts';
+import { checkAccountCommand, commandPrefix, openingCommand, orderViolations, type TextServer } from './command.ts';
 import { codePage } from './encoding.ts';
 import { openTextSession, type ServerReply, type TextConnection } from './exchange.ts';
 
@@ -51,9 +36,8 @@ export interface TextLimits {
 }
 
 const DEFAULTS: TextLimits = { connectTimeoutMs: 4_000, answerTimeoutMs: 14_000, now: Date.now };
-/** The timeout of one question, in milliseconds. A look-up of three questions fits into `LOOK_MS` of the effects. */
+/** The timeout of one question, in milliseconds. */
 const QUESTION_MS = 3_000;
-const PASSWORD_MS = 1_800;
 
 /**
  * A tp4 server with the text protocol of the web-registration plug-in or of a manager-interface gateway. Each command
@@ -69,8 +53,6 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
   #master: string;
   readonly #limits: TextLimits;
   #page: ReturnType<typeof codePage> | undefined;
-  /** The gateway's command for passwords, if it is known. */
-  #passwordCommand: PasswordCommand | undefined;
 
   /** @param readSecretAgain reads the secret after a refused master password; absent: the refusal is final */
   constructor(
@@ -109,31 +91,11 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     throw await this.#createFailure(order.login, outcome, signal);
   }
 
-  /** The existence of a login does not show its owner; a password that the gateway accepts does. */
-  async look({ login, generated }: Mark, signal: AbortSignal): Promise<Sighting> {
+  /** A gateway shows no comments: that a login exists says only that somebody has it. */
+  async look(login: number, _operationId: string, signal: AbortSignal): Promise<Sighting> {
     const existence = await this.#existence(login, signal);
-    if (existence === 'absent') return 'absent';
-    const ask = (password: string) => this.#askPassword(login, { role: generated?.role ?? 'master', password }, signal);
-    if (generated !== undefined && (await provePassword(generated.password, ask))) return 'ours';
-    return existence === 'exists' ? 'unmarked' : 'silent';
-  }
-
-  /** Asks whether a password is the account's, by the gateway's command. @throws PlatformFailure without an answer */
-  async #askPassword(login: number, asked: GeneratedPassword, signal: AbortSignal) {
-    if (this.#lacks('password_check')) return 'lacks';
-    for (const name of this.#passwordCommand === undefined ? PASSWORD_COMMANDS : [this.#passwordCommand]) {
-      if (name === 'CHKACCPASS' && asked.role === 'investor') continue;
-      const answer = await this.#tryPassword(name, login, asked, signal);
-      if (answer === 'lacks') continue;
-      this.#passwordCommand = name;
-      return answer;
-    }
-    return 'lacks';
-  }
-
-  async #tryPassword(name: PasswordCommand, login: number, asked: GeneratedPassword, signal: AbortSignal) {
-    const command = (server: TextServer) => checkPasswordCommand(server, name, login, asked);
-    return readPassword(await this.#ask(command, PASSWORD_MS, signal));
+    if (existence === 'absent') return { is: 'absent' };
+    return { is: existence === 'exists' ? 'unmarked' : 'silent' };
   }
 
   /** The deposit is part of the command that opens the account. */
@@ -149,9 +111,9 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
    */
   async check(signal: AbortSignal): Promise<void> {
     const server = await this.#server();
-    if (!this.keyed || this.#lacks('account_check')) return (await this.#connect(signal)).close();
+    if (!this.keyed || this.#lacksLookUp()) return (await this.#connect(signal)).close();
     try {
-      await this.#ask((known) => checkAccountCommand(known, 1), QUESTION_MS, signal);
+      await this.#ask((known) => checkAccountCommand(known, 1), signal);
     } catch (error) {
       const prefix = commandPrefix(server) === 'W' ? ('Z' as const) : ('W' as const);
       const other = { ...server, connection: { ...this.#connection, prefix } };
@@ -162,7 +124,7 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   /** Whether the server answers a command at all, if only with a refusal. */
   async #answers(command: Buffer, signal: AbortSignal): Promise<boolean> {
-    return this.#ask(() => command, QUESTION_MS, signal).then(
+    return this.#ask(() => command, signal).then(
       () => true,
       (error: unknown) => error instanceof PlatformFailure && !hasNoResponse(error),
     );
@@ -179,24 +141,11 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   async variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
     const prefix = commandPrefix({ connection: this.#connection });
-    const seen: ServerVariant = { speaks: [], comments: 'hidden', passwords: 'unchecked' };
-    if (!this.keyed) {
-      // The plug-in answers no other command than the one that opens accounts.
-      const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
-      const isGateway = answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
-      return isGateway ? { ...seen, speaks: [`${prefix}CHKACCOUNT, as an interface-gateway does`] } : seen;
-    }
-    const asked = login ?? 1;
-    if ((await this.#existence(asked, signal).catch(unanswered)) !== 'lacks') seen.speaks.push(`${prefix}CHKACCOUNT`);
-    for (const name of this.#lacks('password_check') ? [] : PASSWORD_COMMANDS) {
-      // No account has a random password.
-      const password = `Aa1${randomBytes(4).toString('hex')}`;
-      const answer = await this.#tryPassword(name, asked, { role: 'master', password }, signal).catch(unanswered);
-      if (answer === 'lacks') continue;
-      const passwords = answer === 'refused' ? 'checked' : 'unchecked';
-      return { ...seen, speaks: [...seen.speaks, `${prefix}${name}`], passwords };
-    }
-    return seen;
+    const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
+    const isAnswered = answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
+    // The plug-in answers no other command than the one that opens accounts.
+    const known = this.keyed ? `${prefix}CHKACCOUNT` : `${prefix}CHKACCOUNT, as an interface-gateway does`;
+    return { speaks: isAnswered ? [known] : [], comments: 'hidden' };
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean | undefined> {
@@ -232,18 +181,22 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
 
   /** @throws PlatformFailure without an answer: the service must ask again later */
   async #existence(login: number, signal: AbortSignal) {
-    if (this.#lacks('account_check')) return 'lacks';
-    const command = (server: TextServer) => checkAccountCommand(server, login);
-    return readExistence(await this.#ask(command, QUESTION_MS, signal));
+    if (this.#lacksLookUp()) return 'lacks';
+    return this.#ask((server) => checkAccountCommand(server, login), signal);
   }
 
-  /** Sends a command that creates nothing and may be sent again. @throws PlatformFailure */
-  async #ask(command: (server: TextServer) => Buffer, timeoutMs: number, signal: AbortSignal): Promise<ServerReply> {
+  /** Sends a question, which creates nothing and may be sent again. @throws PlatformFailure */
+  async #ask(command: (server: TextServer) => Buffer, signal: AbortSignal): Promise<ReturnType<typeof readExistence>> {
     const asked = await this.#withMaster(signal, async (server) => {
       const connection = await this.#connect(signal);
-      const limit = Math.min(timeoutMs, this.#limits.answerTimeoutMs);
+      const limit = Math.min(QUESTION_MS, this.#limits.answerTimeoutMs);
       const answer = await connection.exchange(command(server), limit, signal);
-      return answerFailure(answer) ?? answer;
+      try {
+        return readExistence(answer);
+      } catch (error) {
+        if (error instanceof PlatformFailure) return error;
+        throw error;
+      }
     });
     if (asked instanceof PlatformFailure) throw asked;
     return asked;
@@ -272,10 +225,10 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     return openTextSession(host, port, this.#limits.connectTimeoutMs, signal);
   }
 
-  /** Whether the connection says that the gateway never answers a question. */
-  #lacks(question: 'account_check' | 'password_check'): boolean {
+  /** Whether the connection says that the gateway never answers a look-up. */
+  #lacksLookUp(): boolean {
     const connection = this.#connection;
-    return connection.protocol === 'interface-gateway' && connection.lacks?.includes(question) === true;
+    return connection.protocol === 'interface-gateway' && connection.lacks?.includes('account_check') === true;
   }
 
   /** The server's data for commands. @throws PlatformFailure `platform_refused` for an unknown code page */
@@ -285,10 +238,4 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     if (page === undefined) throw new PlatformFailure('platform_refused', { reason: 'unknown_code_page' });
     return { connection: this.#connection, master: this.#master, page };
   }
-}
-
-/** In a check for operators, an unanswered question looks like a missing command. @throws every other error */
-function unanswered(error: unknown): 'lacks' {
-  if (hasNoResponse(error)) return 'lacks';
-  throw error;
 }

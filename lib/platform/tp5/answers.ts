@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Violation } from '../../validators/primitives.ts';
-import { PlatformFailure, type PlatformFailureKind, type PlatformFailureOptions } from '../platform.ts';
+import { PlatformFailure, type PlatformFailureKind } from '../platform.ts';
 import { type AnswerKind, commandProof, provenBy } from '../proof.ts';
 
 /** An answer of the Web API; numbers are strings, but JSON numbers are accepted. */
@@ -49,36 +49,60 @@ export function parseMember<const S extends v.GenericSchema>(schema: S, value: u
   return result.output;
 }
 
-/** Return codes (`retcode`) of the Web API. */
 export const RETCODE_INVALID_PARAMETERS = 3;
-export const RETCODE_NOT_FOUND = 13;
 export const RETCODE_NO_PERMISSION = 8;
-const WRONG_PASSWORD = 3006;
-const TOO_FREQUENT = 12;
+export const RETCODE_NOT_FOUND = 13;
+const RETCODE_TOO_FREQUENT = 12;
+const RETCODE_LOGIN_PROHIBITED = 3_003;
 
-/** The kinds of the return codes. A code that no row has is an `unknown_code`. */
-const CODE_KINDS: readonly (readonly [kind: AnswerKind, codes: readonly number[]])[] = [
-  ['done', [0, 1]],
-  ['exists', [3_004]],
-  ['wrong_password', [WRONG_PASSWORD]],
-  ['absent', [RETCODE_NOT_FOUND]],
-  ['content', [RETCODE_INVALID_PARAMETERS, 3_001, 3_002, 3_003, 3_005, 3_007]],
-  ['no_right', [RETCODE_NO_PERMISSION]],
-  ['busy_at_login', [1_018]],
-  ['not_us', codesBetween(1_001, 1_034)],
-  ['payment', [...codesBetween(4_001, 4_009), 10_006, 10_018, 10_019]],
-  // Codes about the server's state. Servers answer executed commands with them.
-  ['server_state', [4, 5, 6, 10, 11, TOO_FREQUENT, 15, 1_000]],
-  // The server itself does not know the outcome: network, timeout, common error, partial, canceled, duplicate.
-  ['server_unsure', [2, 7, 9, 14, 16, 17]],
+type CodeRow = readonly [from: number, to: number, name: string, kind: AnswerKind, refusal?: PlatformFailureKind];
+
+/**
+ * The return codes (`retcode`) of the Web API: both ends of the codes with a name, what they prove, and what the caller of
+ * a refused opening hears. Absent: it follows from the proof.
+ */
+const RETCODES: readonly CodeRow[] = [
+  [0, 0, 'done', 'done'],
+  [1, 1, 'done, nothing to do', 'done'],
+  [2, 2, 'common error', 'server_unsure'],
+  [3, 3, 'invalid parameters', 'content'],
+  [4, 4, 'invalid data', 'server_state'],
+  [5, 5, 'disk error', 'server_state'],
+  [6, 6, 'memory error', 'server_state'],
+  [7, 7, 'network error', 'server_unsure'],
+  [8, 8, 'no permission', 'no_right'],
+  [9, 9, 'timeout', 'server_unsure'],
+  [10, 10, 'no link to the trade server', 'server_state'],
+  [11, 11, 'no service', 'server_state'],
+  [12, 12, 'too frequent', 'server_state'],
+  [13, 13, 'not found', 'absent'],
+  [14, 14, 'partial', 'server_unsure'],
+  [15, 15, 'shutting down', 'server_state'],
+  [16, 16, 'canceled', 'server_unsure'],
+  [17, 17, 'duplicate', 'server_unsure'],
+  [1_000, 1_000, 'unspecific failure', 'server_state'],
+  [1_018, 1_018, 'server busy at the login', 'busy_at_login'],
+  [1_001, 1_034, 'authentication', 'not_us'],
+  [3_001, 3_001, 'last administrator', 'content'],
+  [3_002, 3_002, 'logins exhausted', 'content', 'login_range_exhausted'],
+  [3_003, 3_003, 'login of another server', 'content'],
+  [3_004, 3_004, 'login exists', 'exists', 'login_taken'],
+  [3_005, 3_005, 'own account', 'content'],
+  [3_006, 3_006, 'password not complex enough', 'content', 'password_rejected'],
+  [3_007, 3_007, 'user limit of the license', 'content', 'account_limit_reached'],
+  [4_001, 4_009, 'payment refused', 'payment'],
+  [10_006, 10_006, 'request rejected', 'payment'],
+  [10_018, 10_018, 'market closed', 'payment'],
+  [10_019, 10_019, 'not enough money', 'payment'],
 ];
 
-function codesBetween(from: number, to: number): number[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+function findRetcode(retcode: number): CodeRow {
+  const found = RETCODES.find(([from, to]) => from <= retcode && retcode <= to);
+  return found ?? [retcode, retcode, 'unlisted', 'unknown_code'];
 }
 
 export function codeKind(retcode: number): AnswerKind {
-  return CODE_KINDS.find(([, codes]) => codes.includes(retcode))?.[0] ?? 'unknown_code';
+  return findRetcode(retcode)[3];
 }
 
 const RESERVED: Violation = {
@@ -90,16 +114,12 @@ const RESERVED: Violation = {
 /** The failure that a return code other than "done" means for a command that opens an account. */
 export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
   const reason = `retcode_${retcode}`;
-  const refused = (kind: PlatformFailureKind, more: Partial<PlatformFailureOptions> = {}) =>
-    new PlatformFailure(kind, { reason, proof: 'content', ...more });
-  if (retcode === 3_002) return refused('login_range_exhausted');
-  if (retcode === WRONG_PASSWORD) return refused('password_rejected');
-  if (retcode === 3_007) return refused('account_limit_reached');
-  if (retcode === 3_004) return refused('login_taken');
-  if (retcode === 3_003 && loginGiven) return refused('validation_failed', { errors: [RESERVED] });
+  const [, , , , refusal] = findRetcode(retcode);
+  if (refusal !== undefined) return new PlatformFailure(refusal, { reason, proof: 'content' });
+  if (retcode !== RETCODE_LOGIN_PROHIBITED) return actingFailure('open', retcode);
+  if (loginGiven) return new PlatformFailure('validation_failed', { reason, proof: 'content', errors: [RESERVED] });
   // The connection's range belongs to another server, or lies outside this server's ranges: an operator's mistake.
-  if (retcode === 3_003) return refused('platform_refused', { reason: 'login_outside_server_ranges' });
-  return actingFailure('open', retcode);
+  return new PlatformFailure('platform_refused', { reason: 'login_outside_server_ranges', proof: 'content' });
 }
 
 /** The failure that a return code other than "done" means for a payment. */
@@ -112,13 +132,13 @@ function actingFailure(step: 'open' | 'deposit', retcode: number): PlatformFailu
   const proof = commandProof(step, kind);
   const { kind: failure, options } = commandFailure(retcode);
   if (proof !== 'nothing') return new PlatformFailure(failure, { ...options, proof });
-  if (provenBy(step, kind) === 'outcome_unknown') return new PlatformFailure('account_outcome_unknown', options);
+  if (provenBy(step, kind) === 'unknown') return new PlatformFailure('account_outcome_unknown', options);
   return new PlatformFailure('platform_unavailable', { retryAfterSeconds: RETRY_AFTER_SECONDS, ...options });
 }
 
 /** Whether a code shows that the server has read the body of the command: servers answer 3 to a body of an unknown type. */
 export function showsBodyRead({ retcode }: WebApiAnswer): boolean {
-  const kinds: AnswerKind[] = ['done', 'exists', 'wrong_password', 'content'];
+  const kinds: AnswerKind[] = ['done', 'exists', 'content'];
   return kinds.includes(codeKind(retcode)) && retcode !== RETCODE_INVALID_PARAMETERS;
 }
 
@@ -128,6 +148,6 @@ const RETRY_AFTER_SECONDS = 10;
 export function commandFailure(retcode: number): PlatformFailure {
   const reason = `retcode_${retcode}`;
   if (provenBy('look', codeKind(retcode)) !== 'unanswered') return new PlatformFailure('platform_refused', { reason });
-  const retryAfterSeconds = retcode === TOO_FREQUENT ? 5 : RETRY_AFTER_SECONDS;
+  const retryAfterSeconds = retcode === RETCODE_TOO_FREQUENT ? 5 : RETRY_AFTER_SECONDS;
   return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds });
 }

@@ -241,11 +241,6 @@ export class WebApiClient {
     return this.#family === 'older';
   }
 
-  /** The content type of the bodies that the server reads, if it is known. */
-  get contentType(): string | undefined {
-    return this.#isTypeKnown ? this.#types[0] : undefined;
-  }
-
   /** Opens the session, unless there is one. */
   async ready(signal: AbortSignal): Promise<void> {
     if (this.#kept !== undefined && (await this.#kept.usable())) return;
@@ -275,7 +270,7 @@ export class WebApiClient {
       const { cause = undefined } = error instanceof PlatformFailure ? error : {};
       const kind = cause instanceof LostAnswer ? cause.kind : undefined;
       const isForbidden = error instanceof PlatformFailure && error.reason === FORBIDDEN;
-      if (isForbidden || (kind !== undefined && provenBy('password', kind) === 'lacks')) return undefined;
+      if (isForbidden || kind === 'status_missing' || kind === 'status_method') return undefined;
       throw error;
     });
     if (answer === undefined || isDoneAnswer(answer)) return answer;

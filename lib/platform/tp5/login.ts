@@ -47,8 +47,8 @@ export async function authenticate(
   const second = asksOther ? await get(other, `/api/auth/start?${query}`).catch(unlessClosed) : undefined;
   // Web servers may end a connection after 404.
   if (asksOther && second === undefined) return undefined;
-  // If neither answer is of a Web API, the first one says more: its paths are the usual ones.
-  const isOther = second !== undefined && second.status === 200;
+  // Of two answers the one that says more counts: 404 says only that there is no such path.
+  const isOther = second !== undefined && provenBy('login', answerKind(second)) !== 'other_paths';
   const family = isOther ? other : known;
   const start = isOther ? second : first;
   const { srv_rand } = parseMember(AuthStartSchema, authenticationStep(start));

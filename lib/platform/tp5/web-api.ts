@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
 import type { WebApiConnection, WebApiSecret } from '../../records/crm-records.ts';
 import { cutText, type Violation } from '../../validators/primitives.ts';
@@ -6,9 +5,8 @@ import {
   type AccountOrder,
   afterContentRefusal,
   type ClosedGroups,
+  compareComment,
   countryText,
-  type Mark,
-  type PasswordRole,
   PlatformFailure,
   type PlatformInspector,
   type ServerRights,
@@ -16,9 +14,7 @@ import {
   type Sighting,
   type TradingPlatform,
 } from '../platform.ts';
-import { provenBy, provePassword } from '../proof.ts';
 import {
-  codeKind,
   commandFailure,
   isDoneAnswer,
   LoginSchema,
@@ -86,8 +82,9 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     throw answer.isRepeated === true ? afterContentRefusal(failure) : failure;
   }
 
-  look(mark: Mark, signal: AbortSignal): Promise<Sighting> {
-    return compareAccount(this.#client, mark, signal);
+  async look(login: number, operationId: string, signal: AbortSignal): Promise<Sighting> {
+    const user = await readUser(this.#client, login, signal);
+    return user === undefined ? { is: 'absent' } : compareComment(user.Comment, operationId);
   }
 
   async fund(login: number, amount: number, sendDeadline: number, signal: AbortSignal): Promise<void> {
@@ -183,62 +180,14 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
 }
 
 /**
- * Compares the account at a login with an operation: ours by the comment, or else by the password, because people edit
- * comments. One command, or up to three if the comment is not ours. @throws PlatformFailure
- */
-export async function compareAccount(client: WebApiClient, mark: Mark, signal: AbortSignal): Promise<Sighting> {
-  const user = await readUser(client, mark.login, signal);
-  if (user === undefined) return 'absent';
-  const marks = operationComments(user.Comment);
-  const { operationId, login, generated } = mark;
-  if (marks.some((mark) => mark.startsWith(operationId) || operationId.startsWith(mark))) return 'ours';
-  const ask = (password: string) => askPassword(client, { login, role: generated?.role ?? 'master', password }, signal);
-  if (generated !== undefined && (await provePassword(generated.password, ask))) return 'ours';
-  const areOperations = await Promise.all(marks.map((one) => mark.isOperation?.(one)));
-  return areOperations.includes(true) ? 'foreign' : 'unmarked';
-}
-
-/** Asks whether a password is the account's. @throws PlatformFailure if the server may answer later */
-async function askPassword(
-  client: WebApiClient,
-  { login, role, password }: { login: number; role: PasswordRole; password: string },
-  signal: AbortSignal,
-): Promise<'accepted' | 'refused' | 'lacks'> {
-  // The older family has no such command.
-  if (client.isOlder) return 'lacks';
-  const body = { Login: String(login), Type: role === 'master' ? 'main' : 'investor', Password: password };
-  const answer = await client.askOptional({ path: '/api/user/check_password', body }, signal);
-  const proven = answer === undefined ? 'lacks' : provenBy('password', codeKind(answer.retcode));
-  if (proven === 'unanswered') throw commandFailure(answer?.retcode ?? 0);
-  return proven;
-}
-
-/**
- * What the server shows to the second lock: comments and passwords. @param login an account, or the manager itself.
- * @throws PlatformFailure
+ * What the server does where servers differ. @param login an account, or the manager itself. @throws PlatformFailure
  */
 export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<ServerVariant> {
   const user = await readUser(client, login, signal);
-  // No account has a random password.
-  const password = `Aa1!${randomBytes(8).toString('hex')}`;
-  const answer = await askPassword(client, { login, role: 'master', password }, signal);
   return {
-    speaks: [
-      ...(client.isOlder ? ['has the paths of older builds (/auth_start)'] : []),
-      ...(client.contentType === undefined ? [] : [`reads bodies as ${client.contentType}`]),
-    ],
+    speaks: client.isOlder ? ['has the paths of older builds (/auth_start)'] : [],
     comments: user !== undefined && user.Comment !== '' ? 'shown' : 'unknown',
-    passwords: answer === 'refused' ? 'checked' : user === undefined ? 'unknown' : 'unchecked',
   };
-}
-
-/** Ids of operations with or without their mark, and an id that the server cut at the end of a long comment. */
-const OPERATION_ID =
-  /[\da-f]{8}-[\da-f]{4}-(?:[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?:-[\da-f]{16}(?![\da-f]))?|[\da-f-]{2,20}$)/g;
-
-/** The ids of operations that a comment may contain. Other texts prove nothing: people edit comments. */
-export function operationComments(comment: string): string[] {
-  return comment.toLowerCase().match(OPERATION_ID) ?? [];
 }
 
 /** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */
@@ -270,7 +219,7 @@ function userBody(order: AccountOrder, connection: WebApiConnection): Record<str
     Leverage: String(order.leverage),
     Rights: String(order.readonly ? RIGHTS | TRADE_DISABLED : RIGHTS),
     Email: order.email,
-    Comment: order.comment,
+    Comment: order.operationId,
     ...(order.login === undefined ? {} : { Login: String(order.login) }),
     ...(order.phone === undefined ? {} : { Phone: order.phone }),
     ...(order.country === undefined ? {} : { Country: countryText(order.country, connection) }),

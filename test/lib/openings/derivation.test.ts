@@ -6,10 +6,7 @@ import {
   deriveIdentity,
   derivePasswords,
   deriveSeed,
-  ID_LENGTH,
-  isOperationComment,
   loginSequence,
-  operationComment,
   parseDerivationKeys,
 } from '../../../lib/openings/derivation.ts';
 import { fingerprints, keyItem } from '../../../lib/records/idempotency-keys.ts';
@@ -36,7 +33,6 @@ describe('The identity of an operation', () => {
       pk,
       fingerprint,
       operation_id: identity.operationId,
-      comment: operationComment([OTHER_KEY, KEY], identity),
       passwords: derivePasswords(seed, platform),
       ranges: expected.ranges.map(({ from, to, logins }) => ({
         ...{ from, to },
@@ -74,35 +70,6 @@ describe('The identity of an operation', () => {
 const seeds = fc.string({ minLength: 16, maxLength: 43 });
 const samples = (version: (typeof VERSIONS)[number]) =>
   Array.from({ length: 12_000 }, (_, index) => derivePasswords(`a seed of this test, ${index}`, version).master);
-
-describe('The comment of an operation', () => {
-  const identity = deriveIdentity(KEY, 'key#a', '1.a');
-  const comment = operationComment([KEY], identity);
-
-  it('begins with its id, and is recognized under the key that made it, current or older, and under no other', () => {
-    expect(comment.slice(0, ID_LENGTH)).toBe(identity.operationId);
-    expect(isOperationComment([KEY], comment)).toBe(true);
-    expect(isOperationComment([OTHER_KEY, KEY], comment)).toBe(true);
-    expect(isOperationComment([OTHER_KEY], comment)).toBe(false);
-  });
-
-  it('is kept whole by both protocols, which cut comments at 63 bytes', () => {
-    expect(comment).toMatch(/^[\da-f-]{1,63}$/);
-  });
-
-  it('is the id alone if the key that made the operation is gone', () => {
-    expect(operationComment([OTHER_KEY], identity)).toBe(identity.operationId);
-  });
-
-  it('is not recognized without its mark, with another digit, or as any other text', () => {
-    const changed = [...comment].flatMap((digit, place) =>
-      digit === '-' ? [] : [`${comment.slice(0, place)}${digit === '1' ? '2' : '1'}${comment.slice(place + 1)}`],
-    );
-    const others = [identity.operationId, comment.slice(0, -1), `${comment}0`, '', 'VIP client'];
-    for (const other of [...changed, ...others])
-      expect([other, isOperationComment([KEY], other)]).toEqual([other, false]);
-  });
-});
 
 describe('A generated password', () => {
   it('keeps every rule of its version, has 12 characters, no look-alikes and nothing that a protocol gives a meaning', () => {

@@ -5,7 +5,7 @@ import type { Violation } from '../../../lib/validators/primitives.ts';
 import { LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { ACCOUNT_BODY, CLIENT_ANN, DEMO } from '../../support/openings.ts';
 
-const OPERATION = { operationId: 'the-operation', comment: 'the-operation, marked' };
+const OPERATION = 'the-operation';
 const FUNDED: AccountType = { id: 'ATDEMO01', name: 'Demo', platform: 'tp5', deposit: 10_000 };
 const PASSWORDS = { master_password: 'Ma5ter#word', investor_password: 'Inve5tor#wd' };
 const ORDER = buildOrder(ACCOUNT_BODY, CLIENT_ANN, OPERATION, PASSWORDS, undefined);
@@ -75,7 +75,6 @@ describe('The order for the platform', () => {
   it('is the request, the client and the operation', () => {
     expect(order()).toEqual({
       operationId: 'the-operation',
-      comment: 'the-operation, marked',
       group: 'real\\standard',
       leverage: 100,
       loginGiven: false,

@@ -130,7 +130,7 @@ describe('the platforms of the connections', () => {
 });
 
 describe('a changed password of our manager', () => {
-  const MARK = { operationId: '6f1d8a52-5c1c-4f0e-9d3e-000000000009', login: 500_000 };
+  const [LOGIN, ID] = [500_000, '6f1d8a52-5c1c-8f0e-9d3e-000000000009'];
 
   /** Each protocol's server, whose password is in the second secret, and its connection. */
   const PROTOCOLS = {
@@ -174,7 +174,7 @@ describe('a changed password of our manager', () => {
 
   const USES = {
     'an opening': (platform: TradingPlatform, order: AccountOrder) => platform.open(order, ANY_TIME, NEVER_ABORTED),
-    'a look of the settler': (platform: TradingPlatform) => platform.look(MARK, NEVER_ABORTED),
+    'a look of the settler': (platform: TradingPlatform) => platform.look(LOGIN, ID, NEVER_ABORTED),
   };
   const CASES = Object.keys(PROTOCOLS).flatMap((protocol) =>
     Object.keys(USES)

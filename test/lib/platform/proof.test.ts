@@ -3,7 +3,7 @@ import { ANSWER_KINDS, type AnswerKind, commandProof, provenBy, statusKind } fro
 
 /** Answers in which the server itself says that it refuses the command's content, or does not serve us. */
 const REFUSALS: readonly AnswerKind[] = [
-  ...(['exists', 'content', 'absent', 'wrong_password', 'no_right', 'not_us', 'busy_at_login'] as const),
+  ...(['exists', 'content', 'absent', 'no_right', 'not_us', 'busy_at_login'] as const),
   ...(['no_command', 'status_denied'] as const),
 ];
 
@@ -18,15 +18,13 @@ describe.each(ANSWER_KINDS)('The answer %s', (kind) => {
   it('shows whose an account is only if the server says so', () => {
     expect(provenBy('look', kind) === 'exists').toBe(kind === 'done');
     expect(provenBy('look', kind) === 'absent').toBe(kind === 'absent');
-    expect(provenBy('password', kind) === 'accepted').toBe(kind === 'done');
-    expect(provenBy('password', kind) === 'refused').toBe(kind === 'wrong_password');
   });
 });
 
-it.each(['silence', 'closed', 'page', 'status_outage', 'server_state', 'server_unsure'] as const)(
+it.each(['silence', 'closed', 'page', 'status_outage', 'server_state', 'server_unsure', 'unknown_text'] as const)(
   'After %s every question must be asked again',
   (kind) => {
-    for (const step of ['look', 'password', 'balance'] as const) expect(provenBy(step, kind)).toBe('unanswered');
+    expect(provenBy('look', kind)).toBe('unanswered');
   },
 );
 

@@ -5,21 +5,12 @@ import { ANY_TIME, NEVER_ABORTED } from '../../support/outcomes.ts';
 import { aServer, textPlatform } from '../../support/text-protocol.ts';
 import { anOrder, platformOn, testServer } from '../../support/web-api.ts';
 
-const FORM = 'reads bodies as application/x-www-form-urlencoded';
-const JSON_BODIES = 'reads bodies as application/json';
-const WANTS_JSON = { wants: 'application/json', refusal: '415' } as const;
 const LOGIN = 71;
 
 describe('The variant of a version 5 server is seen without changing anything', () => {
   it.each<[string, Partial<WebApiServerOptions>, object]>([
-    ['everything', {}, { speaks: [FORM], comments: 'shown', passwords: 'checked' }],
-    ['JSON bodies', { contentType: WANTS_JSON }, { speaks: [JSON_BODIES], comments: 'shown', passwords: 'checked' }],
-    ['hidden comments', { rights: { personalData: 'names' } }, { comments: 'unknown', passwords: 'checked' }],
-    [
-      'no check of passwords',
-      { forbiddenPaths: ['/api/user/check_password'] },
-      { comments: 'shown', passwords: 'unchecked' },
-    ],
+    ['everything', {}, { speaks: [], comments: 'shown' }],
+    ['hidden comments', { rights: { personalData: 'names' } }, { comments: 'unknown' }],
   ])('%s', async (_, options, expected) => {
     const server = await testServer(options);
     const platform = platformOn(server);
@@ -31,7 +22,7 @@ describe('The variant of a version 5 server is seen without changing anything', 
 
   it('also where no account is known, as far as possible', async () => {
     const server = await testServer();
-    const seen = { speaks: [], comments: 'unknown', passwords: 'unknown' };
+    const seen = { speaks: [], comments: 'unknown' };
     expect(await platformOn(server).variant(undefined, NEVER_ABORTED)).toEqual(seen);
   });
 });
@@ -39,11 +30,8 @@ describe('The variant of a version 5 server is seen without changing anything', 
 describe('The variant of a version 4 server is seen without changing anything', () => {
   const comments = 'hidden';
   it.each<[Partial<TextServerOptions>, object]>([
-    [{}, { speaks: ['WCHKACCOUNT', 'WCHECKPASS'], comments, passwords: 'checked' }],
-    [{ passwordCommand: 'CHKACCPASS' }, { speaks: ['WCHKACCOUNT', 'WCHKACCPASS'], comments, passwords: 'checked' }],
-    [{ passwordCheck: 'accepts_any' }, { speaks: ['WCHKACCOUNT', 'WCHECKPASS'], comments, passwords: 'unchecked' }],
-    [{ passwordCheck: 'refused' }, { speaks: ['WCHKACCOUNT'], comments, passwords: 'unchecked' }],
-    [{ accountCheck: 'refused' }, { speaks: ['WCHECKPASS'], comments, passwords: 'checked' }],
+    [{}, { speaks: ['WCHKACCOUNT'], comments }],
+    [{ accountCheck: 'refused' }, { speaks: [], comments }],
   ])('of a gateway: %j', async (options, expected) => {
     const server = await aServer({ dialect: 'interface-gateway', ...options });
     expect(await textPlatform('interface-gateway', server.port).variant(undefined, NEVER_ABORTED)).toEqual(expected);
@@ -61,7 +49,7 @@ describe('The variant of a version 4 server is seen without changing anything', 
     ],
   ] as const)('of a connection to %s with the protocol of the plug-in', async (_, dialect, changes, speaks) => {
     const server = await aServer({ dialect });
-    const seen = { speaks, comments, passwords: 'unchecked' };
+    const seen = { speaks, comments };
     expect(await textPlatform('web-registration', server.port, changes).variant(undefined, NEVER_ABORTED)).toEqual(
       seen,
     );

@@ -31,13 +31,4 @@ describe('The record of an account', () => {
     const items = await database.tables.accounts.query('CLIENT01', 'tp4#tp4-live-1#700123', NEVER_ABORTED);
     expect(items).toEqual([{ pk: 'CLIENT01', sk: 'tp4#tp4-live-1#700123', ...RECORD }]);
   });
-
-  it('is found by the operation that opened it', async () => {
-    await accounts.put(RECORD, NEVER_ABORTED);
-    await accounts.put({ ...RECORD, login: 700_124, operation_id: 'operation-2' }, NEVER_ABORTED);
-    const ids = ['operation-0', 'operation-1'];
-    expect(await accounts.find(RECORD, ids, NEVER_ABORTED)).toMatchObject({ login: 700_123 });
-    expect(await accounts.find(RECORD, ['operation-3'], NEVER_ABORTED)).toBeUndefined();
-    expect(await accounts.find({ ...RECORD, connection_id: 'tp4-live-2' }, ids, NEVER_ABORTED)).toBeUndefined();
-  });
 });

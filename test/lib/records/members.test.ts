@@ -1,10 +1,7 @@
 import type * as v from 'valibot';
 import { expect, it } from 'vitest';
 import { formJsonSchema } from '../../../infra/ops/form.ts';
-import { AwsFailure } from '../../../lib/aws/failure.ts';
 import type { AccountDependencies } from '../../../lib/openings/dependencies.ts';
-import { type HeldOperation, type Ledger, type OperationPlan, PlanSchema } from '../../../lib/openings/ledger.ts';
-import { settleOperations } from '../../../lib/openings/settler.ts';
 import { platformConnections } from '../../../lib/platform/connections.ts';
 import { TextProtocolPlatform } from '../../../lib/platform/tp4/text-protocol.ts';
 import { WebApiPlatform } from '../../../lib/platform/tp5/web-api.ts';
@@ -27,9 +24,8 @@ import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
 import { type Form, type FormField, FormFieldSchema, FormSchema } from '../../../lib/validators/form.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
-import { testDatabase } from '../../support/database.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
-import { CLIENT_ANN, LedgerWorld, planFor, recordingTelemetry } from '../../support/openings.ts';
+import { CLIENT_ANN } from '../../support/openings.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
 import { DOCUMENTS } from '../../support/registration-scene.ts';
 import { aServer, MASTER_PASSWORD } from '../../support/text-protocol.ts';
@@ -54,14 +50,12 @@ const BODY = { send_email: true, send_pop_up: true, account_type_id: FUNDED.id, 
 async function openingScene(
   { connection = DEMO, ...records }: { connection?: Connection; client?: typeof CLIENT_ANN; accountType?: AccountType },
   changes: Partial<AccountDependencies> = {},
-  database?: Awaited<ReturnType<typeof testDatabase>>,
 ): Promise<OpeningScene> {
   const found = { client: CLIENT_ANN, connection, accountType: FUNDED, rebateUser: CLIENT_ANN, ...records };
-  return new OpeningScene(database ?? (await testDatabase()), {
-    notices: { email: async () => {}, popUp: async () => {} },
-    directory: { readAccountRecords: async () => found },
-    ...changes,
-  });
+  const directory = { readAccountRecords: async () => found };
+  const scene = await OpeningScene.create(connection, { directory, ...changes });
+  scene.now = Date.now();
+  return scene;
 }
 
 const WEB_API_SECRET: WebApiSecret = MANAGER;
@@ -89,47 +83,10 @@ const CONNECTIONS = ConnectionSchema.options.map((schema): Row => {
     scene.connection = connection;
     expect(await scene.open('one', BODY)).toBeTypeOf('number');
     const server = await platform(noted, NEVER_ABORTED);
-    if (server.keyed) await server.look({ operationId: 'another', login: 1 }, NEVER_ABORTED);
+    if (server.keyed) await server.look(1, 'another', NEVER_ABORTED);
   };
   return [`connection of ${protocol}`, memberNames(schema), use];
 });
-
-/** The plan of a request that opens an account, and of an operation that the settler takes over. */
-async function usePlan(note: Note): Promise<void> {
-  const database = await testDatabase();
-  const world = new LedgerWorld(database);
-  world.now = Date.now();
-  const ledger: Ledger = {
-    ...world.ledger,
-    async claim(...request) {
-      const claim = await world.ledger.claim(...request);
-      if (claim.kind === 'held') notePlan(claim.held, note);
-      return claim;
-    },
-  };
-  const scene = await openingScene({}, { ledger }, database);
-  expect(await scene.open('one', BODY)).toBeTypeOf('number');
-
-  const sent = { life: { at: 'sent', login: 500_001, commands: 'many' }, plan: note(planFor('operation-1')) };
-  const settling = {
-    ledger: { due: async () => [{ pk: 'one', dueAt: Date.now() }], acquire: async () => sent, rest: async () => {} },
-    directory: { readAccountRecords: () => Promise.reject(new AwsFailure('ServiceUnavailable')) },
-    now: Date.now,
-  } as unknown as AccountDependencies;
-  await settleOperations(settling, recordingTelemetry([]), Date.now() + 50_000);
-}
-
-/** Notes the plan that a request makes. */
-function notePlan(held: HeldOperation, note: Note): void {
-  let noted: HeldOperation['plan'];
-  Object.defineProperty(held, 'plan', {
-    enumerable: true,
-    get: () => noted,
-    set: (plan: OperationPlan) => {
-      noted = note(plan);
-    },
-  });
-}
 
 /** A registration by a form with a field of every type. */
 async function useForm(noteForm: Note, noteField: Note): Promise<void> {
@@ -177,7 +134,6 @@ it.each<Row>([
       return new TextProtocolPlatform(GATEWAY as TextProtocolConnection, secret);
     },
   ],
-  ['plan of an operation', memberNames(PlanSchema), usePlan],
 ])('A record of this kind has no member that nothing reads: %s', async (_, members, use) => {
   const read = new Set<string>();
   await use((record) => noteReads(record, read));

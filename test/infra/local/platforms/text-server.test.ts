@@ -143,17 +143,7 @@ describe('The gateway', () => {
     ['checks logins', {}, 'CHKACCOUNT', 'LOGIN=42', 'OK\r\nuser check successful\r\nend'],
     ['checks logins', {}, 'CHKACCOUNT', 'LOGIN=43', 'ERROR\r\nuser check failed\r\nend'],
     ['checks logins', {}, 'CHKACCOUNT', '', 'ERROR\r\nmiss LOGIN\r\nend'],
-    ['checks passwords', {}, 'CHECKPASS', 'LOGIN=42|PASSWORD=Master77', 'OK\r\npassword is right\r\nend'],
-    ['checks passwords', {}, 'CHECKPASS', 'LOGIN=42|PASSWORD=Inv88x', 'ERROR\r\npassword is wrong\r\nend'],
     ['may refuse', { accountCheck: 'refused' }, 'CHKACCOUNT', 'LOGIN=42', 'ERROR\r\ninvalid CMD\r\nend'],
-    ['may refuse', { passwordCheck: 'refused' }, 'CHECKPASS', 'LOGIN=42|PASSWORD=x', 'ERROR\r\ninvalid CMD\r\nend'],
-    [
-      'may accept any',
-      { passwordCheck: 'accepts_any' },
-      'CHECKPASS',
-      'LOGIN=42|PASSWORD=x',
-      'OK\r\npassword is right\r\nend',
-    ],
   ] as const)('%s: %j, %s %s', async (_, options, verb, parameters, answer) => {
     const server = await gateway(options);
     await talk(server.port, order({ LOGIN: '42' }));
@@ -164,12 +154,6 @@ describe('The gateway', () => {
 describe('The gateway may be silent', () => {
   it.each<[string, Partial<TextServerOptions>, string, string[]]>([
     ['about accounts', { accountCheck: 'silent' }, 'CHKACCOUNT', ['silence', 'silence']],
-    [
-      'about every other password',
-      { passwordCheck: 'second_silent' },
-      'CHECKPASS',
-      ['an answer', 'silence', 'an answer'],
-    ],
   ])('%s', async (_, options, verb, expected) => {
     const server = await start({ dialect: 'interface-gateway', ...options });
     const later = () => talk(server.port, 'WNEWACCOUNT MASTER=m4ster\nQUIT\n');

@@ -9,7 +9,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { readParameters } from '../../../../infra/local/platforms/web-api-accounts.ts';
 import type { WebApiServer } from '../../../../infra/local/platforms/web-api-server.ts';
 import { buildPath } from '../../../../lib/platform/tp5/exchange.ts';
-import { answerBefore } from '../../../support/silence.ts';
 import { MANAGER, testServer } from '../../../support/web-api.ts';
 
 interface Answer {
@@ -171,8 +170,6 @@ describe('the commands of the simulated server', () => {
     ['group/get?group=none', '13 Not found'],
     ['group/get?group=real%5Cclosed', '8 Not enough permissions'],
     ['group/get?group=real%5Cstandard', '0 Done'],
-    ['user/check_password?login=5001&type=investor&password=Inve5tor%23wd', '0 Done'],
-    ['user/check_password?login=5001&type=main&password=Inve5tor%23wd', '3006 Invalid account password'],
     ['trade/balance?login=5001&type=2&balance=-1', '10019 Not enough money'],
     ['trade/balance?login=5001&type=2&balance=1000000001', '4005 Money limit reached'],
     ['trade/balance?login=5001&type=1&balance=1', '3 Invalid parameters'],
@@ -182,26 +179,6 @@ describe('the commands of the simulated server', () => {
     const { call, retcode } = await loggedIn();
     await call('/api/user/add', USER);
     expect(await retcode(`/api/${command}`)).toBe(code);
-  });
-
-  it.each([
-    ['known', ['3006 Invalid account password', '3006 Invalid account password']],
-    ['accepts_any', ['0 Done', '0 Done']],
-    ['second_silent', ['0 Done', 'silence', '0 Done']],
-    ['silent', ['silence']],
-    ['refused', ['403 Forbidden']],
-  ] as const)('a wrong password, in the mode %s: %j', async (passwordCheck, expected) => {
-    const server = await testServer({ passwordCheck });
-    const answers: unknown[] = [];
-    for (const _ of expected) {
-      const { logIn, call } = client(server);
-      await logIn();
-      await call('/api/user/add', USER);
-      const ask = () => call('/api/user/check_password?login=5001&type=main&password=Wr0ng%23wd');
-      const answer = await answerBefore(server, ask, () => client(server).logIn());
-      answers.push(answer === undefined ? 'silence' : (answer.json.retcode ?? answer.text));
-    }
-    expect(answers).toEqual(expected);
   });
 
   it('every value survives the way through a query', async () => {
@@ -226,8 +203,6 @@ describe('the commands of the simulated server', () => {
     const created = await sdk.users.create({ ...USER, PassMain: password, Comment: 'by another client' });
     expect(created).toMatchObject({ Login: '5001', Group: 'real\\standard' });
     expect(await sdk.users.get(5_001)).toMatchObject({ Login: '5001', Name: 'Ann Lee', Comment: 'by another client' });
-    expect(await sdk.users.checkPassword(5_001, password)).toBe(true);
-    expect(await sdk.users.checkPassword(5_001, 'Another!1')).toBe(false);
     const deposit = { login: 5_001, type: 2, balance: 50, comment: 'gift' };
     expect(await sdk.trade.updateTradeBalanceGet(deposit)).toEqual({ Ticket: '1' });
     expect(server.accounts()).toMatchObject([{ login: 5_001, balance: 50 }]);

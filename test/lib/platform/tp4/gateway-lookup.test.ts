@@ -1,30 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
 import { holdSlowCalls } from '../../../support/held.ts';
-import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
+import { ANY_TIME, failureOf, NEVER_ABORTED, outcomeOf } from '../../../support/outcomes.ts';
 import { anOrder, aServer, SHORT_TIMEOUTS, scriptedTcpServer, textPlatform } from '../../../support/text-protocol.ts';
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;
-const MARK: Mark = { operationId: '1', login: LOGIN, generated: { role: 'master', password: 'Master77' } };
+const ID = '6f1d8a52-5c1c-8f0e-9d3e-000000000009';
 
 async function opened() {
   const server = await aServer({ dialect: gateway });
   const platform = textPlatform(gateway, server.port);
   await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
-  return { server, look: (changes: Partial<Mark> = {}) => platform.look({ ...MARK, ...changes }, NEVER_ABORTED) };
+  return { server, look: (login = LOGIN) => platform.look(login, ID, NEVER_ABORTED) };
 }
 
 describe('Looking at a login on a gateway', () => {
-  it('asks whether the login exists, and for a generated password; a refused password proves nothing', async () => {
+  it('asks with one command whether the login exists, which does not show whose it is', async () => {
     const { server, look } = await opened();
-    expect(await look()).toBe('ours');
-    // Another password shows that the gateway checks passwords.
-    expect(server.commands).toBe(4);
-    expect(await look({ generated: { role: 'investor', password: 'Invest88' } })).toBe('ours');
-    expect(await look({ generated: { role: 'master', password: 'Another11' } })).toBe('unmarked');
-    expect(await look({ generated: undefined })).toBe('unmarked');
-    expect(await look({ login: 778 })).toBe('absent');
+    expect(await look()).toEqual({ is: 'unmarked' });
+    expect(server.commands).toBe(2);
+    expect(await look(778)).toEqual({ is: 'absent' });
   });
 
   it.each(['orderly', 'reset'] as const)(
@@ -36,85 +31,54 @@ describe('Looking at a login on a gateway', () => {
       const late = holdSlowCalls(server.faults);
       server.faults.set({ kind: 'late', times: 1, ending });
       expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('account_outcome_unknown');
-      expect(await platform.look(MARK, NEVER_ABORTED)).toBe('absent');
+      expect(await platform.look(LOGIN, ID, NEVER_ABORTED)).toEqual({ is: 'absent' });
       late.letGo();
-      await expect.poll(() => platform.look(MARK, NEVER_ABORTED)).toBe('ours');
+      await expect.poll(() => platform.look(LOGIN, ID, NEVER_ABORTED)).toEqual({ is: 'unmarked' });
       expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('login_taken');
       expect(server.accounts()).toHaveLength(1);
     },
   );
 
-  it.each([
-    ['throttled', 0],
-    ['down', 0],
-    ['down', 1],
-  ] as const)('on a gateway that is %s at question %i fails', async (kind, after) => {
+  it.each(['throttled', 'down'] as const)('on a gateway that is %s fails', async (kind) => {
     const { server, look } = await opened();
-    server.faults.set({ kind, times: 1, after });
+    server.faults.set({ kind, times: 1 });
     expect((await failureOf(look())).kind).toBe('platform_unavailable');
   });
 
-  const ACCEPTED = 'OK\r\npassword is right\r\nend';
-  const WRONG = 'ERROR\r\npassword is wrong\r\nend';
-  const LACKS = 'ERROR\r\ninvalid CMD\r\nend';
-  const UNANSWERED = [
-    ['no answer of the protocol', 'Unknown command\r\n'],
-    ['the end of the connection', ''],
-    ['silence', undefined],
-  ] as const;
-
-  /** A look on a gateway whose login exists, and that answers the questions for passwords like this, in turn. */
-  async function lookWith(...answers: readonly (string | undefined)[]) {
-    const left = [...answers];
-    const server = await scriptedTcpServer((socket, text) => {
-      const answer = text.startsWith('WCHKACCOUNT') ? 'OK\r\nuser check successful\r\nend' : left.shift();
-      if (answer !== undefined) socket.end(answer);
-    });
-    const platform = textPlatform(gateway, server.port, SHORT_TIMEOUTS);
-    return platform.look(MARK, NEVER_ABORTED).catch((failure: PlatformFailure) => failure.kind);
-  }
-
-  it.each([
-    ['ours, and refuses another password', [ACCEPTED, WRONG], 'ours'],
-    ['any password', [ACCEPTED, ACCEPTED], 'unmarked'],
-    ['none', [WRONG], 'unmarked'],
-    ['ours, and then says that it has no such command', [ACCEPTED, LACKS], 'unmarked'],
-  ] as const)('where the check of passwords accepts %s', async (_, answers, expected) => {
-    expect(await lookWith(...answers)).toBe(expected);
-  });
-
-  it.each([
-    ['an error about the command', LACKS],
-    ['an error about the command’s name', 'ERROR\r\nCHECKPASSWORD is unknown\r\nend'],
-    ['an error about a parameter', 'ERROR\r\nmiss PASSWORD\r\nend'],
-  ])('shows no owner if the answer to both commands for passwords is %s', async (_, answer) => {
-    expect(await lookWith(answer, answer)).toBe('unmarked');
-  });
-
-  it.each(UNANSWERED)('must be repeated if the answer to the first or the second password is %s', async (_, answer) => {
-    expect(await lookWith(answer)).toBe('platform_unavailable');
-    expect(await lookWith(ACCEPTED, answer)).toBe('platform_unavailable');
-  });
-
-  it.each([
-    ['an error about the command', 'ERROR\r\ncommand not found\r\nend\r\n'],
-    ['another error', 'ERROR\r\nsomething else\r\nend\r\n'],
-  ])('is silent if the answer to WCHKACCOUNT is %s', async (_, answer) => {
-    const server = await scriptedTcpServer((socket) => void socket.end(answer));
-    expect(await textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED)).toBe('silent');
-  });
-
-  it.each(UNANSWERED)('must be repeated if the answer to WCHKACCOUNT is %s', async (_, answer) => {
+  const lookWith = async (answer: string | undefined, lacks?: 'account_check'[]) => {
     const server = await scriptedTcpServer((socket) => {
       if (answer !== undefined) socket.end(answer);
     });
-    const look = textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED);
-    expect((await failureOf(look)).kind).toBe('platform_unavailable');
+    const platform = textPlatform(gateway, server.port, { ...SHORT_TIMEOUTS, ...(lacks && { lacks }) });
+    return outcomeOf(platform.look(LOGIN, ID, NEVER_ABORTED));
+  };
+
+  it.each([
+    ['invalid CMD', 'silent'],
+    ['command not found', 'silent'],
+    ['Unknown command.', 'silent'],
+    ['WCHKACCOUNT is unknown', 'silent'],
+    ['user check failed', 'absent'],
+    ['login not found', 'absent'],
+    ['account does not exist!', 'absent'],
+  ])('is decided by the error "%s": %s', async (text, is) => {
+    expect(await lookWith(`ERROR\r\n${text}\r\nend\r\n`)).toEqual({ is });
   });
 
-  it('fails if the gateway has lost the server', async () => {
-    const server = await scriptedTcpServer((socket) => void socket.end('ERROR\r\nMT is disconnected\r\nend\r\n'));
-    const failure = await failureOf(textPlatform(gateway, server.port, SHORT_TIMEOUTS).look(MARK, NEVER_ABORTED));
-    expect(`${failure.kind} ${failure.reason}`).toBe('platform_unavailable platform_disconnected');
+  // An error that does not speak of the command may be about anything.
+  it.each([
+    ['ERROR\r\nsomething else\r\nend\r\n', 'platform_unavailable unknown_error'],
+    ['ERROR\r\nmiss PASSWORD\r\nend\r\n', 'platform_unavailable miss_password'],
+    ['ERROR\r\nMT is disconnected\r\nend\r\n', 'platform_unavailable platform_disconnected'],
+    ['ERROR\r\nillegal IP\r\nend\r\n', 'platform_refused illegal_ip'],
+    ['Unknown command\r\n', 'platform_unavailable answer_not_understood'],
+    ['', 'platform_unavailable closed_without_answer'],
+    [undefined, 'platform_unavailable no_answer'],
+  ])('must be repeated, or is refused, after the answer %j: %s', async (answer, outcome) => {
+    expect(await lookWith(answer)).toBe(outcome);
+  });
+
+  it('is not asked of a gateway whose connection says that it never answers', async () => {
+    expect(await lookWith(undefined, ['account_check'])).toEqual({ is: 'silent' });
   });
 });

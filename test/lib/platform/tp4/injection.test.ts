@@ -80,7 +80,7 @@ function checkAccount(server: SimulatedServer, login: number, order: AccountOrde
     leverage: order.leverage,
     readonly: order.readonly,
     balance: order.deposit ?? 0,
-    comment: order.comment,
+    comment: order.operationId,
   });
   expect(server.access(login, order.masterPassword)).toBe('master');
   if (order.investorPassword !== '' && order.investorPassword !== order.masterPassword) {

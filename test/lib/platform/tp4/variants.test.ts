@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AnswerStyle, TextServerOptions } from '../../../../infra/local/platforms/text-server.ts';
-import type { Mark } from '../../../../lib/platform/platform.ts';
+import type { AnswerStyle } from '../../../../infra/local/platforms/text-server.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import {
   anOrder,
@@ -15,8 +14,7 @@ import {
 
 const gateway = 'interface-gateway';
 const LOGIN = 777;
-const GENERATED = { role: 'master', password: 'Master77' } as const;
-const MARK: Mark = { operationId: '1', login: LOGIN, generated: GENERATED };
+const ID = '6f1d8a52-5c1c-8f0e-9d3e-000000000009';
 
 const STYLES: AnswerStyle[] = [
   ...(['byte_order_mark', 'small_letters', 'spaces', 'one_line', 'banner', 'full_stop'] as const),
@@ -29,8 +27,8 @@ describe.each(STYLES)('A gateway that answers with: %s', (answers) => {
     const platform = textPlatform(gateway, server.port);
     const open = (changes = {}) => platform.open(anOrder({ login: LOGIN, ...changes }), ANY_TIME, NEVER_ABORTED);
     expect(await open()).toEqual({ login: LOGIN });
-    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('ours');
-    expect(await platform.look({ ...MARK, login: 778 }, NEVER_ABORTED)).toBe('absent');
+    expect(await platform.look(LOGIN, ID, NEVER_ABORTED)).toEqual({ is: 'unmarked' });
+    expect(await platform.look(778, ID, NEVER_ABORTED)).toEqual({ is: 'absent' });
     expect((await failureOf(open())).kind).toBe('login_taken');
     server.faults.set({ kind: 'retcode', code: 3006, times: 1 });
     expect(await failureOf(open({ login: 778 }))).toMatchObject({ kind: 'password_rejected', proof: 'content' });
@@ -108,41 +106,6 @@ describe('What a failed opening proves', () => {
   });
 });
 
-async function opened(options: Partial<TextServerOptions> = {}) {
-  const server = await aServer({ dialect: gateway, ...options });
-  const platform = textPlatform(gateway, server.port);
-  await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
-  const look = (generated: Mark['generated'] = GENERATED) => platform.look({ ...MARK, generated }, NEVER_ABORTED);
-  return { server, look };
-}
-
-describe('The check of a password', () => {
-  it('is also known as CHKACCPASS, which is remembered and knows master passwords alone', async () => {
-    const { server, look } = await opened({ passwordCommand: 'CHKACCPASS' });
-    expect(await look()).toBe('ours');
-    const before = server.commands;
-    expect(await look()).toBe('ours');
-    // The account, the password, and another one, which must be refused.
-    expect(server.commands).toBe(before + 3);
-    expect(await look({ role: 'master', password: 'Another11' })).toBe('unmarked');
-    expect(await look({ role: 'investor', password: 'Invest88' })).toBe('unmarked');
-  });
-
-  it.each(['CHECKPASS', 'CHKACCPASS'] as const)('%s proves nothing if it accepts any password', async (command) => {
-    const { look } = await opened({ passwordCommand: command, passwordCheck: 'accepts_any' });
-    expect(await look()).toBe('unmarked');
-    expect(await look({ role: 'master', password: 'Another11' })).toBe('unmarked');
-  });
-
-  it.each([
-    [GENERATED, 'ours'],
-    [{ role: 'master', password: 'Another11' }, 'silent'],
-  ] as const)('also shows an account where the gateway has no WCHKACCOUNT: %j is %s', async (generated, sighting) => {
-    const { look } = await opened({ accountCheck: 'refused' });
-    expect(await look(generated)).toBe(sighting);
-  });
-});
-
 describe('A gateway with numbers of groups', () => {
   const groups = Object.fromEntries(GROUPS.map((name, place) => [name, place + 1]));
 
@@ -154,7 +117,7 @@ describe('A gateway with numbers of groups', () => {
     expect(server.accounts()).toMatchObject([{ login: LOGIN, group: 'demoforex', balance: 250 }]);
     expect(server.details(LOGIN)).toMatchObject({ country: 'United Kingdom' });
     expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('login_taken');
-    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('ours');
+    expect(await platform.look(LOGIN, ID, NEVER_ABORTED)).toEqual({ is: 'unmarked' });
   });
 
   it('has no read-only accounts, and deposits in groups of demos alone', () => {
@@ -184,14 +147,13 @@ describe('A server whose commands begin with Z', () => {
     expect(server.accounts()).toHaveLength(1);
   });
 
-  it('is asked for logins and passwords with that prefix', async () => {
-    const server = await aServer({ dialect: gateway, prefix: 'Z', passwordCommand: 'CHKACCPASS' });
+  it('is asked for logins with that prefix', async () => {
+    const server = await aServer({ dialect: gateway, prefix: 'Z' });
     const platform = textPlatform(gateway, server.port, { prefix: 'Z' });
     await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
-    expect(await platform.look(MARK, NEVER_ABORTED)).toBe('ours');
-    expect(await platform.look({ ...MARK, login: 778 }, NEVER_ABORTED)).toBe('absent');
-    const speaks = ['ZCHKACCOUNT', 'ZCHKACCPASS'];
-    expect(await platform.variant(LOGIN, NEVER_ABORTED)).toEqual({ speaks, comments: 'hidden', passwords: 'checked' });
+    expect(await platform.look(LOGIN, ID, NEVER_ABORTED)).toEqual({ is: 'unmarked' });
+    expect(await platform.look(778, ID, NEVER_ABORTED)).toEqual({ is: 'absent' });
+    expect(await platform.variant(LOGIN, NEVER_ABORTED)).toEqual({ speaks: ['ZCHKACCOUNT'], comments: 'hidden' });
   });
 
   it.each([
@@ -210,13 +172,6 @@ describe('A server whose commands begin with Z', () => {
     expect(failure.reason).toBe('closed_without_answer');
     expect(server.received.map((text) => text.slice(0, 11))).toEqual(['WCHKACCOUNT', 'ZCHKACCOUNT']);
   });
-});
-
-it('A gateway that ignores INVESTOR opens accounts, and shows whose they are by master passwords alone', async () => {
-  const { server, look } = await opened({ ignoresInvestor: true });
-  expect(server.access(LOGIN, 'Invest88')).toBe('none');
-  expect(await look()).toBe('ours');
-  expect(await look({ role: 'investor', password: 'Invest88' })).toBe('unmarked');
 });
 
 it.each(['gbk', 'gb18030'])('Names are sent in %s', async (codePage) => {

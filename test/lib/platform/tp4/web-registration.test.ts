@@ -8,7 +8,7 @@ describe('web-registration', () => {
     expect(await commandsOf('web-registration', { ...contact, leverage: 500, deposit: 2_500.5 })).toEqual([
       'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=2|NAME=Zoë Ærø|PASSWORD=Master77' +
         '|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=United Kingdom|STATE=|CITY=|ADDRESS=' +
-        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001-0123456789abcdef|PHONE=+447400123456|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
+        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=+447400123456|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
         '|LEVERAGE=500|AGENT=|SEND_REPORTS=1|DEPOSIT=2500.50',
     ]);
   });
@@ -17,7 +17,7 @@ describe('web-registration', () => {
     expect(await commandsOf('web-registration', { group: 'standard' })).toEqual([
       'WNEWACCOUNT MASTER=c2VjcmV0IG9mIHRoZSBwbHVnLWlu==|IP=10.58.118.213|GROUP=1|NAME=Ann Lee|PASSWORD=Master77' +
         '|INVESTOR=Invest88|EMAIL=ann@example.com|COUNTRY=|STATE=|CITY=|ADDRESS=' +
-        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001-0123456789abcdef|PHONE=|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
+        '|COMMENT=6f1d8a52-5c1c-4f0e-9d3e-000000000001|PHONE=|PHONE_PASSWORD=|STATUS=|ZIPCODE=|ID=' +
         '|LEVERAGE=100|AGENT=|SEND_REPORTS=1|DEPOSIT=0',
     ]);
   });

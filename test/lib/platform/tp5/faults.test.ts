@@ -39,7 +39,7 @@ async function openUnder(fault: keyof typeof OUTCOMES, session: 'warm' | 'cold')
   const { login } = await platform.open(anOrder(), ANY_TIME, NEVER_ABORTED);
   expect(server.access(login, order.masterPassword)).toBe('master');
   slow.letGo();
-  const accounts = () => server.accounts().filter(({ comment }) => comment === order.comment);
+  const accounts = () => server.accounts().filter(({ comment }) => comment === order.operationId);
   await expect.poll(accounts, { message: session }).toHaveLength(expected.opened ? 1 : 0);
 }
 
@@ -65,7 +65,7 @@ describe('A lost answer', () => {
       const late = holdSlowCalls(server.faults);
       server.faults.set({ kind: 'late', times: 1, ending });
       const order = anOrder({ login: 424_242 });
-      const look = () => platform.look({ operationId: order.operationId, login: 424_242 }, NEVER_ABORTED);
+      const look = () => platform.look(424_242, order.operationId, NEVER_ABORTED).then(({ is }) => is);
       expect((await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED))).kind).toBe('account_outcome_unknown');
       expect(await look()).toBe('absent');
       // The same command may be sent again: one of the two is refused.

@@ -1,23 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import type { ManagerRights } from '../../../../infra/local/platforms/web-api-accounts.ts';
-import type { Mark, PlatformFailure } from '../../../../lib/platform/platform.ts';
+import { compareComment } from '../../../../lib/platform/platform.ts';
 import { ANY_TIME, failureOf, NEVER_ABORTED } from '../../../support/outcomes.ts';
 import { anOrder, platformOn, scriptedServer, testServer } from '../../../support/web-api.ts';
 
 const LOGIN = 70_000;
-const OTHERS_ID = '00000000-0000-4000-8000-000000000000';
+const OTHERS_ID = '00000000-0000-8000-8000-000000000000';
 
-/** An account at the login, whose comment and password are changed since; and what its operation knows. */
+/** An account at the login, whose comment is changed since. */
 async function opened({ comment, rights = {} }: { comment?: string; rights?: ManagerRights }) {
   const server = await testServer({ rights });
   const platform = platformOn(server);
   const order = anOrder({ login: LOGIN });
   await platform.open(order, ANY_TIME, NEVER_ABORTED);
   if (comment !== undefined) server.edit(LOGIN, { comment });
-  const { operationId, masterPassword: password } = order;
-  const isOperation = async (id: string) => id === OTHERS_ID;
-  const mark: Mark = { operationId, login: LOGIN, generated: { role: 'master', password }, isOperation };
-  return { server, mark, look: (changes: Partial<Mark> = {}) => platform.look({ ...mark, ...changes }, NEVER_ABORTED) };
+  const look = ({ operationId = order.operationId, login = LOGIN } = {}) =>
+    platform.look(login, operationId, NEVER_ABORTED).then(({ is }) => is);
+  return { server, look };
 }
 
 describe('Looking at a login', () => {
@@ -34,63 +33,10 @@ describe('Looking at a login', () => {
     ['hidden personal data', { rights: { personalData: false } }, 'unmarked'],
     ['shown names alone', { rights: { personalData: 'names' } }, 'unmarked'],
     ['the comment of another operation', { comment: OTHERS_ID }, 'foreign'],
-  ] as const)(
-    'with %s asks for a generated password, and a refused password proves nothing',
-    async (_, changes, owner) => {
-      const { server, look } = await opened(changes);
-      expect(await look()).toBe('ours');
-      // The opening, the account, the password, and another one, which must be refused.
-      expect(server.commands).toBe(4);
-      expect(await look({ generated: { role: 'investor', password: 'Inve5tor#wd' } })).toBe('ours');
-      expect(await look({ generated: { role: 'master', password: 'An0ther#one' } })).toBe(owner);
-      expect(await look({ generated: undefined })).toBe(owner);
-    },
-  );
-
-  it.each([
-    ['throttled', 'platform_unavailable'],
-    ['refused', 'unmarked'],
-  ] as const)('with a check of the password that is %s ends with %s', async (kind, outcome) => {
-    const { server, look } = await opened({ comment: '' });
-    server.faults.set({ kind, times: 1, after: 1 });
-    expect(await look().catch((failure: PlatformFailure) => failure.kind)).toBe(outcome);
-  });
-
-  it.each([
-    ['accepts any password', ['0 Done', '0 Done'], 'unmarked'],
-    ['refuses any', ['3006 Invalid password', '3006 Invalid password'], 'unmarked'],
-    ['accepts ours alone', ['0 Done', '3006 Invalid password'], 'ours'],
-    ['accepts ours, and does not know the second time', ['0 Done', '10 No link'], 'platform_unavailable'],
-    ['does not know the first time', ['10 No link', '0 Done'], 'platform_unavailable'],
-    ['accepts ours, and lacks the command the second time', ['0 Done', '404'], 'unmarked'],
-    ['lacks the command', ['404', '0 Done'], 'unmarked'],
-    ['accepts ours, and is silent the second time', ['0 Done', 'silence'], 'platform_unavailable'],
-    ['is silent the first time', ['silence', '0 Done'], 'platform_unavailable'],
-  ])('where the check of passwords %s: %j is %s', async (_, answers, expected) => {
-    const left = [...answers];
-    const server = await scriptedServer(({ path }, response) => {
-      if (path.startsWith('/api/user/get')) {
-        return void response.end(`{"retcode":"0 Done","answer":{"Login":"${LOGIN}","Comment":"VIP"}}`);
-      }
-      const next = left.shift() ?? '';
-      if (next === 'silence') return;
-      if (next === '404') return void response.writeHead(404).end();
-      response.end(JSON.stringify({ retcode: next }));
-    });
-    const mark: Mark = { operationId: OTHERS_ID, login: LOGIN, generated: { role: 'master', password: 'Ma5ter#word' } };
-    const seen = platformOn(server, { commandMs: 300 }).look(mark, NEVER_ABORTED);
-    expect(await seen.catch((failure: PlatformFailure) => failure.kind)).toBe(expected);
-  });
-
-  it('does without a check of the password that the server forbids', async () => {
-    const server = await testServer({ forbiddenPaths: ['/api/user/check_password'] });
-    const platform = platformOn(server);
-    const { operationId, masterPassword: password } = anOrder();
-    await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
-    server.edit(LOGIN, { comment: '' });
-    expect(
-      await platform.look({ operationId, login: LOGIN, generated: { role: 'master', password } }, NEVER_ABORTED),
-    ).toBe('unmarked');
+  ] as const)('with %s asks nothing else', async (_, changes, owner) => {
+    const { server, look } = await opened(changes);
+    expect(await look()).toBe(owner);
+    expect(server.commands).toBe(2);
   });
 
   it('finds no account', async () => {
@@ -127,37 +73,32 @@ describe('Looking at a login', () => {
     'garbage',
   ])('does not believe the answer %s', async (content) => {
     const server = await scriptedServer((_request, response) => response.end(content));
-    const mark = { operationId: OTHERS_ID, login: LOGIN };
-    expect((await failureOf(platformOn(server).look(mark, NEVER_ABORTED))).kind).toBe('platform_unavailable');
+    expect((await failureOf(platformOn(server).look(LOGIN, OTHERS_ID, NEVER_ABORTED))).kind).toBe(
+      'platform_unavailable',
+    );
   });
 });
 
-describe('A comment', () => {
-  const ID = '6f1d8a52-5c1c-4f0e-9d3e-000000000001';
+describe('The first 36 characters of a comment', () => {
+  const ID = '6f1d8a52-5c1c-8f0e-9d3e-000000000001';
 
   it.each([
     [ID, 'ours'],
-    [ID.slice(0, 31), 'ours'],
+    [ID.toUpperCase(), 'ours'],
     [`${ID}-0123456789abcdef`, 'ours'],
+    [`${ID} VIP`, 'ours'],
     [OTHERS_ID, 'foreign'],
-    // A whole mark belongs to what is judged, a cut one does not.
-    [`${OTHERS_ID}-0123456789abcdef`, 'unmarked'],
-    [`${OTHERS_ID}-0123456789abcde`, 'foreign'],
+    [`${OTHERS_ID}-0123456789abcdef`, 'foreign'],
+    [`${OTHERS_ID} ${ID}`, 'foreign'],
+    // No operation has an id of another version.
     ['018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f', 'unmarked'],
+    [ID.slice(0, 31), 'unmarked'],
     [OTHERS_ID.slice(0, 31), 'unmarked'],
     ['', 'unmarked'],
     ['VIP client', 'unmarked'],
-    [`${ID} VIP`, 'ours'],
-    [`VIP ${ID.toUpperCase()}`, 'ours'],
-    [`moved from ${OTHERS_ID} to ${ID}`, 'ours'],
-    [`VIP ${ID.slice(0, 25)}`, 'ours'],
-    [`VIP ${OTHERS_ID}, gold`, 'foreign'],
-    [`018f3c1e-7a1b-7c3d-9e4f-5a6b7c8d9e0f, ${OTHERS_ID}`, 'foreign'],
-    [`${ID.slice(0, 25)} VIP`, 'unmarked'],
-    ['6f1d8a52', 'unmarked'],
-  ] as const)('%s is %s', async (comment, owner) => {
-    const { look } = await opened({ comment });
-    expect(await look({ operationId: ID, generated: undefined })).toBe(owner);
+    [`VIP ${ID}`, 'unmarked'],
+  ] as const)('%s are %s', (comment, is) => {
+    expect(compareComment(comment, ID).is).toBe(is);
   });
 });
 

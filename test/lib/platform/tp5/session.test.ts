@@ -54,7 +54,6 @@ describe('authentication of both sides', () => {
     [302, 'platform_refused'],
     [400, 'platform_refused'],
     [401, 'platform_refused'],
-    [404, 'platform_refused'],
     [405, 'platform_refused'],
     [500, 'platform_unavailable'],
     [502, 'platform_unavailable'],
@@ -77,6 +76,22 @@ describe('authentication of both sides', () => {
     const server = createServer({ key, cert, keepAliveTimeout: 0 }, listener);
     const port = await listenForTest(server);
     expect(await outcomeOf(platformOn({ port, ca: cert }).check(NEVER_ABORTED))).toBe(`platform_refused ${reason}`);
+  });
+
+  // Of two answers the one that says more counts: 404 says only that there is no such path.
+  it.each([
+    [500, 'platform_unavailable auth_http_500'],
+    [503, 'platform_unavailable auth_http_503'],
+    [403, 'platform_refused auth_forbidden'],
+    [401, 'platform_refused auth_http_401'],
+    [404, 'platform_refused auth_http_404'],
+  ])('a server that answers the usual path with 404 and the older one with %i is %s', async (status, outcome) => {
+    const { key, cert } = await localCertificate();
+    const server = createServer({ key, cert }, ({ url = '' }, response) =>
+      response.writeHead(url.startsWith('/api/') ? 404 : status, { 'content-length': 0 }).end(),
+    );
+    const port = await listenForTest(server);
+    expect(await outcomeOf(platformOn({ port, ca: cert }).check(NEVER_ABORTED))).toBe(outcome);
   });
 
   it('a server that keeps silent in the middle is unavailable within the limit', async () => {

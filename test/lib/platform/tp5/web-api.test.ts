@@ -36,7 +36,7 @@ describe('opening an account over the Web API', () => {
         Phone: '+447400123456',
         Country: 'United Kingdom',
         Login: '1',
-        Comment: order.comment,
+        Comment: order.operationId,
       },
       expect.objectContaining({ Rights: '483' }),
     ]);

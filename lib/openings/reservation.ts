@@ -1,7 +1,8 @@
 import type { Connection } from '../records/crm-records.ts';
 import type { PlatformVersion } from '../validators/trading-account.ts';
+import type { Life } from './life.ts';
 
-/** The parts that the key of a reservation is made of. */
+/** Where the logins of an operation are reserved. */
 export interface ReservationPlace {
   version: PlatformVersion;
   connection_id: string;
@@ -30,7 +31,7 @@ export function reservedLogin(pk: unknown): number {
   return Number(String(pk).split('#').at(-1));
 }
 
-/** The place of an account's reservation, as its connection has it now. */
+/** The place of the reservations of a connection, as it is now. */
 export function connectionPlace({ id, platform, protocol, ...server }: Connection): ReservationPlace {
   return {
     version: platform,
@@ -45,7 +46,20 @@ export function hasMoved(server: string | undefined, connection: Connection): bo
   return server !== undefined && server !== storedServer(connection);
 }
 
-/** The address of a trading server as version 1.0.0 stores it in plans and keys: `mt4.example.com:443`. */
+/** The address of a trading server, as plans and keys of reservations have it: `mt4.example.com:443`. */
 export function storedServer({ host, port }: Pick<Connection, 'host' | 'port'>): string {
   return `${host.toLowerCase()}:${port}`;
+}
+
+/**
+ * The logins that an operation holds: the one of its state, and those that an operator has closed. If the server chooses
+ * the logins, only the login of an open account is known.
+ */
+export function heldLogins(
+  life: Life,
+  { plan, closed = [] }: { plan?: ReservationPlace | undefined; closed?: readonly number[] | undefined },
+): number[] {
+  if (plan === undefined) return [];
+  const login = 'login' in life && (plan.keyed || life.at === 'open') ? [life.login ?? []].flat() : [];
+  return [...new Set([...login, ...(plan.keyed ? closed : [])])];
 }
