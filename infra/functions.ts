@@ -206,6 +206,8 @@ const FUNCTIONS = {
       { sid: 'RecordAccounts', of: 'Accounts', actions: ['PutItem'] },
       { sid: 'ReadPlatformSecrets', of: 'platformSecrets' },
       { sid: 'SettleOperations', of: 'Operations', actions: ['BatchGetItem', 'UpdateItem'] },
+      // The settler has no right on reservations: its transitions take and release none.
+      { sid: 'NameLogins', of: 'Logins' },
       { sid: 'FindOperations', of: 'dueOperations', actions: ['Query'] },
       { sid: 'FindRegistrations', of: 'dueRegistrations', actions: ['Query'] },
       { sid: 'MarkPublished', of: 'Registrations', actions: ['BatchGetItem', 'UpdateItem'] },

@@ -67,11 +67,11 @@ const RULES: [of: RegExp, may: string | RegExp][] = [
   // What joins the use cases with their adapters.
   [
     /^lib\/((openings|registration|crm-webhook)\/([\w-]+-)?dependencies|registration\/channels)\.ts$/,
-    'node:crypto lib/',
+    'node:crypto node:timers/promises lib/',
   ],
   // The ledger is an adapter: it keeps operations and reservations in DynamoDB.
   [
-    /^lib\/openings\/(ledger|reservation-writes)\.ts$/,
+    /^lib\/openings\/(ledger|stored-operation|rebuild)\.ts$/,
     `lib/openings/ node:crypto valibot lib/records/ lib/aws/dynamodb.ts lib/aws/failure.ts
       lib/config/deployment.ts`,
   ],

@@ -256,7 +256,7 @@ function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
       when: { event: 'AccountOutcomeUnknown' },
       loss: 'A client may have an account that our records do not show, and only an operator can find out.',
       // Four functions can log the event; the list shows the operations that they left.
-      show: `npm run ops -- operations --open --stack ${stackName}`,
+      show: `npm run ops -- operations --stack ${stackName}`,
       fix: `npm run ops -- settle OPERATION_ID --login LOGIN --stack ${stackName}`,
     },
   ];

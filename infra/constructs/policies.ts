@@ -103,12 +103,12 @@ const RESTORED_BY_OPERATORS = RESTORABLE_TABLES.filter((name) => name !== 'Regis
 function tableStatements({ tables }: DataStores): PolicyStatement[] {
   const restored = RESTORED_BY_OPERATORS.map((name) => `${tables[name].tableArn}-restored*`);
   return [
-    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem']),
+    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'PutItem']),
     policyStatement('FindCrmRecords', 'dynamodb', ['Query', 'Scan'], `${tables.Crm.tableArn}/index/*`),
     indexStatement(tables.Operations, 'FindOperations', DUE_INDEX.name),
-    tableStatement(tables.Operations, 'Settle', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
-    tableStatement(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'Query']),
-    tableStatement(tables.Logins, 'ReserveLogins', ['Scan', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem']),
+    tableStatement(tables.Operations, 'Settle', ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem']),
+    tableStatement(tables.Accounts, 'RecordAccounts', ['Scan', 'BatchGetItem', 'PutItem', 'DeleteItem', 'Query']),
+    tableStatement(tables.Logins, 'ReserveLogins', ['BatchGetItem', 'PutItem', 'DeleteItem']),
     tableStatement(tables.Registrations, 'Forget', ['Scan', 'DeleteItem']),
     policyStatement('ReadRestored', 'dynamodb', ['Scan'], ...restored),
   ];

@@ -57,7 +57,7 @@ export function senderFaults(about: string): Faults {
 
 /** The steps before the first command of a session on a version 5 server, at which tests make faults. */
 type FaultStep = 'tls' | 'authentication';
-export const CONNECTION_ENDINGS = ['orderly', 'cut', 'reset'] as const;
+const CONNECTION_ENDINGS = ['orderly', 'cut', 'reset'] as const;
 
 export interface Fault {
   kind: FaultKind;

@@ -120,6 +120,7 @@ export function tableItems(TableName: string, keys: readonly string[], database:
       const added = table.put(item, callSignal(), { condition }).then(() => true);
       return (await tryWrite(added)) ?? false;
     },
+    put: async (item: Item): Promise<void> => void (await table.put(item, callSignal())),
     delete: (item: Item) => table.delete(itemKey(item), callSignal()),
   };
 }

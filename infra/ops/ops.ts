@@ -7,11 +7,15 @@ import { outliveReader } from '../closed-output.ts';
 import { HELP_HINT, runProgram } from './command.ts';
 import { forgetPerson } from './forget.ts';
 import { printForm } from './form.ts';
+import { listOperations, showClient } from './operations.ts';
+import { rebuild } from './rebuild.ts';
 import { deleteRecords, exportFile, importFile, listRecords } from './records.ts';
 import { redeliverEvents } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
+import { restoreTable } from './restore.ts';
 import { putSecret, rotatePepper, rotateSecretKey } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
+import { settle, showOperation } from './settle.ts';
 import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';
 import { linePrinter, printableLine, type Terminal } from './terminal.ts';
 
@@ -28,7 +32,7 @@ export async function runOps(args: readonly string[], terminal: Terminal): Promi
 
 /** The command with its subcommands, their arguments and options. */
 export function operatorsProgram(terminal: Terminal): Command {
-  const crm = new Command('npm run ops --')
+  const ops = new Command('npm run ops --')
     .description(
       "The operators' command on the records of the CRM. Say where the records are: --stack, --table or --local.",
     )
@@ -45,47 +49,47 @@ export function operatorsProgram(terminal: Terminal): Command {
     .exitOverride();
 
   const onTarget = async (work: (target: Target) => Promise<void>) => {
-    const target = await openTarget(crm.opts<WrittenTarget>());
+    const target = await openTarget(ops.opts<WrittenTarget>());
     await work(target).finally(() => target.database.destroy());
   };
-  recordCommands(crm, onTarget, terminal);
-  serviceCommands(crm, onTarget, terminal);
-  operationCommands(crm, onTarget, terminal);
-  supportCommands(crm, onTarget, terminal);
-  dataCommands(crm, onTarget, terminal);
-  return crm;
+  recordCommands(ops, onTarget, terminal);
+  serviceCommands(ops, onTarget, terminal);
+  operationCommands(ops, onTarget, terminal);
+  supportCommands(ops, onTarget, terminal);
+  dataCommands(ops, onTarget, terminal);
+  return ops;
 }
 
 type OnTarget = (work: (target: Target) => Promise<void>) => Promise<void>;
 
-function recordCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
+function recordCommands(ops: Command, onTarget: OnTarget, terminal: Terminal): void {
   const DRY_RUN = ['--dry-run', 'shows what would change, and changes nothing'] as const;
-  crm
+  ops
     .command('import <file>')
     .description('adds and changes the records of a CRM file (- reads the standard input); deletes none')
     .option(...DRY_RUN)
     .action((file, options) => onTarget((target) => importFile(target, file, options, terminal)));
-  crm
+  ops
     .command('export [file]')
     .description('writes all records as a CRM file, to the standard output if no file is named')
     .action((file) => onTarget((target) => exportFile(target, file, terminal)));
-  crm
+  ops
     .command('list <kind>')
     .description('shows the records of a kind: forms, clients, account-types or connections')
     .action((kind) => onTarget((target) => listRecords(target, kind, terminal)));
-  crm
+  ops
     .command('form <id>')
     .description('prints a form as JSON Schema, with labels and order, for a registration page')
     .action((id) => onTarget((target) => printForm(target, id, terminal)));
-  crm
+  ops
     .command('delete <kind> <id...>')
     .description('deletes records')
     .option(...DRY_RUN)
     .action((kind, ids, options) => onTarget((target) => deleteRecords(target, [kind, ids], options, terminal)));
 }
 
-function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
-  const secret = crm.command('secret').description('secrets of trading servers and others');
+function serviceCommands(ops: Command, onTarget: OnTarget, terminal: Terminal): void {
+  const secret = ops.command('secret').description('secrets of trading servers and others');
   secret
     .command('put <name>')
     .description(
@@ -100,7 +104,7 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
       'makes or replaces the key that requests to a receiver are signed with, and prints it; passwords: the key that logins and passwords of accounts are derived from, in five minutes',
     )
     .action((name) => onTarget((target) => rotateSecretKey(target, name, terminal)));
-  crm
+  ops
     .command('pepper')
     .description('the key that codes are sealed with')
     .command('rotate')
@@ -108,18 +112,22 @@ function serviceCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): 
     .action(() => onTarget((target) => rotatePepper(target, terminal)));
 }
 
-function supportCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
-  crm
+function supportCommands(ops: Command, onTarget: OnTarget, terminal: Terminal): void {
+  ops
     .command('registration <address>')
     .description(
       'shows why a person gets no code: the requests of the address, their codes, and whether SES suppresses it',
     )
     .option('--unsuppress', 'removes the email address from the suppression list of SES')
     .action((address, options) => onTarget((target) => showRegistrations(target, address, options, terminal)));
+  ops
+    .command('client <id>')
+    .description('shows the record of a client, the accounts opened here, and the operations that have not ended')
+    .action((id) => onTarget((target) => showClient(target, id, terminal)));
 }
 
-function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
-  crm
+function dataCommands(ops: Command, onTarget: OnTarget, terminal: Terminal): void {
+  ops
     .command('forget [address]')
     .description(
       'deletes what is kept about a person who has proven an email or a phone: registrations, documents, the client',
@@ -127,10 +135,42 @@ function dataCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): voi
     .option('--client <id>', 'the person by the client, with all addresses that no other client has proven')
     .option('--dry-run', 'shows what would be deleted, and deletes nothing')
     .action((address, options) => onTarget((target) => forgetPerson(target, address, options, terminal)));
+  ops
+    .command('restore <table>')
+    .description(
+      'puts what a table lacks from a table that AWS restored; infra/docs/operating.md, Restore, has the steps',
+    )
+    .requiredOption('--from <name>', 'the name of the restored table')
+    .option('--dry-run', 'shows what would change, and changes nothing')
+    .action((table, options) => onTarget((target) => restoreTable(target, table, options, terminal)));
+  ops
+    .command('rebuild')
+    .description(
+      'writes lost operations and reservations again, from the records of accounts, while the functions are stopped; infra/docs/operating.md, Restore, has the steps',
+    )
+    .option('--dry-run', 'shows what would change, and changes nothing')
+    .action((options) => onTarget((target) => rebuild(target, options, terminal)));
 }
 
-function operationCommands(crm: Command, onTarget: OnTarget, terminal: Terminal): void {
-  crm
+function operationCommands(ops: Command, onTarget: OnTarget, terminal: Terminal): void {
+  ops
+    .command('operations')
+    .description('lists the operations that have not ended')
+    .action(() => onTarget((target) => listOperations(target, terminal)));
+  ops
+    .command('operation <id>')
+    .description('shows what is known of an operation, what its trading server says, and the commands that end it')
+    .action((id) => onTarget((target) => showOperation(target, id, terminal)));
+  ops
+    .command('settle <id>')
+    .description('ends an operation by your word; what the server does not show must be said twice, by --confirm')
+    .option('--login <login>', "the account with this login is the request's")
+    .option('--none', "no account is the request's: the key's next use opens one")
+    .option('--undecided', 'takes back what was said')
+    .option('--deposit', 'the deposit is paid, or will not be')
+    .option('--confirm <word>', 'the same again: the login, or none, undecided or deposit')
+    .action((id, options) => onTarget((target) => settle(target, id, options, terminal)));
+  ops
     .command('redeliver')
     .description('delivers the events again that the CRM did not accept for a day')
     .action(() => onTarget((target) => redeliverEvents(target, terminal)));

@@ -13,7 +13,6 @@ import {
   GetCommand,
   PutCommand,
   QueryCommand,
-  ScanCommand,
   TransactWriteCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
@@ -197,21 +196,6 @@ function tableWrites(client: DynamoDBDocumentClient, TableName: string) {
       await call(() => client.send(command, { abortSignal }));
     },
   };
-}
-
-/** All items of a table, a page at a time: one round trip for each megabyte. @throws AwsFailure */
-export async function* scanPages(
-  client: DynamoDBDocumentClient,
-  TableName: string,
-  abortSignal: AbortSignal,
-): AsyncGenerator<Item[]> {
-  let from: Item | undefined;
-  do {
-    const command = new ScanCommand({ TableName, ExclusiveStartKey: from });
-    const answer = await call(() => client.send(command, { abortSignal }));
-    yield answer.Items ?? [];
-    from = answer.LastEvaluatedKey;
-  } while (from !== undefined);
 }
 
 /** The items of a partition of an index with a sort key up to `upTo`, in ascending order. */

@@ -66,7 +66,7 @@ export function planTimes(startedAt: number, stopsAt: number) {
 }
 
 /** Most accounts are opened without a notice: each kind is loaded on first use, outside of the cold start. */
-export function accountNotices(settings: NoticeSettings): AccountNotices {
+function accountNotices(settings: NoticeSettings): AccountNotices {
   const notices = once(() => import('../messages/notices.ts'));
   const email = once(async () => {
     const [{ mailNotice }, { sesMailer }] = await Promise.all([notices(), import('../aws/ses.ts')]);

@@ -160,7 +160,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const state = stateWrite(names.operations, next);
       const more = [...reservationWrites(names.logins, held, next), ...recordWrites(names.accounts, records)];
       // A late duplicate of a transaction does nothing, so the state `sent` cannot return after the key was freed.
-      const isSingle = more.length === 0 && next.life.at !== 'sent';
+      const isSingle = more.length === 0 && !(held.life.at === 'claimed' && next.life.at === 'sent');
       await underVersion(held, () =>
         isSingle ? single(operations, state, signal) : transact([state, ...more], signal),
       );

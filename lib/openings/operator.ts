@@ -43,7 +43,7 @@ export interface KnownOperation {
 }
 
 /** A word that is accepted now. */
-export interface AcceptedWord {
+interface AcceptedWord {
   say: Word['say'];
   /** The login to name. Absent with `login`: any, because the server has chosen it and cannot be asked. */
   login?: number;

@@ -12,7 +12,7 @@ import { type HeldOperation, type OperationPlan, parseHeld } from './stored-oper
  */
 
 /** A table, a page of items at a time. */
-export interface RebuildTable {
+interface RebuildTable {
   pages(): AsyncIterable<Item[]>;
   /** The items with these keys, in any order. */
   get(keys: Item[]): Promise<Item[]>;
@@ -189,7 +189,7 @@ async function reserve(
   if (holder === undefined) {
     report.reservations += 1;
     if (!dryRun) await tables.logins.add(item);
-  } else if (holder.operation_id !== operation_id) {
+  } else if (holder.operation_id !== operation_id && !report.conflicts.some(({ wants }) => wants === operation_id)) {
     report.conflicts.push({ login: item.pk, holder: String(holder.operation_id), wants: operation_id });
   }
 }

@@ -21,11 +21,6 @@ export function reservationKey({ keyed, version, server, connection_id }: Reserv
   return `${keyed ? version : (server ?? connection_id)}#${login}`;
 }
 
-/** The key of a reservation of a protocol that names the login. */
-export function namedLoginKey(version: PlatformVersion, login: number): string {
-  return reservationKey({ keyed: true, version, connection_id: '' }, login);
-}
-
 /** The login of a reservation's key; NaN for another text. @param pk such as `tp5#500001` */
 export function reservedLogin(pk: unknown): number {
   return Number(String(pk).split('#').at(-1));

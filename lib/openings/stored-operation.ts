@@ -58,7 +58,7 @@ const LifeSchema = v.variant('at', [
   v.object({ at: v.literal('done'), login, opened_at: text, unpaid: flag }),
 ]);
 
-export const PlanSchema = v.object({
+const PlanSchema = v.object({
   // The known part of the account's record.
   user_id: text,
   version: v.picklist(['tp5', 'tp4']),

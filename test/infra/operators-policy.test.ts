@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../infra/local/demo-records.ts';
 import { secretArn, tableArn } from '../../infra/local/rights/arn.ts';
 import { allowingRights, type NeededRight, observedCalls, type Right } from '../../infra/local/rights/policy.ts';
 import { settingSecrets } from '../../infra/settings.ts';
-import type { Item } from '../../lib/aws/dynamodb.ts';
 import { openAccount, register, suppressAddress } from '../support/local-service.ts';
 import { cdkJsonOf, type Person, runOperatorsCommand, unknownOperation } from '../support/operators.ts';
 import { OperatorsStack, policyRights, SETTINGS, STACK } from '../support/operators-stack.ts';
@@ -42,43 +40,18 @@ async function openDemoAccount(): Promise<void> {
   expect((await openAccount(operators.service, 'tp5', order)).status).toBe(200);
 }
 
-async function endedOperation(): Promise<string> {
+/** An operation of which an operator has named the account. */
+async function saidOperation(): Promise<string> {
+  const { id, login } = await unknownOperation(operators);
+  await operators.local('settle', id, '--login', String(login), '--confirm', String(login));
+  return id;
+}
+
+/** The operations and reservations are lost, and every server lists its accounts. */
+async function lostTables(): Promise<void> {
   await openDemoAccount();
-  const isEnded = ({ life }: Item) => (life as { at?: string } | undefined)?.at === 'done';
-  return String((await operators.items('operations')).find(isEnded)?.operation_id);
-}
-
-/** An operation that a restore has left without its login and its plan. */
-async function lostOperation(): Promise<string> {
-  const operation_id = randomUUID();
-  const item = { pk: `operation#${operation_id}`, operation_id, life: { at: 'undecided' } };
-  const sample = (await operators.items('operations')).find(({ life }) => life !== undefined) ?? {};
-  const { plan: _, ...rest } = sample;
-  await writeItems(operators, 'operations', [{ ...rest, ...item }]);
-  return operation_id;
-}
-
-/** After the reservations were lost, another operation has reserved the login of an account. @returns the arguments */
-async function takenOperation(): Promise<string> {
-  const id = await endedOperation();
-  const item = (await operators.items('operations')).find(({ operation_id }) => operation_id === id) ?? {};
-  const { login } = item.life as { login: number };
-  await writeItems(operators, 'operations', [{ ...item, life: { at: 'undecided', login } }]);
-  const reservation = (await operators.items('logins')).find(({ operation_id }) => operation_id === id);
-  await writeItems(operators, 'logins', [{ ...reservation, pk: String(reservation?.pk), operation_id: randomUUID() }]);
-  return `${id} --login ${login}`;
-}
-
-/** The server was busy when an account was asked for with a login of the caller, a day ago. */
-async function oldOperation(): Promise<string> {
-  const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100, login: 1_234_500 };
-  operators.service.faults('tp5-live-1').set({ kind: 'retcode', code: 10, times: 1, after: 1 });
-  expect((await openAccount(operators.service, 'tp5', order, randomUUID())).status).toBe(503);
-  const isOwn = ({ plan }: Item) => (plan as { login_given?: boolean } | undefined)?.login_given === true;
-  const item = (await operators.items('operations')).find(isOwn) ?? {};
-  await removeItems(operators, 'operations', [item]);
-  await writeItems(operators, 'operations', [{ ...item, sent_at: Date.now() - 25 * 60 * 60_000 }]);
-  return String(item.operation_id);
+  for (const table of ['operations', 'logins']) await removeItems(operators, table, await operators.items(table));
+  for (const id of ['tp4-gw-1', 'tp4-gw-2']) await operators.local('delete', 'connections', id);
 }
 
 /** An event that the CRM did not accept for a day. */
@@ -131,6 +104,7 @@ const asks = () => register(operators.service, { email: 'asks@example.com' });
 const serverSecret = { input: '{"login":1000,"password":"x"}' };
 
 const COMMANDS: readonly Row[] = [
+  { command: 'rebuild', before: lostTables },
   { command: 'import X', before: () => operators.fileOf({ clients: [DEMO_RECORDS.clients[0]] }) },
   { command: 'export' },
   { command: 'list clients' },
@@ -141,15 +115,11 @@ const COMMANDS: readonly Row[] = [
   { command: 'secret put captcha', input: 'key' },
   { command: 'secret put front', input: `{"current":"${'k'.repeat(32)}"}` },
   { command: 'redeliver', before: undeliveredEvent },
-  { command: 'operations --open' },
+  { command: 'operations' },
   { command: 'operation X', before: async () => (await unknownOperation(operators)).id },
-  { command: 'operation X', before: endedOperation },
-  { command: 'settle X --login 7000001', before: async () => (await unknownOperation(operators)).id },
-  { command: 'settle X --none', before: async () => (await unknownOperation(operators)).id },
-  { command: 'settle X --none', before: oldOperation },
-  { command: 'operation X', before: lostOperation },
-  { command: 'settle X', before: takenOperation },
-  { command: 'rebuild-logins' },
+  { command: 'settle X --login 7000001 --confirm 7000001', before: async () => (await unknownOperation(operators)).id },
+  { command: 'settle X --none --confirm none', before: async () => (await unknownOperation(operators)).id },
+  { command: 'settle X --undecided --confirm undecided', before: saidOperation },
   ...RESTORED_BY_OPERATORS.map((table) => ({
     command: `restore ${table} --from ${table}-restored`,
     before: () => lossOf(table),
@@ -165,10 +135,7 @@ const RESTORATION = 'restore registrations --from registrations-restored';
 
 async function run(caller: CallerName, { command, before, ...person }: Row) {
   const value = await before?.();
-  // The operator's finding comes after the last moment at which the command could open an account.
-  if (command.endsWith('--none')) vi.setSystemTime(Date.now() + 5 * 60_000);
-  const words = command.replace('X', String(value));
-  return stack.crm(words, { caller, waits: async () => {}, ...person }).finally(() => vi.useRealTimers());
+  return stack.crm(command.replace('X', String(value)), { caller, waits: async () => {}, ...person });
 }
 
 /** Of the AWS commands of the pages; aws-commands.test.ts shows that they are needed. */
@@ -228,7 +195,7 @@ describe('The policy of operators', () => {
     ['dynamodb:Scan', 'export'],
     ['cloudformation:DescribeStacks', 'list clients'],
     ['secretsmanager:PutSecretValue', 'secret put captcha'],
-    ['dynamodb:Query', 'operations --open'],
+    ['dynamodb:Query', 'operations'],
   ])('is named if the right %s is missing', async (action, command) => {
     stack.denied.add(action);
     const result = await run('operators', { command, input: 'key' });

@@ -33,7 +33,7 @@ export type ConnectionId = keyof typeof CONNECTIONS;
 export type ServerName = (typeof CONNECTIONS)[ConnectionId]['server'];
 
 /** The login ranges of the connections whose protocol names logins. */
-export const RANGES = {
+const RANGES = {
   'tp5-live': { from: 500_000, to: 501_999 },
   'tp5-demo': { from: 502_000, to: 503_999 },
   'tp5-list': [
@@ -45,14 +45,8 @@ export const RANGES = {
 } as const satisfies Partial<Record<ConnectionId, LoginRange | LoginRange[]>>;
 export type KeyedConnectionId = keyof typeof RANGES;
 
-export function isKeyed(id: ConnectionId): id is KeyedConnectionId {
+function isKeyed(id: ConnectionId): id is KeyedConnectionId {
   return id in RANGES;
-}
-
-/** The range that new logins are chosen from. */
-export function firstRange(id: KeyedConnectionId): LoginRange {
-  const ranges: LoginRange | readonly LoginRange[] = RANGES[id];
-  return 'from' in ranges ? ranges : (ranges[0] ?? { from: 0, to: 0 });
 }
 
 /** The records of connections in the CRM. */

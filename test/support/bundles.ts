@@ -2,13 +2,12 @@ import { existsSync } from 'node:fs';
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
-import { type Bundle, bundle, bundleFile } from '../../infra/bundle.ts';
+import { type Bundle, bundle } from '../../infra/bundle.ts';
 import type { FunctionName } from '../../infra/functions.ts';
 
 /** The files that each process of `environments.ts` runs, next to the bundles. */
 export const SCRIPT = 'environment.mjs';
 
-const OPERATOR = 'test/support/operator.ts';
 /** What is known of a bundle, next to its files. */
 const DESCRIPTION = 'bundle.json';
 
@@ -17,19 +16,12 @@ const DESCRIPTION = 'bundle.json';
  * at the same time. An existing bundle is reused.
  * @returns the folder
  */
-export async function bundleInto(folder: string, ...others: (FunctionName | 'operator')[]): Promise<string> {
+export async function bundleInto(folder: string, ...others: FunctionName[]): Promise<string> {
   for (const name of ['create-tp5-account', 'create-tp4-account', ...others] as const) {
     await makeOnce(join(folder, name), async (path) => {
-      const made = await (name === 'operator' ? bundleFile(OPERATOR, path) : bundle(name, path));
-      await writeFile(join(path, DESCRIPTION), JSON.stringify(made));
+      await writeFile(join(path, DESCRIPTION), JSON.stringify(await bundle(name, path)));
     });
   }
-  return writeScript(folder);
-}
-
-/** Bundles functions of another checkout of the project. @returns the folder */
-export async function bundleCheckout(project: string, folder: string, names: readonly FunctionName[]): Promise<string> {
-  for (const name of names) await bundleFile(`functions/${name}.ts`, join(folder, name), project);
   return writeScript(folder);
 }
 

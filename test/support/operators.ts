@@ -172,9 +172,10 @@ export function cdkJsonOf(context: object): string {
 }
 
 /** An opening of an account whose outcome only an operator can decide. */
-export async function unknownOperation(operators: Operators): Promise<{ id: string; login: number }> {
+export async function unknownOperation(operators: Operators, key?: string): Promise<{ id: string; login: number }> {
   operators.service.faults('tp4-live-1').set({ kind: 'reply_lost', times: 1 });
-  const { body } = await openAccount(operators.service, 'tp4', { connection_id: 'tp4-live-1', group: 'standard' });
+  const order = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
+  const { body } = await openAccount(operators.service, 'tp4', order, key);
   const [account] = operators.service.platforms.get('tp4-live-1')?.accounts().slice(-1) ?? [];
   return { id: String(body.operation_id), login: account?.login ?? 0 };
 }

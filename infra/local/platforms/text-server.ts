@@ -15,7 +15,7 @@ const MAX_LINE = 1_023;
 const GARBAGE = '\x00\xffHTTP/1.0 418\r\n\r\n<html>LOGIN=1</html>';
 
 /** The answer that a gateway also gives to a login that exists. */
-export const CREATE_FAILED = 'account create failed';
+const CREATE_FAILED = 'account create failed';
 
 /**
  * The answers of the faults `retcode` and `executed_retcode`, by the equivalent return code of the tp5 Web API; from 9001
@@ -44,7 +44,7 @@ const RETURN_CODES: Record<number, string> = {
 };
 
 /** The text of a return code. */
-export function errorText(code: number): string {
+function errorText(code: number): string {
   return RETURN_CODES[code] ?? CREATE_FAILED;
 }
 

@@ -87,11 +87,13 @@ describe('Every function', () => {
     });
     const accounts = {
       ...{ ...shared, crmTable: '<CrmTable>', operationsTable: '<OperationsTable>', accountsTable: '<AccountsTable>' },
-      ...{ loginsTable: '<LoginsTable>', passwordSecret: '<PasswordSecret>', eventBus: '<EventBus>' },
+      ...{ loginsTable: '<LoginsTable>', eventBus: '<EventBus>' },
       notificationsTopicArn: '<ClientNotificationsTopic>',
     };
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
-      expect(accountConfig(variables(name))).toEqual({ ...accounts, webhookQueue: '<CrmQueue>' });
+      expect(accountConfig(variables(name))).toEqual({
+        ...{ ...accounts, passwordSecret: '<PasswordSecret>', webhookQueue: '<CrmQueue>' },
+      });
     }
     expect(settlementConfig(variables('SettleOperations'))).toEqual({
       ...accounts,

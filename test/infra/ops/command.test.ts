@@ -32,10 +32,6 @@ describe('npm run ops', () => {
     [['list', 'clients', '--colour'], "unknown option '--colour'"],
     [['list', 'clients'], 'Say where the records are: --stack NAME, --table NAME or --local.'],
     [['list', 'clients', '--local', '--table', 'crm'], 'Say where the records are: --stack NAME, --table NAME'],
-    [
-      ['restore', 'hats', '--from', 'x', '--table', 'crm'],
-      'TABLE is crm, logins, operations, accounts, registrations.',
-    ],
   ])('called as %j ends with 2 and says why', async (args, words) => {
     const { code, reported } = await runOperatorsCommand(args);
     expect(code).toBe(2);
@@ -45,13 +41,7 @@ describe('npm run ops', () => {
 
   const ADDRESS = 'Name an email address, or a phone number such as';
   it.each([
-    [['client', 'NOBODY01'], 1, 'There is no client NOBODY01'],
     [['form', 'NOTTHERE'], 1, 'There is no form with this id in the local service.\n'],
-    [['operation', 'nothing'], 1, 'There is no operation nothing.'],
-    [['restore', 'limits', '--from', 'x'], 1, 'The limits are not restored: their windows start again.\n'],
-    [['restore', 'accounts', '--from', 'accounts-restored'], 1, 'There is no such table in this account and region.\n'],
-    [['restore', 'accounts', '--from', 'logins-restored'], 1, 'its name must begin with accounts-restored.\n'],
-    [['restore', 'crm', '--from', 'crm'], 1, 'crm is no restored table of crm: its name must begin with crm-restored.'],
     [['forget', '+44'], 2, ADDRESS],
     [['forget', '123'], 2, ADDRESS],
     [['registration', 'nobody'], 2, ADDRESS],
