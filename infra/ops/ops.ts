@@ -13,7 +13,8 @@ import { deleteRecords, exportFile, importFile, listRecords } from './records.ts
 import { redeliverEvents } from './redeliver.ts';
 import { showRegistrations } from './registration.ts';
 import { restoreTable } from './restore.ts';
-import { putSecret, rotatePepper, rotateSecretKey } from './secrets.ts';
+import { rotatePepper, rotateSecretKey } from './rotation.ts';
+import { putSecret } from './secrets.ts';
 import { CDK_JSON } from './service-secrets.ts';
 import { settle, showOperation } from './settle.ts';
 import { LOCAL_URL, openTarget, type Target, type WrittenTarget } from './target.ts';

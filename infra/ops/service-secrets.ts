@@ -27,9 +27,14 @@ const PEPPER: Omit<ServiceSecret, 'name'> = {
   shape: '{"current":"1","1":"64 random characters"}',
   parse: parsePepper,
 };
+/** What commands call the secret from which the logins and passwords of accounts are derived. */
+export const PASSWORDS = 'passwords';
+/** The name of that secret in the stack. */
+export const PASSWORD_SECRET = 'PasswordSecret';
+
 /** The secret from which the logins and passwords of accounts are derived. @param name its name in Secrets Manager */
 export function passwordSecret(name: string): ServiceSecret {
-  return { ...PEPPER, purpose: 'passwords', name, parse: parseKeyVersions };
+  return { ...PEPPER, purpose: PASSWORDS, name, parse: parseKeyVersions };
 }
 
 const TEXT: Omit<ServiceSecret, 'name' | 'purpose'> = {

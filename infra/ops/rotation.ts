@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto';
+import { SECRET_FRESH_MS } from '../../lib/aws/secrets.ts';
+import { parseKeyVersions } from '../../lib/secrets/keys.ts';
+import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
+import { CODE_VALID_MINUTES } from '../../lib/validators/otp-types.ts';
+import { CommandError } from './command.ts';
+import { findSecret, secretStore, settingSecretsOf } from './secrets.ts';
+import { PASSWORD_SECRET, PASSWORDS } from './service-secrets.ts';
+import type { Target } from './target.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The length of a key that requests are signed with: as long as HMAC-SHA-256 can use. */
+const SIGNING_KEY_BYTES = 32;
+
+/**
+ * Makes or replaces the key of a secret.
+ * @param name of the secret, or the setting that names the receiver: `crmWebhook`; `passwords`
+ */
+export function rotateSecretKey(target: Target, name: string, terminal: Terminal): Promise<void> {
+  return name === PASSWORDS ? rotatePasswordKey(target, terminal) : rotateSigningKey(target, name, terminal);
+}
+
+/**
+ * Makes the key with which requests to a receiver are signed, or replaces it. Requests are then signed with the new key
+ * and with the one before it, so the receiver may change at any time. The key is printed for the receiver.
+ */
+async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
+  const secrets = (await settingSecretsOf(target, terminal)).filter(({ signs }) => signs);
+  const found = findSecret(secrets, name);
+  if (found === undefined) {
+    const names = [...secrets.map(({ purpose }) => purpose), PASSWORDS].join(', ');
+    throw new CommandError(`There is no secret ${name} that is rotated by this command. There are: ${names}.`);
+  }
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
+  const before = await store.read(found.name);
+  const [previous] = before === undefined ? [] : parseSigningSecret(before.text);
+  const current = `whsec_${randomBytes(SIGNING_KEY_BYTES).toString('base64')}`;
+  await store.write(found.name, JSON.stringify({ current, previous }));
+  terminal.report(
+    previous === undefined
+      ? `The secret ${found.name} is made. Give its key to the receiver:`
+      : `The key of ${found.name} is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:`,
+  );
+  terminal.print(current);
+}
+
+/** How long a function may use an earlier value of a secret, in milliseconds. */
+const KNOWN_MS = SECRET_FRESH_MS;
+const FORGOTTEN_MS = SECRET_FRESH_MS + CODE_VALID_MINUTES * 60_000;
+
+/**
+ * Replaces the key that codes are sealed with. The new key is added, then used, then the old key is removed. Each step
+ * waits until all functions use the result of the one before, so every code can be verified at any time. After an
+ * interruption the next call resumes.
+ */
+export async function rotatePepper(target: Target, terminal: Terminal): Promise<void> {
+  const name = target.pepperSecret;
+  if (name === undefined) throw new CommandError('The pepper is found by --stack NAME or --local.');
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
+  const { current, keys, since } = await renewKey(store, name, ({ versions }) => versions.length > 1, terminal);
+  await waitUntil(since.getTime() + FORGOTTEN_MS, 'no code is sealed with an older one', terminal);
+  await store.write(name, JSON.stringify({ current, [current]: keys[current] }));
+  terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and no other is left.`);
+}
+
+/**
+ * Replaces the key that logins and passwords of accounts are derived from. The new key is added, then used. The keys
+ * before it stay: an opening is never forgotten, and a retry of it hears the passwords that its key gave. After an
+ * interruption the next call resumes.
+ */
+async function rotatePasswordKey(target: Target, terminal: Terminal): Promise<void> {
+  const store = secretStore(target.clientOf('SECRETS_MANAGER'));
+  const name = await target.resource(PASSWORD_SECRET);
+  const { current } = await renewKey(store, name, (keys) => keys.current !== newest(keys), terminal);
+  terminal.print(`The password secret is rotated: the key ${current} is used, and the keys before it are kept.`);
+}
+
+type Store = ReturnType<typeof secretStore>;
+type Keys = Awaited<ReturnType<typeof readKeys>>;
+const newest = ({ versions }: Keys) => String(Math.max(...versions.map(Number)));
+
+/**
+ * Adds a key to a secret with versions, and uses it once all functions know it. The keys before it are kept.
+ * @param hasBegun whether an interrupted call has added the key
+ */
+async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => boolean, terminal: Terminal) {
+  const began = await readKeys(store, name);
+  if (!hasBegun(began)) {
+    const next = String(Number(newest(began)) + 1);
+    await store.write(name, JSON.stringify({ ...began.keys, [next]: randomBytes(32).toString('hex') }));
+    terminal.report(`The key ${next} is added.`);
+  }
+  const added = await readKeys(store, name);
+  const next = newest(added);
+  if (added.current !== next) {
+    await waitUntil(added.since.getTime() + KNOWN_MS, 'all functions know it', terminal);
+    await store.write(name, JSON.stringify({ ...added.keys, current: next }));
+    terminal.report(`The key ${next} is used.`);
+  }
+  return readKeys(store, name);
+}
+
+async function readKeys(store: Store, name: string) {
+  const found = await store.read(name);
+  if (found === undefined) throw new CommandError(`There is no secret ${name}.`);
+  // @throws KeysMalformed
+  const [{ version: current }] = parseKeyVersions(found.text);
+  const keys = JSON.parse(found.text) as Record<string, string>;
+  const versions = Object.keys(keys).filter((key) => key !== 'current');
+  if (versions.some((version) => !/^\d+$/.test(version)))
+    throw new CommandError('The keys of the secret are not named by numbers.');
+  return { keys, current, versions, since: found.since };
+}
+
+/** Waits until a time, and reports how long. @param time epoch milliseconds */
+async function waitUntil(time: number, until: string, { report, wait }: Terminal): Promise<void> {
+  const left = time - Date.now();
+  if (left <= 0) return;
+  report(`Waiting ${Math.ceil(left / 60_000)} minutes until ${until}; when this is stopped, call it again later.`);
+  await wait(left);
+}
