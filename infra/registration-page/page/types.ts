@@ -4,6 +4,7 @@ import type { Channel } from '../../../lib/validators/otp-types.ts';
 import type { ViolationRule } from '../../../lib/validators/primitives.ts';
 import type { PageProblem } from '../../openapi/problems.ts';
 import type { PROBLEM_ENDS } from './machine.js';
+import type { words as english } from './words/en.js';
 
 export type { Channel, PageProblem, PageText, ViolationRule };
 
@@ -50,81 +51,12 @@ export type PlacedProblem = Exclude<
   'validation_failed'
 >;
 
+type English = typeof english;
 /** The sentences that tell a person what happened. */
-type Sentence =
-  | Exclude<RequestEnd, 'accepted' | 'invalid' | 'already_registered'>
-  | 'correct'
-  | 'interrupted'
-  | 'type_again';
-
+type Sentence = keyof English['sentences'];
 /** The sentences at a field. */
-export type FieldSentence =
-  | 'required'
-  | 'choose'
-  | 'format'
-  | 'characters'
-  | 'length'
-  | 'too_short'
-  | 'too_long'
-  | 'number'
-  | 'too_small'
-  | 'too_large_number'
-  | 'password_mismatch'
-  | 'common'
-  | 'phone'
-  | 'number_type'
-  | 'country_not_served'
-  | 'date'
-  | 'country'
-  | 'must_be_true'
-  | 'media_type'
-  | 'too_many_values'
-  | 'file_size'
-  | 'six_digits'
-  | 'no_referrer'
-  | 'no_channel';
-
-export type Label =
-  | 'name'
-  | 'email'
-  | 'phone'
-  | 'country_code'
-  | 'number'
-  | 'otp_type'
-  | 'password'
-  | 'repeat_password'
-  | 'referrer_id'
-  | 'id'
-  | 'country'
-  | 'state'
-  | 'city'
-  | 'code';
-
-type Text =
-  /** The heading of the form. */
-  | 'open_account'
-  | 'optional'
-  | 'choose_one'
-  | 'show_password'
-  | 'one_a_line'
-  | 'add'
-  | 'remove'
-  | 'register'
-  | 'sending'
-  | 'enter_code'
-  | 'confirm'
-  | 'again'
-  | 'again_ready'
-  | 'back'
-  | 'log_in'
-  | 'already_client'
-  /** The heading and the text if the code's address belongs to a client. */
-  | 'client'
-  | 'client_text'
-  | 'done'
-  | 'done_text'
-  | 'continue'
-  | 'error';
+export type FieldSentence = keyof English['fields'];
+export type Label = keyof English['labels'];
 
 /** A language of `words/`, by the name of its file. */
 type PageLanguage = Lowercase<Language>;
@@ -134,24 +66,8 @@ export type ChannelName = Record<PageLanguage, string> | (Partial<Record<PageLan
 /** The words of the page in one language. */
 export type Words = LanguageWords & { channels: Record<Channel, string> };
 
-/** The words that a file in `words/` has in its language. Braces hold the place of a value. */
-export interface LanguageWords {
-  direction?: 'rtl';
-  labels: Record<Label, string>;
-  texts: Record<Text, string> & {
-    version: `${string}{version}${string}`;
-    /** The place of a part of a long form. */
-    step: `${string}{n}${string}`;
-    password_rules: `${string}{n}${string}`;
-    /** The sizes of one file, and of all. */
-    documents: `${string}{size}${string}`;
-    /** How long a code is valid, in minutes. */
-    code_valid: `${string}{n}${string}`;
-    sent: `${string}{address}${string}`;
-  };
-  sentences: Record<Exclude<Sentence, 'too_many'>, string> & { too_many: `${string}{time}${string}` };
-  fields: Record<FieldSentence, string>;
-}
+/** The words that a file in `words/` has in its language: those of `en.js`. Braces hold the place of a value. */
+export type LanguageWords = English & { direction?: 'rtl' };
 
 /** The step that follows from an event in a state. */
 export interface Step {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: 0BSD
 
-/** @type {import('../types.ts').LanguageWords} */
+/** The words of the page. The files of other languages have the same, or the types refuse them. */
 export const words = {
   labels: {
     name: 'Name',
