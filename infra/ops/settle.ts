@@ -78,7 +78,7 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
   not_its_login: 'the command did not name this login, and the server did not answer with it',
   absent: 'the server has no account at this login',
   of_another_operation: "the comment of the account has another operation's id",
-  held_by_another: 'another operation holds this login',
+  held_by_another: 'another operation holds this login: if an operator said so, take that back first (--undecided)',
   ours_there: "the server has an account with this operation's id",
   not_a_word: 'no operator has said anything that could be taken back',
   no_deposit: 'no deposit is left to an operator',
