@@ -18,10 +18,6 @@ npm run setting -- sms.senderId=                         removes one, or a whole
 Writes settings into cdk.json, where cdk reads them. Nothing is written if a setting is not valid.
 `;
 
-const NETWORK_NOTE = `
-Without vpc, the next deployment deletes the network. It waits 20 to 40 minutes until Lambda's network interfaces are gone.
-`;
-
 /**
  * Changes the settings in `cdk.json`, or shows them without arguments.
  * @param args such as `sms.senderId=ACME`
@@ -37,9 +33,7 @@ export function changeSettings(args: readonly string[], file: string): { code: 0
   try {
     const changed = changedContext(context, named);
     writeFileSync(file, `${formatJson({ ...cdk, context: changed })}\n`);
-    const hasNetwork = (one: Record<string, unknown>) => String(gatherSettings(one).vpc) === 'true';
-    const leavesNetwork = hasNetwork(context) && !hasNetwork(changed);
-    return { code: 0, text: `${shown(changed)}${leavesNetwork ? NETWORK_NOTE : ''}` };
+    return { code: 0, text: shown(changed) };
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error;
     return { code: 1, text: `${error.message}\nNothing is written.\n` };

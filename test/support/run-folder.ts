@@ -26,7 +26,8 @@ export default function setup({ provide }: TestProject): () => void {
   for (const folder of [bundles, folders, temporary]) mkdirSync(folder);
   provide('bundles', bundles);
   provide('folders', folders);
-  process.env.TMPDIR = temporary;
+  // Windows has the other two.
+  for (const name of ['TMPDIR', 'TEMP', 'TMP']) process.env[name] = temporary;
   process.env.NODE_COMPILE_CACHE = COMPILED;
   return () => {
     const left = readdirSync(temporary);

@@ -71,9 +71,3 @@ it('npm run setting prints its usage for other arguments', () => {
   expect(cdkJson().change('--help')).toMatchObject({ code: 2, text: expect.stringContaining('npm run setting') });
   expect(cdkJson().change()).toMatchObject({ code: 0, text: expect.stringContaining('No setting is given yet.') });
 });
-
-it('npm run setting says that switching the network off takes 20 to 40 minutes', () => {
-  const { change } = cdkJson({ context: { senderAddress: 'a@acme.example', vpc: true, vpcCidr: '10.9.0.0/20' } });
-  expect(change('brand.name=Acme').text).not.toContain('minutes');
-  expect(change('vpc=', 'vpcCidr=').text).toContain('It waits 20 to 40 minutes');
-});
