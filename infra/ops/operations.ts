@@ -68,12 +68,9 @@ export async function findOperation(target: Target, id: string): Promise<HeldOpe
 /** Lists the operations that have not ended. */
 export async function listOperations(target: Target, terminal: Terminal): Promise<void> {
   const unreadable = new UnreadableItems(terminal);
-  terminal.print(
-    formatTable(
-      HEADINGS,
-      (await openOperations(target)).flatMap((one) => operationRow(one, unreadable)),
-    ),
-  );
+  const open = await openOperations(target);
+  const rows = open.flatMap((one) => operationRow(one, unreadable));
+  terminal.print(open.length === 0 ? 'Every operation has ended.' : formatTable(HEADINGS, rows));
   unreadable.finish('the others are listed');
 }
 

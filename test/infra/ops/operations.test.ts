@@ -7,6 +7,7 @@ const order = { connection_id: 'tp4-live-1', group: 'standard', leverage: 100 };
 
 describe('An operation that only an operator can end', () => {
   it('is listed, shown in his words, and ended by a word that he says twice and may change', async () => {
+    expect((await operators.local('operations')).out).toBe('Every operation has ended.\n');
     const key = 'asks-again';
     const { id, login } = await unknownOperation(operators, key);
     const wrong = String(login + 9);
