@@ -12,8 +12,7 @@ const SLOW = [
   'test/infra/openapi/{examples-run,receiver}.test.ts',
   'test/infra/registration-page/page-in-chromium.test.ts',
   'test/infra/local/{docs,outbox-page,registration-page,start}.test.ts',
-  'test/model/{every-history,mistakes}.test.ts',
-  'test/**/*never-twice.test.ts',
+  'test/model/*.test.ts',
   'test/releases/*.test.ts',
 ];
 

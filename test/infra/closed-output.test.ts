@@ -23,7 +23,6 @@ const ROWS: Record<string, Row> = {
   // `start.test.ts` runs it until its reader has gone.
   start: { handling: 'endWithReader' },
   bench: { handling: 'endWithReader', args: ['--help'] },
-  'never-twice': { handling: 'endWithReader', args: ['--help'] },
   model: { handling: 'endWithReader' },
   release: { handling: 'outliveReader' },
   setting: { handling: 'outliveReader', args: [] },
