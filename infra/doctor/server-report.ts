@@ -1,4 +1,4 @@
-import type { ClosedGroups, PlatformInspector, ServerRights, ServerVariant } from '../../lib/platform/platform.ts';
+import type { ClosedGroups, PlatformInspector, ServerRights } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
 import { askServer } from '../ops/ask-server.ts';
 import { chunksOf } from '../ops/crm-table.ts';
@@ -20,9 +20,10 @@ export interface RangeReport {
 export interface ServerReport {
   rights: ServerRights;
   groups: ClosedGroups;
+  /** The connection has the protocol of the plug-in, and leads to a gateway. */
+  isGateway: boolean;
   /** Present for a connection with ranges. */
   ranges?: RangeReport;
-  variant: ServerVariant;
 }
 
 /** The maximum number of reservations in memory: a server may have any number of accounts. */
@@ -38,10 +39,9 @@ export function reportServer(target: Target, connection: Connection): Promise<Se
     const rights = await server.rights(signal);
     const groups = await server.closedGroups(signal);
     const ranges = loginRanges(connection);
-    if (ranges.length === 0) return { rights, groups, variant: await server.variant(undefined, signal) };
+    if (ranges.length === 0) return { rights, groups, isGateway: await server.isGateway(signal) };
     const { taken, ...report } = await inspectRanges(target, server, connection, ranges, signal);
-    const variant = await server.variant(taken[0], signal);
-    return { rights, groups, ranges: { ...report, taken: taken.length }, variant };
+    return { rights, groups, isGateway: false, ranges: { ...report, taken: taken.length } };
   });
 }
 

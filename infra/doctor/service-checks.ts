@@ -163,13 +163,14 @@ function knowsPassword(protocol: Connection['protocol']): boolean {
 
 /** The results of an inspection, each about one aspect of the server. */
 function reportOutcomes(connection: Connection, report: ServerReport, used: ReadonlySet<string>): CheckOutcome[] {
-  const { rights, groups, ranges, variant } = report;
-  const isGateway = connection.protocol === 'web-registration' && variant.speaks.length > 0;
+  const { rights, groups, ranges, isGateway } = report;
   const aspects: Record<string, CheckOutcome[]> = {
     rights: [onRights(connection, rights, used.has(connection.id))],
     groups: onGroups(connection, groups),
     logins: ranges === undefined ? [] : onLogins(connection, ranges),
-    protocol: isGateway ? [warningOutcome(`the server knows ${variant.speaks.join(', ')}`, BE_GATEWAY)] : [],
+    protocol: isGateway
+      ? [warningOutcome('the server knows CHKACCOUNT, as an interface-gateway does', BE_GATEWAY)]
+      : [],
   };
   return Object.entries(aspects).flatMap(([about, outcomes]) =>
     outcomes.map((one) => ({ subject: `${connection.id} ${about}`, ...one })),

@@ -15,7 +15,7 @@ import { type HeldOperation, OPERATION_MALFORMED } from './stored-operation.ts';
 
 /** The number of operations that are worked on at a time: of one trading server, and of those that need no server. */
 const AT_ONCE = { server: 4, none: 16 };
-/** The number of calls in a row without an answer after which a server is not asked again in the same run. */
+/** The number of look-ups in a row without an answer after which a server is not asked again in the same run. */
 const MAX_UNANSWERED = 2;
 /** The time that must be left to acquire an operation, in milliseconds. */
 const MIN_MS = 10_000;
@@ -38,7 +38,7 @@ interface RunServer {
   connection: Promise<Connection | undefined>;
   /** The platform of the connection; undefined if it cannot be asked. */
   platform: Promise<TradingPlatform | undefined>;
-  /** The number of the server's last calls in a row without an answer. */
+  /** The number of the server's last look-ups in a row without an answer. */
   unanswered: number;
 }
 
@@ -103,11 +103,16 @@ async function settle(run: Run, pk: string): Promise<void> {
     }),
   );
   const server = () => findServer(run, held, records, times.platformSignal, scoped);
-  await settleOperation({ held, times, telemetry: scoped, dependencies, server, records });
+  const seen = await settleOperation({ held, times, telemetry: scoped, dependencies, server, records });
+  const asked = seen === undefined ? undefined : run.servers.get(connection_id);
+  if (asked !== undefined) asked.unanswered = seen === 'unanswered' ? asked.unanswered + 1 : 0;
 }
 
-/** Looks for the account of an operation, completes it, and releases the operation. */
-async function settleOperation(job: Job): Promise<void> {
+/**
+ * Looks for the account of an operation, completes it, and releases the operation.
+ * @returns what the look has shown, if there was one
+ */
+async function settleOperation(job: Job): Promise<Fact['on'] | undefined> {
   let seen: Fact | undefined;
   let life = await learn(job, { on: 'resume' });
   if (life.at === 'sent') {
@@ -116,6 +121,7 @@ async function settleOperation(job: Job): Promise<void> {
   }
   if (life.at === 'open') life = await completeAccount(job, life);
   await releaseOperation(job, life, 'settler', seen?.on);
+  return seen?.on;
 }
 
 /**
@@ -138,7 +144,7 @@ async function findServer(
   if (connection === undefined) servers.delete(id);
   if (platform === undefined || known.unanswered >= MAX_UNANSWERED) return undefined;
   if (connection === undefined || connection.platform !== plan?.version) return undefined;
-  return { platform: countingUnanswered(platform, known), connection };
+  return { platform, connection };
 }
 
 function connectServer(
@@ -159,29 +165,4 @@ function connectServer(
     return undefined;
   });
   return { connection, platform, unanswered: 0 };
-}
-
-/** The same platform, whose unanswered calls are counted in `counted`. */
-function countingUnanswered(platform: TradingPlatform, counted: RunServer): TradingPlatform {
-  const count = async <T>(call: Promise<T>): Promise<T> => {
-    try {
-      const answer = await call;
-      counted.unanswered = 0;
-      return answer;
-    } catch (error) {
-      counted.unanswered += 1;
-      throw error;
-    }
-  };
-  return {
-    keyed: platform.keyed,
-    fundsWithOpening: platform.fundsWithOpening,
-    ready: (signal) => platform.ready(signal),
-    unsupported: (order) => platform.unsupported(order),
-    open: (order, sendDeadline, signal) => platform.open(order, sendDeadline, signal),
-    look: (login, operationId, signal) => count(platform.look(login, operationId, signal)),
-    fund: (login, amount, sendDeadline, signal) => count(platform.fund(login, amount, sendDeadline, signal)),
-    holdsFunds: (login, signal) => count(platform.holdsFunds(login, signal)),
-    close: () => platform.close(),
-  };
 }

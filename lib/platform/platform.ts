@@ -103,14 +103,6 @@ export interface ClosedGroups {
   notShown: string[];
 }
 
-/** What a server does where servers differ. */
-export interface ServerVariant {
-  /** What the server speaks, in the protocol's terms, for operators. */
-  speaks: string[];
-  /** Whether our operation's id can be read in an account's comment. */
-  comments: 'shown' | 'hidden' | 'unknown';
-}
-
 /** Queries of operators, which change nothing on the server. Every call throws `PlatformFailure`. */
 export interface PlatformInspector {
   /** Connects and logs in. */
@@ -118,8 +110,8 @@ export interface PlatformInspector {
   rights(signal: AbortSignal): Promise<ServerRights>;
   /** The connection's groups that cannot be used. */
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
-  /** What the server does where servers differ. @param login an account of the server, if one is known */
-  variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant>;
+  /** Whether a connection with the protocol of the plug-in leads to a gateway, which answers look-ups. */
+  isGateway(signal: AbortSignal): Promise<boolean>;
   /** Whether a login exists; undefined if the server has no such command. */
   exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** All logins of the server that the manager may see; undefined if the protocol has no command for them. */

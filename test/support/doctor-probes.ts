@@ -5,8 +5,8 @@ import type { ServerReport } from '../../infra/doctor/server-report.ts';
 export const SOUND_SERVER: ServerReport = {
   rights: { openAccounts: 'granted', seePersonalData: 'granted', changeBalances: 'granted' },
   groups: { unknown: [], notShown: [] },
+  isGateway: false,
   ranges: { asked: 20, sampled: true, taken: 3, strangers: [] },
-  variant: { speaks: [], comments: 'shown' },
 };
 
 /** The probes of an account without any problem; a test replaces the probes that it is about. */

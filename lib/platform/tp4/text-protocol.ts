@@ -8,7 +8,6 @@ import {
   type PlatformInspector,
   type ReadSecretAgain,
   type ServerRights,
-  type ServerVariant,
   type Sighting,
   type TradingPlatform,
   unsentFailure,
@@ -139,13 +138,11 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     return { unknown: [], notShown: [] };
   }
 
-  async variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
-    const prefix = commandPrefix({ connection: this.#connection });
-    const answered = await this.#existence(login ?? 1, signal).catch((error: unknown) => error);
-    const isAnswered = answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
-    // The plug-in answers no other command than the one that opens accounts.
-    const known = this.keyed ? `${prefix}CHKACCOUNT` : `${prefix}CHKACCOUNT, as an interface-gateway does`;
-    return { speaks: isAnswered ? [known] : [], comments: 'hidden' };
+  async isGateway(signal: AbortSignal): Promise<boolean> {
+    if (this.keyed) return false;
+    // The plug-in answers no other command than the one that opens accounts. A gateway may refuse us.
+    const answered = await this.#existence(1, signal).catch((error: unknown) => error);
+    return answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean | undefined> {

@@ -10,7 +10,6 @@ import {
   PlatformFailure,
   type PlatformInspector,
   type ServerRights,
-  type ServerVariant,
   type Sighting,
   type TradingPlatform,
 } from '../platform.ts';
@@ -110,8 +109,8 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     return readGroups(this.#client, this.#connection.groups ?? [], signal);
   }
 
-  variant(login: number | undefined, signal: AbortSignal): Promise<ServerVariant> {
-    return readVariant(this.#client, login ?? this.#client.manager, signal);
+  async isGateway(): Promise<boolean> {
+    return false;
   }
 
   async exists(login: number, signal: AbortSignal): Promise<boolean> {
@@ -177,17 +176,6 @@ export async function readLogins(client: WebApiClient, signal: AbortSignal): Pro
   if (answer.retcode === RETCODE_NOT_FOUND) return [];
   if (!isDoneAnswer(answer)) throw commandFailure(answer.retcode);
   return parseMember(LoginsSchema, answer.answer);
-}
-
-/**
- * What the server does where servers differ. @param login an account, or the manager itself. @throws PlatformFailure
- */
-export async function readVariant(client: WebApiClient, login: number, signal: AbortSignal): Promise<ServerVariant> {
-  const user = await readUser(client, login, signal);
-  return {
-    speaks: client.isOlder ? ['has the paths of older builds (/auth_start)'] : [],
-    comments: user !== undefined && user.Comment !== '' ? 'shown' : 'unknown',
-  };
 }
 
 /** ENABLED, PASSWORD, TRAILING, EXPERT, 0x80 and REPORTS. */

@@ -153,7 +153,6 @@ describe('A server whose commands begin with Z', () => {
     await platform.open(anOrder({ login: LOGIN }), ANY_TIME, NEVER_ABORTED);
     expect(await platform.look(LOGIN, ID, NEVER_ABORTED)).toEqual({ is: 'unmarked' });
     expect(await platform.look(778, ID, NEVER_ABORTED)).toEqual({ is: 'absent' });
-    expect(await platform.variant(LOGIN, NEVER_ABORTED)).toEqual({ speaks: ['ZCHKACCOUNT'], comments: 'hidden' });
   });
 
   it.each([

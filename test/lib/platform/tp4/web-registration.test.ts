@@ -68,3 +68,16 @@ describe('web-registration', () => {
     );
   });
 });
+
+it.each([
+  ['the plug-in', 'web-registration', {}, false],
+  ['a gateway', 'interface-gateway', {}, true],
+  ['a gateway that refuses us', 'interface-gateway', { master: 'another' }, true],
+] as const)(
+  'A connection to %s with the protocol of the plug-in leads to a gateway, or not',
+  async (_, dialect, changes, is) => {
+    const server = await aServer({ dialect });
+    expect(await textPlatform('web-registration', server.port, changes).isGateway(NEVER_ABORTED)).toBe(is);
+    expect(server.accounts()).toEqual([]);
+  },
+);
