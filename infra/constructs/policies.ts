@@ -142,7 +142,6 @@ function redeliver({ queues, undelivered }: CrmWebhook): PolicyStatement[] {
   return [
     queueStatement([undelivered], 'Redeliver', move),
     queueStatement([queues.accounts], 'QueueEvents', ['SendMessage']),
-    queueStatement(Object.values(queues), 'CountEvents', ['GetQueueAttributes']),
   ];
 }
 

@@ -106,7 +106,7 @@ export async function writeRecords(
   for (const part of chunksOf(records, MAX_COMPARED * PARALLEL_BATCHES)) {
     const changes = await Promise.all(chunksOf(part, MAX_COMPARED).map((batch) => findChanges(target, batch)));
     const changed = changes.flat();
-    if (dryRun) terminal.print(changed.flatMap(recordDifference));
+    if (dryRun) terminal.print(changed.map(describeChange));
     else await target.table.write(changed.map(({ item }) => ({ put: item })));
     total += changed.length;
   }
@@ -143,15 +143,10 @@ export function summarizeChanges({ target, dryRun, terminal }: ItemLocation, cou
   terminal.print(`${countOf(count, 'record')} ${done}.`);
 }
 
-function recordDifference({ item: { pk, record }, before }: ItemChange): string[] {
-  if (before?.record === undefined) return [`+ ${pk}`];
+/** The key of a changed item, with the members of its record that differ. */
+function describeChange({ item: { pk, record }, before }: ItemChange): string {
+  if (before?.record === undefined) return `+ ${pk}`;
   const [old, next] = [before.record ?? {}, record] as [Record<string, unknown>, Record<string, unknown>];
-  const members = [...new Set([...Object.keys(old), ...Object.keys(next)])];
-  const changed = members.filter((member) => !isDeepStrictEqual(old[member], next[member]));
-  return [`~ ${pk}`, ...changed.map((member) => `    ${member}: ${short(old[member])} → ${short(next[member])}`)];
-}
-
-function short(value: unknown): string {
-  const text = value === undefined ? 'none' : JSON.stringify(value);
-  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+  const members = Object.keys({ ...old, ...next });
+  return `~ ${pk}: ${members.filter((member) => !isDeepStrictEqual(old[member], next[member])).join(', ')}`;
 }

@@ -144,7 +144,6 @@ async function openStack(stack: string): Promise<Target> {
 const SETTINGS_OF: Readonly<Record<string, string>> = {
   CrmUndeliveredQueue: 'crmWebhook',
   CrmAccountsQueue: 'crmWebhook',
-  CrmQueue: 'crmWebhook',
 };
 
 /** The name of a resource of a stack. @param logicalId as the template names it */
