@@ -61,33 +61,31 @@ function sortMembers(value: unknown, without: readonly string[] = []): unknown {
 export const UNDER_LEASE = 'lease = :lease AND revision <= :revision';
 
 /** The lease that a worker asks for. Times in epoch milliseconds. */
-export interface WantedLease {
+interface WantedLease {
   pk: string;
   lease: string;
   at: number;
   until: number;
-  /** The new expiry of the item, in epoch seconds. Absent: the expiry stays. */
-  expiresAt?: number;
 }
 
 /**
  * Acquires the item of a key that no worker holds.
- * @param isFree a further condition
+ * @param condition a further one, with its values
  * @returns the item; undefined if the key is not free
  */
 export function acquireLease(
   table: Table,
-  { pk, lease, at, until, expiresAt }: WantedLease,
-  { condition, names = {}, values }: Omit<WriteExpression, 'update'>,
+  { pk, lease, at, until }: WantedLease,
+  { condition, values }: Pick<WriteExpression, 'condition' | 'values'>,
   signal: AbortSignal,
 ): Promise<Item | undefined> {
-  const set = updateAttributes({ lease, lease_until: until, expires_at: expiresAt });
+  const set = updateAttributes({ lease, lease_until: until });
   const expression = {
     // The revision never starts again, so a late duplicate of an earlier write finds a later revision.
     update: `${set.update}, revision = revision + :one`,
     // An earlier attempt of this write counts, if its answer was lost and the SDK repeated it.
     condition: `lease = :lease OR (lease_until <= :now AND ${condition})`,
-    names: { ...set.names, ...names },
+    names: set.names,
     values: { ...set.values, ':one': 1, ':now': at, ...values },
   };
   return tryWrite(table.update({ pk }, expression, signal, true));
