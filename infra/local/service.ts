@@ -179,7 +179,7 @@ function grantSecrets(records: CrmFile): CrmFile {
   };
 }
 
-/** The versions of the connections that use each secret, as `crm secret put` writes them. */
+/** The versions of the connections that use each secret, as `ops secret put` writes them. */
 function platformTags({ connections }: CrmFile) {
   const users = Map.groupBy(connections, ({ secret }) => secret);
   const versions = [...users].map(

@@ -186,7 +186,7 @@ async function startAccountWorld({
     /** Calls the settler, as the clock does each minute. */
     settle: () => environments.run('settle-operations', {}, SETTLER_MS),
     ...tablesOf(reader),
-    /** The secret of a connection, as `crm secret put` would store it for these servers. */
+    /** The secret of a connection, as `ops secret put` would store it for these servers. */
     putSecret: (name: string, { version, server, hosts }: StoredSecret) =>
       secretStore(localClient(aws.environment, 'AWS_ENDPOINT_URL_SECRETS_MANAGER')).write(
         name,
