@@ -82,11 +82,6 @@ interface Declaration {
   timeoutSeconds: number;
   /** True: with the setting `vpc` the function calls from the fixed address. */
   callsTradingServers?: true;
-  /**
-   * The function's alarms in `infra/constructs/alarm-definitions.ts`, next to those that all functions with a route
-   * have.
-   */
-  alarms: readonly ('sending' | 'confirming' | 'opening' | 'settling' | 'notifying')[];
 }
 
 const READ_PEPPER: ResourceUse = { sid: 'ReadPepper', of: 'pepper' };
@@ -121,7 +116,6 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
   size: 'accounts' as const,
   timeoutSeconds: 29,
   callsTradingServers: true as const,
-  alarms: ['opening'] as const,
 });
 
 /**
@@ -156,7 +150,6 @@ const FUNCTIONS = {
     ],
     size: 'registration',
     timeoutSeconds: 20,
-    alarms: ['sending'],
   },
   'create-tp5-account': {
     ...opensAccounts('tp5'),
@@ -195,7 +188,6 @@ const FUNCTIONS = {
     ],
     size: 'registration',
     timeoutSeconds: 20,
-    alarms: ['confirming'],
   },
   'settle-operations': {
     description: 'Completes the operations that no client retries.',
@@ -215,7 +207,6 @@ const FUNCTIONS = {
     size: 'accounts',
     timeoutSeconds: 55,
     callsTradingServers: true,
-    alarms: ['settling'],
   },
   'notify-crm': {
     description: 'Posts events to the CRM, and writes the clients that it makes.',
@@ -231,7 +222,6 @@ const FUNCTIONS = {
     ],
     size: 'accounts',
     timeoutSeconds: 30,
-    alarms: ['notifying'],
   },
 } as const satisfies Record<string, Declaration>;
 

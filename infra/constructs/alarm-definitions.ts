@@ -7,7 +7,7 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { COUNTED_EVENTS, type CountedName } from '../../lib/counted-events.ts';
 import { type Channel, isPhoneChannel, type PhoneChannel } from '../../lib/validators/otp-types.ts';
 import { PHONE_CHANNEL_ROWS } from '../channels.ts';
-import { ALL_FUNCTIONS, type FunctionName, hasRoute } from '../functions.ts';
+import { type FunctionName, hasRoute } from '../functions.ts';
 import type { Settings } from '../settings.ts';
 import type { DeployedFunction } from './functions.ts';
 
@@ -145,19 +145,12 @@ const eventLines = (group: ILogGroup, event: string) => logLines(group, `{ $.mes
 const rollBack = ({ functionName }: LambdaFunction) =>
   `aws lambda update-alias --function-name ${functionName} --name live --function-version VERSION`;
 
-/** The function with alarms of this kind. Every kind but `opening` belongs to one function. */
-function functionAlarmedFor(kind: 'sending' | 'confirming' | 'settling' | 'notifying'): FunctionName {
-  const found = ALL_FUNCTIONS.find(({ alarms }) => alarms.includes(kind));
-  if (found === undefined) throw new Error(`No function has alarms for ${kind}.`);
-  return found.name;
-}
-
 /** The function that sends one-time passwords. */
-export const SENDING_FUNCTION = functionAlarmedFor('sending');
+export const SENDING_FUNCTION: FunctionName = 'request-registration';
 /** The function that confirms registrations. */
-export const CONFIRMING_FUNCTION = functionAlarmedFor('confirming');
-const SETTLER = functionAlarmedFor('settling');
-const NOTIFIER = functionAlarmedFor('notifying');
+export const CONFIRMING_FUNCTION: FunctionName = 'confirm-registration';
+const SETTLER: FunctionName = 'settle-operations';
+const NOTIFIER: FunctionName = 'notify-crm';
 
 const sum = (minutes: number) => ({ period: Duration.minutes(minutes), statistic: 'Sum' });
 const most = (minutes: number) => ({ period: Duration.minutes(minutes), statistic: 'Maximum' });
@@ -223,9 +216,9 @@ function pages(service: MonitoredService): AlarmRow[] {
 /** The pages about accounts. */
 function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
   return [
-    ...functions
-      .filter(({ declared }) => declared.alarms.includes('opening'))
-      .flatMap(({ declared: { name, version = 'tp5' } }): AlarmRow[] => [
+    ...functions.flatMap(({ declared: { name, version } }): AlarmRow[] => {
+      if (version === undefined) return [];
+      return [
         {
           of: version,
           loss: 'No client gets an account on a trading server that refuses our credentials, rights or address.',
@@ -238,7 +231,8 @@ function openingPages({ stackName, functions }: MonitoredService): AlarmRow[] {
           when: { event: 'PlatformUnavailable', service: name, count: [3, 5], twice: true },
           fix: `npm run doctor -- CONNECTION_ID --stack ${stackName}`,
         },
-      ]),
+      ];
+    }),
     ...named(functions, SETTLER).map(({ lambda, logGroup }) => ({
       id: 'SettlerFails',
       loss: 'Accounts whose callers did not retry have no record, deposit or event.',
@@ -299,10 +293,7 @@ const EVENT_NOTICES: readonly AlarmRow[] = [
     loss: 'Another program opens accounts in our login range: if an answer is lost there, an operator must decide.',
   },
   { when: { event: 'DepositFailed' }, loss: 'A client has a demo account without its money.' },
-  {
-    when: { event: 'NoticeFailed' },
-    loss: 'A client got no email or popup about a new account.',
-  },
+  { when: { event: 'NoticeFailed' }, loss: 'A client got no email or popup about a new account.' },
   {
     when: { event: 'EventFailed', count: [3, 15] },
     loss: 'Other systems of the broker learn late of accounts and registrations.',
@@ -380,10 +371,7 @@ function crmNotices({ webhook }: MonitoredService): AlarmRow[] {
       ([of, queue]): AlarmRow => ({
         id: 'CrmEventsWait',
         of,
-        loss:
-          of === 'accounts'
-            ? 'The CRM does not know of new accounts: their events wait.'
-            : 'New clients cannot open accounts: the events of their registrations wait for the CRM.',
+        loss: `The events of ${of} wait for the CRM, which does not know of them yet.`,
         // The age of the oldest event that the CRM has not accepted yet, in seconds.
         when: { metric: queue.metricApproximateAgeOfOldestMessage(most(1)), count: [300, 1] },
       }),

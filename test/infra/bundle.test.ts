@@ -169,7 +169,7 @@ describe('Bundling', () => {
     const declared = { name: 'settle-operations', description: '', timeoutSeconds: 10, size: 'accounts' } as const;
     const settings = readSettings({ ...SETTINGS, alarmEmail: 'oncall@acme.example', brand: { legal: 'Acme Ltd' } });
     const context = { logRetention: RetentionDays.ONE_DAY, removalPolicy: RemovalPolicy.DESTROY, settings };
-    createFunction({ ...declared, uses: [], alarms: [] }, {
+    createFunction({ ...declared, uses: [] }, {
       ...context,
       stack: new Stack(app, 'stack'),
     } as unknown as FunctionContext);
