@@ -5,13 +5,14 @@ import LastLine from './support/last-line.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Tests that start a browser or processes, bundle, explore every history, or load all rules of CloudFormation. */
+/** Tests that start a browser or processes, bundle, play every history, or load all rules of CloudFormation. */
 const SLOW = [
   'test/functions/{create-account,request-registration-redaction,wiring}.test.ts',
   'test/infra/{bundle,closed-output,cloudformation-rules,deploy}.test.ts',
   'test/infra/openapi/{examples-run,receiver}.test.ts',
   'test/infra/registration-page/page-in-chromium.test.ts',
   'test/infra/local/{docs,outbox-page,registration-page,start}.test.ts',
+  'test/lib/openings/killed.test.ts',
   'test/model/*.test.ts',
   'test/releases/*.test.ts',
 ];
