@@ -22,8 +22,6 @@ interface ProblemNote {
   when: string;
   /** The advice to the caller, in the table of errors. */
   remedy: string;
-  /** A second status of the type, and when it is answered. */
-  otherwise?: { status: number; when: string };
   /** Whether the problem comes with `Retry-After`. */
   retryAfter?: 'always' | 'sometimes';
   /** The problem's members, and whether they are always present. */
@@ -197,12 +195,8 @@ const NOTES = {
   },
   account_outcome_unknown: {
     operations: ACCOUNTS,
-    when: 'The platform may have opened the account and did not answer in time. Repeat with the same `Idempotency-Key`, after `Retry-After` if it is present. Without a key do not repeat: a second account could be opened.',
-    remedy: 'Repeat with the same key and body; after 409 name `operation_id` to the broker.',
-    otherwise: {
-      status: 409,
-      when: 'The outcome cannot be determined automatically. An operator must decide the operation `operation_id`.',
-    },
+    when: 'The platform may have opened the account and did not answer in time. With `Retry-After`: repeat with the same `Idempotency-Key`. Without it an operator must decide the operation `operation_id`. Without a key do not repeat: a second account could be opened.',
+    remedy: 'With `Retry-After` repeat with the same key and body, else name `operation_id` to the broker.',
     retryAfter: 'sometimes',
     members: { detail: 'sometimes', operation_id: 'always' },
   },
@@ -219,24 +213,6 @@ export type PageProblem = {
 
 export const PROBLEM_TYPES = Object.keys(PROBLEMS) as ProblemType[];
 
-/** The statuses of answers with a problem of this type. */
-export function problemStatuses(type: ProblemType): number[] {
-  const { otherwise } = PROBLEM_NOTES[type];
-  return otherwise === undefined ? [PROBLEMS[type].status] : [PROBLEMS[type].status, otherwise.status];
-}
-
-/** When a problem of this type is answered with this status. */
-export function problemMeaning(type: ProblemType, status: number): string {
-  const { when, otherwise } = PROBLEM_NOTES[type];
-  return status === otherwise?.status ? otherwise.when : when;
-}
-
-/** Whether `Retry-After` comes with this type at this status; never with work for an operator. */
-export function retryAfterRule(type: ProblemType, status: number): 'always' | 'sometimes' | undefined {
-  const { retryAfter, otherwise } = PROBLEM_NOTES[type];
-  return status === otherwise?.status ? undefined : retryAfter;
-}
-
 /** The problem types that an operation answers. */
 function typesAnswered(operation: OperationId): ProblemType[] {
   return PROBLEM_TYPES.filter((type) => PROBLEM_NOTES[type].operations.includes(operation));
@@ -251,7 +227,7 @@ const SHORT_NAMES: Readonly<Record<OperationId, string>> = {
 
 /** All errors by their status, as Markdown. */
 export function problemTable(): string {
-  const rows = PROBLEM_TYPES.flatMap((type) => problemStatuses(type).map((status) => ({ type, status })));
+  const rows = PROBLEM_TYPES.map((type) => ({ type, status: PROBLEMS[type].status }));
   return markdownTable(
     ['status', 'type', 'operations', 'when', 'what to do'],
     rows
@@ -259,7 +235,7 @@ export function problemTable(): string {
       .map(({ type, status }) => {
         const { operations } = PROBLEM_NOTES[type];
         const by = operations.length === EVERY.length ? 'all' : operations.map((one) => SHORT_NAMES[one]).join(', ');
-        return [String(status), `\`${type}\``, by, problemMeaning(type, status), PROBLEM_NOTES[type].remedy];
+        return [String(status), `\`${type}\``, by, PROBLEM_NOTES[type].when, PROBLEM_NOTES[type].remedy];
       }),
   );
 }
@@ -354,19 +330,19 @@ const GATEWAY_ANSWERS: readonly GatewayAnswer[] = [
 
 /** The error answers of an operation, by their status. */
 export function errorAnswers(operation: OperationId): JsonObject {
-  const ofProblems = typesAnswered(operation).flatMap(problemStatuses);
+  const ofProblems = typesAnswered(operation).map((type) => PROBLEMS[type].status);
   const ofGateway = GATEWAY_ANSWERS.filter(({ of }) => of.includes(operation)).map(({ status }) => status);
   const statuses = [...new Set([...ofProblems, ...ofGateway])].sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [String(status), errorAnswer(operation, status)]));
 }
 
 function errorAnswer(operation: OperationId, status: number): JsonObject {
-  const types = typesAnswered(operation).filter((type) => problemStatuses(type).includes(status));
+  const types = typesAnswered(operation).filter((type) => PROBLEMS[type].status === status);
   const gateway = GATEWAY_ANSWERS.find((answer) => answer.status === status && answer.of.includes(operation));
-  const lines = types.map((type) => `- \`${type}\`: ${problemMeaning(type, status)}`);
+  const lines = types.map((type) => `- \`${type}\`: ${PROBLEM_NOTES[type].when}`);
   if (gateway !== undefined) lines.push(`- \`${gateway.message}\` (the gateway's own answer): ${gateway.when}.`);
   const names = types.map((type) => problemName(type));
-  const retried = types.some((type) => retryAfterRule(type, status) !== undefined);
+  const retried = types.some((type) => PROBLEM_NOTES[type].retryAfter !== undefined);
   const problems = names.length > 0 && {
     'application/problem+json': {
       schema: schemaChoice(names),

@@ -14,14 +14,7 @@ import { MAX_VIOLATIONS, VIOLATION_RULES } from '../../lib/validators/primitives
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
 import { TradingAccountAnswerSchema, tradingAccountBodySchema } from '../../lib/validators/trading-account.ts';
 import { componentReference, type Json, type JsonObject, jsonSchema, markdownTable } from './json.ts';
-import {
-  PROBLEM_NOTES,
-  PROBLEM_TYPES,
-  type ProblemMember,
-  problemMeaning,
-  problemName,
-  problemStatuses,
-} from './problems.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES, type ProblemMember, problemName } from './problems.ts';
 
 /**
  * `#/components/schemas` of the document. Every object has a name: generators give inline objects names of their own,
@@ -149,21 +142,19 @@ const MEMBERS: Readonly<Record<ProblemMember, JsonObject>> = {
 
 function problem(type: ProblemType): JsonObject {
   const { when, operations, members = {} } = PROBLEM_NOTES[type];
-  const statuses = problemStatuses(type);
-  const [status = 0, ...others] = statuses;
-  const lines = statuses.map((one) => `${one}: ${problemMeaning(type, one)}`);
+  const { status, title } = PROBLEMS[type];
   const names = (Object.keys(MEMBERS) as ProblemMember[]).filter((name) => members[name] !== undefined);
   return {
     type: 'object',
     title: type,
-    description: `${others.length === 0 ? when : lines.join(' ')}\n\nAnswered by ${operations.map((name) => `\`${name}\``).join(', ')}.`,
+    description: `${when}\n\nAnswered by ${operations.map((name) => `\`${name}\``).join(', ')}.`,
     properties: {
       type: { type: 'string', const: type, description: 'The stable word to switch on.' },
-      title: { type: 'string', description: 'What the type means, for people.', examples: [PROBLEMS[type].title] },
+      title: { type: 'string', description: 'What the type means, for people.', examples: [title] },
       status: {
         type: 'integer',
         format: 'int32',
-        ...(others.length === 0 ? { const: status } : { enum: statuses }),
+        const: status,
         description: 'The HTTP status.',
       },
       request_id: { type: 'string', description: 'The same as the header `x-request-id`.' },

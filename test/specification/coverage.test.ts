@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PROBLEM_TYPES, problemStatuses } from '../../infra/openapi/problems.ts';
+import { PROBLEM_TYPES } from '../../infra/openapi/problems.ts';
+import { PROBLEMS } from '../../lib/problem.ts';
 import { CUSTOM_FIELD_TYPES } from '../../lib/validators/field-values.ts';
 import { VIOLATION_RULES } from '../../lib/validators/primitives.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
@@ -41,7 +42,7 @@ describe('Nothing of the specification is missing', () => {
 
   it('every error that the service knows has a case, at each of its statuses', () => {
     const answered = new Set(cases.flatMap(({ error }) => error ?? []));
-    const known = PROBLEM_TYPES.flatMap((type) => problemStatuses(type).map((status) => `${status} ${type}`));
+    const known = PROBLEM_TYPES.map((type) => `${PROBLEMS[type].status} ${type}`);
     expect([...answered].sort()).toEqual(known.sort());
   });
 

@@ -21,7 +21,7 @@ const LOGIN_TAKEN = VERSIONS.map((operation) =>
 );
 
 const NEVER_SETTLED: Case = meets(
-  { operation: 'tp4', says: 'a retry that cannot be settled', answer: '409 account_outcome_unknown' },
+  { operation: 'tp4', says: 'a retry that cannot be settled', answer: '504 account_outcome_unknown' },
   async (world) => {
     const change: Change = { operation: 'tp4', body: { connection_id: 'tp4-plugin' }, headers: newKey() };
     const source = newSource();
@@ -30,7 +30,7 @@ const NEVER_SETTLED: Case = meets(
     );
     checkProblem(first, '504 account_outcome_unknown');
     const again = await sendRequest(world, change, { source });
-    checkProblem(again, '409 account_outcome_unknown');
+    checkProblem(again, '504 account_outcome_unknown');
     expect(again.body?.operation_id).toBe(first.body?.operation_id);
   },
 );

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import * as v from 'valibot';
 import type { OperationId } from '../../infra/functions.ts';
-import { PROBLEM_TYPES, retryAfterRule } from '../../infra/openapi/problems.ts';
+import { PROBLEM_NOTES, PROBLEM_TYPES } from '../../infra/openapi/problems.ts';
 import type { ProblemType } from '../../lib/problem.ts';
 import { ConfirmationRequestSchema } from '../../lib/validators/confirmation.ts';
 import { ALL_COUNTRIES } from '../../lib/validators/countries.ts';
@@ -230,7 +230,7 @@ function headerDifferences(
   type?: ProblemType,
 ): string[] {
   const isKnown = type !== undefined && (PROBLEM_TYPES as readonly string[]).includes(type);
-  const retries = isKnown ? retryAfterRule(type, status) : undefined;
+  const retries = isKnown ? PROBLEM_NOTES[type].retryAfter : undefined;
   const isOurs = status < 400 || type !== undefined;
   return OURS.flatMap((name) => {
     const value = headerValue(headers, name);
