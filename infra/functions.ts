@@ -27,8 +27,7 @@ export type ResourceName =
   | 'registrationEvents'
   | 'accountEvents'
   | 'webhookQueues'
-  | 'undeliveredQueue'
-  | 'registrationsQueue';
+  | 'undeliveredQueue';
 
 /**
  * The tag of a trading server's secret that names the platform versions whose functions may read it: `tp5`. Secrets of
@@ -111,7 +110,6 @@ const opensAccounts = <const V extends PlatformVersion>(version: V) => ({
     { sid: 'ReadPlatformSecrets', of: 'platformSecrets', version },
     KEEP_OPERATIONS,
     { sid: 'ReserveLogins', of: 'Logins', actions: ['BatchGetItem', 'PutItem', 'DeleteItem'] },
-    { sid: 'CountWaitingEvents', of: 'registrationsQueue', needs: ['crmWebhook'] },
   ] as const satisfies readonly ResourceUse[],
   size: 'accounts' as const,
   timeoutSeconds: 29,

@@ -49,7 +49,7 @@ export class ServiceStack extends Stack {
     allowKeyRotation(this, context);
     allowRestoringRegistrations(this, context.data);
     if (given.confirmation) allowReading(this, context);
-    protectDocuments(this, context.data.documents, functions, given);
+    protectDocuments(context.data.documents, functions, given);
     if (given.crmWriter !== undefined) allowCrmWrites(this, context.data, given.crmWriter);
 
     addOutput(

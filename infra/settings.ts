@@ -1,15 +1,8 @@
 import { isIPv4 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import {
-  confirmingSettings,
-  crmSettings,
-  DEPENDENT_SETTINGS,
-  documentSettings,
-  emailDomain,
-  mailSettings,
-  stageSettings,
-} from '../lib/config/deployment.ts';
+import { checkSettings } from '../lib/config/check-settings.ts';
+import { confirmingSettings, crmSettings, emailDomain, mailSettings, stageSettings } from '../lib/config/deployment.ts';
 import {
   edgeSettings,
   FrontSchema,
@@ -29,7 +22,7 @@ import {
 import { asciiEmail, EmailSchema } from '../lib/validators/email.ts';
 import { type Channel, isPhoneChannel, OTP_TYPES, PHONE_CHANNELS } from '../lib/validators/otp-types.ts';
 import { closedObject, isObject } from '../lib/validators/primitives.ts';
-import { checkSettings, leafNames, parseJson, parseSettings, parseText } from '../lib/validators/texts.ts';
+import { leafNames, parseJson, parseSettings, parseText } from './setting-texts.ts';
 
 /**
  * The settings of deployments. A setting is in the `context` of cdk.json or on the command line, where a dot separates
@@ -170,7 +163,6 @@ export const deploymentEntries = {
   ...edgeSettings,
   ...sendingSettings,
   ...confirmingSettings,
-  ...documentSettings,
   ...crmSettings,
 };
 
@@ -407,7 +399,6 @@ const DEPENDENT: readonly (readonly [setting: string, needed: string])[] = [
   ['jwtScope', 'jwtIssuer'],
   ['defaultEndpoint', 'customDomain'],
   ['allowedHeaders', 'allowedOrigins'],
-  ...DEPENDENT_SETTINGS,
 ];
 
 const ONE_OF = ['jwtIssuer', 'machineClients', 'callerRoles'];

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
+import { checkSettings } from './config/check-settings.ts';
 import {
   completeBrand,
   confirmingSettings,
   crmSettings,
-  documentSettings,
   mailSettings,
   SETTINGS_FILE,
   stageSettings,
@@ -14,7 +14,6 @@ import {
 import { edgeSettings, missingByChannels, sendingSettings } from './config/registration-settings.ts';
 import { allowFarServers } from './deadline.ts';
 import { isObject } from './validators/primitives.ts';
-import { checkSettings } from './validators/texts.ts';
 
 /**
  * The configuration of a function: the settings of the deployment, which are a file next to its code, and the names of
@@ -45,7 +44,7 @@ export function registrationConfig(environment: NodeJS.ProcessEnv = process.env)
 
 export function confirmationConfig(environment: NodeJS.ProcessEnv = process.env) {
   return read(environment, {
-    settings: { ...stageSettings, ...edgeSettings, ...confirmingSettings, ...documentSettings },
+    settings: { ...stageSettings, ...edgeSettings, ...confirmingSettings },
     resources: ['crmTable', 'registrationsTable', 'documentsBucket', 'pepperSecret', 'eventBus'],
   });
 }
@@ -56,10 +55,8 @@ const ACCOUNT_RESOURCES = [
 ];
 
 export function accountConfig(environment: NodeJS.ProcessEnv = process.env) {
-  // Without the setting `crmWebhook` there is no queue.
-  const optional = ['webhookQueue'] as const;
   const resources = [...ACCOUNT_RESOURCES, 'passwordSecret'] as const;
-  return withSender(read(environment, { settings: { ...stageSettings, ...mailSettings }, resources, optional }));
+  return withSender(read(environment, { settings: { ...stageSettings, ...mailSettings }, resources }));
 }
 
 export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
@@ -69,7 +66,7 @@ export function settlementConfig(environment: NodeJS.ProcessEnv = process.env) {
 
 export function webhookConfig(environment: NodeJS.ProcessEnv = process.env) {
   const { crmWebhook = '', ...config } = read(environment, {
-    settings: { ...stageSettings, ...documentSettings, ...crmSettings },
+    settings: { ...stageSettings, ...crmSettings },
     resources: ['crmTable', 'registrationsTable', 'documentsBucket', 'webhookSecret', 'webhookUndeliveredQueue'],
     contradictions: ({ crmWebhook }) => (crmWebhook === undefined ? ['crmWebhook: is required'] : []),
   });

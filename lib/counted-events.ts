@@ -35,7 +35,6 @@ export const COUNTED_EVENTS = {
   OperationNotSettled: ALL,
   OperationUnderivable: ALL,
   RecipientRefused: ALL,
-  login_tries: ALL,
   oldest_due_seconds: ALL,
 } as const;
 export type CountedName = keyof typeof COUNTED_EVENTS;

@@ -33,8 +33,6 @@ const EVENTS = {
   AccountNotRecorded: 'ERROR',
   /** The server has an account at a login of our range that is not the operation's. */
   LoginNotOurs: 'ERROR',
-  /** The first logins of an operation are reserved by others: the connection's ranges fill. */
-  LoginsScarce: 'WARN',
   /** The key that made an operation is gone, or another version of the service made it: its passwords are unknown. */
   OperationUnderivable: 'ERROR',
   DepositFailed: 'ERROR',
@@ -89,9 +87,6 @@ const FIELDS = {
   user_id: 'word',
   version: 'word',
   login: 'number',
-  /** How many logins of its ranges an operation has tried. */
-  login_tries: 'number',
-  /** The time from the request to its confirmation. */
   /** How long the oldest operation has been due. */
   oldest_due_seconds: 'number',
   notice: 'word',
@@ -149,7 +144,6 @@ export function telemetry(service: string, stage: string): Telemetry {
 /** The fields that are metrics of their own, with their units. */
 const MEASURED: Partial<Record<CountedName, string>> = {
   oldest_due_seconds: 'Seconds',
-  login_tries: 'Count',
 };
 
 /**

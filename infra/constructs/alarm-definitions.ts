@@ -132,10 +132,6 @@ const DAY_MINUTES = 24 * 60;
 export const oldestDue = (settings: Settings) =>
   serviceMetric(settings, 'oldest_due_seconds', { statistic: 'Maximum' });
 
-/** The highest number of logins that one account tried, in a day. */
-const loginTries = (settings: Settings) =>
-  serviceMetric(settings, 'login_tries', { statistic: 'Maximum', minutes: DAY_MINUTES });
-
 /** The log lines of one kind of the last hour. */
 const logLines = (group: ILogGroup, pattern: string) =>
   `aws logs tail ${group.logGroupName} --filter-pattern '${pattern}' --since 1h`;
@@ -392,12 +388,6 @@ function reserveNotices({ settings, api, configurationSetName }: MonitoredServic
       period: Duration.hours(1),
     });
   return [
-    {
-      id: 'LoginsScarce',
-      loss: 'The logins of a connection run out, and then no account can be opened there.',
-      // Likely when 90 % of a range are used, or earlier if many accounts are opened each day.
-      when: { metric: loginTries(settings), count: [30, DAY_MINUTES] },
-    },
     {
       id: 'Requests',
       loss: 'Soon callers get 429 from the gateway: the requests come close to the throttle.',

@@ -54,7 +54,7 @@ export function allowOperators(
   const releases = stack.formatArn({ service: 'ssm', resource: 'parameter', resourceName });
   const statements = [
     ...tableStatements(data),
-    ...documentRights(data, settings).forget,
+    ...documentRights(data).forget,
     ...secretStatements(stack, settings),
     ...(webhook === undefined ? [] : redeliver(webhook)),
     readStack(stack),
@@ -273,11 +273,11 @@ export function allowCrmWrites(stack: Stack, data: DataStores, writes: NonNullab
 }
 
 /** The rights with which the broker's CRM reads a confirmed registration and its documents. */
-export function allowReading(stack: Stack, { data, settings }: PolicyContext): void {
+export function allowReading(stack: Stack, { data }: PolicyContext): void {
   const { documents, tables } = data;
   const read = indexStatement(tables.Registrations, 'ReadRegistrations', CONFIRMED_INDEX);
   const scope = new Construct(stack, 'Reader');
-  const statements = [read, ...documentRights(data, settings).read];
+  const statements = [read, ...documentRights(data).read];
   const policy = managedPolicy(scope, statements, 'ReadRegistrationsPolicy', [
     'To read confirmed registrations and their documents; for the CRM.',
     'Lets the CRM read confirmed registrations.',

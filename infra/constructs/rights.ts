@@ -83,7 +83,7 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
     case 'confirmedDocuments':
     case 'readableDocuments': {
       const documentsBucket = data.documents.bucketName;
-      return { statements: documentRights(data, settings)[DOCUMENT_USES[of]], variables: { documentsBucket } };
+      return { statements: documentRights(data)[DOCUMENT_USES[of]], variables: { documentsBucket } };
     }
     case 'pepper':
       return readableSecret(sid, { pepperSecret: data.pepper.secretArn });
@@ -118,7 +118,6 @@ function granted({ sid, of, actions = [], indexes = [], version }: ResourceUse, 
     case 'registrationEvents':
     case 'accountEvents':
       return publishableEvents(events, sid, EVENT_TYPES[of]);
-    case 'registrationsQueue':
     case 'webhookQueues':
     case 'undeliveredQueue':
       return webhook === undefined ? { statements: [] } : grantedQueues({ sid, of, actions }, webhook);
@@ -146,16 +145,9 @@ function signingSecret(
   return { statements: [readSecretNamed(stack, sid, name)], variables: { [variable]: name } };
 }
 
-/**
- * The functions for accounts see how many registrations wait. Another function delivers all events, and sets some
- * aside.
- */
+/** One function delivers all events, and sets some aside. */
 function grantedQueues({ sid, of, actions = [] }: ResourceUse, { queues, undelivered }: CrmWebhook): Granted {
   const { registrations, accounts } = queues;
-  if (of === 'registrationsQueue') {
-    const variables = { webhookQueue: registrations.queueUrl };
-    return { statements: [queueStatement([registrations], sid, ['GetQueueAttributes'])], variables };
-  }
   if (of === 'undeliveredQueue') {
     const variables = { webhookUndeliveredQueue: undelivered.queueUrl };
     return { statements: [queueStatement([undelivered], sid, [...actions])], variables };

@@ -39,7 +39,7 @@ export async function startAws(
     ...Object.values(SENDERS).map(({ name, about }) => [name, senderFaults(about)] as const),
     ...SERVICES.map((name) => [name, serviceFaults(name)] as const),
   ]) as Record<ServiceName, Faults>;
-  const { rights, scansDocuments } = await functionRights(settings, resources);
+  const rights = await functionRights(settings, resources);
   const { administrator, callers, findAccessKey } = identities({ ...rights, ...more.callers });
   const standInOptions = (name: ServiceName) => ({ faults: faults[name], record, callers });
 
@@ -50,11 +50,7 @@ export async function startAws(
       ),
     ),
     startDatabase({ faults: faults.dynamodb, callers }),
-    startS3({
-      ...standInOptions('s3'),
-      buckets: [resources.DOCUMENTS_BUCKET ?? ''],
-      scanned: scansDocuments,
-    }),
+    startS3({ ...standInOptions('s3'), buckets: [resources.DOCUMENTS_BUCKET ?? ''] }),
     startSecretsManager({
       ...standInOptions('secrets'),
       secrets: secretValues,

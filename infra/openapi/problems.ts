@@ -118,9 +118,8 @@ const NOTES = {
   },
   user_not_found: {
     operations: ACCOUNTS,
-    when: 'No client has this `user_id`. With `Retry-After`: registrations are on their way to the CRM, which may make the client.',
-    remedy: 'With `Retry-After`: wait, and repeat. Without: correct the id, or write the client.',
-    retryAfter: 'sometimes',
+    when: 'No client has this `user_id`.',
+    remedy: 'Correct the id, or write the client.',
   },
   already_registered: {
     operations: CONFIRMATION,

@@ -12,8 +12,14 @@ const OfOperationSchema = v.object({
   word: v.optional(flag),
   origin: v.optional(
     v.object({
-      ...{ pk: text, fingerprint: text, secret: text, derivation: v.number() },
-      ...{ keyed: flag, server: v.optional(text), exclusive: flag, login_given: flag },
+      pk: text,
+      fingerprint: text,
+      secret: text,
+      derivation: v.number(),
+      keyed: flag,
+      server: v.optional(text),
+      exclusive: flag,
+      login_given: flag,
       closed: v.optional(v.array(v.number())),
       event: v.number(),
     }),

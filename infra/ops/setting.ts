@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { parseText } from '../../lib/validators/texts.ts';
 import { outliveReader } from '../closed-output.ts';
+import { parseText } from '../setting-texts.ts';
 import {
   gatherSettings,
   readSettings,

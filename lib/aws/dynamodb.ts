@@ -92,9 +92,8 @@ export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
 
 function tableReads(client: DynamoDBDocumentClient, TableName: string) {
   return {
-    /** @param attributes of the item that are read. Absent: all */
-    async get(Key: Key, abortSignal: AbortSignal, attributes?: readonly string[]): Promise<Item | undefined> {
-      const command = new GetCommand({ TableName, Key, ConsistentRead: true, ...projection(attributes) });
+    async get(Key: Key, abortSignal: AbortSignal): Promise<Item | undefined> {
+      const command = new GetCommand({ TableName, Key, ConsistentRead: true });
       return (await call(() => client.send(command, { abortSignal }))).Item;
     },
 
@@ -114,16 +113,8 @@ function tableReads(client: DynamoDBDocumentClient, TableName: string) {
       return found;
     },
 
-    /**
-     * The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte.
-     * @param filter selects the returned items. Absent: all of them
-     */
-    async query(
-      pk: string,
-      begins: string,
-      abortSignal: AbortSignal,
-      filter?: Required<Pick<WriteExpression, 'condition' | 'values'>>,
-    ): Promise<Item[]> {
+    /** The items of one partition whose sort key (`sk`) has this prefix. One round trip for each megabyte. */
+    async query(pk: string, begins: string, abortSignal: AbortSignal): Promise<Item[]> {
       const found: Item[] = [];
       let from: Item | undefined;
       do {
@@ -131,8 +122,7 @@ function tableReads(client: DynamoDBDocumentClient, TableName: string) {
           TableName,
           ConsistentRead: true,
           KeyConditionExpression: 'pk = :pk AND begins_with(sk, :begins)',
-          FilterExpression: filter?.condition,
-          ExpressionAttributeValues: { ':pk': pk, ':begins': begins, ...filter?.values },
+          ExpressionAttributeValues: { ':pk': pk, ':begins': begins },
           ExclusiveStartKey: from,
         });
         const answer = await call(() => client.send(command, { abortSignal }));
@@ -173,10 +163,9 @@ function tableReads(client: DynamoDBDocumentClient, TableName: string) {
 
 function tableWrites(client: DynamoDBDocumentClient, TableName: string) {
   return {
-    /** @returns the item that it replaced */
-    async put(Item: Item, abortSignal: AbortSignal, expression?: WriteExpression): Promise<Item | undefined> {
-      const command = new PutCommand({ TableName, Item, ReturnValues: 'ALL_OLD', ...expressionInput(expression) });
-      return (await call(() => client.send(command, { abortSignal }))).Attributes;
+    async put(Item: Item, abortSignal: AbortSignal, expression?: WriteExpression): Promise<void> {
+      const command = new PutCommand({ TableName, Item, ...expressionInput(expression) });
+      await call(() => client.send(command, { abortSignal }));
     },
 
     /** @param reads whether the updated item is returned. By default: an empty one */
@@ -215,15 +204,6 @@ export function attributeQuery(attribute: string, value: string) {
     KeyConditionExpression: '#attribute = :value',
     ExpressionAttributeNames: { '#attribute': attribute },
     ExpressionAttributeValues: { ':value': value },
-  };
-}
-
-function projection(attributes: readonly string[] = []) {
-  if (attributes.length === 0) return {};
-  const names = attributes.map((name) => [`#${name}`, name] as const);
-  return {
-    ProjectionExpression: names.map(([short]) => short).join(', '),
-    ExpressionAttributeNames: Object.fromEntries(names),
   };
 }
 

@@ -1,9 +1,7 @@
 import {
   DeleteObjectTaggingCommand,
   GetObjectCommand,
-  GetObjectTaggingCommand,
   PutObjectCommand,
-  PutObjectTaggingCommand,
   S3Client,
   type S3ClientConfig,
 } from '@aws-sdk/client-s3';
@@ -50,20 +48,6 @@ export function objectStore(bucket: string, config: S3ClientConfig = {}) {
     /** Removes all tags of an object, if it has any. @throws AwsFailure; the tags may be removed */
     async deleteTags(key: string, abortSignal: AbortSignal): Promise<void> {
       const command = new DeleteObjectTaggingCommand({ Bucket: bucket, Key: key });
-      await AwsFailure.translate(client.send(command, { abortSignal }));
-    },
-
-    /** The tags of an object, by key. @throws AwsFailure, also if there is no such object */
-    async tags(key: string, abortSignal: AbortSignal): Promise<Record<string, string>> {
-      const command = new GetObjectTaggingCommand({ Bucket: bucket, Key: key });
-      const { TagSet = [] } = await AwsFailure.translate(client.send(command, { abortSignal }));
-      return Object.fromEntries(TagSet.map(({ Key = '', Value = '' }) => [Key, Value]));
-    },
-
-    /** Replaces all tags of an object. @throws AwsFailure */
-    async putTags(key: string, tags: Readonly<Record<string, string>>, abortSignal: AbortSignal): Promise<void> {
-      const TagSet = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
-      const command = new PutObjectTaggingCommand({ Bucket: bucket, Key: key, Tagging: { TagSet } });
       await AwsFailure.translate(client.send(command, { abortSignal }));
     },
 

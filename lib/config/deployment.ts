@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { asciiEmail, EmailSchema } from '../validators/email.ts';
 import { closedObject } from '../validators/primitives.ts';
-import { flag, patternText, receiverAddress, wholeNumber } from './setting-types.ts';
+import { patternText, receiverAddress, wholeNumber } from './setting-types.ts';
 
 /**
  * The settings of a deployment that reach a function, with their rules and defaults. Each is declared only here, or in
@@ -74,20 +74,10 @@ export const mailSettings = {
 export const confirmingSettings = {
   confirmedDays: v.optional(wholeNumber(1, 365), DEFAULT_CONFIRMED_DAYS),
 };
-export const documentSettings = {
-  /** True: documents are scanned for malware, and the CRM gets links to clean documents only. */
-  scanDocuments: v.optional(flag),
-};
 export const crmSettings = {
   /** The address of the CRM that every event is posted to. */
   crmWebhook: v.optional(receiverAddress),
 };
-
-/** The settings that need another setting. */
-export const DEPENDENT_SETTINGS: readonly (readonly [setting: string, needed: string])[] = [
-  ['scanDocuments', 'confirmation'],
-  ['scanDocuments', 'crmWebhook'],
-];
 
 /** The file with the settings, next to a function's code. */
 export const SETTINGS_FILE = 'settings.json';
@@ -99,10 +89,6 @@ export const PENDING_DOCUMENT_TAG = { Key: 'registration', Value: 'pending' } as
 
 /** The source of every event of this service. */
 export const EVENT_SOURCE = 'broker.api';
-
-/** The tag in which Amazon GuardDuty leaves its verdict on a document, and the verdict if there is no malware. */
-export const SCAN_TAG = 'GuardDutyMalwareScanStatus';
-export const CLEAN_VERDICT = 'NO_THREATS_FOUND';
 
 /** An event that the CRM did not accept is delivered again every two minutes. The last delivery is a day after the first. */
 export const REDELIVERY = { everySeconds: 120, deliveries: 720 } as const;

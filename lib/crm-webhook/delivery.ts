@@ -13,7 +13,7 @@ import { EventNotAccepted, type PostMessage } from './post.ts';
 /** The dependencies of a notification; tests pass fakes. */
 export interface WebhookDependencies {
   registrations: Pick<Registrations, 'get'>;
-  documents: Pick<Documents, 'keep' | 'link'>;
+  documents: Pick<Documents, 'link'>;
   clients: CrmClients;
   post: PostMessage;
   /** Puts an event into the queue of undelivered events. An operator delivers it again from there. */
@@ -73,9 +73,7 @@ async function notifyOfRegistration(
   if (registration === undefined) return;
   // The record decides what was proven. Other principals of the AWS account may have the right to put events on the bus.
   const event = registrationConfirmed(registration);
-  const linked = await documents.link(registration.documents, signal);
-  // The confirmation may have left documents to expire, because their scan had not ended.
-  if (linked.some(({ verdict }) => verdict !== undefined)) await documents.keep(registration.documents, signal);
+  const linked = await documents.link(registration.documents);
   const message = { id: event.id, body: registrationMessage(event, registration, linked) };
   const { client_id, unusable } = await post(message, signal);
   if (unusable !== undefined) telemetry.event('ClientNotWritten', { reason: unusable });

@@ -27,8 +27,6 @@ export interface CompletionDependencies {
 
 /** The dependencies of an opening; tests pass fakes. */
 export interface AccountDependencies extends CompletionDependencies {
-  /** Whether registrations are on their way to the CRM, which may create the client. */
-  expectsClients(signal: AbortSignal): Promise<boolean>;
   /** The keys of the secret of derived passwords, the current one first. */
   keys(signal: AbortSignal): Promise<readonly [DerivationKey, ...DerivationKey[]]>;
   /** Waits this many milliseconds. */
@@ -82,20 +80,12 @@ function accountNotices(settings: NoticeSettings): AccountNotices {
   };
 }
 
-/** @param queue the address of the queue of registrations; absent: the CRM is not notified */
-function clientsOnTheirWay(queue: string | undefined): AccountDependencies['expectsClients'] {
-  if (queue === undefined) return async () => false;
-  const hasWaiting = once(async () => (await import('../aws/sqs.ts')).waitingMessages(queue));
-  return async (signal) => (await hasWaiting())(signal);
-}
-
 /** The production dependencies of the functions that open accounts; created once, at cold start. */
 export function accountDependencies(config: AccountConfig): AccountDependencies {
   const database = databaseClient();
   const readSecret = secretReader({ first: config.passwordSecret, ahead: 1 });
   return {
     ...completionDependencies(config, database, readSecret),
-    expectsClients: clientsOnTheirWay(config.webhookQueue),
     keys: parsedSecret(readSecret, config.passwordSecret, parseDerivationKeys),
     wait: sleep,
   };

@@ -1,13 +1,10 @@
 import { PlatformFailure } from '../platform/platform.ts';
-import type { Telemetry } from '../telemetry.ts';
 
 /** The number of logins of the first read, one of which is nearly always free, and the most of a later one. */
 const FIRST_LOGINS = 20;
 const MAX_LOGINS = 1_000;
 /** The number of logins that are read in one call. */
 const BATCH = 100;
-/** From this many logins of other operations on an event is logged. */
-const MANY_TRIES = 3;
 
 /** The reads of a search, and the time that it has. */
 interface SearchReads {
@@ -15,7 +12,6 @@ interface SearchReads {
   holders(logins: readonly number[]): Promise<ReadonlyMap<number, string>>;
   /** Whether there is time to read more. */
   mayRead(): boolean;
-  telemetry: Telemetry;
 }
 
 /**
@@ -27,12 +23,11 @@ interface SearchReads {
 export async function* freeLogins(
   logins: Iterator<number, unknown>,
   operationId: string,
-  { holders, mayRead, telemetry }: SearchReads,
+  { holders, mayRead }: SearchReads,
 ): AsyncGenerator<number, void> {
   const { value: first, done } = logins.next();
   if (done === true) return;
   yield first;
-  let tries = 1;
   for (let size = FIRST_LOGINS; ; size = Math.min(10 * size, MAX_LOGINS)) {
     if (!mayRead())
       throw new PlatformFailure('platform_unavailable', { reason: 'no_time_for_next_login', proof: 'unsent' });
@@ -44,10 +39,7 @@ export async function* freeLogins(
     const holding = new Map((await Promise.all(batches)).flatMap((batch) => [...batch]));
     for (const login of drawn) {
       const holder = holding.get(login);
-      tries += 1;
-      if (holder !== undefined && holder !== operationId) continue;
-      if (tries > MANY_TRIES) telemetry.event('LoginsScarce', { login_tries: tries });
-      yield login;
+      if (holder === undefined || holder === operationId) yield login;
     }
   }
 }

@@ -273,7 +273,12 @@ function stateWrite(table: string, next: HeldOperation, until?: number): Transac
   const dueAt = !isReleased(next) ? (until ?? leaseUntil) : isOperators ? OPERATOR_ONLY : undefined;
   const isForgotten = life.at === 'claimed' && closed === undefined;
   const set: Item = {
-    ...{ life, plan, since, closed, event, revision },
+    life,
+    plan,
+    since,
+    closed,
+    event,
+    revision,
     lease_until: isReleased(next) || until !== undefined ? 0 : leaseUntil,
     ...(dueAt !== undefined && dueAttributes(operationId, dueAt)),
   };
@@ -306,7 +311,8 @@ function reservationWrites(table: string, before: HeldOperation, next: HeldOpera
   const place = (login: number) => ({ pk: reservationKey(plan, login) });
   return [
     ...taken.map((login) => ({
-      ...{ table, expression },
+      table,
+      expression,
       put: { ...place(login), operation_id, connection_id: plan.connection_id, ...word },
     })),
     ...givenUp.map((login) => ({ table, delete: place(login), expression })),

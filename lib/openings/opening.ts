@@ -125,11 +125,12 @@ function startJob(opening: Opening, ahead: Ahead, held: HeldOperation, keys: rea
   const { body, parameters, caller = ANONYMOUS } = request;
   const { user_id: userId } = parameters;
   const passwords = givenOrDerived(opening, keys, held);
+  const place = { version, user_id: userId, connection_id: body.connection_id };
   return {
-    ...{ held, times, dependencies },
-    telemetry: opening.telemetry.with({
-      ...{ operation_id: held.operationId, version, user_id: userId, connection_id: body.connection_id },
-    }),
+    held,
+    times,
+    dependencies,
+    telemetry: opening.telemetry.with({ operation_id: held.operationId, ...place }),
     order: { body, userId, version, caller, passwords },
     server: () => ahead.server.catch(() => undefined),
     records: () => ahead.records.catch(() => undefined),

@@ -114,7 +114,12 @@ export async function knowOperation(
   const holders = plan === undefined ? new Map<number, string>() : await ledger.holders(plan, logins, signal);
   const others = new Map([...holders].filter(([, holder]) => holder !== held.operationId));
   const known = {
-    ...{ held, client: records?.client, connection, seen, holders: others, funded },
+    held,
+    client: records?.client,
+    connection,
+    seen,
+    holders: others,
+    funded,
     movedFrom: isMoved ? plan?.server : undefined,
     waitsUntil: life.at === 'sent' ? waitsUntil(held, now()) : undefined,
   };

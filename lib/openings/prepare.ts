@@ -11,9 +11,6 @@ import { buildOrder, buildPlan, checkRecords, demoDeposit, judgeOrder } from './
 import type { Ahead } from './read-ahead.ts';
 import { lookAt } from './server-steps.ts';
 
-/** Seconds until a client that the CRM is making is probably written. */
-const CLIENT_SECONDS = 5;
-
 /**
  * Before the first command: judges the order, logs in on the server, and reserves the next free login.
  * @returns the state `sent`, or the failure for which nothing was sent
@@ -35,17 +32,12 @@ export async function prepareCommand(job: RequestJob, ahead: Ahead): Promise<{ l
 }
 
 /** @throws Problem for the first record that is missing, or an order that the connection does not take; PlatformFailure */
-async function judge({ held, order, dependencies, times }: RequestJob, ahead: Ahead): Promise<void> {
+async function judge({ held, order, dependencies }: RequestJob, ahead: Ahead): Promise<void> {
   const { body, version } = order;
   dependencies.events.prepare();
   const records = await ahead.records;
   const { client } = records;
-  if (client === undefined) {
-    // Only here the service asks the queue: a caller that comes before its client must not give up. If the queue does
-    // not answer, the caller gets the answer that is certain.
-    const isExpected = await dependencies.expectsClients(times.signal).catch(() => false);
-    throw new Problem('user_not_found', { retryAfterSeconds: isExpected ? CLIENT_SECONDS : undefined });
-  }
+  if (client === undefined) throw new Problem('user_not_found');
   checkRecords(version, body, records);
   const server = await ahead.server;
   const command = buildOrder(body, client, held.operationId, order.passwords, demoDeposit(records));
@@ -94,7 +86,7 @@ async function reserveLogin(job: RequestJob, ahead: Ahead): Promise<Life> {
 
 /** The logins that an operation may ask for: the caller's own, or the free ones of the ranges, in the operation's order. */
 function findLogins(
-  { held, order, dependencies, telemetry, times }: RequestJob,
+  { held, order, dependencies, times }: RequestJob,
   { connection }: FoundRecords,
   keys: readonly DerivationKey[],
 ) {
@@ -105,7 +97,6 @@ function findLogins(
   return freeLogins(logins, held.operationId, {
     holders: (wanted) => dependencies.ledger.holders(place, wanted, times.signal),
     mayRead: () => dependencies.now() < times.openingEndsAt,
-    telemetry,
   });
 }
 

@@ -55,8 +55,12 @@ export async function rebuildLedger(
   { now, dryRun }: Pick<Rebuild, 'now' | 'dryRun'>,
 ): Promise<RebuildReport> {
   const report: RebuildReport = {
-    ...{ reservations: 0, operations: 0, due: 0 },
-    ...{ conflicts: [], unplaced: [], recorded: new Map() },
+    reservations: 0,
+    operations: 0,
+    due: 0,
+    conflicts: [],
+    unplaced: [],
+    recorded: new Map(),
   };
   const known = new Map(connections.map((connection) => [connection.id, connection]));
   const rebuild: Rebuild = { tables, connections: known, now, dryRun, report };
@@ -140,18 +144,37 @@ function operationItem(
   // Only a version 5 server is paid after the opening.
   const isPaid = connection?.protocol === 'web-api' && connection.demo && details.account_type_id !== undefined;
   const life: LifeAt<'open'> = {
-    ...{ at: 'open', login, opened_at, recorded: true, mail: 'none' },
+    at: 'open',
+    login,
+    opened_at,
+    recorded: true,
+    mail: 'none',
     ...(word === true && { word }),
     published: !isRecent,
     deposit: isRecent && isPaid ? 'unpaid' : 'none',
   };
   const plan: OperationPlan = {
-    ...{ ...details, keyed, server, exclusive, login_given },
+    ...details,
+    keyed,
+    server,
+    exclusive,
+    login_given,
     deposit_with_opening: connection?.protocol !== 'web-api',
   };
   return {
-    ...{ pk, operation_id: details.operation_id, fingerprint, secret, derivation },
-    ...{ lease: 'rebuilt', lease_until: 0, revision: 1, life, plan, since: Date.parse(opened_at), closed, event },
+    pk,
+    operation_id: details.operation_id,
+    fingerprint,
+    secret,
+    derivation,
+    lease: 'rebuilt',
+    lease_until: 0,
+    revision: 1,
+    life,
+    plan,
+    since: Date.parse(opened_at),
+    closed,
+    event,
     ...(!isFinished(life) && dueAttributes(details.operation_id, now)),
   };
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type * as v from 'valibot';
 import type { ObjectStore } from '../aws/s3.ts';
-import { CLEAN_VERDICT, DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG, SCAN_TAG } from '../config/deployment.ts';
+import { DOCUMENTS_FOLDER, PENDING_DOCUMENT_TAG } from '../config/deployment.ts';
 import { awaitAll } from '../deadline.ts';
-import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import type { CheckedDocument } from '../validators/custom-fields.ts';
 import { jsonPointer, type Violation } from '../validators/primitives.ts';
@@ -15,21 +14,15 @@ export interface LinkedDocument extends v.InferOutput<typeof LinkedDocumentSchem
   key: string;
 }
 /** A stored document, in the registration's record. */
-export type StoredDocument = Omit<LinkedDocument, 'url' | 'verdict'>;
+export type StoredDocument = Omit<LinkedDocument, 'url'>;
 export type Documents = ReturnType<typeof s3Documents>;
 
 /** How long a link is valid, in seconds; less if the signing credentials expire earlier. */
 const LINK_SECONDS = 60 * 60;
 
-interface DocumentConfig {
-  documentsBucket: string;
-  /** True: a scan for malware leaves its verdict in a tag. */
-  scanDocuments?: boolean | undefined;
-}
-
 /** Documents as objects in S3. The client is loaded for the first document. */
 export function s3Documents(
-  { documentsBucket, scanDocuments: scanned }: DocumentConfig,
+  { documentsBucket }: { documentsBucket: string },
   open: (bucket: string) => Promise<ObjectStore> = async (name) => (await import('../aws/s3.ts')).objectStore(name),
 ) {
   const objects = once(() => open(documentsBucket));
@@ -60,34 +53,21 @@ export function s3Documents(
     },
 
     /**
-     * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated. If documents
-     * are scanned, a document keeps its verdict, and one without a verdict is left out: two writers of tags would
-     * overwrite each other's changes.
+     * Keeps stored documents as long as the bucket keeps its objects, instead of a day. May be repeated.
      * @throws AwsFailure
      */
     async keep(documents: readonly Pick<StoredDocument, 'key'>[], signal: AbortSignal): Promise<void> {
       if (documents.length === 0) return;
       const store = await objects();
-      await awaitAll(
-        documents.map(({ key }) => (scanned ? keepScanned(store, key, signal) : store.deleteTags(key, signal))),
-      );
+      await awaitAll(documents.map(({ key }) => store.deleteTags(key, signal)));
     },
 
-    /**
-     * Links to stored documents. If they are scanned, only those that the scan found clean get a link.
-     * @throws AwsFailure, or a Failure if a scan has not ended yet
-     */
-    async link(documents: readonly StoredDocument[], signal: AbortSignal): Promise<LinkedDocument[]> {
+    /** Links to stored documents. @throws AwsFailure */
+    async link(documents: readonly StoredDocument[]): Promise<LinkedDocument[]> {
       if (documents.length === 0) return [];
       const store = await objects();
       return await awaitAll(
-        documents.map(async (document) => {
-          if (!scanned) return { ...document, url: await store.link(document.key, LINK_SECONDS) };
-          const { [SCAN_TAG]: verdict } = await store.tags(document.key, signal);
-          if (verdict === undefined) throw new Failure('VerdictMissing');
-          if (verdict !== CLEAN_VERDICT) return { ...document, verdict };
-          return { ...document, verdict, url: await store.link(document.key, LINK_SECONDS) };
-        }),
+        documents.map(async (document) => ({ ...document, url: await store.link(document.key, LINK_SECONDS) })),
       );
     },
   };
@@ -106,12 +86,6 @@ async function mediaTypeViolations(document: CheckedDocument): Promise<Violation
 
 function documentKey(registrationId: string, place: number): string {
   return `${DOCUMENTS_FOLDER}/${registrationId}/${place + 1}`;
-}
-
-/** Removes the tag of pending documents, and no other tag. */
-async function keepScanned(store: ObjectStore, key: string, signal: AbortSignal): Promise<void> {
-  const { [PENDING_DOCUMENT_TAG.Key]: pending, ...others } = await store.tags(key, signal);
-  if (pending !== undefined && others[SCAN_TAG] !== undefined) await store.putTags(key, others, signal);
 }
 
 async function put(

@@ -63,14 +63,7 @@ export const LinkedDocumentSchema = v.object({
   media_type: text('As the content shows it.'),
   bytes: v.pipe(v.number(), v.integer(), v.description('The size.')),
   sha256: text('Of the content, base64.'),
-  url: v.optional(
-    text('Where to download it within an hour. Absent if a scan for malware did not find the document clean.'),
-  ),
-  verdict: v.optional(
-    text(
-      'Of the scan for malware, where documents are scanned: `NO_THREATS_FOUND` or another word of Amazon GuardDuty.',
-    ),
-  ),
+  url: text('Where to download it within an hour.'),
 });
 
 const Consent = v.object({ key: text('The key of the form field.'), version: text('Of the text that was agreed to.') });

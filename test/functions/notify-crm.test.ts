@@ -77,22 +77,6 @@ describe('A confirmed registration', () => {
     expect([received(id).length, clients(id).length]).toEqual([1, 1]);
   });
 
-  it('that the CRM has not accepted yet adds Retry-After to user_not_found, because the client may be on its way', async () => {
-    const order = { connection_id: 'tp5-live-1', group: 'real\\standard', leverage: 100 };
-    const ask = async () => {
-      const { status, json, headers } = await world.postTo('/public/v1/users/NOBODY01/tp5/accounts', order);
-      return [status, json.type, new Headers(headers).get('retry-after')];
-    };
-    expect(await ask()).toEqual([404, 'user_not_found', null]);
-    world.service.faults('crm').set({ kind: 'refused', times: 1 });
-    const id = await confirmed();
-    await expect.poll(() => delivery(id)?.state).toBe('waiting');
-    expect(await ask()).toEqual([404, 'user_not_found', '5']);
-    await world.service.deliveries.deliverNow();
-    await expect.poll(() => delivery(id)?.state).toBe('delivered');
-    expect(await ask()).toEqual([404, 'user_not_found', null]);
-  });
-
   it('is kept at once if the address of the CRM is gone, and delivered again by an operator', async () => {
     world.service.faults('crm').set({ kind: 'gone', times: 2 });
     const id = await confirmed();

@@ -262,7 +262,6 @@ describe('Faulty settings', () => {
       { documentRoles },
       'documentRoles: must be ARNs of roles',
     ]),
-    [{ scanDocuments: true, confirmation: true }, 'crmWebhook: is required where scanDocuments is given'],
     [
       { confirmedDays: 1, confirmation: true, crmWebhook: 'https://crm.acme.example' },
       'confirmedDays: must be at least 2 with crmWebhook',

@@ -183,7 +183,6 @@ export class OpeningScene {
         prepare: () => {},
         publish: (_, detail, signal) => step('bus', async () => void this.published.push(detail), signal),
       },
-      expectsClients: async () => false,
       platform: async ({ protocol }) => this.server.platform(protocol !== 'web-registration', step),
       keys: async () => this.keys,
       now: () => this.now,

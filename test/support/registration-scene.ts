@@ -303,8 +303,6 @@ export class RegistrationScene {
     return {
       put: ({ key }: { key: string }, signal: AbortSignal) => put(key, signal),
       deleteTags: change('keep', (key) => this.documents.set(key, 'kept')),
-      tags: never,
-      putTags: never,
       link: never,
     };
   }

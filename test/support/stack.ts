@@ -78,7 +78,6 @@ export const EVERYTHING = {
   alarmEmail: 'oncall@acme.example',
   silenceHours: 12,
   crmWebhook: 'https://crm.acme.example/events',
-  scanDocuments: true,
 };
 
 /** The resources of a type, by logical id. */

@@ -101,8 +101,17 @@ const SIZES = { group: 16, password: 16, name: 128, email: 48, comment: 64, othe
 
 /** The details that `WNEWACCOUNT` keeps in addition, with the maximum bytes. */
 const DETAILS = {
-  ...{ COUNTRY: 32, STATE: 256, CITY: 256, ADDRESS: 256, ZIPCODE: 256, ID: 256, STATUS: 256, AGENT: 256 },
-  ...{ PHONE: 32, PHONE_PASSWORD: 256, SEND_REPORTS: 256 },
+  COUNTRY: 32,
+  STATE: 256,
+  CITY: 256,
+  ADDRESS: 256,
+  ZIPCODE: 256,
+  ID: 256,
+  STATUS: 256,
+  AGENT: 256,
+  PHONE: 32,
+  PHONE_PASSWORD: 256,
+  SEND_REPORTS: 256,
 };
 /**
  * The keys that `WNEWACCOUNT` accepts. The server refuses an unknown key, so that no test passes without its effect.

@@ -119,7 +119,9 @@ export class WebApiAccounts {
       investor: PassInvestor,
       details: {
         ...Object.fromEntries(TEXTS.map((name) => [name.toLowerCase(), text(name)])),
-        ...{ language: Language, agent: Agent, rights: Rights },
+        language: Language,
+        agent: Agent,
+        rights: Rights,
       },
     });
     const { loginPlacement: placement = 'both' } = this.#options;

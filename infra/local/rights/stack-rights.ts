@@ -4,10 +4,9 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as v from 'valibot';
-import { DEPENDENT_SETTINGS } from '../../../lib/config/deployment.ts';
 import { PHONE_CHANNELS } from '../../../lib/validators/otp-types.ts';
 import { isObject } from '../../../lib/validators/primitives.ts';
-import { parseSettings } from '../../../lib/validators/texts.ts';
+import { parseSettings } from '../../setting-texts.ts';
 import { deploymentEntries } from '../../settings.ts';
 import { AWS_ACCOUNT_ID, AWS_REGION, bucketArn, busArn, queueArn, secretArn, tableArn } from './arn.ts';
 import { parseRights, type Right, type Statement } from './policy.ts';
@@ -39,7 +38,7 @@ export async function functionRights(
       parseRights(name, resolve(statements, names) as Statement[]),
     ]),
   );
-  return { rights, scansDocuments: Object.values(types).includes('AWS::GuardDuty::MalwareProtectionPlan') };
+  return rights;
 }
 
 /** The settings of a deployment that `npm run deploy` would accept: without the settings of channels that it lacks. */
@@ -56,7 +55,6 @@ function deployable(settings: Readonly<Record<string, unknown>>): Record<string,
   if (channels.length <= 1) delete given.phone;
   given.crmWebhook = 'https://crm.acme.example/events';
   given.confirmation = true;
-  for (const [name, needed] of DEPENDENT_SETTINGS) if (!given[needed]) delete given[name];
   return given;
 }
 

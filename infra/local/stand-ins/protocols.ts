@@ -54,7 +54,8 @@ export function jsonService({
         const input = parseObject(call.body) ?? {};
         const action = `${name}:${operationName(call)}`;
         const needed = resources(input).map((resource) => ({
-          ...{ action, resource },
+          action,
+          resource,
           ...(context && { context: context(input) }),
         }));
         return [...needed, ...(delegated?.(input) ?? [])];

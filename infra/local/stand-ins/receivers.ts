@@ -126,8 +126,12 @@ export async function startProvider({
   const error = ({ status }: ServiceError) => ({ status, headers: {}, body: '' });
   return serveStandIn(
     {
-      ...{ answer, error, throttled: failure(429), refused: failure(401) },
-      ...{ refused_recipient: failure(422), refused_message: failure(403) },
+      answer,
+      error,
+      throttled: failure(429),
+      refused: failure(401),
+      refused_recipient: failure(422),
+      refused_message: failure(403),
     },
     { faults },
   );

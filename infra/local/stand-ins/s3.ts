@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { CLEAN_VERDICT, SCAN_TAG } from '../../../lib/config/deployment.ts';
 import { bucketArn } from '../rights/arn.ts';
 import type { NeededRight } from '../rights/policy.ts';
 import { xmlAnswer, xmlElement } from './protocols.ts';
@@ -8,8 +7,6 @@ import { type Call, ServiceError, type StandInAnswer, type StandInOptions, serve
 export interface S3Options extends Omit<StandInOptions, 'record'> {
   /** The existing buckets. */
   buckets: string[];
-  /** True: every new object is scanned for malware. */
-  scanned?: boolean;
 }
 
 interface S3Object {
@@ -21,16 +18,13 @@ interface S3Object {
 
 export type S3StandIn = Awaited<ReturnType<typeof startS3>>;
 
-const SCAN_MS = 100;
-/** The text of the test file that every scanner recognizes as malware. */
-const EICAR = 'EICAR-STANDARD-ANTIVIRUS-TEST-FILE';
 /** Letters of any script, digits, spaces and some signs. */
 const TAG_KEY = /^(?!aws:)[\p{L}\p{N}\p{Z}+\-=._:/@]{1,128}$/u;
 const TAG_VALUE = /^[\p{L}\p{N}\p{Z}+\-=._:/@]{0,256}$/u;
 const DONE: StandInAnswer = { status: 204, headers: {}, body: '' };
 
 /** S3 with path-style addresses, as the SDK uses them with an endpoint that is an IP address: objects and their tags. */
-export async function startS3({ buckets, scanned = false, ...options }: S3Options) {
+export async function startS3({ buckets, ...options }: S3Options) {
   /** Everything that is stored, by `<bucket>/<key>`. */
   const objects = new Map<string, S3Object>();
 
@@ -41,12 +35,6 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     DeleteObject(name) {
       objects.delete(name);
       return DONE;
-    },
-    GetObjectTagging: (name) => tagging(find(name).tags),
-    PutObjectTagging(name, { body }) {
-      const tags = body.matchAll(/<Key>([^<]*)<\/Key><Value>([^<]*)<\/Value>/g);
-      find(name).tags = checkedTags([...tags].map(([, key = '', value = '']) => [key, value]));
-      return { ...DONE, status: 200 };
     },
     DeleteObjectTagging(name) {
       find(name).tags = {};
@@ -74,14 +62,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
 
   function put(name: string, { headers, bytes: body }: Call): StandInAnswer {
     objects.set(name, readObject(headers, body));
-    if (scanned) setTimeout(() => scan(name), SCAN_MS).unref();
     return { status: 200, headers: { etag: `"${createHash('md5').update(body).digest('hex')}"` }, body: '' };
-  }
-
-  /** Scans an object as Amazon GuardDuty does, which adds its verdict to the existing tags. */
-  function scan(name: string): void {
-    const object = objects.get(name);
-    if (object !== undefined) object.tags[SCAN_TAG] = object.body.includes(EICAR) ? 'THREATS_FOUND' : CLEAN_VERDICT;
   }
 
   function get(name: string, { path }: Call): StandInAnswer {
@@ -105,7 +86,7 @@ export async function startS3({ buckets, scanned = false, ...options }: S3Option
     },
     options,
   );
-  return Object.assign(served, { objects, scan });
+  return Object.assign(served, { objects });
 }
 
 /** @throws ServiceError if the checksum or the tags are wrong */
@@ -138,13 +119,6 @@ function needs(call: Call, objects: ReadonlyMap<string, S3Object>): NeededRight[
   const tags = Object.entries(objects.get(`${bucket}/${key}`)?.tags ?? {});
   const context = Object.fromEntries(tags.map(([tag, value]) => [`s3:ExistingObjectTag/${tag}`, value]));
   return actions.map((one) => ({ action: `s3:${one}`, resource: `${bucketArn(bucket)}/${key}`, context }));
-}
-
-function tagging(tags: S3Object['tags']): StandInAnswer {
-  const set = Object.entries(tags).map(([key, value]) =>
-    xmlElement('Tag', xmlElement('Key', key) + xmlElement('Value', value)),
-  );
-  return xmlAnswer(200, xmlElement('Tagging', xmlElement('TagSet', set.join(''))));
 }
 
 /** Whether a presigned link has expired. */

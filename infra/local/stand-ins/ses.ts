@@ -126,7 +126,8 @@ const ACTIONS: Readonly<Record<string, string>> = {
 };
 /** An account that may send to everybody. */
 const ACCOUNT = {
-  ...{ ProductionAccessEnabled: true, SendingEnabled: true },
+  ProductionAccessEnabled: true,
+  SendingEnabled: true,
   SendQuota: { MaxSendRate: 14, Max24HourSend: 50_000, SentLast24Hours: 0 },
 };
 

@@ -344,7 +344,12 @@ class Registration {
     this.#isCounting = Object.values(this.memory.waits).some((until) => until > Date.now());
     const { config, words, language, memory, values, countries } = this;
     const page = {
-      ...{ config, words, language, memory, values, countries },
+      config,
+      words,
+      language,
+      memory,
+      values,
+      countries,
       turn: this.#turn,
       parts: this.#parts(),
       address: this.#address(),

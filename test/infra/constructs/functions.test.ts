@@ -82,7 +82,7 @@ describe('Every function', () => {
       protectConfigurationId: '<ProtectConfiguration.ProtectConfigurationId>',
     });
     expect(confirmationConfig(variables('ConfirmRegistration'))).toEqual({
-      ...{ stage: 'full', ...registrations, ...open, confirmedDays: 30, scanDocuments: true },
+      ...{ stage: 'full', ...registrations, ...open, confirmedDays: 30 },
       eventBus: '<EventBus>',
     });
     const accounts = {
@@ -92,7 +92,7 @@ describe('Every function', () => {
     };
     for (const name of ['CreateTp5Account', 'CreateTp4Account']) {
       expect(accountConfig(variables(name))).toEqual({
-        ...{ ...accounts, passwordSecret: '<PasswordSecret>', webhookQueue: '<CrmQueue>' },
+        ...{ ...accounts, passwordSecret: '<PasswordSecret>' },
       });
     }
     expect(settlementConfig(variables('SettleOperations'))).toEqual({
@@ -100,7 +100,7 @@ describe('Every function', () => {
       registrationsTable: '<RegistrationsTable>',
     });
     expect(webhookConfig(variables('NotifyCrm'))).toEqual({
-      ...{ stage: 'full', ...registrations, crmWebhook: EVERYTHING.crmWebhook, scanDocuments: true },
+      ...{ stage: 'full', ...registrations, crmWebhook: EVERYTHING.crmWebhook },
       ...{
         webhookSecret: 'broker-api/full/crm-webhook',
         webhookUndeliveredQueue: '<CrmUndeliveredQueue>',

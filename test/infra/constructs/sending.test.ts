@@ -111,7 +111,6 @@ describe('The webhook', () => {
     expect(lambdaFunctions(template)).not.toHaveProperty('NotifyCrm');
     expect(propertiesOf(template, 'AWS::SQS::Queue')).toEqual([]);
     template.resourceCountIs('AWS::Events::Rule', 0);
-    notified.resourceCountIs('AWS::GuardDuty::MalwareProtectionPlan', 0);
   });
 
   it('gets each kind of event from its queue; if that is unreachable, the queue of undelivered events gets it', () => {
@@ -170,26 +169,4 @@ describe('The webhook', () => {
       if: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['client#*'] } },
     });
   });
-
-  it('and the CRM read scanned documents only if no malware was found', () => {
-    const clean = { StringEquals: { 's3:ExistingObjectTag/GuardDutyMalwareScanStatus': 'NO_THREATS_FOUND' } };
-    expect(rightsOf(full, 'NotifyCrm')).toMatchObject({ ReadDocuments: { may: ['s3:GetObject'], if: clean } });
-    full.hasResourceProperties('AWS::IAM::ManagedPolicy', {
-      PolicyDocument: { Statement: Match.arrayWith([Match.objectLike({ Sid: 'ReadDocuments', Condition: clean })]) },
-    });
-  });
-});
-
-it('The malware scan may read new documents and write its verdict into their tags, and nothing else', () => {
-  full.hasResourceProperties('AWS::GuardDuty::MalwareProtectionPlan', {
-    ProtectedResource: { S3Bucket: { BucketName: { Ref: 'DocumentsBucket' }, ObjectPrefixes: ['registrations/'] } },
-    Actions: { Tagging: { Status: 'ENABLED' } },
-  });
-  const Principal = { Service: 'malware-protection-plan.guardduty.amazonaws.com' };
-  full.hasResourceProperties('AWS::IAM::Role', {
-    AssumeRolePolicyDocument: { Statement: [Match.objectLike({ Principal })] },
-  });
-  const allowed = (Object.values(rightsOf(full, 'Scan')) as { may: string[] }[]).flatMap(({ may }) => may);
-  expect(allowed.length).toBeGreaterThan(10);
-  expect(allowed.filter((action) => /Delete|Acl|Policy/.test(action))).toEqual(['events:DeleteRule']);
 });

@@ -23,8 +23,6 @@ import {
 } from '../../support/step-faults.ts';
 
 const NOW = Date.UTC(2026, 10, 23);
-const PENDING = { registration: 'pending' };
-const CLEAN = { GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' };
 
 const { tables } = await testTables('Registrations', 'Crm');
 
@@ -47,7 +45,6 @@ class World {
   fields: EventFields = {};
   /** The outgoing calls. */
   readonly steps: string[] = [];
-  tags: Record<string, string> = { ...PENDING, ...CLEAN };
 
   constructor() {
     serial += 1;
@@ -89,8 +86,8 @@ class World {
     return JSON.stringify({ id: 'e-1', source: 'broker.api', 'detail-type': 'RegistrationConfirmed', detail });
   }
 
-  notify({ step = directStep, signal = NEVER_ABORTED, scanned = true, body = this.event } = {}): Promise<boolean> {
-    return notifyCrm(this.#dependencies(numberedSteps(step, this.steps), scanned), body, this.#telemetry, signal);
+  notify({ step = directStep, signal = NEVER_ABORTED, body = this.event } = {}): Promise<boolean> {
+    return notifyCrm(this.#dependencies(numberedSteps(step, this.steps)), body, this.#telemetry, signal);
   }
 
   /** Of the table of CRM records: the item of this client. */
@@ -106,22 +103,15 @@ class World {
     return { event, with: () => this.#telemetry };
   }
 
-  #keep(tags: Readonly<Record<string, string>>): void {
-    this.tags = { ...tags };
-  }
-
-  #dependencies(step: Step, scanned: boolean): WebhookDependencies {
+  #dependencies(step: Step): WebhookDependencies {
     const objects = {
       put: () => Promise.reject(new Error('not asked for')),
       deleteTags: () => Promise.reject(new Error('not asked for')),
-      tags: (_: string, signal: AbortSignal) => step('tags', async () => ({ ...this.tags }), signal),
-      putTags: (_: string, tags: Readonly<Record<string, string>>, signal: AbortSignal) =>
-        step('putTags', async () => this.#keep(tags), signal),
       link: async (key: string, seconds: number) => `https://s3.example/${key}?seconds=${seconds}`,
     };
     return {
       registrations: dynamoRegistrations(tableOfSteps('registrations', tables.registrations, step), () => NOW),
-      documents: s3Documents({ documentsBucket: 'documents', scanDocuments: scanned }, async () => objects),
+      documents: s3Documents({ documentsBucket: 'documents' }, async () => objects),
       clients: dynamoCrmClients(tableOfSteps('crm', tables.crm, step)),
       post: (message, signal) =>
         step(
@@ -192,7 +182,6 @@ describe('The message of a confirmed registration', () => {
           media_type: 'application/pdf',
           bytes: 9,
           sha256: 's',
-          verdict: 'NO_THREATS_FOUND',
           url: `https://s3.example/registrations/${world.id}/1?seconds=3600`,
         },
       ],
@@ -200,16 +189,6 @@ describe('The message of a confirmed registration', () => {
       source: '203.0.113.9',
       user_agent: 'browser',
     });
-  });
-
-  it('waits for the verdict of the scan, and then keeps the document', async () => {
-    const world = await registered();
-    world.tags = { ...PENDING };
-    expect(await world.notify()).toBe(false);
-    expect([world.accepted, world.tags]).toEqual([[], PENDING]);
-    Object.assign(world.tags, CLEAN);
-    expect(await world.notify()).toBe(true);
-    expect([world.accepted.length, world.tags]).toEqual([1, CLEAN]);
   });
 
   it('is not sent before a person has confirmed the registration, even if another program puts its event on the bus', async () => {
@@ -297,9 +276,6 @@ describe('The client that the CRM names in its answer', () => {
 /** Every call of a delivery, in this order. */
 const STEPS = [
   ['reading the registration', 'registrations.get'],
-  ['reading the verdict', 'tags'],
-  ['reading the tags', 'tags 2'],
-  ['keeping the document', 'putTags'],
   ['posting', 'post'],
   ['writing the client', 'crm.put'],
 ] as const;
@@ -318,7 +294,7 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
     ([step, fault]) => [whats.get(step) ?? '', fault, step] as const,
   );
   it.each(cases)(
-    '%s: %s, is repeated, and the CRM, the records and the documents end as after a delivery without a fault',
+    '%s: %s, is repeated, and the CRM and the records end as after a delivery without a fault',
     async (what, fault, step) => {
       const world = await registered();
       const steps = faultySteps(step, fault);
@@ -330,7 +306,6 @@ describe.concurrent('A delivery in which one step goes wrong', () => {
       expect(await world.notify()).toBe(true);
       expect(new Set(world.accepted.map(({ id, body }) => `${id} ${body}`)).size).toBe(1);
       expect(await world.items()).toEqual(await itemsOf(world));
-      expect(world.tags).toEqual(CLEAN);
     },
   );
 

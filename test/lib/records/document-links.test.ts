@@ -19,7 +19,7 @@ const document = (name: string): StoredDocument => ({
 });
 
 /** Documents in the stand-in of S3. */
-async function stored(contents: Record<string, string>, scanned: boolean) {
+async function stored(contents: Record<string, string>) {
   const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
   onTestFinished(() => s3.close());
   const store = objectStore('documents', clientSettings(s3.url));
@@ -31,16 +31,14 @@ async function stored(contents: Record<string, string>, scanned: boolean) {
   return {
     s3,
     store,
-    documents: s3Documents({ documentsBucket: 'documents', scanDocuments: scanned }, async () => store),
+    documents: s3Documents({ documentsBucket: 'documents' }, async () => store),
   };
 }
 
-const malware = 'X5O!P%@AP$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!';
-
 describe('The link to a document', () => {
   it('downloads it without credentials, as a file, for an hour', async () => {
-    const { store, documents } = await stored({ passport: '%PDF-1.4' }, false);
-    const [{ url = '' } = {}] = await documents.link([document('passport')], signal);
+    const { store, documents } = await stored({ passport: '%PDF-1.4' });
+    const [{ url = '' } = {}] = await documents.link([document('passport')]);
     const answer = await fetch(url);
     expect([answer.status, await answer.text()]).toEqual([200, '%PDF-1.4']);
     expect(answer.headers.get('content-disposition')).toBe('attachment');
@@ -49,23 +47,8 @@ describe('The link to a document', () => {
     await expect.poll(async () => (await fetch(short)).status).toBe(403);
   });
 
-  it('is given to a document that a scan found clean, and to no other', async () => {
-    const { s3, documents } = await stored({ clean: '%PDF-1.4', infected: `%PDF-1.4 ${malware}` }, true);
-    await expect(documents.link([document('clean')], signal)).rejects.toMatchObject({ reason: 'VerdictMissing' });
-    for (const name of s3.objects.keys()) s3.scan(name);
-    expect(await documents.link([document('clean'), document('infected')], signal)).toEqual([
-      { ...document('clean'), verdict: 'NO_THREATS_FOUND', url: expect.stringContaining('/clean?') },
-      { ...document('infected'), verdict: 'THREATS_FOUND' },
-    ]);
-  });
-
   it('is not made for a registration without documents, and S3 is not loaded', async () => {
     const open = () => Promise.reject(new Error('not asked for'));
-    expect(await s3Documents({ documentsBucket: 'documents', scanDocuments: true }, open).link([], signal)).toEqual([]);
-  });
-
-  it('is missing for a document that was deleted', async () => {
-    const { documents } = await stored({}, true);
-    await expect(documents.link([document('gone')], signal)).rejects.toMatchObject({ reason: 'NoSuchKey' });
+    expect(await s3Documents({ documentsBucket: 'documents' }, open).link([])).toEqual([]);
   });
 });

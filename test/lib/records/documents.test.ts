@@ -28,19 +28,17 @@ function storeOf(put: (object: NewObject) => void | Promise<void> = () => {}) {
       objects.push(object);
     },
     deleteTags: notUsed,
-    tags: notUsed,
-    putTags: notUsed,
     link: notUsed,
   };
   return { objects, documents: s3Documents({ documentsBucket: 'documents' }, async () => store) };
 }
 
 /** Documents in the stand-in of S3. */
-async function realStore(options: { scanDocuments?: boolean }) {
+async function realStore() {
   const s3 = await startS3({ faults: new Faults(), buckets: ['documents'] });
   onTestFinished(() => s3.close());
   const open = async (bucket: string) => objectStore(bucket, clientSettings(s3.url));
-  return { s3, documents: s3Documents({ documentsBucket: 'documents', ...options }, open) };
+  return { s3, documents: s3Documents({ documentsBucket: 'documents' }, open) };
 }
 
 describe('A document if the form accepts', () => {
@@ -243,7 +241,7 @@ describe('A stored document', () => {
   it.each(['паспорт 1.pdf', 'a"b\r\nx-amz-acl: public-read\u0000.pdf', '../../etc/passwd', 'broken \ud800', ''])(
     'with the name %j has this name in the record, and not in its key',
     async (name) => {
-      const { documents } = await realStore({});
+      const { documents } = await realStore();
       const stored = await documents.store(
         'r-1',
         [document(SMALLEST_FILES.pdf, { name, id: name, fieldKey: name })],
@@ -289,8 +287,6 @@ describe('A stored document', () => {
       return {
         put: async () => {},
         deleteTags: notUsed,
-        tags: notUsed,
-        putTags: notUsed,
         link: notUsed,
       };
     };
@@ -305,7 +301,7 @@ describe('A stored document', () => {
   });
 
   it('is in S3 unchanged', async () => {
-    const { s3, documents } = await realStore({});
+    const { s3, documents } = await realStore();
     await documents.store('r-1', [document(SMALLEST_FILES.png, { name: 'ü.png' })], NEVER_ABORTED);
     expect(s3.objects.get('documents/registrations/r-1/1')).toMatchObject({
       body: SMALLEST_FILES.png,
@@ -319,7 +315,7 @@ describe('A document of a registration that may be confirmed', () => {
   const KEYS = ['registrations/r-1/1', 'registrations/r-1/2'];
 
   it('has the tag by which it disappears, until it is kept', async () => {
-    const { s3, documents } = await realStore({});
+    const { s3, documents } = await realStore();
     const stored = await documents.store(
       'r-1',
       [document(SMALLEST_FILES.png), document(SMALLEST_FILES.pdf)],
@@ -333,22 +329,8 @@ describe('A document of a registration that may be confirmed', () => {
     expect(s3.objects.get(`documents/${KEYS[0]}`)?.body.equals(SMALLEST_FILES.png)).toBe(true);
   });
 
-  it('keeps the verdict of its scan, and does not change until it has one', async () => {
-    const { s3, documents } = await realStore({ scanDocuments: true });
-    const stored = await documents.store('r-1', [document(SMALLEST_FILES.png)], NEVER_ABORTED);
-    const tags = () => s3.objects.get(`documents/${KEYS[0]}`)?.tags;
-    await documents.keep(stored, NEVER_ABORTED);
-    expect(tags()).toMatchObject({ registration: 'pending' });
-    s3.scan(`documents/${KEYS[0]}`);
-    expect(tags()).toEqual({ registration: 'pending', GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
-    for (let times = 0; times < 2; times += 1) {
-      await documents.keep(stored, NEVER_ABORTED);
-      expect(tags()).toEqual({ GuardDutyMalwareScanStatus: 'NO_THREATS_FOUND' });
-    }
-  });
-
   it('that is not there cannot be kept', async () => {
-    const { documents } = await realStore({});
+    const { documents } = await realStore();
     const keeping = documents.keep(
       KEYS.map((key) => ({ key })),
       NEVER_ABORTED,

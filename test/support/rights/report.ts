@@ -34,30 +34,20 @@ export interface RightsReport {
   failures: string[];
 }
 
-/** Settings by which a deployment has other rights, not only more. */
-const DEPLOYMENTS: readonly Record<string, unknown>[] = [{}, { scanDocuments: true }];
-
-/** The rights of deployments that have everything, each with a call of the run that needs it. */
+/** The rights of a deployment that has everything, each with a call of the run that needs it. */
 export async function reportOf(calls: readonly ObservedCall[]): Promise<RightsReport> {
-  const deployments = await Promise.all(
-    DEPLOYMENTS.map(async (more) => {
-      const settings = localSettings({ ...FRONT_SETTINGS, ...ONE_COUNTRY, ...more });
-      return (await functionRights(settings, localResources(settings), { vpc: true })).rights;
-    }),
+  const settings = localSettings({ ...FRONT_SETTINGS, ...ONE_COUNTRY });
+  const functions = await functionRights(settings, localResources(settings), { vpc: true });
+  const checked = Object.entries(functions).flatMap(([name, granted]) =>
+    granted
+      .filter(({ denies }) => !denies)
+      .map((right): CheckedRight => {
+        const need = calls.find((call) => call.caller === name && isNeeded(right, granted, call))?.need;
+        const neededBy = need && `${need.action} on ${need.resource}`;
+        const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
+        return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
+      }),
   );
-  const functions = deployments[0] ?? {};
-  const checked = deployments
-    .flatMap((one) => Object.entries(one))
-    .flatMap(([name, granted]) =>
-      granted
-        .filter(({ denies }) => !denies)
-        .map((right): CheckedRight => {
-          const need = calls.find((call) => call.caller === name && isNeeded(right, granted, call))?.need;
-          const neededBy = need && `${need.action} on ${need.resource}`;
-          const reason = NOT_NEEDED.find((one) => one.rights.test(right.id))?.reason;
-          return { right: right.id, ...(neededBy === undefined ? {} : { neededBy }), ...(reason && { reason }) };
-        }),
-    );
   const rights = [...new Map(checked.map((one) => [one.right, one])).values()];
   const denied = calls.filter(({ caller, by }) => by.length === 0 && caller in functions);
   return {

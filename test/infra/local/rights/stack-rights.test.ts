@@ -26,7 +26,7 @@ it('The rights of a stack are synthesized again if a source has changed, or if t
 it('The bucket of documents refuses the functions that use none, whatever their own policies allow', async () => {
   const settings = localSettings({});
   const resources = localResources(settings);
-  const { rights } = await functionRights(settings, resources);
+  const rights = await functionRights(settings, resources);
   const need = { action: 's3:GetObject', resource: `${bucketArn(resources.DOCUMENTS_BUCKET ?? '')}/registrations/1/1` };
   const refused = Object.entries(rights).filter(([, own]) => own.some((one) => one.denies && one.concerns(need)));
   expect(refused.map(([name]) => name).toSorted()).toEqual([
