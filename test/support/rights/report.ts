@@ -14,6 +14,14 @@ const NOT_NEEDED: readonly { rights: RegExp; reason: string }[] = [
     reason: 'The local CRM never names a client that exists: test/lib/records/crm-clients.test.ts shows these calls.',
   },
   {
+    rights: /^request-registration KeepRegistrations dynamodb:GetItem /,
+    reason: 'After a lost answer the write is read again: test/lib/registration/faults.test.ts shows the call.',
+  },
+  {
+    rights: /^create-tp\d-account (RecordAccounts dynamodb:DeleteItem|ReserveLogins dynamodb:BatchGetItem) /,
+    reason: "The server gives the login of an operator's word to this operation: test/lib/openings shows the calls.",
+  },
+  {
     rights: /^\S+ SendMail .*:identity\//,
     reason: 'SES checks one of the two: the address where it is verified by itself, else its domain.',
   },
