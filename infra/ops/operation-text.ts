@@ -23,7 +23,7 @@ export function describeOperation(known: KnownOperation, place: readonly string[
   return [
     `Operation ${operationId}`,
     ...order,
-    ...(since === undefined ? [] : [`  First command: ${new Date(since).toISOString()}`]),
+    ...(since === undefined ? [] : [`  First command since the key was free last: ${new Date(since).toISOString()}`]),
     `  State: ${describeState(held)}`,
     ...missingParts(held.life).map((part) => `  Missing: ${part}`),
     `  Server: ${movedFrom === undefined ? server : moved}`,
@@ -66,8 +66,11 @@ const SIGHTINGS: Readonly<Record<Sighting['is'], string>> = {
   silent: 'the server has no command that shows it',
 };
 
-function describeLogin([login, seen]: [number, Sighting | undefined], { holders }: KnownOperation): string {
-  const says = seen === undefined ? 'not seen from here' : SIGHTINGS[seen.is];
+function describeLogin([login, seen]: [number, Sighting | undefined], { held, holders }: KnownOperation): string {
+  const { life } = held;
+  const isShown = life.at === 'open' && life.word !== true && life.deposit !== 'unpaid' && life.login === login;
+  const unseen = isShown ? 'not asked: the server has shown it before' : 'not seen from here';
+  const says = seen === undefined ? unseen : SIGHTINGS[seen.is];
   const owner = seen?.owner === undefined ? '' : `, ${seen.owner}`;
   const holder = holders.get(login);
   return `${login}: ${says}${owner}${holder === undefined ? '' : `; the operation ${holder} holds this login`}`;
@@ -75,14 +78,17 @@ function describeLogin([login, seen]: [number, Sighting | undefined], { holders 
 
 /** What a person must find out on the server. */
 function describeUnseen({ held, seen, funded }: KnownOperation): string[] {
-  const { life, plan } = held;
+  const { life, plan, operationId } = held;
   if (life.at === 'open' && life.deposit === 'unpaid')
     return [
       `    The account ${funded === undefined ? 'cannot be asked for its money' : funded ? 'holds money' : 'is empty'}.`,
     ];
   if (life.at === 'open' || life.at === 'claimed' || seen.size > 0) return [];
   const group = plan === undefined ? '' : ` of the group ${plan.group}`;
-  return [`    It cannot say. Look there for an account${group}, opened at the time of the first command.`];
+  return [
+    `    It cannot say. Look there for a comment that begins with ${operationId}; if there is none, for an account${group}`,
+    "    with the client's name, registered within five minutes of the first command.",
+  ];
 }
 
 function describeAccepted(known: KnownOperation, place: readonly string[]): string[] {
@@ -131,8 +137,12 @@ export function describeWord(word: Word): string {
 
 /** What follows from each word. */
 export const CONSEQUENCES: Readonly<Record<Word['say'], string>> = {
-  login: 'Its key answers with that account. Record, event and mail follow within a minute.',
-  none: "The key's next use opens an account. If there is one already, its client then has two.",
+  login:
+    'Its key answers with that account. Record, event and mail follow within a minute. ' +
+    'Unless the server shows the account, a demo deposit is yours to pay; then say --deposit.',
+  none:
+    "The key's next use opens an account. If there is one already, its client then has two. " +
+    'A web-registration plug-in blocks a repeat for some seconds: if the key hears 504 again, say --none once more.',
   undecided: 'Its key answers 504 again, until an operator decides.',
   deposit: 'The service pays nothing.',
 };

@@ -63,8 +63,26 @@ it('What the server says of each login is told, and who holds it', () => {
     '5: the server has no command that shows it',
     '6: not seen from here',
   ]);
+  const unasked = shown({ ...OPEN, deposit: 'made' }, { seen: new Map([[7, undefined]]) });
+  expect(unasked).toContain('7: not asked: the server has shown it before');
   expect(shown({ at: 'undecided' }, { movedFrom: 'mt5.old:443' })).toContain('the first command went to mt5.old:443');
   expect(shown({ ...OPEN, deposit: 'unpaid' }, { funded: true })).toContain('The account holds money.');
+});
+
+it.each<[string, Life]>([
+  ['an operator says so', { ...OPEN, deposit: 'made', word: true }],
+  ['its money is asked for', { ...OPEN, deposit: 'unpaid' }],
+])('A login whose look-up failed is not seen, if the account is open and %s', (_, life) => {
+  expect(shown(life, { seen: new Map([[7, undefined]]) })).toContain('7: not seen from here');
+});
+
+it('An account whose login is unknown is searched for by the id, then by group, name and time', () => {
+  const lines = shown({ at: 'undecided' }).split('\n');
+  expect(lines).toContain('  First command since the key was free last: 2026-11-28T10:00:00.000Z');
+  expect(lines.filter((line) => /cannot say|client's name/.test(line))).toEqual([
+    `    It cannot say. Look there for a comment that begins with ${ID}; if there is none, for an account of the group real\\standard`,
+    "    with the client's name, registered within five minutes of the first command.",
+  ]);
 });
 
 it('Every accepted word is printed as a whole command, and a time before which none is accepted', () => {
