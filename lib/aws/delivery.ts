@@ -115,8 +115,7 @@ function deliveryFailure(error: unknown, handedOver: boolean, failures: FailureK
   }
   if (!isServiceAnswer(error)) {
     // This is not a response of the service, but a proxy's page or a truncated response: only the status is reliable.
-    const kind = status >= 500 && status !== 503 ? 'unknown_outcome' : kindByStatus(status);
-    return new DeliveryFailure(kind, `Http${status}`);
+    return new DeliveryFailure(kindByStatus(status), `Http${status}`);
   }
   // The SDK's error is not kept as the cause: its message may quote the recipient.
   const reason = error.Reason === undefined ? name : `${name}.${error.Reason}`;
@@ -141,8 +140,9 @@ function isConnectFailure(error: Record<string, unknown>, code: string | undefin
 
 function kindByStatus(status: number): DeliveryFailureKind {
   if (status === 429) return 'throttled';
-  if (status >= 500) return 'retryable';
-  return status >= 400 ? 'misconfigured' : 'unknown_outcome';
+  // A service returns 503 before it accepts a message.
+  if (status === 503) return 'retryable';
+  return status >= 400 && status < 500 && status !== 408 ? 'misconfigured' : 'unknown_outcome';
 }
 
 /** The SDK's names for an answer that names no error. */

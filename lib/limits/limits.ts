@@ -83,30 +83,37 @@ export function dynamoLimits(table: Table, limits: Limits, now: () => number = D
       const reading = readItems(table, [...arriving, ...recipient, ...shared], signal);
       const see = async ({ pk }: Counter) => (await reading).items?.get(pk);
 
-      const counts: CountResult[] = [];
-      for (const [index, counter] of arriving.entries()) {
-        // The first counter is written while the read is under way.
-        const first = index === 0 ? undefined : await see(counter);
-        const counted = await count(counter, signal, first, index === 0 ? () => see(counter) : undefined);
-        counts.push(counted);
-        // A source that has used up its limit changes no other counter.
-        if ((counted.waitMs ?? 0) > 0) break;
+      /** Counts one after the other: what has used up a limit changes no later counter. */
+      async function countInOrder(counters: readonly Counter[], countNext: (counter: Counter) => Promise<CountResult>) {
+        const counts: CountResult[] = [];
+        for (const counter of counters) {
+          const counted = await countNext(counter);
+          counts.push(counted);
+          if ((counted.waitMs ?? 0) > 0) break;
+        }
+        return limitDecision(counts);
       }
+      const source = await countInOrder(arriving, async (counter) =>
+        // The first counter is written while the read is under way.
+        counter === arriving[0]
+          ? count(counter, signal, undefined, () => see(counter))
+          : count(counter, signal, await see(counter)),
+      );
       const { items, failure } = await reading;
-      const countAll = async (counters: readonly Counter[], until: AbortSignal) =>
-        limitDecision(await Promise.all(counters.map((one) => count(one, until, items?.get(one.pk)))));
+      const countSeen = (counters: readonly Counter[], until: AbortSignal) =>
+        countInOrder(counters, (one) => count(one, until, items?.get(one.pk)));
 
       return {
         /** The decision for the source. */
-        source: limitDecision(counts),
+        source,
         /** Whether the counters of the message had room for it when they were read. Nothing is counted. */
         room: limitDecision(
           [...recipient, ...shared].map((one) => ({ waitMs: items && waitMs(one, items.get(one.pk), now()), failure })),
         ),
         /** Counts the message for its recipient. Of simultaneous requests one passes. */
-        countRecipient: (until: AbortSignal) => countAll(recipient, until),
+        countRecipient: (until: AbortSignal) => countSeen(recipient, until),
         /** Counts the message for all that it shares with others: its source, and a phone's prefix, country and channel. */
-        countMessage: (until: AbortSignal) => countAll(shared, until),
+        countMessage: (until: AbortSignal) => countSeen(shared, until),
       };
     },
   };

@@ -30,7 +30,9 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?!\p{VS})\p{DI}/u;
 const SPELLED_JOINER = /(?<=[[\p{L}\p{M}]--[\p{scx=Latin}\p{scx=Inherited}]])[\u200c\u200d]/gv;
 /** Marks that clipboards and keyboards leave anywhere in a name: byte order marks and object replacements. */
 const CLIPBOARD_MARKS = /[\ufeff\ufffc]/g;
-const AROUND_NAME = /^[\s\u061c\u200e\u200f]+|[\s\u061c\u200e\u200f]+$/g;
+const AROUND_NAME = /[\s\u061c\u200e\u200f]/;
+/** Longer than in any script (UAX 15, stream-safe text). Composing takes the square of its length. */
+const LONG_RUN_OF_MARKS = /\p{M}{31}/u;
 const OPENS_DIRECTION = /^[\u202a\u202b\u2066-\u2068]/;
 
 /**
@@ -39,14 +41,23 @@ const OPENS_DIRECTION = /^[\u202a\u202b\u2066-\u2068]/;
  * rules refuse it.
  */
 function readName(typed: string): string {
-  let name = typed.replaceAll(CLIPBOARD_MARKS, '').replaceAll(AROUND_NAME, '');
-  while (isInDirectionPair(name)) name = name.slice(1, -1).replaceAll(AROUND_NAME, '');
-  return name.normalize('NFC');
+  const name = typed.replaceAll(CLIPBOARD_MARKS, '');
+  let start = 0;
+  let end = name.length;
+  // Each character is read once: a pattern for the end would read white space inside of the name again and again.
+  for (;;) {
+    while (start < end && AROUND_NAME.test(name.charAt(start))) start += 1;
+    while (start < end && AROUND_NAME.test(name.charAt(end - 1))) end -= 1;
+    if (end - start < 2 || !isDirectionPair(name.charAt(start), name.charAt(end - 1))) break;
+    start += 1;
+    end -= 1;
+  }
+  const kept = name.slice(start, end);
+  return LONG_RUN_OF_MARKS.test(kept) ? kept : kept.normalize('NFC');
 }
 
-function isInDirectionPair(name: string): boolean {
-  if (name.length < 2 || !OPENS_DIRECTION.test(name)) return false;
-  return name.endsWith(name.charCodeAt(0) >= 0x2066 ? '\u2069' : '\u202c');
+function isDirectionPair(first: string, last: string): boolean {
+  return OPENS_DIRECTION.test(first) && last === (first >= '\u2066' ? '\u2069' : '\u202c');
 }
 
 /** Whether a reader sees everything that a name holds. */
@@ -56,7 +67,8 @@ export function isVisible(name: string): boolean {
 
 /** The text without white space, line ends and invisible characters around it. */
 export function trimInvisible(typed: string): string {
-  return typed.replace(/^[\s\p{Cf}\p{DI}]+/u, '').replace(/[\s\p{Cf}\p{DI}]+$/u, '');
+  // From the first visible character to the last one, which `.*` finds from the end.
+  return /[^\s\p{Cf}\p{DI}](?:.*[^\s\p{Cf}\p{DI}])?/su.exec(typed)?.[0] ?? '';
 }
 
 /** Whether a text is white space and invisible marks alone. */

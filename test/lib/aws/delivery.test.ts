@@ -177,10 +177,13 @@ describe('A send that may have gone out has an unknown outcome, and is not sent 
   });
 });
 
-describe('An error that the service names, an answer below 500, or 503, is certain', () => {
+describe('An answer of 400 to 499 but 408, or 503, is certain; any other status is not', () => {
   it.each([
-    [500, queryError('InternalFailure'), 'retryable', 'InternalFailure'],
-    [500, queryError('InternalError'), 'retryable', 'InternalError'],
+    [500, queryError('InternalFailure'), 'unknown_outcome', 'InternalFailure'],
+    [500, queryError('InternalError'), 'unknown_outcome', 'InternalError'],
+    [504, queryError('GatewayTimeout'), 'unknown_outcome', 'GatewayTimeout'],
+    [408, queryError('RequestTimeoutException'), 'unknown_outcome', 'RequestTimeoutException'],
+    [408, 'too slow', 'unknown_outcome', 'Http408'],
     [503, queryError('ServiceUnavailable'), 'retryable', 'ServiceUnavailable'],
     [503, 'busy', 'retryable', 'Http503'],
     [429, queryError('SomethingNew'), 'throttled', 'SomethingNew'],

@@ -75,7 +75,7 @@ const ROWS: Readonly<Record<Channel, readonly [Row, ...Row[]]>> = {
     [400, 'KMSThrottling', '', 'throttled', 'KMSThrottlingException'],
     [429, 'Throttled', 'Rate exceeded', 'throttled', 'ThrottledException'],
     [400, 'Throttling', 'Rate exceeded', 'throttled'],
-    [500, 'InternalError', '', 'retryable', 'InternalErrorException'],
+    [500, 'InternalError', '', 'unknown_outcome', 'InternalErrorException'],
   ],
   call: [
     [400, 'ConflictException', 'DESTINATION_PHONE_NUMBER_OPTED_OUT', 'opted_out'],
@@ -93,7 +93,7 @@ const ROWS: Readonly<Record<Channel, readonly [Row, ...Row[]]>> = {
     [400, 'ResourceNotFoundException', '', 'misconfigured'],
     [400, 'ThrottlingException', '', 'throttled'],
     [400, 'UnrecognizedClientException', '', 'misconfigured'],
-    [500, 'InternalServerException', '', 'retryable'],
+    [500, 'InternalServerException', '', 'unknown_outcome'],
   ],
   whatsapp: [
     [429, 'ThrottledRequestException', '', 'throttled'],
@@ -109,7 +109,7 @@ const ROWS: Readonly<Record<Channel, readonly [Row, ...Row[]]>> = {
     [403, 'AccessDeniedException', '', 'misconfigured'],
     [403, 'AccessDeniedByMetaException', '', 'misconfigured'],
     [404, 'ResourceNotFoundException', '', 'misconfigured'],
-    [500, 'InternalServiceException', '', 'retryable'],
+    [500, 'InternalServiceException', '', 'unknown_outcome'],
     [502, 'DependencyException', '', 'unknown_outcome'],
   ],
 };

@@ -106,3 +106,43 @@ describe('The processor time of a text of 200 kB', () => {
     expect(slow).toEqual([]);
   });
 });
+
+/** Texts of the longest length that is read, all of them in one body. */
+const READ_UNITS = 1_016;
+const ofLength = (unit: string) => unit.repeat(READ_UNITS / unit.length);
+const READ: [kind: string, text: string][] = [
+  ['white space inside', `a${' '.repeat(READ_UNITS - 2)}a`],
+  ['pairs of isolates around white space', `${'\u2066'.repeat(254)}a${' '.repeat(506)}a${'\u2069'.repeat(254)}`],
+  ['opened and never closed isolates', `${'\u2066'.repeat(READ_UNITS - 1)}a`],
+  ['direction marks', `a${'\u200e'.repeat(READ_UNITS - 2)}a`],
+  ['invisible marks inside', `a${'\u200b'.repeat(READ_UNITS - 2)}a`],
+  ['combining marks of two classes', ofLength('\u0316\u0301')],
+  ['joiners', ofLength('\u0915\u200d')],
+];
+/** 200 kB of names. */
+const people = (name: string) => Array.from({ length: 100 }, () => ({ id: '1', name }));
+
+describe('The processor time of many texts as long as any that is read', () => {
+  it.each<[string, (text: string) => Body]>([
+    ['names of participants', (name) => ({ participants: people(name) })],
+    [
+      'names of documents',
+      (name) => ({ document: Array.from({ length: 10 }, () => ({ id: name, name, doc: 'AA==' })) }),
+    ],
+    [
+      'a place, an email and a phone',
+      (text) => ({ location: everyMember(text), email: text, phone: everyMember(text) }),
+    ],
+    ['fixed fields', (text) => ({ name: text, email: text, password: text, repeat_password: text, language: text })],
+  ])('is at most three times that of plain letters: %s', async (_, bodyOf) => {
+    const read = (text: string) => processorTime(() => checkRegistration({ ...VALID, ...bodyOf(text) }));
+    const letters = await read(ofLength('n'));
+    const slow: string[] = [];
+    for (const [kind, text] of READ) {
+      const time = await read(text);
+      if (time > 3 * Math.max(letters, 10))
+        slow.push(`${kind}: ${Math.round(time)} ms, letters: ${Math.round(letters)} ms`);
+    }
+    expect(slow).toEqual([]);
+  });
+});
