@@ -392,31 +392,22 @@ export function cutText(text: string, units: number): string {
 }
 
 const MAX_LANGUAGE = 64;
-/** Language, extended language, script, region, variants, extensions, private use; or private use alone (RFC 5646). */
-const LANGUAGE_TAG =
-  /^(?:(?:[A-Za-z]{2,3}(?:-[A-Za-z]{3}){0,3}|[A-Za-z]{5,8})(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?(?:-(?:[A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))*(?:-[A-WY-Za-wy-z0-9](?:-[A-Za-z0-9]{2,8})+)*(?:-[Xx](?:-[A-Za-z0-9]{1,8})+)?|[Xx](?:-[A-Za-z0-9]{1,8})+)$/;
-/** The tags that are valid only because the registry has them: the irregular ones of RFC 5646, 2.1. */
-const IRREGULAR_TAGS =
-  /^(?:en-GB-oed|i-(?:ami|bnn|default|enochian|hak|klingon|lux|mingo|navajo|pwn|tao|tay|tsu)|sgn-(?:BE-FR|BE-NL|CH-DE))$/i;
 const NO_LANGUAGE = violationMessage('language', 'must be a BCP 47 language tag such as en or pt-BR');
 
 /**
- * A language tag that is well-formed by BCP 47. `pt_BR` and `pt_BR.UTF-8`, as systems write it, are read as `pt-BR`.
+ * A language tag that `Intl` takes. `pt_BR` and `pt_BR.UTF-8`, as systems write it, are read as `pt-BR`.
  */
 export const LanguageSchema = v.pipe(
   normalizedString(MAX_LANGUAGE, NO_LANGUAGE, TEXT_READINGS.language),
-  v.check((tag) => IRREGULAR_TAGS.test(tag) || (LANGUAGE_TAG.test(tag) && !isRepetitive(tag)), NO_LANGUAGE),
+  v.check(isLanguageTag, NO_LANGUAGE),
   v.metadata({ minLength: 2, maxLength: MAX_LANGUAGE }),
 );
 
-/** Whether a tag repeats a variant or an extension. Only `Intl` can tell; it knows no private tags. */
-function isRepetitive(tag: string): boolean {
-  const [, language = '', subtags = ''] = /^([a-z]+)(?:-[a-z]{3})*((?:-.*)?)$/i.exec(tag) ?? [];
-  if (tag.length <= 5 || language.toLowerCase() === 'x') return false;
+function isLanguageTag(tag: string): boolean {
   try {
-    return Intl.getCanonicalLocales(language + subtags).length !== 1;
+    return Intl.getCanonicalLocales(tag).length === 1;
   } catch {
-    return true;
+    return false;
   }
 }
 
