@@ -108,20 +108,14 @@ const UNKNOWN = 'application/octet-stream';
  */
 const HEIF_NAMES = ['image/heic', 'image/heif', 'image/heic-sequence', 'image/heif-sequence'];
 
-/** Other names of the detected types. All older Office files have one type. */
+/** Other names of the detected types that people prove something with. All older Office files have one type. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
   'image/jpeg': ['image/jpg', 'image/pjpeg'],
   'image/bmp': ['image/x-ms-bmp'],
   'image/heic': HEIF_NAMES,
   'image/heif': HEIF_NAMES,
-  'image/x-icon': ['image/vnd.microsoft.icon'],
-  'audio/wav': ['audio/x-wav', 'audio/vnd.wave'],
-  'video/vnd.avi': ['video/x-msvideo', 'video/avi'],
-  'video/matroska': ['video/x-matroska'],
-  'application/gzip': ['application/x-gzip'],
   'application/rtf': ['text/rtf'],
   'application/x-cfb': ['application/msword', 'application/vnd.ms-excel', 'application/vnd.ms-powerpoint'],
-  'application/x-rar-compressed': ['application/vnd.rar'],
   'application/xml': ['text/xml'],
   'application/zip': ['application/x-zip-compressed'],
 };
