@@ -26,7 +26,7 @@ const TABLES = {
   Accounts: { sortKey: true, recoveryDays: 35 },
   /** Reserved logins, kept indefinitely. If they are lost, a connection needs a fresh range. */
   Logins: { recoveryDays: 35, indexes: [RESERVATION_INDEX] },
-  /** Operations, kept for 24 hours after they ended. */
+  /** Operations, kept indefinitely; those that sent nothing expire after 24 hours. */
   Operations: { expires: true, due: true, recoveryDays: 35 },
   /** Pending registrations, kept for 24 hours, and confirmed ones, kept as the setting `confirmedDays` says. */
   Registrations: { expires: true, due: true, copies: CONFIRMED_INDEX, recoveryDays: 35 },

@@ -152,7 +152,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const condition = worker === 'settler' ? 'due_at <= :now' : 'attribute_exists(pk)';
       const wanted = { pk, lease: randomUUID(), at, until: at + leaseMs };
       const item = await acquireLease(operations, wanted, { condition }, signal);
-      return item && parseHeld(item);
+      return item && keepSent(operations, item, signal);
     },
 
     async write(held, changes, signal, records = {}) {
@@ -197,10 +197,8 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
     },
 
     async holders(place, wanted, signal) {
-      const items = await logins.getMany(
-        wanted.map((login) => ({ pk: reservationKey(place, login) })),
-        signal,
-      );
+      const keys = wanted.map((login) => ({ pk: reservationKey(place, login) }));
+      const items = await logins.getMany(keys, signal);
       return new Map(items.map(({ pk, operation_id }) => [reservedLogin(pk), String(operation_id)]));
     },
   };
@@ -220,11 +218,16 @@ async function claim(
   const until = at + leaseMs;
   const isSame = isSameBody(identities.map(({ fingerprint }) => fingerprint));
   const isNew = {
-    // The same request continues its operation even after its key has expired.
+    // The same request continues its operation even after its key has expired. Items of 1.x expire although they sent.
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
-      `OR (expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame.condition})`,
-    values: { ':lease': claimed.lease, ':first': 0, ':seconds': Math.floor(at / 1_000), ':now': at, ...isSame.values },
+      'OR (life.#at = :claimed AND attribute_not_exists(closed) ' +
+      `AND expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame.condition})`,
+    names: { '#at': 'at' },
+    values: {
+      ...{ ':lease': claimed.lease, ':first': 0, ':claimed': claimed.life.at },
+      ...{ ':seconds': Math.floor(at / 1_000), ':now': at, ...isSame.values },
+    },
   };
   const item = { pk, operation_id, ...origin, ...claimed, lease_until: until, expires_at: keyExpiry(at) };
   const held = { ...identity, ...claimed, leaseUntil: until, event: 0 };
@@ -235,8 +238,26 @@ async function claim(
     values: { ...isSame.values, ':derivation': DERIVATION },
   };
   const acquired = await acquireLease(operations, { pk, lease: claimed.lease, at, until }, isKnown, signal);
-  if (acquired !== undefined) return { kind: 'held', held: parseHeld(acquired) };
+  if (acquired !== undefined) return { kind: 'held', held: await keepSent(operations, acquired, signal) };
   return busyClaim(await operations.get({ pk }, signal), identities, at);
+}
+
+/**
+ * Reads an acquired item. 1.x let operations that have sent expire: from now on the item is kept. DynamoDB deletes those
+ * that nobody acquires in time, as in 1.x.
+ */
+async function keepSent(operations: Table, item: Item, signal: AbortSignal): Promise<HeldOperation> {
+  const held = parseHeld(item);
+  if (item.expires_at !== undefined && !isForgotten(held)) {
+    const isOurs = { condition: 'lease = :lease', values: { ':lease': held.lease } };
+    await tryWrite(operations.update({ pk: held.pk }, { update: 'REMOVE expires_at', ...isOurs }, signal));
+  }
+  return held;
+}
+
+/** Whether nothing was sent, so the item of an operation expires. */
+function isForgotten({ life, closed }: HeldOperation): boolean {
+  return life.at === 'claimed' && closed === undefined;
 }
 
 function busyClaim(item: Item | undefined, identities: readonly Identity[], at: number): Claim {
@@ -271,7 +292,6 @@ function stateWrite(table: string, next: HeldOperation, until?: number): Transac
   }
   const isOperators = life.at === 'undecided' || (life.at === 'open' && life.deposit === 'unpaid');
   const dueAt = !isReleased(next) ? (until ?? leaseUntil) : isOperators ? OPERATOR_ONLY : undefined;
-  const isForgotten = life.at === 'claimed' && closed === undefined;
   const set: Item = {
     life,
     plan,
@@ -282,7 +302,7 @@ function stateWrite(table: string, next: HeldOperation, until?: number): Transac
     lease_until: isReleased(next) || until !== undefined ? 0 : leaseUntil,
     ...(dueAt !== undefined && dueAttributes(operationId, dueAt)),
   };
-  const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isForgotten ? [] : ['expires_at'])];
+  const remove = [...(dueAt === undefined ? DUE_ATTRIBUTES : []), ...(isForgotten(next) ? [] : ['expires_at'])];
   const { update, names, values } = updateAttributes(set, remove);
   values[':lease'] = lease;
   return { table, update: { pk }, expression: { update, condition: UNDER_LEASE, names, values } };
@@ -306,15 +326,12 @@ function reservationWrites(table: string, before: HeldOperation, next: HeldOpera
   const condition = 'attribute_not_exists(pk) OR operation_id = :operation';
   const expression = { condition, values: { ':operation': operation_id } };
   const word = life.at === 'open' && life.word === true ? { word: next.pk } : {};
+  const reservation = { operation_id, connection_id: plan.connection_id, ...word };
   const taken = later.filter((login) => !earlier.includes(login));
   const givenUp = earlier.filter((login) => !later.includes(login));
   const place = (login: number) => ({ pk: reservationKey(plan, login) });
   return [
-    ...taken.map((login) => ({
-      table,
-      expression,
-      put: { ...place(login), operation_id, connection_id: plan.connection_id, ...word },
-    })),
+    ...taken.map((login) => ({ table, expression, put: { ...place(login), ...reservation } })),
     ...givenUp.map((login) => ({ table, delete: place(login), expression })),
   ];
 }

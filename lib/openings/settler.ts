@@ -2,7 +2,7 @@ import { within } from '../deadline.ts';
 import { once } from '../once.ts';
 import type { TradingPlatform } from '../platform/platform.ts';
 import type { Connection } from '../records/crm-records.ts';
-import { describeError, type Telemetry } from '../telemetry.ts';
+import { describeError, type EventFields, type Telemetry } from '../telemetry.ts';
 import { completeAccount } from './completion.ts';
 import { type CompletionDependencies, planTimes } from './dependencies.ts';
 import type { Job, Server } from './job.ts';
@@ -60,20 +60,15 @@ export async function settleOperations(
   const [oldest] = due;
   if (oldest === undefined) return;
   telemetry.event('OperationsDue', { oldest_due_seconds: Math.round((now() - oldest.dueAt) / 1_000) });
+  const report = (one: DueOperation, cause: EventFields) =>
+    telemetry.event('OperationNotSettled', { step: 'settle', ...cause, ...namedOperation(one) });
   const work = async (lane: DueOperation[]) => {
     for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
-      await settle(run, next.pk).catch((error: unknown) => {
-        telemetry.event('OperationNotSettled', { step: 'settle', ...describeError(error), ...namedOperation(next) });
-      });
+      await settle(run, next.pk).catch((error: unknown) => report(next, describeError(error)));
     }
   };
-  const readable = due.filter((one) => one.isReadable);
-  for (const unreadable of due.filter((one) => !one.isReadable))
-    telemetry.event('OperationNotSettled', {
-      step: 'settle',
-      ...namedOperation(unreadable),
-      reason: OPERATION_MALFORMED,
-    });
+  for (const one of due.filter(({ isReadable }) => !isReadable)) report(one, { reason: OPERATION_MALFORMED });
+  const readable = due.filter(({ isReadable }) => isReadable);
   const lanes = Map.groupBy(readable, ({ connectionId }) => connectionId);
   const workers = [...lanes].flatMap(([connectionId, lane]) =>
     Array.from({ length: connectionId === undefined ? AT_ONCE.none : AT_ONCE.server }, () => work(lane)),

@@ -27,7 +27,9 @@ describe('After the update from 1.x', () => {
       expect(answers).toEqual(RELEASE.stories);
       expect(accountsOf(world)).toHaveLength(RELEASE.stories.length);
       await world.settle().outcome;
-      const lives = (await world.items('operations')).map(({ life }) => life as Life & { at: string });
+      const operations = await world.items('operations');
+      expect(operations.filter((item) => 'expires_at' in item)).toEqual([]);
+      const lives = operations.map(({ life }) => life as Life & { at: string });
       for (const { at, ...life } of lives) if (at === 'open') expect(life).toMatchObject({ published: true });
       expect(new Set(lives.map(({ at }) => at))).toEqual(new Set(['open', 'done', 'undecided']));
     });

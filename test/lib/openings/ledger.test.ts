@@ -71,6 +71,30 @@ describe('An idempotency key', () => {
     expect(await world.claim(key)).toMatchObject({ kind: 'held', held: { life: finished(login) } });
   });
 
+  describe.each<[string, object]>([
+    ['sent', { life: sent(7) }],
+    ['undecided', { life: { at: 'undecided', login: 7 } }],
+    ['open', { life: finished(7) }],
+    ['done in 1.x', { life: { at: 'done', login: 7, opened_at: '2026-01-02T03:04:05.678Z', unpaid: false } }],
+    ['closed by an operator', { life: { at: 'claimed' }, closed: [7] }],
+  ])('that expires although its operation is %s', (_, state) => {
+    it.each(['request', 'settler', 'operator'] as const)('keeps the operation, which a %s acquires', async (worker) => {
+      const key = newKey();
+      const held = await world.claimed(key);
+      const stored = { ...(await world.item(held)), pk: held.pk };
+      const changes = { plan: held.plan, lease_until: 0, due_at: world.now, due_shard: 'due#0', ...state };
+      await database.tables.operations.put({ ...stored, ...changes }, world.signal());
+      world.now += 400 * 24 * 60 * 60_000;
+      expect(await world.claim(key, 'a new body')).toEqual({ kind: 'reused' });
+      const acquired =
+        worker === 'request'
+          ? await world.claim(key)
+          : await world.ledger.acquire(held.pk, worker, 1_000, world.signal());
+      expect(acquired).toBeDefined();
+      expect(await world.item(held)).not.toHaveProperty('expires_at');
+    });
+  });
+
   it('leads a retry to its operation after the secret was rotated', async () => {
     const scope = newKey();
     const [[before], keys] = [derivationKeys('1'), derivationKeys('2', '1')];
