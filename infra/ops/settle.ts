@@ -66,7 +66,8 @@ function parseWord({ login, none, undecided, deposit }: SettleOptions): Word {
   const said = [login, none, undecided, deposit].filter((one) => one !== undefined);
   if (said.length !== 1) throw wrongUsage('Say one thing: --login N, --none, --undecided or --deposit.');
   if (login === undefined) return { say: none ? 'none' : undecided ? 'undecided' : 'deposit' };
-  if (!/^[1-9]\d{0,15}$/.test(login)) throw wrongUsage('--login takes the login of the account.');
+  if (!/^[1-9]\d*$/.test(login) || !Number.isSafeInteger(Number(login)))
+    throw wrongUsage('--login takes the login of the account.');
   return { say: 'login', login: Number(login) };
 }
 

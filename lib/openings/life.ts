@@ -85,9 +85,10 @@ export type SeenFact =
   | { on: 'ours'; login: number }
   /**
    * `foreign`: the comment has another operation's id; `unmarked`: no id. `silent`: the server has no command for a
-   * look-up. `unanswered`: it did not answer, or the connection leads to another server now.
+   * look-up. `unanswered`: it did not answer, or the connection leads to another server now. `refusal`: the server's
+   * refusal of our rights, instead of an answer.
    */
-  | { on: 'foreign' | 'unmarked' | 'absent' | 'silent' | 'unanswered' };
+  | { on: 'foreign' | 'unmarked' | 'absent' | 'silent' | 'unanswered'; refusal?: unknown };
 
 /** What completing an open account has achieved. */
 export interface CompletedFact {
@@ -146,10 +147,11 @@ const taken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isOnly(life)
 /** An operation with closed logins keeps them: its next command must not use them. */
 const released = (_: Life, { closed }: DecisionContext): Life => (closed ? { at: 'claimed' } : { at: 'gone' });
 const closed = (): Life => ({ at: 'claimed' });
-const undecided = (life: Life, _: DecisionContext, fact: Fact): Life => {
+/** Where the server chooses the logins, none is the operation's while it is undecided. */
+const undecided = (life: Life, { keyed }: DecisionContext, fact: Fact): Life => {
   const other = fact.on === 'lost' ? fact.other : fact.on === 'reserved' ? fact.login : undefined;
   const login = fact.on === 'said_undecided' ? fact.login : 'login' in life ? life.login : undefined;
-  return { at: 'undecided', login, other };
+  return { at: 'undecided', login: keyed ? login : undefined, other };
 };
 const open = (life: Life, context: DecisionContext, fact: Fact): Life => ({
   at: 'open',

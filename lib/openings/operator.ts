@@ -1,6 +1,8 @@
+import { within } from '../deadline.ts';
 import type { Sighting, TradingPlatform } from '../platform/platform.ts';
 import type { AccountClient, AccountDirectory, Connection } from '../records/crm-records.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { isLogin } from '../validators/primitives.ts';
 import { decisionContext } from './learn.ts';
 import { type Ledger, Overtaken, type RecordWrites, ReservationConflict } from './ledger.ts';
 import { DAY_MS, type Fact, type Life, nextLife } from './life.ts';
@@ -84,8 +86,13 @@ export type Settled =
 
 /** How long an operator's command holds an operation, in milliseconds. */
 const LEASE_MS = 60_000;
+/** How long all questions to the trading server may take together, in milliseconds. */
+const ALL_QUESTIONS_MS = 10_000;
 
-/** Gathers what ledger, CRM and server know of an operation. Changes nothing. */
+/**
+ * Gathers what ledger, CRM and server know of an operation. Changes nothing. After the first question without an answer
+ * the server is asked nothing more, so a silent server leaves time for the ledger.
+ */
 export async function knowOperation(
   dependencies: OperatorDependencies,
   held: HeldOperation,
@@ -102,13 +109,18 @@ export async function knowOperation(
   const isUnpaid = life.at === 'open' && life.deposit === 'unpaid';
   let funded: boolean | undefined;
   if (connection !== undefined && plan?.keyed === true && (life.at !== 'open' || life.word === true || isUnpaid)) {
-    const server = await dependencies.platform(connection, signal).catch(() => undefined);
-    for (const login of server === undefined ? [] : logins) {
-      const sighting = await server?.look(login, held.operationId, signal).catch(() => undefined);
-      // Another server than the one that got the command proves only an account with our id.
-      seen.set(login, isMoved && sighting?.is !== 'ours' ? undefined : sighting);
+    const limit = within(ALL_QUESTIONS_MS, signal);
+    const server = await dependencies.platform(connection, limit).catch(() => undefined);
+    try {
+      for (const login of logins) {
+        const sighting = await server?.look(login, held.operationId, limit);
+        // Another server than the one that got the command proves only an account with our id.
+        seen.set(login, isMoved && sighting?.is !== 'ours' ? undefined : sighting);
+      }
+      if (isUnpaid && !isMoved) funded = await server?.holdsFunds(life.login, limit);
+    } catch {
+      // What was not answered stays undefined.
     }
-    if (isUnpaid && !isMoved) funded = await server?.holdsFunds(life.login, signal).catch(() => undefined);
     await server?.close().catch(() => {});
   }
   const holders = plan === undefined ? new Map<number, string>() : await ledger.holders(plan, logins, signal);
@@ -130,7 +142,7 @@ export async function knowOperation(
 function ownLogins({ life, closed = [] }: HeldOperation): number[] {
   const login = 'login' in life ? life.login : undefined;
   const other = 'other' in life ? life.other : undefined;
-  return [login, other, ...closed].filter((one) => one !== undefined);
+  return [...new Set([login, other, ...closed].filter((one) => one !== undefined))];
 }
 
 /** An operator may speak from a day after the first command on. */
@@ -144,12 +156,9 @@ function acceptedWords(known: KnownOperation): AcceptedWord[] {
   const words: Word[] = [...logins, { say: 'none' }, { say: 'undecided' }, { say: 'deposit' }];
   const accepted = words.filter((word) => refusal(known, word) === undefined);
   const anyLogin = held.plan?.keyed === false && accepted.some(({ say }) => say === 'none' || say === 'undecided');
-  return [
-    ...(anyLogin ? [{ say: 'login', proven: false } as const] : []),
-    ...accepted
-      .filter(({ say }) => !anyLogin || say !== 'login')
-      .map((word) => ({ ...word, proven: isProven(known, word) })),
-  ];
+  const judged = accepted.map((word) => ({ ...word, proven: isProven(known, word) }));
+  if (!anyLogin) return judged;
+  return [{ say: 'login', proven: false }, ...judged.filter(({ say }) => say !== 'login')];
 }
 
 /** Whether the server shows what an operator says. */
@@ -172,7 +181,8 @@ function refusal(known: KnownOperation, word: Word): Refusal | undefined {
 }
 
 function loginRefusal({ held, seen, holders }: KnownOperation, login: number): Refusal | undefined {
-  if (held.plan?.keyed === true && !ownLogins(held).includes(login)) return 'not_its_login';
+  const { keyed, version = 'tp5' } = held.plan ?? {};
+  if (!isLogin(version, login) || (keyed === true && !ownLogins(held).includes(login))) return 'not_its_login';
   if (seen.get(login)?.is === 'absent') return 'absent';
   if (seen.get(login)?.is === 'foreign') return 'of_another_operation';
   return holders.has(login) ? 'held_by_another' : undefined;
@@ -249,17 +259,14 @@ async function writeWord(
   await dependencies.ledger.write(held, next, signal, records);
 }
 
-function factOf({ life, closed = [], plan }: HeldOperation, word: Word, isWord: boolean): Fact {
+function factOf({ life, closed = [] }: HeldOperation, word: Word, isWord: boolean): Fact {
   switch (word.say) {
     case 'login':
       return { on: isWord ? 'said_login' : 'ours', login: word.login };
     case 'none':
       return { on: 'said_none' };
     case 'undecided':
-      return {
-        on: 'said_undecided',
-        login: plan?.keyed === false ? undefined : 'login' in life ? life.login : closed.at(-1),
-      };
+      return { on: 'said_undecided', login: 'login' in life ? life.login : closed.at(-1) };
     case 'deposit':
       return { on: 'said_paid' };
   }
@@ -272,5 +279,5 @@ function closedLogins({ held, holders }: KnownOperation, after: Life): readonly 
   if (after.at !== 'claimed' && after.at !== 'open') return closed;
   const kept = after.at === 'open' ? after.login : undefined;
   const left = ownLogins(held).filter((login) => login !== kept && !holders.has(login));
-  return after.at === 'claimed' || left.length > 0 ? [...new Set(left)] : closed;
+  return after.at === 'claimed' || left.length > 0 ? left : closed;
 }

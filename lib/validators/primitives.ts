@@ -418,3 +418,8 @@ const LARGEST_LOGIN = { tp5: Number.MAX_SAFE_INTEGER, tp4: 2 ** 31 - 1 } as cons
 export function loginSchema(version: keyof typeof LARGEST_LOGIN) {
   return wholeNumber(1, LARGEST_LOGIN[version]);
 }
+
+/** Whether a platform can have this login. */
+export function isLogin(version: keyof typeof LARGEST_LOGIN, login: number): boolean {
+  return v.is(loginSchema(version), login);
+}

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { ANSWERS, OpeningScene } from '../../support/opening-scene.ts';
@@ -61,6 +61,7 @@ describe('A mistyped digit on the plug-in', () => {
     expect(await scene.open('key', MAIL)).toBe(UNKNOWN);
     const operations = await scene.operations();
     expect(operations.map(({ life }) => life.at).toSorted()).toEqual(['open', 'undecided']);
+    expect(operations.map(({ life }) => life)).toContainEqual({ at: 'undecided' });
     const other = operations.find(({ life }) => life.at === 'open');
     expect(await scene.records()).toMatchObject([{ login: 100_002, operation_id: other?.operationId }]);
     expect(await scene.reservations()).toEqual({ 'mt4.example.com:443#100002': other?.operationId });
@@ -71,6 +72,11 @@ describe('A mistyped digit on the plug-in', () => {
     await scene.settle(0);
     expect(scene.published.at(-1)).toMatchObject({ login: 100_001, corrects: expect.any(String) });
   });
+});
+
+it.each([0, 1.5, 2 ** 31, 2 ** 53])('The plug-in cannot have opened %d', async (login) => {
+  const scene = await plugIn();
+  expect(await scene.say({ say: 'login', login })).toMatchObject({ is: 'refused', why: 'not_its_login' });
 });
 
 describe('Two operations on the plug-in', () => {
@@ -211,6 +217,44 @@ describe('A dead end', () => {
   });
 });
 
+describe('A server that never answers', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  /** Each question to the server waits for its signal, by the clock of `vi`. @returns the names of the questions */
+  function hang(scene: OpeningScene): string[] {
+    const asked: string[] = [];
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    scene.step = async (name, call, signal) => {
+      if (!name.startsWith('server.')) return call();
+      asked.push(name);
+      vi.advanceTimersByTime(10_000);
+      return signal.aborted ? Promise.reject(signal.reason) : new Promise(() => {});
+    };
+    return asked;
+  }
+
+  it('is asked once, and an operation with two logins is settled', async () => {
+    const scene = await OpeningScene.create(LIVE);
+    scene.server.shows = 'existence';
+    scene.server.answers.push(ANSWERS['another login']);
+    expect(await scene.open('key')).toBe(UNKNOWN);
+    const asked = hang(scene);
+    expect(await scene.say({ say: 'none' })).toMatchObject({ is: 'settled', isWord: true });
+    expect(asked).toEqual(['server.look']);
+  });
+
+  it('is asked once, and a missing deposit is settled', async () => {
+    const scene = await OpeningScene.create({ ...LIVE, demo: true });
+    scene.accountType = { id: 'ATDEMO01', platform: 'tp5', deposit: 100 };
+    scene.server.payments.push('lost before it arrived');
+    await scene.open('key');
+    await scene.settle(25 * 3_600_000);
+    const asked = hang(scene);
+    expect(await scene.say({ say: 'deposit' })).toMatchObject({ is: 'settled', isWord: true });
+    expect(asked).toEqual(['server.look']);
+  });
+});
+
 describe('A missing deposit', () => {
   it('is an operator’s word that it is paid, or will not be', async () => {
     const scene = await OpeningScene.create({ ...LIVE, demo: true });
@@ -244,6 +288,19 @@ describe('What may be said now', () => {
     expect(await accepted(scene)).toEqual([any, { say: 'none', proven: false }]);
     await scene.say({ say: 'login', login: 100_001 });
     expect(await accepted(scene)).toEqual([any, { say: 'none', proven: false }, { say: 'undecided', proven: false }]);
+  });
+
+  it('is a login once, although it was closed before it was sent again', async () => {
+    const scene = await OpeningScene.create({ ...GATEWAY, demo: false });
+    scene.server.shows = 'existence';
+    for (const again of [true, false]) {
+      scene.server.answers.push(ANSWERS.lost);
+      expect(await scene.open('key', { login: 7 })).toBe(UNKNOWN);
+      scene.server.accounts.delete(7);
+      if (again) await scene.say({ say: 'none' });
+    }
+    scene.server.isDown = true;
+    expect(await accepted(scene)).toMatchObject([{ say: 'login', login: 7 }, { say: 'none' }]);
   });
 
   it('is the login that was sent, and whether the server shows that it is ours', async () => {
