@@ -54,9 +54,9 @@ export function publicAnswer(
       // Many clients repeat a request automatically if the answer has `Retry-After`.
       throw unknown({ detail: hasKey ? OPERATOR : NO_REPEAT });
     case 'sent': {
-      // Where no look-up can show that the login is absent, a refusal proves nothing about an earlier command.
-      const isProof = isRefused && !(seen === 'silent' && life.commands !== 'one');
-      if (!isProof || !(failure instanceof PlatformFailure))
+      // Where no look-up can show that the login is absent, a refusal of the content proves nothing about an earlier command.
+      const isBlind = seen === 'silent' && life.commands !== 'one';
+      if (!isRefused || !(failure instanceof PlatformFailure) || (isBlind && failure.proof === 'content'))
         throw unknown(hasKey ? { detail: SAME_KEY, retryAfterSeconds: 1 } : { detail: NO_REPEAT });
       const problem = platformProblem(failure, telemetry);
       const isAbsent = seen === 'absent' || seen === 'unopened';

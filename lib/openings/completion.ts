@@ -31,11 +31,13 @@ export async function completeAccount(job: Job, life: OpenLife, isUnpaid = false
   const isNew = held.life.at !== 'open';
   if (!isNew && isFinished(life)) return life;
   if (isNew) held.event += 1;
-  // Record and event of a login that is reserved already go out while the state is written.
+  // Record and event of a login that is reserved already go out while the state is written; those of another login only
+  // after it.
   const isReserved = heldLogins(held.life, held).includes(life.login);
   const written = isNew ? writeOpen(job, life) : Promise.resolve(life);
   if (!isReserved && (await written).at !== 'open') return held.life;
-  const [, done] = await awaitAll([written, followUp(job, life)]);
+  const mayFollow = isReserved || held.life.at === 'open';
+  const [, done] = await awaitAll([written, mayFollow ? followUp(job, life) : { recorded: false, published: false }]);
   const [deposit, mail] = await awaitAll([
     completeDeposit(job, isUnpaid),
     sendMail(job),
@@ -131,15 +133,9 @@ async function noticeOf({ held, records }: Job, { login }: OpenLife) {
   const { client, connection } = (await records()) ?? {};
   const { plan } = held;
   if (plan === undefined || client === undefined || connection === undefined) return undefined;
-  const account: OpenedAccount = {
-    login,
-    version: plan.version,
-    group: plan.group,
-    leverage: plan.leverage,
-    readonly: plan.enable_readonly,
-    demo: connection.demo,
-    serverName: connection.name,
-  };
+  const { version, group, leverage, enable_readonly: readonly } = plan;
+  const { demo, name: serverName } = connection;
+  const account: OpenedAccount = { login, version, group, leverage, readonly, demo, serverName };
   return { client, account, language: plan.language ?? client.language };
 }
 

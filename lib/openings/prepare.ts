@@ -49,7 +49,8 @@ async function judge({ held, order, dependencies }: RequestJob, ahead: Ahead): P
 /**
  * Looks for an account of ours where one may be: at the logins that an operator has closed, and at the caller's own,
  * which may be outside of the ranges.
- * @throws PlatformFailure `login_taken` if the caller's own login is in use; `platform_unavailable` without an answer
+ * @throws PlatformFailure `login_taken` if the caller's own login is in use; without an answer `platform_unavailable`, or
+ *   the server's refusal of our rights
  */
 async function findEarlierAccount(job: RequestJob): Promise<Fact | undefined> {
   const { plan, closed = [] } = job.held;
@@ -59,7 +60,7 @@ async function findEarlierAccount(job: RequestJob): Promise<Fact | undefined> {
     const seen = await lookAt(job, login);
     if (seen.on === 'ours') return seen;
     if (seen.on === 'unanswered')
-      throw new PlatformFailure('platform_unavailable', { reason: 'login_not_looked_up', proof: 'unsent' });
+      throw seen.refusal ?? new PlatformFailure('platform_unavailable', { reason: 'not_looked_up', proof: 'unsent' });
     if (login === own && (seen.on === 'foreign' || seen.on === 'unmarked')) throw loginTaken();
   }
   return undefined;

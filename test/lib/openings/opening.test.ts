@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { AwsFailure } from '../../../lib/aws/failure.ts';
+import { PlatformFailure } from '../../../lib/platform/platform.ts';
 import type { Connection } from '../../../lib/records/crm-records.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { ANSWERS, OpeningScene } from '../../support/opening-scene.ts';
 import { derivationKeys } from '../../support/openings.ts';
+import { failingSteps, numberedSteps } from '../../support/step-faults.ts';
 
 const UNKNOWN = '504 account_outcome_unknown';
 const UNKNOWN_RETRY = `${UNKNOWN} retry`;
@@ -61,6 +64,7 @@ const ROWS: [ServerName, AnswerName[], first: Heard, accounts: number, retry: He
   ['a gateway', ['repeated by a gateway'], UNKNOWN, 1, UNKNOWN],
   ['a gateway without a look-up', ['lost before it arrived'], 'ok', 1, 'ok'],
   ['a gateway without a look-up', ['refused for its content'], '400 password_rejected', 0, 'ok'],
+  ['a gateway without a look-up', ['refused for its state'], UNAVAILABLE, 0, 'ok'],
   // The repeated command is refused, and nothing shows why.
   ['a gateway without a look-up', ['lost', 'refused for its content'], UNKNOWN_RETRY, 1, UNKNOWN_RETRY],
   ['the plug-in', ['lost'], UNKNOWN, 1, UNKNOWN],
@@ -88,6 +92,24 @@ describe.each(ROWS)('On %s, a command that is answered %j', (name, answers, firs
     expect(record).toMatchObject({ login: again, operation_id: (await scene.operations())[0]?.operationId });
     expect(scene.published).toEqual([expect.objectContaining({ login: again })]);
     expect(Object.values(await scene.reservations())).toHaveLength(1);
+  });
+});
+
+describe('An account whose login the server has chosen', () => {
+  it.each<[string, string[]]>([
+    ['once', ['transaction 2']],
+    ['twice', ['transaction 2', 'transaction 3']],
+  ])('is recorded and published only after its state is written, if that fails %s', async (_, failures) => {
+    const scene = await sceneOn('the plug-in');
+    const failing = failures.map((name) => [name, new AwsFailure('ServiceUnavailable')]);
+    scene.step = numberedSteps(failingSteps(Object.fromEntries(failing)));
+    const login = await scene.open('key');
+    expect([login, scene.published, await scene.records()]).toEqual([100_001, [], []]);
+    await scene.settle();
+    const life = await scene.life();
+    expect(scene.published).toMatchObject(life?.at === 'open' ? [{ login }] : []);
+    expect(await scene.records()).toMatchObject(life?.at === 'open' ? [{ login }] : []);
+    expect(life?.at).toBe(failures.length === 1 ? 'open' : 'undecided');
   });
 });
 
@@ -124,6 +146,14 @@ describe('The login', () => {
     const scene = await sceneOn('a server that shows comments');
     scene.server.isDown = true;
     expect(await scene.open('key', { login: 7 })).toBe(UNAVAILABLE);
+    expect([scene.server.commands, await scene.operations()]).toEqual([0, []]);
+  });
+
+  it('of the caller is refused with 502 if the server refuses our rights', async () => {
+    const scene = await sceneOn('a server that shows comments');
+    const refused = new PlatformFailure('platform_refused', { reason: 'rights', proof: 'not_served' });
+    scene.step = failingSteps({ 'server.look': refused });
+    expect(await scene.open('key', { login: 7 })).toBe('502 platform_refused');
     expect([scene.server.commands, await scene.operations()]).toEqual([0, []]);
   });
 
