@@ -18,7 +18,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const PATH = [join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter);
 /** What `npm start` runs. */
-const SCRIPT = packageJson.scripts.start.replace(/^node/, process.execPath).split(' ');
+const SCRIPT = [process.execPath, ...packageJson.scripts.start.split(' ').slice(1)];
 const IN_USE = 'The port is in use. PORT=0 npm start picks a free one.';
 const KEY = `whsec_${Buffer.alloc(32).toString('base64')}`;
 const folder = temporaryFolder('start');
