@@ -59,7 +59,7 @@ interface Assembly {
   stack: string;
   /** Whether the stack's tables are protected, as the setting `retainData` says. */
   retainsData: boolean;
-  /** What CDK would do with it that no deployment of this project does. Whoever could write the folder wrote it. */
+  /** The artifacts of an assembly that no deployment of this project has. A foreign writer of the folder added them. */
   refusals: string[];
 }
 

@@ -61,7 +61,7 @@ async function judgePage(page: readonly CrmItem[]) {
   return { broken, differing, located };
 }
 
-/** The clients that share a referral code: nobody could say whom a registration names by it. */
+/** The clients that share a referral code: a registration with it does not show which of them it names. */
 async function sharedCodes(table: CrmTable): Promise<RecordError[]> {
   const owners = new Map<string, string[]>();
   for await (const page of table.indexPages('referral_code'))

@@ -118,7 +118,7 @@ function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   });
 }
 
-/** What a connection that works all the same lacks. @param put the command that stores its secret again */
+/** What is missing on a connection that works. @param put the command that stores its secret again */
 async function connectionWarnings(
   probes: ServerProbes,
   { id, protocol, host, secret }: Connection,
