@@ -1,17 +1,22 @@
 import { PlatformFailure } from '../platform/platform.ts';
 import { Problem, type ProblemOptions } from '../problem.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { Fact, Life } from './life.ts';
+import type { Fact, Life, SeenFact } from './life.ts';
 
-/** How the work of a request ended. */
-export interface Ending {
+/** How far a request has come. */
+export interface Progress {
   life: Life;
-  /** The error of the last command, or for which nothing was sent. */
+  /** The error for which nothing was sent, or of the last command that failed. */
   failure?: unknown;
-  /** The last command was refused, for its content or for the state of the server. */
-  isRefused: boolean;
+  /** What the answer to the last command shows. Absent: this request has sent none. */
+  answer?: Fact['on'];
   /** What the last look at the login has shown. */
-  seen?: Fact['on'] | undefined;
+  seen?: SeenFact['on'];
+}
+
+/** Whether a command was refused, for its content or for the state of the server. */
+export function isRefusal(answer: Progress['answer']): boolean {
+  return answer === 'rejected' || answer === 'doubtful';
 }
 
 /** A caller without a key must not repeat the request: the repeat would be another request. */
@@ -38,7 +43,7 @@ export const SAME_BODY =
  * @throws Problem for every other state
  */
 export function publicAnswer(
-  { life, failure, isRefused, seen }: Ending,
+  { life, failure, answer, seen }: Progress,
   { operationId, hasKey }: { operationId: string; hasKey: boolean },
   telemetry: Telemetry,
 ): number {
@@ -56,11 +61,10 @@ export function publicAnswer(
     case 'sent': {
       // Where no look-up can show that the login is absent, a refusal of the content proves nothing about an earlier command.
       const isBlind = seen === 'silent' && life.commands !== 'one';
-      if (!isRefused || !(failure instanceof PlatformFailure) || (isBlind && failure.proof === 'content'))
+      if (!isRefusal(answer) || !(failure instanceof PlatformFailure) || (isBlind && failure.proof === 'content'))
         throw unknown(hasKey ? { detail: SAME_KEY, retryAfterSeconds: 1 } : { detail: NO_REPEAT });
       const problem = platformProblem(failure, telemetry);
-      const isAbsent = seen === 'absent' || seen === 'unopened';
-      if (hasKey || isAbsent || (problem.status !== 503 && life.commands === 'one')) throw problem;
+      if (hasKey || seen === 'absent' || (problem.status !== 503 && life.commands === 'one')) throw problem;
       throw unknown({ detail: NO_REPEAT });
     }
   }

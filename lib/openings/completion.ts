@@ -30,6 +30,7 @@ export async function completeAccount(job: Job, life: OpenLife, isUnpaid = false
   const { held } = job;
   const isNew = held.life.at !== 'open';
   if (!isNew && isFinished(life)) return life;
+  // Stored with the state, by the first write that succeeds.
   if (isNew) held.event += 1;
   // Record and event of a login that is reserved already go out while the state is written; those of another login only
   // after it.

@@ -25,7 +25,7 @@ export interface Job {
 /** A request's job: no other worker sends a command that opens an account. */
 export interface RequestJob extends Job {
   dependencies: AccountDependencies;
-  order: CallerOrder;
+  request: CallerRequest;
 }
 
 export interface Server {
@@ -34,8 +34,8 @@ export interface Server {
   connection: Connection;
 }
 
-/** What the caller has ordered. */
-export interface CallerOrder {
+/** What the caller asks for. */
+export interface CallerRequest {
   body: TradingAccountRequest;
   userId: string;
   version: AccountDetails['version'];

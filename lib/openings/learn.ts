@@ -17,6 +17,7 @@ export async function learn(job: Job, fact: Fact, from: Life = job.held.life): P
   const { held, dependencies, times } = job;
   const to = nextLife(from, fact, decisionContext(job));
   report(job, from, to, fact);
+  // `completeAccount` writes it.
   if (to.at === 'open' && from.at !== 'open') return to;
   // Before a repeated command the operation is due again: if the worker dies, the settler looks.
   const isSame = JSON.stringify(to) === JSON.stringify(held.life);

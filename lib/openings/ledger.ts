@@ -82,8 +82,8 @@ export interface Ledger {
     signal: AbortSignal,
   ): Promise<HeldOperation | undefined>;
   /**
-   * Writes a new state, with the plan, the closed logins and the number of the event of `next`.
-   * @param held the operation as it was read; it becomes `next`
+   * Writes a new state, and the plan as `held` has it.
+   * @param held the operation as it was read; it becomes the one that is written
    * @throws Overtaken, ReservationConflict, AwsFailure
    */
   write(held: HeldOperation, next: NextState, signal: AbortSignal, records?: RecordWrites): Promise<void>;
@@ -109,8 +109,7 @@ export interface Ledger {
 }
 
 /** What a write changes of an operation. */
-export type NextState = Pick<HeldOperation, 'life'> &
-  Partial<Pick<HeldOperation, 'plan' | 'since' | 'closed' | 'event'>>;
+export type NextState = Pick<HeldOperation, 'life'> & Partial<Pick<HeldOperation, 'since' | 'closed' | 'event'>>;
 
 /** No part of the context decides about a login that is given away. */
 const GIVEN_AWAY = { keyed: false, exclusive: false, closed: false, deposit: false, mail: false, now: 0 };

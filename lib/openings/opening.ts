@@ -3,14 +3,14 @@ import type { ApiAnswer } from '../http/endpoint.ts';
 import { Problem } from '../problem.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer } from '../validators/trading-account.ts';
-import { type Ending, progressProblem, publicAnswer, SAME_BODY } from './answer.ts';
+import { isRefusal, type Progress, progressProblem, publicAnswer, SAME_BODY } from './answer.ts';
 import { completeAccount } from './completion.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { type DerivationKey, derivePasswords, deriveSeed, type Identity } from './derivation.ts';
-import type { CallerOrder, RequestJob } from './job.ts';
+import type { CallerRequest, RequestJob } from './job.ts';
 import { learn, reportUnwritten } from './learn.ts';
 import { type Claim, Overtaken } from './ledger.ts';
-import type { Fact, Life } from './life.ts';
+import type { Life } from './life.ts';
 import { prepareCommand } from './prepare.ts';
 import { type Ahead, ANONYMOUS, type Opening, readAhead } from './read-ahead.ts';
 import { releaseOperation } from './release.ts';
@@ -43,10 +43,10 @@ export async function openTradingAccount(
       return { body: { login, ...givenOrDerived(opening, keys, claim.identity) }, replayed: true };
     }
     const job = startJob(opening, ahead, claimedOperation(claim, telemetry), keys);
-    const { hasSent, ...ending } = await driveOperation(job, ahead);
+    const progress = await driveOperation(job, ahead);
     const operation = { operationId: job.held.operationId, hasKey: request.idempotencyKey !== undefined };
-    const login = publicAnswer(ending, operation, job.telemetry);
-    return { body: { login, ...job.order.passwords }, replayed: !hasSent };
+    const login = publicAnswer(progress, operation, job.telemetry);
+    return { body: { login, ...job.request.passwords }, replayed: progress.answer === undefined };
   } finally {
     ahead.leave();
   }
@@ -54,26 +54,25 @@ export async function openTradingAccount(
 
 /** Drives an operation as far as possible now, then releases it. @throws Problem if another worker has acquired it */
 async function driveOperation(job: RequestJob, ahead: Ahead): Promise<Progress> {
-  const progress: Progress = { life: job.held.life, hasSent: false, isAnswered: false, isRefused: false };
+  const progress: Progress = { life: job.held.life };
   try {
     progress.life = await learn(job, { on: 'resume' });
     if (isAt('claimed', progress)) {
       Object.assign(progress, await prepareCommand(job, ahead));
       if (isAt('sent', progress)) await sendOnce(job, progress);
     }
-    for (let repeats = 0; isAt('sent', progress) && hasTime(job); ) {
+    for (let round = 0; isAt('sent', progress) && hasTime(job); round += 1) {
+      if (round > 0) await job.dependencies.wait(PAUSE_MS);
       await lookAtLogin(job, progress);
       // A refusal is answered at once; a retry with the same key goes on.
-      if (!isAt('sent', progress) || progress.isRefused) break;
-      const isAnswered = progress.seen !== 'unanswered';
-      if (!isAnswered || repeats > 0) await job.dependencies.wait(PAUSE_MS);
-      if (!isAnswered || !hasTime(job)) continue;
-      repeats += 1;
-      await learn(job, { on: 'again' });
+      if (!isAt('sent', progress) || isRefusal(progress.answer)) break;
+      if (progress.seen === 'unanswered' || !hasTime(job)) continue;
+      progress.life = await learn(job, { on: 'again' });
       await sendOnce(job, progress);
     }
-    const { life, isAnswered } = progress;
-    if (life.at === 'open') progress.life = await completeAccount(job, life, isAnswered);
+    const { life, answer } = progress;
+    // If the last command was answered with the login, no payment can have left before.
+    if (life.at === 'open') progress.life = await completeAccount(job, life, answer === 'opened');
   } catch (error) {
     if (error instanceof Overtaken) throw progressProblem(1);
     reportUnwritten(job, progress.life.at, error);
@@ -83,16 +82,6 @@ async function driveOperation(job: RequestJob, ahead: Ahead): Promise<Progress> 
   return progress;
 }
 
-/** How far a request has come. */
-interface Progress extends Ending {
-  /** This request has sent a command. */
-  hasSent: boolean;
-  /** The answer to the last command. */
-  answer?: Fact['on'];
-  /** The last command was answered with the account's login: no payment can have left before. */
-  isAnswered: boolean;
-}
-
 function isAt(state: Life['at'], { life }: Progress): boolean {
   return life.at === state;
 }
@@ -100,9 +89,7 @@ function isAt(state: Life['at'], { life }: Progress): boolean {
 /** One command, and what its answer proves. */
 async function sendOnce(job: RequestJob, progress: Progress): Promise<void> {
   const { fact, failure = progress.failure } = await sendCommand(job);
-  const isAnswered = fact.on === 'opened';
-  Object.assign(progress, { hasSent: true, isAnswered, failure, answer: fact.on });
-  progress.isRefused = fact.on === 'rejected' || fact.on === 'doubtful';
+  Object.assign(progress, { answer: fact.on, failure });
   progress.life = await learn(job, fact);
 }
 
@@ -131,7 +118,7 @@ function startJob(opening: Opening, ahead: Ahead, held: HeldOperation, keys: rea
     times,
     dependencies,
     telemetry: opening.telemetry.with({ operation_id: held.operationId, ...place }),
-    order: { body, userId, version, caller, passwords },
+    request: { body, userId, version, caller, passwords },
     server: () => ahead.server.catch(() => undefined),
     records: () => ahead.records.catch(() => undefined),
   };
@@ -142,7 +129,7 @@ function givenOrDerived(
   { version, request: { body } }: Opening,
   keys: readonly DerivationKey[],
   identity: Identity,
-): CallerOrder['passwords'] {
+): CallerRequest['passwords'] {
   const derived = derivePasswords(deriveSeed(keys, identity) ?? '', version);
   return {
     master_password: body.master_password ?? derived.master,

@@ -4,12 +4,12 @@ import type { AccountDetails, AccountRecord } from '../records/accounts.ts';
 import { type AccountClient, type Connection, isManagerGroup } from '../records/crm-records.ts';
 import type { PlatformVersion, TradingAccountRequest } from '../validators/trading-account.ts';
 import { TEXT_READINGS } from '../validators/typed-text.ts';
-import type { CallerOrder, FoundRecords, Server } from './job.ts';
+import type { CallerRequest, FoundRecords, Server } from './job.ts';
 import type { LifeAt } from './life.ts';
 import { storedServer } from './reservation.ts';
 import type { HeldOperation, OperationPlan } from './stored-operation.ts';
 
-/** The order of a request: the CRM records that it names, its judgement, and the command that it becomes. */
+/** The order that a request becomes: the CRM records that it names, its judgement, and what finishes it. */
 
 /**
  * Checks the records that the request names, in the contract's order.
@@ -70,7 +70,7 @@ export function buildOrder(
   body: TradingAccountRequest,
   client: AccountClient,
   operationId: string,
-  passwords: CallerOrder['passwords'],
+  passwords: CallerRequest['passwords'],
   deposit: number | undefined,
   login: number | undefined = body.login,
 ): AccountOrder {
@@ -112,17 +112,17 @@ export function buildDetails(
   };
 }
 
-/** The plan to finish the operation of an order without its caller. */
+/** The plan to finish the operation of a request without its caller. */
 export function buildPlan(
-  order: CallerOrder,
+  request: CallerRequest,
   operationId: string,
   { platform, connection }: Server,
   records: FoundRecords,
 ): OperationPlan {
-  const { body } = order;
+  const { body } = request;
   const givenLogin = platform.keyed ? body.login : undefined;
   return {
-    ...buildDetails(order, operationId),
+    ...buildDetails(request, operationId),
     send_email: body.send_email,
     send_pop_up: body.send_pop_up,
     language: body.language,

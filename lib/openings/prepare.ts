@@ -10,6 +10,7 @@ import type { Fact, Life } from './life.ts';
 import { buildOrder, buildPlan, checkRecords, demoDeposit, judgeOrder } from './order.ts';
 import type { Ahead } from './read-ahead.ts';
 import { lookAt } from './server-steps.ts';
+import type { OperationPlan } from './stored-operation.ts';
 
 /**
  * Before the first command: judges the order, logs in on the server, and reserves the next free login.
@@ -18,7 +19,8 @@ import { lookAt } from './server-steps.ts';
  */
 export async function prepareCommand(job: RequestJob, ahead: Ahead): Promise<{ life: Life; failure?: unknown }> {
   try {
-    await judge(job, ahead);
+    // Stored with the state `sent`.
+    job.held.plan = await judge(job, ahead);
     const found = await findEarlierAccount(job);
     return { life: found === undefined ? await reserveLogin(job, ahead) : await learn(job, found) };
   } catch (failure) {
@@ -31,19 +33,22 @@ export async function prepareCommand(job: RequestJob, ahead: Ahead): Promise<{ l
   }
 }
 
-/** @throws Problem for the first record that is missing, or an order that the connection does not take; PlatformFailure */
-async function judge({ held, order, dependencies }: RequestJob, ahead: Ahead): Promise<void> {
-  const { body, version } = order;
+/**
+ * Judges the order, and logs in on the server.
+ * @throws Problem for the first record that is missing, or an order that the connection does not take; PlatformFailure
+ */
+async function judge({ held, request, dependencies }: RequestJob, ahead: Ahead): Promise<OperationPlan> {
+  const { body, version, passwords } = request;
   dependencies.events.prepare();
   const records = await ahead.records;
   const { client } = records;
   if (client === undefined) throw new Problem('user_not_found');
   checkRecords(version, body, records);
   const server = await ahead.server;
-  const command = buildOrder(body, client, held.operationId, order.passwords, demoDeposit(records));
-  judgeOrder(command, server.connection, server.platform);
+  const order = buildOrder(body, client, held.operationId, passwords, demoDeposit(records));
+  judgeOrder(order, server.connection, server.platform);
   await ahead.ready;
-  held.plan = buildPlan(order, held.operationId, server, records);
+  return buildPlan(request, held.operationId, server, records);
 }
 
 /**
@@ -54,7 +59,7 @@ async function judge({ held, order, dependencies }: RequestJob, ahead: Ahead): P
  */
 async function findEarlierAccount(job: RequestJob): Promise<Fact | undefined> {
   const { plan, closed = [] } = job.held;
-  const own = plan?.login_given === true ? job.order.body.login : undefined;
+  const own = plan?.login_given === true ? job.request.body.login : undefined;
   for (const login of new Set([...closed, own])) {
     if (login === undefined) continue;
     const seen = await lookAt(job, login);
@@ -68,8 +73,8 @@ async function findEarlierAccount(job: RequestJob): Promise<Fact | undefined> {
 
 /** Writes `sent` with the next login that no other operation holds. @throws PlatformFailure if none is left */
 async function reserveLogin(job: RequestJob, ahead: Ahead): Promise<Life> {
-  const { held, order } = job;
-  const { login: own } = order.body;
+  const { held, request } = job;
+  const { login: own } = request.body;
   if (held.plan?.keyed === false) return writeSent(job, undefined);
   for await (const login of findLogins(job, await ahead.records, await ahead.keys)) {
     // A caller's own login stays the request's, even if an operator has closed it.
@@ -87,11 +92,11 @@ async function reserveLogin(job: RequestJob, ahead: Ahead): Promise<Life> {
 
 /** The logins that an operation may ask for: the caller's own, or the free ones of the ranges, in the operation's order. */
 function findLogins(
-  { held, order, dependencies, times }: RequestJob,
+  { held, request, dependencies, times }: RequestJob,
   { connection }: FoundRecords,
   keys: readonly DerivationKey[],
 ) {
-  const { version, body } = order;
+  const { version, body } = request;
   const ranges = connection === undefined ? [] : loginRanges(connection);
   const logins = body.login === undefined ? loginSequence(deriveSeed(keys, held) ?? '', ranges) : [body.login].values();
   const place = { version, connection_id: body.connection_id, keyed: true };

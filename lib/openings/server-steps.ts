@@ -15,18 +15,18 @@ const ANSWER_MS = 7_000;
 
 /** Sends the command once. After a fact but `opened`, `failure` is what the caller may hear. */
 export async function sendCommand(job: RequestJob): Promise<{ fact: Fact; failure?: unknown }> {
-  const { held, order, times, telemetry, dependencies } = job;
+  const { held, request, times, telemetry, dependencies } = job;
   const { plan } = held;
   const login = 'login' in held.life ? held.life.login : undefined;
   const platform = await firstServer(job);
   const records = await job.records();
   if (platform === undefined || records?.client === undefined) return { fact: { on: 'not_executed' } };
   const deposit = payableDeposit(plan, records);
-  const command = buildOrder(order.body, records.client, held.operationId, order.passwords, deposit, login);
+  const order = buildOrder(request.body, records.client, held.operationId, request.passwords, deposit, login);
   const leftMs = times.platformEndsAt - dependencies.now();
   const answerMs = plan?.keyed === true ? Math.min(ANSWER_MS, leftMs / 2) : leftMs;
   try {
-    const opened = await platform.open(command, times.openingEndsAt, within(answerMs));
+    const opened = await platform.open(order, times.openingEndsAt, within(answerMs));
     if (login === undefined || opened.login === login) return { fact: { on: 'opened', login: opened.login } };
     telemetry.event('AnswerLost', { reason: 'another_login', login: opened.login });
     return { fact: { on: 'lost', other: opened.login } };

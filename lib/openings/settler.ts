@@ -98,7 +98,7 @@ async function settle(run: Run, pk: string): Promise<void> {
     }),
   );
   const server = () => findServer(run, held, records, times.platformSignal, scoped);
-  const seen = await settleOperation({ held, times, telemetry: scoped, dependencies, server, records });
+  const seen = await finishOperation({ held, times, telemetry: scoped, dependencies, server, records });
   const asked = seen === undefined ? undefined : run.servers.get(connection_id);
   if (asked !== undefined) asked.unanswered = seen === 'unanswered' ? asked.unanswered + 1 : 0;
 }
@@ -107,7 +107,7 @@ async function settle(run: Run, pk: string): Promise<void> {
  * Looks for the account of an operation, completes it, and releases the operation.
  * @returns what the look has shown, if there was one
  */
-async function settleOperation(job: Job): Promise<Fact['on'] | undefined> {
+async function finishOperation(job: Job): Promise<Fact['on'] | undefined> {
   let seen: Fact | undefined;
   let life = await learn(job, { on: 'resume' });
   if (life.at === 'sent') {

@@ -114,8 +114,8 @@ const RESERVED: Violation = {
 /** The failure that a return code other than "done" means for a command that opens an account. */
 export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
   const reason = `retcode_${retcode}`;
-  const [, , , , refusal] = findRetcode(retcode);
-  if (refusal !== undefined) return new PlatformFailure(refusal, { reason, proof: 'content' });
+  const [, , , kind, refusal] = findRetcode(retcode);
+  if (refusal !== undefined) return new PlatformFailure(refusal, { reason, proof: commandProof('open', kind) });
   if (retcode !== RETCODE_LOGIN_PROHIBITED) return actingFailure('open', retcode);
   if (loginGiven) return new PlatformFailure('validation_failed', { reason, proof: 'content', errors: [RESERVED] });
   // The connection's range belongs to another server, or lies outside this server's ranges: an operator's mistake.

@@ -43,9 +43,9 @@ describe.each(OLDER)('A server of an older build that reads the %s of /user_add'
     const platform = platformOn(server);
     const order = anOrder({ login: LOGIN });
     await platform.open(order, ANY_TIME, NEVER_ABORTED);
-    const { proof } = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
+    const { kind } = await failureOf(platform.open(order, ANY_TIME, NEVER_ABORTED));
     // A 404 to the body proves nothing, so neither does what follows it.
-    expect(proof).toBe(older === 'query_404' ? 'nothing' : 'content');
+    expect(kind).toBe(older === 'query_404' ? 'account_outcome_unknown' : 'login_taken');
   });
 });
 

@@ -35,7 +35,7 @@ const OUTCOMES = [
   [3001, 'platform_refused', 'content'],
   [3002, 'login_range_exhausted', 'content'],
   [3003, 'validation_failed', 'content'],
-  [3004, 'login_taken', 'content'],
+  [3004, 'login_taken', 'nothing'],
   [3005, 'platform_refused', 'content'],
   [3006, 'password_rejected', 'content'],
   [3007, 'account_limit_reached', 'content'],
