@@ -35,19 +35,23 @@ export type LimitDecision =
 export type RegistrationLimits = ReturnType<typeof dynamoLimits>;
 export type Arrival = Awaited<ReturnType<RegistrationLimits['countArrival']>>;
 
+/** The writes of one count that may lose against other requests. */
+const MAX_ATTEMPTS = 4;
+
 /** The limits of registrations and their messages, in DynamoDB. No method throws. */
 export function dynamoLimits(table: Table, limits: Limits, now: () => number = Date.now) {
   /**
    * Counts a request if all windows have room, in one conditional write. The write depends on which windows are over. If
    * the item has changed since it was read, the condition fails, and the next attempt uses the new item. A write that the
    * SDK repeated after a lost answer is recognized by the request's id. If the write fails, a read can still refuse.
-   * @param seen the item that was read before; absent: a new one. @param readNext reads the item for the second attempt
+   * @param seen the item that was read before; absent: a new one
+   * @param readSecond reads the item for the second attempt; absent: from the table, as for later ones
    */
   async function count(
     counter: Counter,
     signal: AbortSignal,
     seen?: Item,
-    readNext?: () => Promise<Item | undefined>,
+    readSecond?: () => Promise<Item | undefined>,
   ): Promise<CountResult> {
     const { pk } = counter;
     const id = randomUUID();
@@ -55,21 +59,21 @@ export function dynamoLimits(table: Table, limits: Limits, now: () => number = D
     let item = seen;
     let failure: unknown = new Failure('CounterContended');
     try {
-      for (const readAgain of [readNext ?? read, read, read, undefined]) {
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
         const at = now();
         if (item?.counted_by === id) return { waitMs: 0 };
         const wait = waitMs(counter, item, at);
         if (wait > 0) return { waitMs: wait };
         const write = table.update({ pk }, increment(counter, item, id, at), signal);
         if ((await tryWrite(write.then(() => true))) === true) return { waitMs: 0 };
-        item = await readAgain?.();
+        item = attempt === 1 && readSecond !== undefined ? await readSecond() : await read();
       }
     } catch (error) {
       failure = error;
       // The request may have been counted. One count too many is on the safe side.
-      item = await (readNext ?? read)().catch(() => undefined);
-      if (item?.counted_by === id) return { waitMs: 0 };
+      item = await (readSecond ?? read)().catch(() => undefined);
     }
+    if (item?.counted_by === id) return { waitMs: 0 };
     const wait = waitMs(counter, item, now());
     return wait > 0 ? { waitMs: wait } : { waitMs: undefined, failure };
   }

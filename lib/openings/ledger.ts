@@ -10,7 +10,13 @@ import {
 } from '../aws/dynamodb.ts';
 import { type AccountRecord, accountItem, accountKey } from '../records/accounts.ts';
 import { DUE_ATTRIBUTES, dueAttributes, OPERATOR_ONLY, readDue } from '../records/due.ts';
-import { acquireLease, isSameBody, keyExpiry, secondsUntilFree, UNDER_LEASE } from '../records/idempotency-keys.ts';
+import {
+  acquireLease,
+  keyExpiry,
+  sameBodyCondition,
+  secondsUntilFree,
+  UNDER_LEASE,
+} from '../records/idempotency-keys.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
 import { isFinished, type Life, type LifeAt, nextLife } from './life.ts';
 import { heldLogins, type ReservationPlace, reservationKey, reservedLogin } from './reservation.ts';
@@ -177,11 +183,11 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const other = item && parseHeld(item);
       if (other?.life.at !== 'open' || other.life.word !== true || other.life.login !== login) return undefined;
       const life = nextLife(other.life, { on: 'given_away' }, GIVEN_AWAY);
-      const isOthers = { condition: 'operation_id = :other', values: { ':other': other.operationId } };
+      const ifOthers = { condition: 'operation_id = :other', values: { ':other': other.operationId } };
       const mine = { pk: reservation.pk, operation_id, connection_id: plan.connection_id };
       const writes: TransactionWrite[] = [
         stateWrite(names.operations, next),
-        { table: names.logins, put: mine, expression: isOthers },
+        { table: names.logins, put: mine, expression: ifOthers },
         stateWrite(names.operations, { ...other, life, revision: other.revision + 1 }),
         ...recordWrites(names.accounts, { delete: other.plan && { ...other.plan, login } }),
       ];
@@ -215,28 +221,28 @@ async function claim(
   const { pk, operationId: operation_id, ...origin } = identity;
   const claimed = { lease: randomUUID(), revision: 0, life: { at: 'claimed' } as const };
   const until = at + leaseMs;
-  const isSame = isSameBody(identities.map(({ fingerprint }) => fingerprint));
-  const isNew = {
+  const sameBody = sameBodyCondition(identities.map(({ fingerprint }) => fingerprint));
+  const ifNew = {
     // The same request continues its operation even after its key has expired. Items of 1.x expire although they sent.
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
       'OR (life.#at = :claimed AND attribute_not_exists(closed) ' +
-      `AND expires_at <= :seconds AND lease_until <= :now AND NOT ${isSame.condition})`,
+      `AND expires_at <= :seconds AND lease_until <= :now AND NOT ${sameBody.condition})`,
     names: { '#at': 'at' },
     values: {
       ...{ ':lease': claimed.lease, ':first': 0, ':claimed': claimed.life.at },
-      ...{ ':seconds': Math.floor(at / 1_000), ':now': at, ...isSame.values },
+      ...{ ':seconds': Math.floor(at / 1_000), ':now': at, ...sameBody.values },
     },
   };
   const item = { pk, operation_id, ...origin, ...claimed, lease_until: until, expires_at: keyExpiry(at) };
   const held = { ...identity, ...claimed, leaseUntil: until, event: 0 };
-  const isMade = await tryWrite(operations.put(item, signal, isNew).then(() => true));
+  const isMade = await tryWrite(operations.put(item, signal, ifNew).then(() => true));
   if (isMade === true) return { kind: 'held', held };
-  const isKnown = {
-    condition: `${isSame.condition} AND derivation = :derivation`,
-    values: { ...isSame.values, ':derivation': DERIVATION },
+  const ifKnown = {
+    condition: `${sameBody.condition} AND derivation = :derivation`,
+    values: { ...sameBody.values, ':derivation': DERIVATION },
   };
-  const acquired = await acquireLease(operations, { pk, lease: claimed.lease, at, until }, isKnown, signal);
+  const acquired = await acquireLease(operations, { pk, lease: claimed.lease, at, until }, ifKnown, signal);
   if (acquired !== undefined) return { kind: 'held', held: await keepSent(operations, acquired, signal) };
   return busyClaim(await operations.get({ pk }, signal), identities, at);
 }
@@ -248,8 +254,8 @@ async function claim(
 async function keepSent(operations: Table, item: Item, signal: AbortSignal): Promise<HeldOperation> {
   const held = parseHeld(item);
   if (item.expires_at !== undefined && !isForgotten(held)) {
-    const isOurs = { condition: 'lease = :lease', values: { ':lease': held.lease } };
-    await tryWrite(operations.update({ pk: held.pk }, { update: 'REMOVE expires_at', ...isOurs }, signal));
+    const ifOurs = { condition: 'lease = :lease', values: { ':lease': held.lease } };
+    await tryWrite(operations.update({ pk: held.pk }, { update: 'REMOVE expires_at', ...ifOurs }, signal));
   }
   return held;
 }

@@ -92,7 +92,7 @@ export function acquireLease(
 }
 
 /** The condition that the key was used with one of these bodies. */
-export function isSameBody(fingerprints: readonly string[]): { condition: string; values: Item } {
+export function sameBodyCondition(fingerprints: readonly string[]): { condition: string; values: Item } {
   const values = Object.fromEntries(fingerprints.map((fingerprint, index) => [`:fingerprint${index}`, fingerprint]));
   return { condition: `fingerprint IN (${Object.keys(values).join(', ')})`, values };
 }

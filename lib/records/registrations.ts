@@ -112,14 +112,14 @@ function pendingRegistrations(table: Table, now: () => number) {
         running_until: until,
         expires_at: expiry(now(), 1),
       };
-      const isFree = {
+      const ifFree = {
         // The item with this lease is the first write, which the SDK repeated after a lost answer.
         condition:
           'attribute_not_exists(pk) OR expires_at <= :seconds OR ' +
           '(attribute_not_exists(requested_at) AND (running_until <= :now OR lease = :lease))',
         values: { ':seconds': Math.floor(now() / 1_000), ':now': now(), ':lease': lease },
       };
-      return isDone(table.put({ ...registrationKey(registrationId), ...item }, signal, isFree));
+      return isDone(table.put({ ...registrationKey(registrationId), ...item }, signal, ifFree));
     },
 
     /** Stores a registration: from now on its message may leave. @returns false if another request holds its id */
@@ -139,11 +139,11 @@ function pendingRegistrations(table: Table, now: () => number) {
         expires_at: expiry(requestedAt, 1),
         ...(fingerprint !== undefined && { fingerprint, running_until: until }),
       };
-      const isOurs =
+      const ifOurs =
         fingerprint === undefined
           ? { condition: 'attribute_not_exists(pk)' }
           : { condition: 'lease = :lease AND attribute_not_exists(requested_at)', values: { ':lease': lease } };
-      if (await isDone(table.put(item, signal, isOurs))) return true;
+      if (await isDone(table.put(item, signal, ifOurs))) return true;
       // The item may be this write, which the SDK repeated after a lost answer.
       return (await table.get(key, signal))?.lease === lease;
     },

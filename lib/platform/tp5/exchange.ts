@@ -83,8 +83,8 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
       const matches = pin === undefined || tls.getPeerX509Certificate()?.fingerprint256.replaceAll(':', '') === pin;
       finish(matches ? { tls, tcp } : new PlatformFailure('platform_refused', { reason: 'tls_fingerprint_mismatch' }));
     };
-    const onTimeout = () => finish(unreachable('connect_timeout'));
-    const onClose = () => finish(unreachable('connect_closed'));
+    const onTimeout = () => finish(unreachableFailure('connect_timeout'));
+    const onClose = () => finish(unreachableFailure('connect_closed'));
     const timer = setTimeout(onTimeout, timeoutMs);
     signal.addEventListener('abort', onTimeout);
     tcp.on('connect', onConnect).on('close', onClose).on('error', onError);
@@ -95,11 +95,11 @@ export function connectTls(server: WebApiHost, timeoutMs: number, signal: AbortS
 
 function connectFailure(error: NodeJS.ErrnoException): PlatformFailure {
   const code = error.code ?? 'failed';
-  if (SYSTEM_ERROR.test(code)) return unreachable(`connect_${code.toLowerCase()}`, error);
+  if (SYSTEM_ERROR.test(code)) return unreachableFailure(`connect_${code.toLowerCase()}`, error);
   return new PlatformFailure('platform_refused', { reason: `tls_${code.toLowerCase()}`, cause: error });
 }
 
-function unreachable(reason: string, cause?: unknown): PlatformFailure {
+function unreachableFailure(reason: string, cause?: unknown): PlatformFailure {
   return new PlatformFailure('platform_unavailable', { reason, retryAfterSeconds: 10, cause });
 }
 
