@@ -105,14 +105,17 @@ export function dynamoLimits(table: Table, limits: Limits, now: () => number = D
       );
       const { items, failure } = await reading;
       const countSeen = (counters: readonly Counter[], until: AbortSignal) =>
-        countInOrder(counters, (one) => count(one, until, items?.get(one.pk)));
+        countInOrder(counters, (counter) => count(counter, until, items?.get(counter.pk)));
 
       return {
         /** The decision for the source. */
         source,
         /** Whether the counters of the message had room for it when they were read. Nothing is counted. */
         room: limitDecision(
-          [...recipient, ...shared].map((one) => ({ waitMs: items && waitMs(one, items.get(one.pk), now()), failure })),
+          [...recipient, ...shared].map((counter) => ({
+            waitMs: items && waitMs(counter, items.get(counter.pk), now()),
+            failure,
+          })),
         ),
         /** Counts the message for its recipient. Of simultaneous requests one passes. */
         countRecipient: (until: AbortSignal) => countSeen(recipient, until),

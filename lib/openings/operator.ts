@@ -142,7 +142,7 @@ export async function knowOperation(
 function ownLogins({ life, closed = [] }: HeldOperation): number[] {
   const login = 'login' in life ? life.login : undefined;
   const other = 'other' in life ? life.other : undefined;
-  return [...new Set([login, other, ...closed].filter((one) => one !== undefined))];
+  return [...new Set([login, other, ...closed].filter((known) => known !== undefined))];
 }
 
 /** An operator may speak from a day after the first command on. */

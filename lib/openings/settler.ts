@@ -60,14 +60,15 @@ export async function settleOperations(
   const [oldest] = due;
   if (oldest === undefined) return;
   telemetry.event('OperationsDue', { oldest_due_seconds: Math.round((now() - oldest.dueAt) / 1_000) });
-  const report = (one: DueOperation, cause: EventFields) =>
-    telemetry.event('OperationNotSettled', { step: 'settle', ...cause, ...namedOperation(one) });
+  const report = (operation: DueOperation, cause: EventFields) =>
+    telemetry.event('OperationNotSettled', { step: 'settle', ...cause, ...namedOperation(operation) });
   const work = async (lane: DueOperation[]) => {
     for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
       await settle(run, next.pk).catch((error: unknown) => report(next, describeError(error)));
     }
   };
-  for (const one of due.filter(({ isReadable }) => !isReadable)) report(one, { reason: OPERATION_MALFORMED });
+  for (const operation of due.filter(({ isReadable }) => !isReadable))
+    report(operation, { reason: OPERATION_MALFORMED });
   const readable = due.filter(({ isReadable }) => isReadable);
   const lanes = Map.groupBy(readable, ({ connectionId }) => connectionId);
   const workers = [...lanes].flatMap(([connectionId, lane]) =>

@@ -185,7 +185,7 @@ const MAX_FTYP_BYTES = 4_096;
 /** Whether a list of media types, such as `["application/pdf", "image/*"]`, includes this type. */
 function accepts(list: readonly string[], type: string): boolean {
   const [family] = type.split('/');
-  return list.some((one) => [type, `${family}/*`, '*/*'].includes(one.toLowerCase()));
+  return list.some((accepted) => [type, `${family}/*`, '*/*'].includes(accepted.toLowerCase()));
 }
 
 /** UTF-8, without control characters but tabs and the ends of lines and pages. */

@@ -99,7 +99,7 @@ function pendingRegistrations(table: Table, now: () => number) {
     /** Reads what an earlier request with the same key has written. @param ids of its registration, one for each pepper key */
     async findEarlier(ids: readonly string[], signal: AbortSignal): Promise<EarlierRegistration | undefined> {
       const items = ids.length === 0 ? [] : await table.getMany(ids.map(registrationKey), signal);
-      const item = items.find((one) => isKept(one, now()));
+      const item = items.find((stored) => isKept(stored, now()));
       return item && parseEarlier(item);
     },
 

@@ -94,9 +94,9 @@ export async function publishPending(
     const { registrations, unreadable } = await dependencies.registrations.unpublished(signal);
     for (const item of unreadable) telemetry.event('EventFailed', { item, reason: REGISTRATION_MALFORMED });
     // One registration after another: a failed one does not stop the next.
-    for (const one of registrations) {
-      await publish(dependencies, one, signal).catch((error: unknown) => {
-        telemetry.event('EventFailed', { registration_id: one.registration_id, ...describeError(error) });
+    for (const registration of registrations) {
+      await publish(dependencies, registration, signal).catch((error: unknown) => {
+        telemetry.event('EventFailed', { registration_id: registration.registration_id, ...describeError(error) });
       });
     }
   } catch (error) {

@@ -32,7 +32,7 @@ export function parseKeyVersions(secret: string): readonly [KeyVersion, ...KeyVe
   }
   const key = keys.find(({ version }) => version === current);
   if (key === undefined) throw new KeysMalformed('The secret does not hold the version named in `current`.');
-  return [key, ...keys.filter((one) => one !== key)];
+  return [key, ...keys.filter((other) => other !== key)];
 }
 
 /** A key for `keyedHash`: 32 bytes, base64url. It is derived from a secret with another use. Neither reveals the other. */

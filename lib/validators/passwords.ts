@@ -70,7 +70,7 @@ export async function isCommonPassword(password: string, guessedTexts: readonly 
 
 /** Whether a password is this text, with up to four digits behind; without regard to case and white space. */
 function isTextWithDigits(password: string, text: string): boolean {
-  const [whole = '', start = ''] = [password, text].map((one) => comparableText(one).replaceAll(/\s/g, ''));
+  const [whole = '', start = ''] = [password, text].map((typed) => comparableText(typed).replaceAll(/\s/g, ''));
   return start !== '' && whole.startsWith(start) && /^\d{0,4}$/.test(whole.slice(start.length));
 }
 
@@ -89,8 +89,8 @@ function isSequence(password: string): boolean {
   if (ROWS.some((row) => row.includes(password) || row.includes(backwards))) return true;
   const steps = characters
     .slice(1)
-    .map((one, index) => (one.codePointAt(0) ?? 0) - (characters[index]?.codePointAt(0) ?? 0));
-  return [1, -1].some((step) => steps.every((one) => one === step || one === -9 * step));
+    .map((character, index) => (character.codePointAt(0) ?? 0) - (characters[index]?.codePointAt(0) ?? 0));
+  return [1, -1].some((step) => steps.every((taken) => taken === step || taken === -9 * step));
 }
 
 /**
@@ -126,7 +126,8 @@ export const PASSWORD_RULES = {
 /** True if a password of any length has the kinds of characters that the version asks for. */
 export function hasRequiredClasses(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast } = PASSWORD_RULES[version];
-  const holds = (name: CharacterClass) => [...CHARACTER_CLASSES[name]].some((one) => password.includes(one));
+  const holds = (name: CharacterClass) =>
+    [...CHARACTER_CLASSES[name]].some((character) => password.includes(character));
   return classes.filter(holds).length >= atLeast;
 }
 

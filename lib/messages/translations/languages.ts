@@ -32,7 +32,7 @@ export const LANGUAGES = Object.keys(FILES) as Language[];
  * It knows no extended languages, as in `zh-yue`. CRM records may have underscores instead of hyphens.
  */
 export function pickLanguage(tag: string | undefined, offered: readonly string[] = LANGUAGES): Language {
-  const isOffered = (one: string): one is Language => isLanguage(one) && offered.includes(one);
+  const isOffered = (name: string): name is Language => isLanguage(name) && offered.includes(name);
   if (tag === undefined || isOffered(tag)) return tag ?? 'en';
   try {
     const extended = /^([a-z]{2,3})(?:-[a-z]{3})+(?=-|$)/i;

@@ -290,7 +290,7 @@ export class WebApiClient {
    */
   async act(request: WebApiRequest, sendDeadline: number, signal: AbortSignal): Promise<WebApiAnswer> {
     const earlier: (WebApiAnswer | LostAnswer)[] = [];
-    const earlierLost = () => earlier.find((one) => one instanceof LostAnswer);
+    const earlierLost = () => earlier.find((answer) => answer instanceof LostAnswer);
     try {
       const answer = await this.#runExclusive(signal, () => this.#send(request, sendDeadline, signal, earlier));
       const lost = earlierLost();
