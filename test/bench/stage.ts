@@ -12,6 +12,7 @@ import type { Answers, FirstAnswer } from './runner.ts';
 export const BARE = {
   'request-registration': 'bare-registration',
   'create-tp5-account': 'bare-tp5',
+  'create-tp4-account': 'bare-tp4',
 } as const;
 export type MeasuredFunction = keyof typeof BARE;
 

@@ -71,8 +71,7 @@ export function eventFor(name: FunctionName, key?: string): GatewayEvent {
 
 export function registrationBody(person: number) {
   return {
-    // Each address has a new domain: the limit for one domain is low.
-    email: `person${person}@mail${person}.example`,
+    email: `person${person}@example.com`,
     type: 'trader',
     name: 'Nia Newman',
     password: 'correct horse battery',

@@ -1,16 +1,14 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  GetSecretValueCommand,
-  type GetSecretValueCommandOutput,
-  SecretsManagerClient,
-} from '@aws-sdk/client-secrets-manager';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import {
   BatchGetCommand,
   DynamoDBDocumentClient,
+  GetCommand,
   PutCommand,
   TransactWriteCommand,
   type TransactWriteCommandInput,
   UpdateCommand,
+  type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 
 /** The SDK alone, as others would use it: a client for each service, and the calls that every route makes. */
@@ -21,12 +19,13 @@ const known = new Map<string, Promise<string>>();
 
 /** The text of a secret, which is read once. */
 export function secret(name = ''): Promise<string> {
-  const reading = known.get(name) ?? secrets.send(new GetSecretValueCommand({ SecretId: name })).then(textOf);
+  const reading = known.get(name) ?? readSecret(name);
   known.set(name, reading);
   return reading;
 }
 
-function textOf({ SecretString = '' }: GetSecretValueCommandOutput): string {
+async function readSecret(SecretId: string): Promise<string> {
+  const { SecretString = '' } = await secrets.send(new GetSecretValueCommand({ SecretId }));
   return SecretString;
 }
 
@@ -35,19 +34,34 @@ export async function read(table = '', ...keys: string[]): Promise<Record<string
   return (await database.send(new BatchGetCommand({ RequestItems }))).Responses?.[table] ?? [];
 }
 
-export function put(TableName: string | undefined, Item: Record<string, unknown>): Promise<unknown> {
-  return database.send(new PutCommand({ TableName, Item }));
+export function get(TableName: string | undefined, pk: string): Promise<unknown> {
+  return database.send(new GetCommand({ TableName, Key: { pk }, ConsistentRead: true }));
 }
 
-export function update(
+export function put(
   TableName: string | undefined,
-  pk: string,
-  UpdateExpression: string,
-  ExpressionAttributeValues: Record<string, unknown>,
-  more: { ConditionExpression?: string; ExpressionAttributeNames?: Record<string, string> } = {},
+  Item: Record<string, unknown>,
+  ConditionExpression?: string,
+  ExpressionAttributeValues?: Record<string, unknown>,
+  ExpressionAttributeNames?: Record<string, string>,
 ): Promise<unknown> {
-  const expressions = { UpdateExpression, ExpressionAttributeValues, ...more };
-  return database.send(new UpdateCommand({ TableName, Key: { pk }, ...expressions }));
+  const condition = { ConditionExpression, ExpressionAttributeValues, ExpressionAttributeNames };
+  return database.send(new PutCommand({ TableName, Item, ...condition }));
+}
+
+export function update(input: UpdateCommandInput): Promise<unknown> {
+  return database.send(new UpdateCommand({ ...input, ReturnValues: 'NONE' }));
+}
+
+/** `SET` and `REMOVE` of attributes. @param more values of the condition */
+export function setAttributes(set: object, removed: readonly string[], more: object) {
+  const names = Object.keys(set);
+  const values = Object.entries(set).map(([name, value]) => [`:${name}`, value]);
+  return {
+    UpdateExpression: `SET ${names.map((name) => `#${name} = :${name}`).join(', ')} REMOVE #${removed.join(', #')}`,
+    ExpressionAttributeNames: Object.fromEntries([...names, ...removed].map((name) => [`#${name}`, name])),
+    ExpressionAttributeValues: { ...Object.fromEntries(values), ...more },
+  };
 }
 
 export function transact(...TransactItems: NonNullable<TransactWriteCommandInput['TransactItems']>): Promise<unknown> {
