@@ -30,15 +30,8 @@ export async function completeAccount(job: Job, life: OpenLife, isUnpaid = false
   const { held } = job;
   const isNew = held.life.at !== 'open';
   if (!isNew && isFinished(life)) return life;
-  // Stored with the state, by the first write that succeeds.
-  if (isNew) held.event += 1;
-  // Record and event of a login that is reserved already go out while the state is written; those of another login only
-  // after it.
-  const isReserved = heldLogins(held.life, held).includes(life.login);
-  const written = isNew ? writeOpen(job, life) : Promise.resolve(life);
-  if (!isReserved && (await written).at !== 'open') return held.life;
-  const mayFollow = isReserved || held.life.at === 'open';
-  const [, done] = await awaitAll([written, mayFollow ? followUp(job, life) : { recorded: false, published: false }]);
+  const done = isNew ? await announceAccount(job, life) : await followUp(job, life);
+  if (done === undefined) return held.life;
   const [deposit, mail] = await awaitAll([
     completeDeposit(job, isUnpaid),
     sendMail(job),
@@ -51,6 +44,23 @@ export async function completeAccount(job: Job, life: OpenLife, isUnpaid = false
     reportUnwritten(job, 'open', error);
     return life;
   }
+}
+
+/**
+ * Writes that the account is open, with its record and its event. If its login is reserved, they go out at the same time;
+ * else only after the write, which reserves it.
+ * @returns undefined if the login belongs to another operation
+ */
+async function announceAccount(job: Job, life: OpenLife): Promise<Done | undefined> {
+  const { held } = job;
+  // Stored with the state, by the first write that succeeds.
+  held.event += 1;
+  if (heldLogins(held.life, held).includes(life.login)) {
+    const [, done] = await awaitAll([writeOpen(job, life), followUp(job, life)]);
+    return done;
+  }
+  if ((await writeOpen(job, life)).at !== 'open') return undefined;
+  return held.life.at === 'open' ? followUp(job, life) : { recorded: false, published: false };
 }
 
 /**

@@ -145,7 +145,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const items = await readDue(operations, now(), MAX_DUE, signal);
       return items.map((item) => ({
         pk: String(item.pk),
-        ...(typeof item.operation_id === 'string' ? { operationId: item.operation_id } : {}),
+        operationId: typeof item.operation_id === 'string' ? item.operation_id : undefined,
         isReadable: isReadable(item),
         dueAt: Number(item.due_at),
         connectionId: neededConnection(item),

@@ -13,13 +13,14 @@ import type { HeldOperation, OperationPlan } from './stored-operation.ts';
 
 /**
  * Checks the records that the request names, in the contract's order.
+ * @returns the client
  * @throws Problem for the first record that is missing or of the other version
  */
 export function checkRecords(
   version: PlatformVersion,
   body: TradingAccountRequest,
   { client, connection, accountType, rebateUser }: FoundRecords,
-): void {
+): AccountClient {
   if (client === undefined) throw new Problem('user_not_found');
   if (connection === undefined || connection.platform !== version) throw new Problem(`${version}_connection_not_found`);
   if (body.account_type_id === undefined) {
@@ -28,6 +29,7 @@ export function checkRecords(
     throw new Problem('account_type_not_found');
   }
   if (body.rebate_user_id !== undefined && rebateUser === undefined) throw new Problem('rebate_user_not_found');
+  return client;
 }
 
 /** Judges whether the connection takes this order. @throws Problem */

@@ -1,5 +1,4 @@
 import { PlatformFailure } from '../platform/platform.ts';
-import { Problem } from '../problem.ts';
 import { loginRanges } from '../records/crm-records.ts';
 import { type DerivationKey, deriveSeed, loginSequence } from './derivation.ts';
 import { freeLogins } from './free-logins.ts';
@@ -41,9 +40,7 @@ async function judge({ held, request, dependencies }: RequestJob, ahead: Ahead):
   const { body, version, passwords } = request;
   dependencies.events.prepare();
   const records = await ahead.records;
-  const { client } = records;
-  if (client === undefined) throw new Problem('user_not_found');
-  checkRecords(version, body, records);
+  const client = checkRecords(version, body, records);
   const server = await ahead.server;
   const order = buildOrder(body, client, held.operationId, passwords, demoDeposit(records));
   judgeOrder(order, server.connection, server.platform);

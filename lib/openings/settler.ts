@@ -60,8 +60,8 @@ export async function settleOperations(
   const [oldest] = due;
   if (oldest === undefined) return;
   telemetry.event('OperationsDue', { oldest_due_seconds: Math.round((now() - oldest.dueAt) / 1_000) });
-  const report = (operation: DueOperation, cause: EventFields) =>
-    telemetry.event('OperationNotSettled', { step: 'settle', ...cause, ...namedOperation(operation) });
+  const report = ({ pk: item, operationId: operation_id }: DueOperation, cause: EventFields) =>
+    telemetry.event('OperationNotSettled', { step: 'settle', ...cause, item, operation_id });
   const work = async (lane: DueOperation[]) => {
     for (let next = lane.shift(); next !== undefined && now() + MIN_MS < endsAt; next = lane.shift()) {
       await settle(run, next.pk).catch((error: unknown) => report(next, describeError(error)));
@@ -75,10 +75,6 @@ export async function settleOperations(
     Array.from({ length: connectionId === undefined ? AT_ONCE.none : AT_ONCE.server }, () => work(lane)),
   );
   await Promise.all(workers);
-}
-
-function namedOperation({ pk: item, operationId }: DueOperation) {
-  return operationId === undefined ? { item } : { item, operation_id: operationId };
 }
 
 async function settle(run: Run, pk: string): Promise<void> {
