@@ -105,7 +105,7 @@ export interface CompletedFact {
 export interface DecisionContext {
   /** True: the protocol names the login in the command, and the server refuses a login that exists. */
   keyed: boolean;
-  /** True: only this service opens accounts at the login, so an account without an id is ours if ours may exist. */
+  /** True: only this service opens accounts at the login, so an account without an id is ours after a lost answer. */
   exclusive: boolean;
   /** True: an operator has said that no account is the request's. */
   closed: boolean;
@@ -131,8 +131,8 @@ const isOnly = ({ commands }: LifeAt<'sent'>) => commands === 'one';
 const isTaken = ({ commands }: LifeAt<'sent'>) => commands === 'taken';
 const isUnnamed = (_: Life, { keyed }: DecisionContext) => !keyed;
 const namesAnother = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'lost' && fact.other !== undefined;
-/** Without an id, an account is ours only if our command may have opened it, and no other program can have. */
-const isOurs = (life: LifeAt<'sent'>, { exclusive }: DecisionContext) => exclusive && !isTaken(life);
+/** Without an id, an account is ours only after a lost answer, and where no other program opens accounts. */
+const isOurs = ({ commands }: LifeAt<'sent'>, { exclusive }: DecisionContext) => exclusive && commands === 'many';
 const isClosed = (_: Life, { closed }: DecisionContext) => closed;
 const isWord = ({ word }: LifeAt<'open'>) => word === true;
 

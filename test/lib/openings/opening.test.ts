@@ -187,10 +187,14 @@ describe('The login', () => {
     expect(await scene.open('one more')).toBe('503 login_range_exhausted');
   });
 
-  it('at which a stranger has an account is an operator’s', async () => {
+  it.each<[string, AnswerName[]]>([
+    ['answered that it exists', []],
+    ['refused for its content', ['refused for its content']],
+  ])('at which a stranger has an account is an operator’s after a command that is %s', async (_, answers) => {
     const scene = await sceneOn('a server that shows comments');
     scene.connection = { ...LIVE, logins: { from: 1, to: 1 } };
     scene.server.accounts.set(1, { comment: 'Kim', balance: 0 });
+    scene.server.answers.push(...answers.map((one) => ANSWERS[one]));
     expect(await scene.open('key')).toBe(UNKNOWN);
     expect(scene.count('LoginNotOurs')).toBe(1);
   });
