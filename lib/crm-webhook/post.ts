@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode, Failure } from '../failure.ts';
 import { type SigningKeys, webhookHeaders } from '../secrets/webhook-signature.ts';
-import { isObject, parseLeniently } from '../validators/primitives.ts';
+import { isEmpty, isObject } from '../validators/primitives.ts';
 import { CrmAnswerSchema } from './messages.ts';
 
 /** The CRM did not accept an event, or its status did not arrive. */
@@ -99,7 +99,7 @@ async function readAnswer(answer: IncomingMessage): Promise<CrmAnswer> {
   return parseAnswer(Buffer.concat(chunks).toString('utf8'));
 }
 
-const LenientAnswerSchema = v.pipe(
+const ObjectTextSchema = v.pipe(
   v.string(),
   v.transform((text) => text.replace(/^\uFEFF/, '')),
   v.parseJson(),
@@ -111,8 +111,9 @@ const LenientAnswerSchema = v.pipe(
  * a number.
  */
 function parseAnswer(text: string): CrmAnswer {
-  const { client_id } = parseLeniently(LenientAnswerSchema, text) ?? {};
-  if (client_id === undefined || client_id === null || client_id === '') return {};
+  const { client_id } = v.parse(v.fallback(ObjectTextSchema, {}), text);
+  if (isEmpty(client_id)) return {};
   const id = typeof client_id === 'number' ? String(client_id) : client_id;
-  return parseLeniently(CrmAnswerSchema, { client_id: id }) ?? { unusable: 'client_id_malformed' };
+  const { success, output } = v.safeParse(CrmAnswerSchema, { client_id: id });
+  return success ? output : { unusable: 'client_id_malformed' };
 }
