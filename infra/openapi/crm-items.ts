@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { AccountTypeSchema, ClientSchema, ConnectionSchema, PHONE_NUMBER } from '../../lib/records/crm-records.ts';
-import { FormSchema } from '../../lib/validators/form.ts';
-import { IdSchema } from '../../lib/validators/primitives.ts';
+import { accountTypeSchema, clientSchema, connectionSchema, PHONE_NUMBER } from '../../lib/records/crm-records.ts';
+import { formSchema } from '../../lib/validators/form.ts';
+import { closedObject, IdSchema } from '../../lib/validators/primitives.ts';
 import { type JsonObject, jsonSchema, schemaDocument } from './json.ts';
 
 /** `infra/crm-items.json`: the JSON Schema of each item of the table of CRM records, for a CRM that writes them itself. */
@@ -43,9 +43,9 @@ const phone = v.pipe(v.string(), v.regex(PHONE_NUMBER));
 const email = v.pipe(v.string(), v.regex(/^[^@\sA-Z]+@[^@\sA-Z]+$/));
 
 const ITEMS: Readonly<Record<string, v.GenericSchema>> = {
-  form: listed('form', ID, 'A registration form.', FormSchema),
+  form: listed('form', ID, 'A registration form.', formSchema(closedObject)),
   client: item(['client', CLIENT_ID], 'A client.', {
-    record: record(ClientSchema),
+    record: record(clientSchema(closedObject)),
     e164: attribute(
       phone,
       'The phone number as a plus and digits (E.164, if a numbering plan knows it), proven or not; trading servers get it.',
@@ -60,6 +60,6 @@ const ITEMS: Readonly<Record<string, v.GenericSchema>> = {
     ),
     referral_code: attribute(IdSchema, 'The referral code of the record.'),
   }),
-  account_type: listed('account_type', ID, 'A type of account.', AccountTypeSchema),
-  connection: listed('connection', '.{1,255}', 'A trading server.', ConnectionSchema),
+  account_type: listed('account_type', ID, 'A type of account.', accountTypeSchema(closedObject)),
+  connection: listed('connection', '.{1,255}', 'A trading server.', connectionSchema(closedObject)),
 };

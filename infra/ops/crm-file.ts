@@ -77,7 +77,7 @@ function readRecord(
   errors: RecordError[],
 ): LocatedRecord[] {
   const path = `${kind}[${index}]`;
-  const result = v.safeParse(RECORD_KINDS[kind].schema, value);
+  const result = v.safeParse(RECORD_KINDS[kind].written, value);
   for (const issue of result.issues ?? []) {
     const at = issuePath(path, issue);
     const rule = describeRule(issue);

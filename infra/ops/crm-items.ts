@@ -2,15 +2,18 @@ import * as v from 'valibot';
 import { clientItem } from '../../lib/records/crm-clients.ts';
 import {
   type AccountType,
-  AccountTypeSchema,
+  accountTypeSchema,
   type Client,
-  ClientSchema,
   type Connection,
-  ConnectionSchema,
+  clientSchema,
+  connectionSchema,
   crmKey,
+  StoredAccountTypeSchema,
+  StoredClientSchema,
+  StoredConnectionSchema,
 } from '../../lib/records/crm-records.ts';
-import { type Form, FormSchema } from '../../lib/validators/form.ts';
-import { listViolations } from '../../lib/validators/primitives.ts';
+import { type Form, formSchema, StoredFormSchema } from '../../lib/validators/form.ts';
+import { closedObject, listViolations } from '../../lib/validators/primitives.ts';
 
 /** The CRM's records. Any member of a CRM file may be absent. */
 export interface CrmRecords {
@@ -23,16 +26,28 @@ export type CrmKind = keyof CrmRecords;
 type CrmRecord = CrmRecords[CrmKind][number];
 
 /**
- * `indexed`: the value of the index `kind` for the records; clients have none, because they are too many to be listed.
+ * `stored`: the schema of a record in an item, which leaves out unknown members. `written`: that of a record as people
+ * write it, which refuses them by name. `indexed`: the value of the index `kind` for the records; clients have none,
+ * because they are too many to be listed.
  */
 export const RECORD_KINDS = {
-  forms: { schema: FormSchema, key: crmKey.form, indexed: 'form' },
-  clients: { schema: ClientSchema, key: crmKey.client, indexed: undefined },
-  account_types: { schema: AccountTypeSchema, key: crmKey.accountType, indexed: 'account_type' },
-  connections: { schema: ConnectionSchema, key: crmKey.connection, indexed: 'connection' },
+  forms: { stored: StoredFormSchema, written: formSchema(closedObject), key: crmKey.form, indexed: 'form' },
+  clients: { stored: StoredClientSchema, written: clientSchema(closedObject), key: crmKey.client, indexed: undefined },
+  account_types: {
+    stored: StoredAccountTypeSchema,
+    written: accountTypeSchema(closedObject),
+    key: crmKey.accountType,
+    indexed: 'account_type',
+  },
+  connections: {
+    stored: StoredConnectionSchema,
+    written: connectionSchema(closedObject),
+    key: crmKey.connection,
+    indexed: 'connection',
+  },
 } as const satisfies Record<
   CrmKind,
-  { schema: v.GenericSchema; key: (id: string) => string; indexed?: string | undefined }
+  { stored: v.GenericSchema; written: v.GenericSchema; key: (id: string) => string; indexed?: string | undefined }
 >;
 export const CRM_KINDS = Object.keys(RECORD_KINDS) as CrmKind[];
 
@@ -88,10 +103,13 @@ export async function serializeItems(records: CrmRecords): Promise<CrmItem[]> {
 }
 
 /** Parses the record of an item. @returns the record, or its errors if it cannot be read */
-export function parseItem({ pk, record }: CrmItem): LocatedRecord | { errors: RecordError[] } {
+export function parseItem(
+  { pk, record }: CrmItem,
+  schema: 'stored' | 'written' = 'stored',
+): LocatedRecord | { errors: RecordError[] } {
   const kind = recordKind(pk);
   if (kind === undefined) return { errors: [{ path: pk, rule: 'is not a key of this table' }] };
-  const result = v.safeParse(RECORD_KINDS[kind].schema, record);
+  const result = v.safeParse(RECORD_KINDS[kind][schema], record);
   if (!result.success) {
     return { errors: result.issues.map((issue) => ({ path: issuePath(pk, issue), rule: describeRule(issue) })) };
   }

@@ -14,9 +14,9 @@ import {
   type FixedField,
   type Form,
   type FormField,
-  FormSchema as FormRecordSchema,
   isRequired,
   type PageText,
+  StoredFormSchema,
 } from '../../lib/validators/form.ts';
 import { OTP_TYPES } from '../../lib/validators/otp-types.ts';
 import { RegistrationBodySchema } from '../../lib/validators/registration.ts';
@@ -40,7 +40,7 @@ export async function printForm({ name, table }: Target, id: string, terminal: T
 export async function readForm(table: Pick<CrmTable, 'read'>, id: string): Promise<Form | undefined> {
   const item = await table.read(crmKey.form(id));
   if (item === undefined) return undefined;
-  const result = v.safeParse(FormRecordSchema, item.record);
+  const result = v.safeParse(StoredFormSchema, item.record);
   if (result.success) return result.output;
   const errors = result.issues.map((issue) => ({ path: issuePath(item.pk, issue), rule: describeRule(issue) }));
   throw recordsRefused('The record is not a form', new CrmFileError(errors));

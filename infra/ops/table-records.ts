@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as v from 'valibot';
-import { type Connection, ConnectionSchema } from '../../lib/records/crm-records.ts';
+import { type Connection, StoredConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, countOf } from './command.ts';
 import {
   type CrmItem,
@@ -56,7 +56,7 @@ export function parseCrmItems(
 export async function findConnection({ table }: Target, id: string): Promise<Connection | undefined> {
   const item = await table.read(itemKey('connections', id));
   if (item === undefined) return undefined;
-  const connection = v.safeParse(ConnectionSchema, item.record);
+  const connection = v.safeParse(StoredConnectionSchema, item.record);
   if (!connection.success) throw new CommandError(`The record of the connection ${id} is malformed. Import it again.`);
   return connection.output;
 }

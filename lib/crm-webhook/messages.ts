@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ClientSchema } from '../records/crm-records.ts';
+import { ClientIdSchema } from '../records/crm-records.ts';
 import type { LinkedDocument } from '../records/documents.ts';
 import {
   ConfirmedRegistrationSchema,
@@ -40,7 +40,7 @@ export const MESSAGE_SCHEMAS = {
 export const CrmAnswerSchema = v.object({
   client_id: v.optional(
     v.pipe(
-      ClientSchema.entries.id,
+      ClientIdSchema,
       v.description('The client that the CRM made of a registration. The service then knows that client.'),
     ),
   ),

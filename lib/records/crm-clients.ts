@@ -1,8 +1,8 @@
+import * as v from 'valibot';
 import { type Table, tryWrite } from '../aws/dynamodb.ts';
 import { emailKey } from '../validators/email.ts';
 import { readPhone } from '../validators/phone.ts';
-import { parseLeniently } from '../validators/primitives.ts';
-import { type AddressKind, type Client, ClientSchema, crmKey } from './crm-records.ts';
+import { type AddressKind, type Client, crmKey, StoredClientSchema } from './crm-records.ts';
 
 /** The item of a client. Every writer derives its other attributes from the record. */
 interface ClientItem {
@@ -51,11 +51,11 @@ export function dynamoCrmClients(table: Table) {
       const index = `proven_${verified}` as const;
       const address = item[index];
       const known = await table.get({ pk: item.pk }, signal);
-      const record = parseLeniently(ClientSchema, known?.record);
-      if (known === undefined || record === undefined || address === undefined) return 'refused';
+      const record = v.safeParse(StoredClientSchema, known?.record);
+      if (known === undefined || !record.success || address === undefined) return 'refused';
       if (known[index] === address) return 'known';
-      const { [index]: typed } = await clientItem({ ...record, unproven: [] });
-      if (typed !== address || record.unproven === undefined) return 'refused';
+      const { [index]: typed } = await clientItem({ ...record.output, unproven: [] });
+      if (typed !== address || record.output.unproven === undefined) return 'refused';
       const expression = {
         update: 'SET #index = :address, #record.unproven = :rest',
         condition: `attribute_not_exists(#index) AND ${verified === 'email' ? '#record.email' : 'e164'} = :typed`,
@@ -64,7 +64,7 @@ export function dynamoCrmClients(table: Table) {
           ':address': address,
           // The address as it is stored: parsing changes its spelling.
           ':typed': verified === 'email' ? (known.record as Client).email : address,
-          ':rest': record.unproven.filter((kind) => kind !== verified),
+          ':rest': record.output.unproven.filter((kind) => kind !== verified),
         },
       };
       return (await tryWrite(table.update({ pk: item.pk }, expression, signal))) === undefined ? 'refused' : 'known';

@@ -6,12 +6,11 @@ import { EmailSchema } from '../validators/email.ts';
 import type { E164 } from '../validators/phone.ts';
 import {
   boundedText,
-  closedObject,
   IdSchema,
   loginSchema,
   NumberSchema,
+  type ObjectKind,
   OneLineSchema,
-  parseLeniently,
   violationMessage,
   wholeNumber,
 } from '../validators/primitives.ts';
@@ -38,11 +37,12 @@ export function parseRecord<S extends v.GenericSchema<unknown, { id: string }>>(
 ): v.InferOutput<S> | undefined {
   if (item === undefined) return undefined;
   const key = String(item.pk);
-  const record = parseLeniently(schema, item.record);
+  const record = v.safeParse(schema, item.record);
   const isRight =
-    key === `${key.slice(0, key.indexOf('#'))}#${record?.id}` &&
+    record.success &&
+    key === `${key.slice(0, key.indexOf('#'))}#${record.output.id}` &&
     (item.e164 === undefined || PHONE_NUMBER.test(String(item.e164)));
-  if (isRight) return record;
+  if (isRight) return record.output;
   telemetry.event('CrmItemMalformed', { item: key });
   return undefined;
 }
@@ -52,7 +52,7 @@ const ADDRESS_KINDS = ['email', 'phone'] as const;
 export type AddressKind = (typeof ADDRESS_KINDS)[number];
 
 /** The id of a client: 8 visible ASCII characters without those that a path cannot carry. */
-const ClientIdSchema = v.pipe(
+export const ClientIdSchema = v.pipe(
   boundedText(8, 8),
   v.regex(
     /^[\x21\x22\x24\x26-\x2e\x30-\x3e\x40-\x5b\x5d-\x7e]*$/,
@@ -60,38 +60,46 @@ const ClientIdSchema = v.pipe(
   ),
 );
 
-export const ClientSchema = closedObject({
-  id: ClientIdSchema,
-  /** The client's email address. Absent: it was only typed, and erased since, or the CRM has none. */
-  email: v.optional(EmailSchema),
-  name: OneLineSchema,
-  phone: v.optional(closedObject({ country_code: OneLineSchema, number: OneLineSchema })),
-  /** ISO 3166-1 alpha-2. */
-  country: v.optional(CountrySchema),
-  language: v.optional(OneLineSchema),
-  referral_code: v.optional(IdSchema),
-  /**
-   * The addresses that a person only typed. They are data: the service finds no client by them, and sends nothing to
-   * them.
-   */
-  unproven: v.optional(v.array(v.picklist(ADDRESS_KINDS))),
-});
-export type Client = v.InferOutput<typeof ClientSchema>;
+/** The record of a client. @param object refuses members that no client has, or leaves them out */
+export function clientSchema(object: ObjectKind) {
+  return object({
+    id: ClientIdSchema,
+    /** The client's email address. Absent: it was only typed, and erased since, or the CRM has none. */
+    email: v.optional(EmailSchema),
+    name: OneLineSchema,
+    phone: v.optional(object({ country_code: OneLineSchema, number: OneLineSchema })),
+    /** ISO 3166-1 alpha-2. */
+    country: v.optional(CountrySchema),
+    language: v.optional(OneLineSchema),
+    referral_code: v.optional(IdSchema),
+    /**
+     * The addresses that a person only typed. They are data: the service finds no client by them, and sends nothing to
+     * them.
+     */
+    unproven: v.optional(v.array(v.picklist(ADDRESS_KINDS))),
+  });
+}
+export const StoredClientSchema = /* @__PURE__ */ clientSchema(v.object);
+export type Client = v.InferOutput<typeof StoredClientSchema>;
 
-export const AccountTypeSchema = closedObject({
-  id: IdSchema,
-  name: v.optional(v.string()),
-  platform: v.picklist(['tp5', 'tp4']),
-  /** The deposit of a demo account of this type, in units of its currency. */
-  deposit: v.optional(
-    v.pipe(
-      NumberSchema,
-      v.minValue(0, violationMessage('minimum', 'must be at least 0')),
-      v.maxValue(100_000_000, violationMessage('maximum', 'must be at most 100000000')),
+/** The record of a type of account. @param object refuses members that no type has, or leaves them out */
+export function accountTypeSchema(object: ObjectKind) {
+  return object({
+    id: IdSchema,
+    name: v.optional(v.string()),
+    platform: v.picklist(['tp5', 'tp4']),
+    /** The deposit of a demo account of this type, in units of its currency. */
+    deposit: v.optional(
+      v.pipe(
+        NumberSchema,
+        v.minValue(0, violationMessage('minimum', 'must be at least 0')),
+        v.maxValue(100_000_000, violationMessage('maximum', 'must be at most 100000000')),
+      ),
     ),
-  ),
-});
-export type AccountType = v.InferOutput<typeof AccountTypeSchema>;
+  });
+}
+export const StoredAccountTypeSchema = /* @__PURE__ */ accountTypeSchema(v.object);
+export type AccountType = v.InferOutput<typeof StoredAccountTypeSchema>;
 
 /** Ids of connections are in commands that operators paste. */
 const CONNECTION_ID = /^[\w.-]{1,64}$/;
@@ -119,13 +127,12 @@ const connectionEntries = {
 };
 /** Maps the name of a group to its number in the plug-in's list, from 1. */
 const groupNumbers = v.record(OneLineSchema, wholeNumber(1));
-const groupNames = v.optional(v.array(OneLineSchema));
 /** A smaller range would soon be full. */
 const MIN_LOGINS = 1_000;
 /** Logins that only this service uses on that server: one range, or several that are used in turn. */
-const loginRangesSchema = (version: 'tp5' | 'tp4') => {
+const loginRangesSchema = (version: 'tp5' | 'tp4', object: ObjectKind) => {
   const range = v.pipe(
-    closedObject({ from: loginSchema(version), to: loginSchema(version) }),
+    object({ from: loginSchema(version), to: loginSchema(version) }),
     v.check(
       ({ from, to }) => to - from + 1 >= MIN_LOGINS,
       violationMessage('size', `must hold at least ${MIN_LOGINS} logins`),
@@ -136,6 +143,13 @@ const loginRangesSchema = (version: 'tp5' | 'tp4') => {
     v.pipe(v.array(range), v.minLength(1, violationMessage('size', 'must list at least one range'))),
   ]);
 };
+/** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted for any issuer. */
+const fingerprint = v.optional(
+  v.pipe(
+    v.string(),
+    v.regex(/^([0-9a-fA-F]{2}:?){32}$/, violationMessage('format', 'must be a SHA-256 fingerprint in hexadecimal')),
+  ),
+);
 /**
  * True: an account in the range without proof goes to the operators. Absent: it counts as opened by the operation that
  * may have opened it.
@@ -145,51 +159,46 @@ const codePage = v.optional(OneLineSchema, 'windows-1252');
 /** The letter before every command of a text protocol. Absent: `W`. */
 const prefix = v.exactOptional(v.picklist(['W', 'Z']));
 
-const WebApiConnectionSchema = closedObject({
-  ...connectionEntries,
-  platform: v.literal('tp5'),
-  protocol: v.literal('web-api'),
-  groups: groupNames,
-  logins: loginRangesSchema('tp5'),
-  strict,
-  /** The authority, or the server's own certificate, to trust. PEM. */
-  ca: v.optional(v.string()),
-  /** SHA-256 of the server's certificate (DER), hexadecimal, colons allowed: trusted for any issuer. */
-  fingerprint: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^([0-9a-fA-F]{2}:?){32}$/, violationMessage('format', 'must be a SHA-256 fingerprint in hexadecimal')),
-    ),
-  ),
-});
-const WebRegistrationConnectionSchema = closedObject({
-  ...connectionEntries,
-  platform: v.literal('tp4'),
-  protocol: v.literal('web-registration'),
-  groups: groupNumbers,
-  code_page: codePage,
-  prefix,
-});
-const InterfaceGatewayConnectionSchema = closedObject({
-  ...connectionEntries,
-  platform: v.literal('tp4'),
-  protocol: v.literal('interface-gateway'),
-  /** Names, or numbers by name for a gateway with the plug-in's list. */
-  groups: v.optional(v.union([v.array(OneLineSchema), groupNumbers])),
-  logins: loginRangesSchema('tp4'),
-  strict,
-  code_page: codePage,
-  prefix,
-  /** `account_check`: the gateway never answers a look-up, so it is not asked. `password_check`: of 1.x, not asked. */
-  lacks: v.exactOptional(v.array(v.picklist(['account_check', 'password_check']))),
-});
-export const ConnectionSchema = v.variant('protocol', [
-  WebApiConnectionSchema,
-  WebRegistrationConnectionSchema,
-  InterfaceGatewayConnectionSchema,
-]);
-export type WebApiConnection = v.InferOutput<typeof WebApiConnectionSchema>;
-export type Connection = v.InferOutput<typeof ConnectionSchema>;
+/** The record of a connection. @param object refuses members that its protocol lacks, or leaves them out */
+export function connectionSchema(object: ObjectKind) {
+  return v.variant('protocol', [
+    object({
+      ...connectionEntries,
+      platform: v.literal('tp5'),
+      protocol: v.literal('web-api'),
+      groups: v.optional(v.array(OneLineSchema)),
+      logins: loginRangesSchema('tp5', object),
+      strict,
+      /** The authority, or the server's own certificate, to trust. PEM. */
+      ca: v.optional(v.string()),
+      fingerprint,
+    }),
+    object({
+      ...connectionEntries,
+      platform: v.literal('tp4'),
+      protocol: v.literal('web-registration'),
+      groups: groupNumbers,
+      code_page: codePage,
+      prefix,
+    }),
+    object({
+      ...connectionEntries,
+      platform: v.literal('tp4'),
+      protocol: v.literal('interface-gateway'),
+      /** Names, or numbers by name for a gateway with the plug-in's list. */
+      groups: v.optional(v.union([v.array(OneLineSchema), groupNumbers])),
+      logins: loginRangesSchema('tp4', object),
+      strict,
+      code_page: codePage,
+      prefix,
+      /** `account_check`: the gateway never answers a look-up, so it is not asked. `password_check`: of 1.x, not asked. */
+      lacks: v.exactOptional(v.array(v.picklist(['account_check', 'password_check']))),
+    }),
+  ]);
+}
+export const StoredConnectionSchema = /* @__PURE__ */ connectionSchema(v.object);
+export type Connection = v.InferOutput<typeof StoredConnectionSchema>;
+export type WebApiConnection = Extract<Connection, { protocol: 'web-api' }>;
 export type TextProtocolConnection = Exclude<Connection, WebApiConnection>;
 
 /** The groups of a trading server's managers, where no client account is ever opened. Servers trim names. */
@@ -279,8 +288,8 @@ export function dynamoAccountDirectory(table: Table) {
       const item = (key: string | undefined) => items.get(key ?? '');
       return {
         client: accountClient(item(keys.client), telemetry),
-        connection: parseRecord(ConnectionSchema, item(keys.connection), telemetry),
-        accountType: parseRecord(AccountTypeSchema, item(keys.accountType), telemetry),
+        connection: parseRecord(StoredConnectionSchema, item(keys.connection), telemetry),
+        accountType: parseRecord(StoredAccountTypeSchema, item(keys.accountType), telemetry),
         rebateUser: accountClient(item(keys.rebateUser), telemetry),
       };
     },
@@ -289,7 +298,7 @@ export function dynamoAccountDirectory(table: Table) {
 
 /** The item has the number in E.164, so that openings need no numbering plans. */
 function accountClient(item: Item | undefined, telemetry: Telemetry): AccountClient | undefined {
-  const client = parseRecord(ClientSchema, item, telemetry);
+  const client = parseRecord(StoredClientSchema, item, telemetry);
   if (client === undefined) return undefined;
   const { phone: _, ...rest } = client;
   return typeof item?.e164 === 'string' ? { ...rest, phone: item.e164 as E164 } : rest;

@@ -2,7 +2,7 @@ import type { Table } from '../aws/dynamodb.ts';
 import type { CrmIndex } from '../config/deployment.ts';
 import { awaitAll } from '../deadline.ts';
 import type { Telemetry } from '../telemetry.ts';
-import { type Form, FormSchema } from '../validators/form.ts';
+import { type Form, StoredFormSchema } from '../validators/form.ts';
 import type { Channel } from '../validators/otp-types.ts';
 import { crmKey, parseRecord } from './crm-records.ts';
 
@@ -22,7 +22,7 @@ export function dynamoRegistrationDirectory(table: Table, now: () => number = Da
   async function readForm(id: string, telemetry: Telemetry, signal: AbortSignal): Promise<Form | undefined> {
     const kept = forms.get(id);
     if (kept !== undefined && kept.until > now()) return kept.form;
-    const form = parseRecord(FormSchema, await table.get({ pk: crmKey.form(id) }, signal), telemetry);
+    const form = parseRecord(StoredFormSchema, await table.get({ pk: crmKey.form(id) }, signal), telemetry);
     if (form !== undefined) forms.set(id, { form, until: now() + FORM_KEPT_MS });
     return form;
   }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { CUSTOM_FIELD_TYPES } from './field-values.ts';
-import { boundedText, closedObject, IdSchema, issuePath, OneLineSchema, violationMessage } from './primitives.ts';
+import { boundedText, IdSchema, issuePath, type ObjectKind, OneLineSchema, violationMessage } from './primitives.ts';
 
 /** The fixed fields of a registration request, which no form can use as keys. True: the record has the field as it was read. */
 export const IS_RECORDED_AS_READ = {
@@ -34,7 +34,7 @@ const LinkedTextSchema = v.pipe(
 const PageTextSchema = v.union([LinkedTextSchema, v.record(v.string(), LinkedTextSchema)]);
 export type PageText = v.InferOutput<typeof PageTextSchema>;
 
-export const FormFieldSchema = closedObject({
+const fieldEntries = {
   /** The random key of the value at the root of the request. */
   key: v.pipe(
     OneLineSchema,
@@ -63,8 +63,8 @@ export const FormFieldSchema = closedObject({
       ),
     ),
   ),
-});
-export type FormField = v.InferOutput<typeof FormFieldSchema>;
+};
+export type FormField = v.InferOutput<v.ObjectSchema<typeof fieldEntries, undefined>>;
 
 /** Whether a request must fill this field. */
 export function isRequired({ required, must }: FormField): boolean {
@@ -90,9 +90,10 @@ function checkFields({ dataset, addIssue }: v.RawCheckContext<FormField[]>): voi
   }
 }
 
-export const FormSchema = closedObject({
-  id: IdSchema,
-  name: v.optional(v.string()),
-  fields: v.pipe(v.array(FormFieldSchema), v.rawCheck(checkFields)),
-});
-export type Form = v.InferOutput<typeof FormSchema>;
+/** The record of a form. @param object refuses members that no form has, or leaves them out */
+export function formSchema(object: ObjectKind) {
+  const fields = v.pipe(v.array(object(fieldEntries)), v.rawCheck(checkFields));
+  return object({ id: IdSchema, name: v.optional(v.string()), fields });
+}
+export const StoredFormSchema = formSchema(v.object);
+export type Form = v.InferOutput<typeof StoredFormSchema>;

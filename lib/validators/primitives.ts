@@ -214,8 +214,13 @@ export function readBody(names: readonly string[]) {
   );
 }
 
-/** True while `parseLeniently` runs, which waits for nothing. */
-let isLenient = false;
+/**
+ * A kind of object with these members. For a file of an operator, `closedObject` refuses every other member by name. For
+ * a stored item, `v.object` leaves it out: a newer version may have written it.
+ */
+export type ObjectKind = <const E extends v.ObjectEntries>(
+  entries: E,
+) => v.ObjectSchema<E, undefined> | v.StrictObjectSchema<E, undefined>;
 
 /**
  * An object of exactly these members. Unlike `v.strictObject` it refuses an array, and names every unknown member
@@ -227,7 +232,6 @@ export function closedObject<const E extends v.ObjectEntries>(entries: E): v.Str
   const { type, reference, expects, message } = strict;
   const schema = v.lazy((input): v.GenericSchema => {
     if (!isObject(input)) return refuseAs(strict);
-    if (isLenient) return known;
     const unknown = Object.keys(input).filter((key) => !Object.hasOwn(entries, key));
     if (unknown.length === 0) return known;
     const never = unknown.slice(0, MAX_VIOLATIONS).map((key) => [key, v.never()]);
@@ -244,23 +248,6 @@ function refuseAs(schema: v.GenericSchema): v.GenericSchema {
     v.transform(() => null),
     schema,
   );
-}
-
-/**
- * Parses a value whose closed objects may have more members: a newer version may have added them. They are left out.
- * @returns undefined if the value breaks another rule
- */
-export function parseLeniently<const S extends v.GenericSchema>(
-  schema: S,
-  value: unknown,
-): v.InferOutput<S> | undefined {
-  isLenient = true;
-  try {
-    const result = v.safeParse(schema, value);
-    return result.success ? result.output : undefined;
-  } finally {
-    isLenient = false;
-  }
 }
 
 /**

@@ -29,12 +29,14 @@ describe('The doctor, asked about the CRM records,', () => {
       { put: { pk: 'client#CLIENT01', record: ann } },
       { put: { pk: 'client#CLIENT55', record: typed, proven_phone: '+447400123456' } },
       { put: { pk: 'form#FORM0002', record: { id: 'FORM0002', fields: [] } } },
+      { put: { pk: 'form#FORM0003', kind: 'form', record: { id: 'FORM0003', fields: [], titel: 'mistyped' } } },
       { put: { pk: 'hat#1' } },
     ]);
     const broken = [
       'client#CLIENT50.name: is required',
       'client#CLIENT51.id: must be the id in the key',
       'client#CLIENT53.language: must be a BCP 47 tag',
+      'form#FORM0003.titel: is not known',
       'hat#1: is not a key of this table',
     ];
     const derived = ['client#CLIENT01', 'client#CLIENT53', 'client#CLIENT55', 'form#FORM0002'].map(

@@ -73,9 +73,10 @@ describe('npm run ops -- import', () => {
     expect(await operators.items('crm')).toEqual(before);
   });
 
-  it('refuses a range of logins that another connection of the host has', async () => {
-    const stands = await operators.table.read('connection#tp5-live-1');
-    const connection = { ...(stands?.record as object), id: 'tp5-live-2' };
+  it('refuses a range of logins that another connection of the host has, also one with members of a newer version', async () => {
+    const stands = (await operators.table.read('connection#tp5-live-1')) ?? expect.fail();
+    await operators.table.write([{ put: { ...stands, record: { ...(stands.record as object), newer: 1 } } }]);
+    const connection = { ...(stands.record as object), id: 'tp5-live-2' };
     const { code, reported } = await operators.local('import', { connections: [connection] });
     expect(code).toBe(1);
     expect(reported).toContain('connections[0].logins: has logins of the table\'s connections["tp5-live-1"].logins');

@@ -8,12 +8,12 @@ import { WebApiPlatform } from '../../../lib/platform/tp5/web-api.ts';
 import { clientItem } from '../../../lib/records/crm-clients.ts';
 import {
   type AccountType,
-  AccountTypeSchema,
   type Client,
-  ClientSchema,
   type Connection,
-  ConnectionSchema,
   maySend,
+  StoredAccountTypeSchema,
+  StoredClientSchema,
+  StoredConnectionSchema,
   type TextProtocolConnection,
   type TextProtocolSecret,
   TextProtocolSecretSchema,
@@ -21,7 +21,7 @@ import {
   WebApiSecretSchema,
 } from '../../../lib/records/crm-records.ts';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
-import { type Form, type FormField, FormFieldSchema, FormSchema } from '../../../lib/validators/form.ts';
+import { type Form, type FormField, StoredFormSchema } from '../../../lib/validators/form.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
 import { GATEWAY, LIVE, PLUG_IN } from '../../support/crm-example.ts';
 import { OpeningScene } from '../../support/opening-scene.ts';
@@ -72,7 +72,7 @@ async function simulatedText(dialect: TextProtocolConnection['protocol'], exampl
   return [{ ...example, demo: true, host: '127.0.0.1', port }, TEXT_SECRET] as const;
 }
 
-const CONNECTIONS = ConnectionSchema.options.map((schema): Row => {
+const CONNECTIONS = StoredConnectionSchema.options.map((schema): Row => {
   const protocol = schema.entries.protocol.literal;
   const use = async (note: Note) => {
     const [connection, secret] = await SERVERS[protocol]();
@@ -102,7 +102,7 @@ it.each<Row>([
   ...CONNECTIONS,
   [
     'client',
-    memberNames(ClientSchema),
+    memberNames(StoredClientSchema),
     async (note) => {
       const client: Client = { id: 'CLIENT01', name: 'Ann', email: 'ann@example.com' };
       await clientItem(note(client));
@@ -111,11 +111,11 @@ it.each<Row>([
   ],
   [
     'account type',
-    memberNames(AccountTypeSchema).filter((name) => !UNUSED.includes(name)),
+    memberNames(StoredAccountTypeSchema).filter((name) => !UNUSED.includes(name)),
     async (note) => (await openingScene({ accountType: note(FUNDED) })).open('one', BODY),
   ],
-  ['form', memberNames(FormSchema), (note) => useForm(note, asItIs)],
-  ['form field', memberNames(FormFieldSchema), (note) => useForm(asItIs, note)],
+  ['form', memberNames(StoredFormSchema), (note) => useForm(note, asItIs)],
+  ['form field', memberNames(StoredFormSchema.entries.fields.item), (note) => useForm(asItIs, note)],
   [
     'secret of web-api',
     memberNames(WebApiSecretSchema),

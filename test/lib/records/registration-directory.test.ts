@@ -66,6 +66,13 @@ describe('The records of a registration', () => {
     expect(await formOf('FORM0002')).toBeDefined();
   });
 
+  it('may have members that a newer version of the service wrote', async () => {
+    const form = { id: 'FORM0005', fields: [] };
+    await database.tables.crm.put({ pk: 'form#FORM0005', record: { ...form, newer: 1 } }, signal);
+    const records = await directory().readRegistrationRecords({ formId: 'FORM0005' }, telemetry, signal);
+    expect(records.form).toEqual(form);
+  });
+
   it('leave out a form that breaks its rules, and log its key', async () => {
     const records = await directory().readRegistrationRecords({ formId: 'FORM0001' }, telemetry, signal);
     expect(records).toEqual({ form: undefined, referrerId: undefined });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { CUSTOM_FIELD_TYPES } from '../../../lib/validators/field-values.ts';
-import { type Form, FormSchema } from '../../../lib/validators/form.ts';
+import { type Form, StoredFormSchema } from '../../../lib/validators/form.ts';
 import { VIOLATION_RULES } from '../../../lib/validators/primitives.ts';
 import { checkCustomFields } from '../../../lib/validators/registration.ts';
 
@@ -10,7 +10,7 @@ const MB = 1024 * 1024;
 
 type Field = Form['fields'][number];
 
-const formOf = (...fields: Field[]): Form => v.parse(FormSchema, { id: 'FORM0001', fields });
+const formOf = (...fields: Field[]): Form => v.parse(StoredFormSchema, { id: 'FORM0001', fields });
 
 /** The rules that values break, with the place of each. */
 async function rulesOf(form: Form, values: Record<string, unknown>): Promise<string[]> {
