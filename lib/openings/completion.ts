@@ -76,7 +76,7 @@ async function writeOpen(job: Job, life: OpenLife): Promise<Life> {
   } catch (error) {
     if (error instanceof ReservationConflict) {
       const loser = await ledger.takeFromWord(held, { life }, signal);
-      if (loser === undefined) return learn(job, { on: 'reserved', login: life.login });
+      if (loser === undefined) return learn(job, { on: 'other_login', login: life.login });
       telemetry.with({ operation_id: loser }).event('AccountOutcomeUnknown', { reason: 'given_away' });
     } else {
       reportUnwritten(job, 'open', error);

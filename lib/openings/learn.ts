@@ -2,6 +2,7 @@ import { within } from '../deadline.ts';
 import { describeError } from '../telemetry.ts';
 import type { Job } from './job.ts';
 import { type DecisionContext, type Fact, type Life, nextLife } from './life.ts';
+import type { HeldOperation } from './stored-operation.ts';
 
 /** The longest time for a write after the first command, in milliseconds, even if the request's time is up. */
 export const LAST_WRITE_MS = 2_000;
@@ -15,7 +16,7 @@ export const LAST_WRITE_MS = 2_000;
  */
 export async function learn(job: Job, fact: Fact, from: Life = job.held.life): Promise<Life> {
   const { held, dependencies, times } = job;
-  const to = nextLife(from, fact, decisionContext(job));
+  const to = nextLife(from, fact, decisionContext(held, dependencies.now()));
   report(job, from, to, fact);
   // `completeAccount` writes it.
   if (to.at === 'open' && from.at !== 'open') return to;
@@ -29,18 +30,15 @@ export async function learn(job: Job, fact: Fact, from: Life = job.held.life): P
   return to;
 }
 
-export function decisionContext({
-  held,
-  dependencies,
-}: Pick<Job, 'held'> & { dependencies: { now(): number } }): DecisionContext {
-  const { plan, closed } = held;
+/** @param now epoch milliseconds */
+export function decisionContext({ plan, closed }: HeldOperation, now: number): DecisionContext {
   return {
     keyed: plan?.keyed ?? true,
     exclusive: plan?.exclusive === true && !plan.login_given,
     closed: closed !== undefined,
     deposit: plan?.deposit !== undefined && !plan.deposit_with_opening,
     mail: plan?.send_email === true,
-    now: dependencies.now(),
+    now,
   };
 }
 

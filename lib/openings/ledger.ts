@@ -18,7 +18,7 @@ import {
   UNDER_LEASE,
 } from '../records/idempotency-keys.ts';
 import { DERIVATION, type Identity } from './derivation.ts';
-import { isFinished, type Life, type LifeAt, nextLife } from './life.ts';
+import { findTransition, isFinished, type Life, type LifeAt, nextLife } from './life.ts';
 import { heldLogins, type ReservationPlace, reservationKey, reservedLogin } from './reservation.ts';
 import { type HeldOperation, isReadable, parseHeld } from './stored-operation.ts';
 
@@ -181,7 +181,8 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       if (typeof reservation?.word !== 'string') return undefined;
       const item = await operations.get({ pk: reservation.word }, signal);
       const other = item && parseHeld(item);
-      if (other?.life.at !== 'open' || other.life.word !== true || other.life.login !== login) return undefined;
+      if (other?.life.at !== 'open' || other.life.login !== login) return undefined;
+      if (findTransition(other.life, { on: 'given_away' }, GIVEN_AWAY) === undefined) return undefined;
       const life = nextLife(other.life, { on: 'given_away' }, GIVEN_AWAY);
       const ifOthers = { condition: 'operation_id = :other', values: { ':other': other.operationId } };
       const mine = { pk: reservation.pk, operation_id, connection_id: plan.connection_id };

@@ -57,15 +57,14 @@ export type Fact =
   | { on: 'ready'; login?: number | undefined }
   /** A command was answered with this login. */
   | { on: 'opened'; login: number }
-  /** A command was answered with a login that another operation holds. */
-  | { on: 'reserved'; login: number }
-  /** A command may have been executed, or may still be. `other`: its answer names this login, which it did not name. */
-  | { on: 'lost'; other?: number }
+  /** A command was answered with this login, but the command named another one, or another operation holds it. */
+  | { on: 'other_login'; login: number }
   /**
-   * The other answers to a command. `exists`: its login exists. `not_executed`: it did not leave, or the server refused
-   * our rights. `rejected`: the server refused its content. `doubtful`: the server spoke of its own state.
+   * The other answers to a command. `lost`: it may have been executed, or may still be. `exists`: its login exists.
+   * `not_executed`: it did not leave, or the server refused our rights. `rejected`: the server refused its content.
+   * `doubtful`: the server spoke of its own state.
    */
-  | { on: 'exists' | 'not_executed' | 'rejected' | 'doubtful' }
+  | { on: 'lost' | 'exists' | 'not_executed' | 'rejected' | 'doubtful' }
   | SeenFact
   /** The login is absent after a refusal of the content. */
   | { on: 'unopened' }
@@ -130,11 +129,15 @@ interface Transition<S extends Life['at'] = Life['at']> {
 const isOnly = ({ commands }: LifeAt<'sent'>) => commands === 'one';
 const isTaken = ({ commands }: LifeAt<'sent'>) => commands === 'taken';
 const isUnnamed = (_: Life, { keyed }: DecisionContext) => !keyed;
-const namesAnother = (_: Life, __: DecisionContext, fact: Fact) => fact.on === 'lost' && fact.other !== undefined;
 /** Without an id, an account is ours only after a lost answer, and where no other program opens accounts. */
 const isOurs = ({ commands }: LifeAt<'sent'>, { exclusive }: DecisionContext) => exclusive && commands === 'many';
-const isClosed = (_: Life, { closed }: DecisionContext) => closed;
-const isWord = ({ word }: LifeAt<'open'>) => word === true;
+const isUnpaid = ({ deposit }: LifeAt<'open'>) => deposit === 'unpaid';
+/** An operator has decided, and no answer of the server has. */
+const isWord = (life: Life, { closed }: DecisionContext) =>
+  life.at === 'open' ? life.word === true : life.at === 'claimed' && closed;
+/** No answer of the server has decided. */
+const isUnproven = (life: Life, context: DecisionContext) =>
+  life.at === 'sent' || life.at === 'undecided' || isWord(life, context);
 
 // Targets.
 const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
@@ -149,7 +152,7 @@ const released = (_: Life, { closed }: DecisionContext): Life => (closed ? { at:
 const closed = (): Life => ({ at: 'claimed' });
 /** Where the server chooses the logins, none is the operation's while it is undecided. */
 const undecided = (life: Life, { keyed }: DecisionContext, fact: Fact): Life => {
-  const other = fact.on === 'lost' ? fact.other : fact.on === 'reserved' ? fact.login : undefined;
+  const other = fact.on === 'other_login' ? fact.login : undefined;
   const login = fact.on === 'said_undecided' ? fact.login : 'login' in life ? life.login : undefined;
   return { at: 'undecided', login: keyed ? login : undefined, other };
 };
@@ -201,58 +204,60 @@ function nextDeposit(life: LifeAt<'open'>, fact: CompletedFact, isOld: (since: s
   return fact.deposit === 'refused' ? 'due' : deposit;
 }
 
-/** Every state with its transitions. The first one whose facts and guard match is taken. */
-export const LIFE: { readonly [S in Life['at']]: readonly Transition<S>[] } = {
+type Table = { readonly [S in Life['at']]: readonly Transition<S>[] } & { readonly any: readonly Transition[] };
+
+/** Every state with its transitions; those of `any` follow them. The first one whose facts and guard match is taken. */
+export const LIFE: Table = {
   claimed: [
     { on: ['ready'], to: sent },
     { on: ['not_executed'], to: released },
     // The account is at a closed login, or at the login that the caller has chosen.
     { on: ['ours'], to: open },
-    { on: ['said_login'], if: isClosed, to: open },
-    { on: ['said_undecided'], if: isClosed, to: undecided },
-    { on: ['resume', 'unanswered'] },
   ],
   sent: [
-    { on: ['opened', 'ours'], to: open },
+    { on: ['opened'], to: open },
     // The server chooses the login: it cannot be asked, and a repeated command would open a second account.
     { on: ['resume', 'again', 'lost', 'doubtful'], if: isUnnamed, to: undecided },
     { on: ['rejected'], if: isUnnamed, to: released },
-    { on: ['lost'], if: namesAnother, to: undecided },
     { on: ['resume', 'again', 'lost', 'doubtful'], to: repeated },
     { on: ['exists'], to: taken },
     { on: ['not_executed', 'unopened'], if: isOnly, to: released },
     { on: ['unmarked'], if: isOurs, to: open },
-    { on: ['unmarked', 'foreign', 'reserved'], to: undecided },
+    { on: ['unmarked', 'foreign', 'other_login'], to: undecided },
     // The server says that the login exists, and shows no account.
     { on: ['absent', 'silent'], if: isTaken, to: undecided },
-    { on: ['said_login'], to: open },
-    { on: ['said_none'], to: closed },
     { on: ['rejected', 'not_executed', 'unopened', 'absent', 'silent', 'unanswered'] },
   ],
-  undecided: [{ on: ['ours', 'said_login'], to: open }, { on: ['said_none'], to: closed }, { on: ['resume'] }],
+  // Only what any state learns changes it.
+  undecided: [],
   open: [
     { on: ['paying'], to: paying },
     { on: ['completed'], to: completed },
-    // Another login than the operator has said before.
-    { on: ['ours', 'said_login'], if: isWord, to: open },
-    { on: ['said_none'], if: isWord, to: closed },
-    { on: ['said_undecided', 'given_away'], if: isWord, to: undecided },
-    { on: ['said_paid'], to: paid },
-    { on: ['resume'] },
+    { on: ['said_paid'], if: isUnpaid, to: paid },
   ],
   gone: [],
+  any: [
+    // The comment of an account proves it, or an operator decides.
+    { on: ['ours', 'said_login'], if: isUnproven, to: open },
+    { on: ['said_none'], if: isUnproven, to: closed },
+    { on: ['said_undecided', 'given_away'], if: isWord, to: undecided },
+    { on: ['resume'] },
+  ],
 };
+
+/** The transition that a fact takes; undefined if it cannot be learned in the state. Such a word is not accepted. */
+export function findTransition(life: Life, fact: Fact, context: DecisionContext, table: Table = LIFE) {
+  // TypeScript cannot relate a state to its own row.
+  const rows = [...table[life.at], ...table.any] as readonly Transition[];
+  return rows.find(({ on, if: guard }) => on.includes(fact.on) && (guard === undefined || guard(life, context, fact)));
+}
 
 /**
  * The state of an operation after a fact.
- * @throws Error for a fact that the state has no transition for
+ * @throws Error for a fact that cannot be learned in the state
  */
-export function nextLife(life: Life, fact: Fact, context: DecisionContext, table: typeof LIFE = LIFE): Life {
-  // TypeScript cannot relate a state to its own row.
-  const row = table[life.at] as readonly Transition[];
-  const found = row.find(
-    ({ on, if: guard }) => on.includes(fact.on) && (guard === undefined || guard(life, context, fact)),
-  );
+export function nextLife(life: Life, fact: Fact, context: DecisionContext, table: Table = LIFE): Life {
+  const found = findTransition(life, fact, context, table);
   if (found === undefined) throw new Error(`No transition from ${life.at} on ${fact.on}.`);
   return found.to?.(life, context, fact) ?? life;
 }

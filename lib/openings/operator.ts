@@ -5,7 +5,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { isLogin } from '../validators/primitives.ts';
 import { decisionContext } from './learn.ts';
 import { type Ledger, Overtaken, type RecordWrites, ReservationConflict } from './ledger.ts';
-import { DAY_MS, type Fact, type Life, nextLife } from './life.ts';
+import { DAY_MS, type Fact, findTransition, type Life, nextLife } from './life.ts';
 import { accountRecord } from './order.ts';
 import { hasMoved } from './reservation.ts';
 import type { HeldOperation } from './stored-operation.ts';
@@ -169,15 +169,20 @@ function isProven({ seen, funded }: KnownOperation, word: Word): boolean {
 
 /** Why a word is not accepted now; undefined if it is. */
 function refusal(known: KnownOperation, word: Word): Refusal | undefined {
-  const { life, closed } = known.held;
-  const isUnpaid = life.at === 'open' && life.deposit === 'unpaid';
-  if (word.say === 'deposit') return isUnpaid ? undefined : 'no_deposit';
-  if (life.at === 'open' && life.word !== true) return 'ended';
-  if (life.at === 'claimed' && closed === undefined) return 'nothing_sent';
-  const isWord = life.at === 'open' || life.at === 'claimed';
-  if (word.say === 'undecided') return isWord ? undefined : 'not_a_word';
+  const { held } = known;
+  const fact = factOf(held, word, !isProven(known, word));
+  if (findTransition(held.life, fact, decisionContext(held, 0)) === undefined)
+    return withoutTransition(held.life, word);
+  if (word.say === 'deposit' || word.say === 'undecided') return undefined;
   if (known.waitsUntil !== undefined) return 'too_early';
   return word.say === 'login' ? loginRefusal(known, word.login) : noneRefusal(known);
+}
+
+/** Why `life.ts` has no transition for a word. */
+function withoutTransition({ at }: Life, { say }: Word): Refusal {
+  if (say === 'deposit') return 'no_deposit';
+  if (at === 'open') return 'ended';
+  return at === 'claimed' ? 'nothing_sent' : 'not_a_word';
 }
 
 function loginRefusal({ held, seen, holders }: KnownOperation, login: number): Refusal | undefined {
@@ -243,7 +248,7 @@ async function writeWord(
 ): Promise<void> {
   const { held } = known;
   const { life: before, plan } = held;
-  const after = nextLife(before, factOf(held, word, isWord), decisionContext({ held, dependencies }));
+  const after = nextLife(before, factOf(held, word, isWord), decisionContext(held, dependencies.now()));
   const earlier = before.at === 'open' ? before.login : undefined;
   const isNewLogin = after.at === 'open' && after.login !== earlier;
   const next = {

@@ -29,7 +29,7 @@ export async function sendCommand(job: RequestJob): Promise<{ fact: Fact; failur
     const opened = await platform.open(order, times.openingEndsAt, within(answerMs));
     if (login === undefined || opened.login === login) return { fact: { on: 'opened', login: opened.login } };
     telemetry.event('AnswerLost', { reason: 'another_login', login: opened.login });
-    return { fact: { on: 'lost', other: opened.login } };
+    return { fact: { on: 'other_login', login: opened.login } };
   } catch (failure) {
     return { fact: factOfFailure(failure, telemetry), failure };
   }

@@ -1,5 +1,5 @@
 import { exploreSteps } from './steps.ts';
-import { Broken, checkWorld, firstWorld, isEnd, type Mistake, type Scenario, type World } from './world.ts';
+import { Broken, checkWorld, firstWorld, isEnd, isOpen, type Mistake, type Scenario, type World } from './world.ts';
 
 interface Exploration {
   states: number;
@@ -33,12 +33,22 @@ export function exploreScenario(scenario: Scenario, mistake: Mistake = { name: '
     targets.push(next);
     try {
       checkWorld(world, scenario);
-      exploreSteps({ scenario, mistake, world, add: (action, to) => void next.push(add(to, state, action)) });
+      exploreSteps({
+        scenario,
+        mistake,
+        world,
+        add(action, to, late) {
+          const target = add(to, state, action);
+          if (late === undefined) next.push(target);
+        },
+      });
     } catch (error) {
       if (!(error instanceof Broken)) throw error;
       return { states: worlds.length, broken: { message: error.message, story: storyOf(state) } };
     }
   }
+  if (!worlds.some(({ life }) => isOpen(life)))
+    return { states: worlds.length, broken: { message: 'No request opens an account.', story: [] } };
   const stuck = findEndless(
     worlds.map((world) => isEnd(world, scenario)),
     targets,
@@ -47,7 +57,7 @@ export function exploreScenario(scenario: Scenario, mistake: Mistake = { name: '
   return { states: worlds.length, broken: { message: 'From here no end can be reached.', story: storyOf(stuck) } };
 }
 
-/** The first state from which no end can be reached. */
+/** The first state from which no end can be reached by what does not have to wait for a day. */
 function findEndless(ends: boolean[], targets: readonly number[][]): number | undefined {
   const sources: number[][] = targets.map(() => []);
   for (const [state, next] of targets.entries()) for (const target of next) sources[target]?.push(state);

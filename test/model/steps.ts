@@ -1,4 +1,4 @@
-import { DAY_MS, type Fact, LIFE, type Life, nextLife } from '../../lib/openings/life.ts';
+import { DAY_MS, type Fact, findTransition, LIFE, type Life, type LifeAt, nextLife } from '../../lib/openings/life.ts';
 import {
   Broken,
   count,
@@ -12,8 +12,8 @@ import {
   type World,
 } from './world.ts';
 
-/** Adds a world that may follow, and what happens then. */
-type Add = (action: string, next: World) => void;
+/** Adds a world that may follow, and what happens then. `late`: it happens only a day after the first command. */
+type Add = (action: string, next: World, late?: 'late') => void;
 
 export interface Turn {
   scenario: Scenario;
@@ -50,7 +50,9 @@ function acquire({ world, scenario, add }: Turn, index: number): void {
     const claimed: Life = life.at === 'gone' ? { at: 'claimed' } : life;
     const worker: Worker = { role, life: claimed, stale: false, step: 'resume', rejected: false, isNew: false };
     const others = world.workers.map((one) => one && { ...one, stale: true });
-    add(`a ${role} acquires ${life.at}`, withWorker({ ...world, life: claimed, workers: others }, index, worker));
+    // Of what is undecided the request hears 504.
+    const next = life.at === 'undecided' ? null : worker;
+    add(`a ${role} acquires ${life.at}`, withWorker({ ...world, life: claimed, workers: others }, index, next));
   }
 }
 
@@ -64,7 +66,7 @@ function learn(
   before: World,
   next: Worker,
 ): void {
-  const { mistake, add } = turn;
+  const { world, mistake, add } = turn;
   if (worker.stale && mistake.ignoresVersion !== true) {
     add(`${title}, and is overtaken`, withWorker(before, index, null));
     return;
@@ -72,12 +74,26 @@ function learn(
   const isNew = worker.isNew || fact.on === 'opened';
   for (const now of fact.on === 'completed' ? [0, 3 * DAY_MS] : [0]) {
     const life = decide(turn, worker.life, fact, now);
+    if ((fact.on === 'opened' || fact.on === 'ours') && !isOpen(life))
+      throw new Broken('An account is proved, and the caller does not hear it.');
+    if (isRefused(turn, worker.life, fact) && life.at === 'sent')
+      throw new Broken('Nothing was opened, and the key is not free.');
     const isOver = !isOpen(life) && life.at !== 'sent';
     const isOut = isOver || fact.on === 'completed';
     const after = isOut ? null : { ...next, life, isNew, step: stepIn(life, next) };
-    add(now === 0 ? title : `${title}, after days`, withWorker({ ...before, life }, index, after));
+    const isTaken = world.isTaken || (fact.on === 'exists' && hasSent('one', worker.life));
+    const staysSent = worker.life.at === 'sent' && life.at === 'sent';
+    const written = { ...before, life, isTaken: isTaken && staysSent };
+    add(now === 0 ? title : `${title}, after days`, withWorker(written, index, after));
   }
 }
+
+/** Whether a fact proves that the only command of an operation has opened nothing (contract, 6, rule 5). */
+function isRefused({ scenario }: Turn, life: Life, { on }: Fact): boolean {
+  return hasSent('one', life) && (on === 'not_executed' || on === 'unopened' || (on === 'rejected' && !scenario.keyed));
+}
+
+const hasSent = (commands: LifeAt<'sent'>['commands'], life: Life) => life.at === 'sent' && life.commands === commands;
 
 /** What a worker does in a state that it has written. */
 function stepIn(life: Life, worker: Worker): Worker['step'] {
@@ -85,18 +101,22 @@ function stepIn(life: Life, worker: Worker): Worker['step'] {
   return life.at === 'sent' && worker.step === 'resume' ? 'look' : worker.step;
 }
 
-function decide({ scenario, mistake, world }: Turn, life: Life, fact: Fact, now = 0): Life {
-  const context = {
-    ...{ keyed: scenario.keyed, closed: world.closed.length > 0, now },
-    exclusive: scenario.keyed && scenario.own !== true && scenario.strict !== true,
-    ...{ deposit: scenario.funded === true, mail: scenario.mailed === true },
-  };
+function decide(turn: Turn, life: Life, fact: Fact, now = 0): Life {
   try {
-    return withoutTimes(nextLife(life, fact, context, mistake.table ?? LIFE));
+    return withoutTimes(nextLife(life, fact, contextOf(turn, now), turn.mistake.table ?? LIFE));
   } catch (error) {
     throw new Broken((error as Error).message);
   }
 }
+
+function contextOf({ scenario, world }: Turn, now: number) {
+  return {
+    ...{ keyed: scenario.keyed, exclusive: isExclusive(scenario), closed: world.closed.length > 0, now },
+    ...{ deposit: scenario.funded === true, mail: scenario.mailed === true },
+  };
+}
+
+const isExclusive = ({ keyed, own, strict }: Scenario) => keyed && own !== true && strict !== true;
 
 /** Times make no difference in the model. */
 function withoutTimes(life: Life): Life {
@@ -112,7 +132,6 @@ function act(turn: Turn, worker: Worker, index: number): void {
   switch (step) {
     case 'resume':
       if (life.at === 'claimed') add('prepares', withWorker(world, index, { ...worker, step: 'prepare' }));
-      else if (life.at === 'undecided') add('hears 504', withWorker(world, index, null));
       else say({ on: 'resume' }, 'resumes');
       return;
     case 'prepare':
@@ -141,15 +160,16 @@ function act(turn: Turn, worker: Worker, index: number): void {
 type Say = (fact: Fact, title: string, before?: World, next?: Worker) => void;
 
 /** The first command: the order is judged, earlier accounts are looked for, and the next login is reserved. */
-function prepare({ world, scenario }: Turn, say: Say): void {
+function prepare({ world, scenario, mistake }: Turn, say: Say): void {
   say({ on: 'not_executed' }, 'is refused');
   const { closed } = world;
+  const ready: World = mayComeSecond(world, scenario) ? { ...world, unkept: 'second' } : world;
   if (!scenario.keyed) {
-    say({ on: 'ready' }, 'is ready', world, { ...idle, step: 'first' });
+    say({ on: 'ready' }, 'is ready', ready, { ...idle, step: 'first' });
     return;
   }
-  for (const login of [...closed, ...(scenario.own === true ? [1] : [])]) {
-    const owner = world.accounts[login] as Owner;
+  for (const login of [...(mistake.forgetsClosed ? [] : closed), ...(scenario.own === true ? [1] : [])]) {
+    const owner = shownOwner(world, login);
     if (owner === 'ours' && scenario.shows === 'comments') {
       say({ on: 'ours', login }, 'finds its account');
       return;
@@ -157,10 +177,23 @@ function prepare({ world, scenario }: Turn, say: Say): void {
     // The login of the caller is in use: nothing is sent.
     if (scenario.own === true && owner !== '' && scenario.shows !== 'nothing') return;
   }
-  const login = scenario.own === true || !closed.includes(1) ? 1 : 2;
-  if (scenario.own !== true && closed.includes(login)) return;
-  say({ on: 'ready', login }, `reserves ${login}`, world, { ...idle, step: 'first' });
+  const isFree = (login: number) => !closed.includes(login) || mistake.reusesClosed === true;
+  const login = scenario.own === true ? 1 : LOGINS.find(isFree);
+  if (login !== undefined) say({ on: 'ready', login }, `reserves ${login}`, ready, { ...idle, step: 'first' });
 }
+
+/** Whether an operator has said "none", and an account of ours is there that no look shows, or still comes. */
+function mayComeSecond({ closed, accounts, commands, workers }: World, { keyed, shows }: Scenario): boolean {
+  const isHidden = (!keyed || shows !== 'comments') && Object.values(accounts).includes('ours');
+  const isComing = commands.length > 0 || workers.some((worker) => worker?.step === 'first');
+  return closed.length > 0 && (isHidden || isComing);
+}
+
+const shownOwner = ({ accounts }: World, login: number): Owner => {
+  const owner = accounts[login] ?? '';
+  return owner === 'archived' ? '' : owner;
+};
+
 const idle: Worker = {
   ...{ role: 'request', life: GONE, stale: false, step: 'resume' },
   rejected: false,
@@ -176,8 +209,8 @@ function send({ world, add }: Turn, worker: Worker, index: number, login: number
 /** A repeated command is noted before it leaves. */
 function repeat(turn: Turn, worker: Worker, index: number, say: Say, login: number): void {
   const { mistake, world, scenario } = turn;
-  const isThere = scenario.keyed && scenario.shows !== 'nothing' && world.accounts[login] !== '';
-  if (worker.rejected || isThere || (worker.life.at === 'sent' && worker.life.commands === 'taken')) return;
+  const isThere = scenario.keyed && scenario.shows !== 'nothing' && shownOwner(world, login) !== '';
+  if (worker.rejected || isThere || hasSent('taken', worker.life)) return;
   if (mistake.sendsUnwritten === true) {
     send(turn, worker, index, login);
     return;
@@ -208,6 +241,11 @@ function hear(turn: Turn, say: Say, login: number, worker: Worker): void {
       say({ on: 'rejected' }, `has opened ${opened}, refused`, executed, { ...looks, rejected: true });
     if (scenario.repeats === true) say({ on: 'exists' }, `opens ${opened} twice`, executed, looks);
   }
+  const mayRename = scenario.renames === true && hasSent('one', worker.life) && !worker.stale;
+  for (const other of mayRename ? freeLogins(world, 3 - login) : []) {
+    const executed = { ...taken, accounts: { ...world.accounts, [other]: 'ours' as const } };
+    say({ on: 'other_login', login: other }, `has opened ${other} instead`, executed, looks);
+  }
   if (login !== 0 && world.accounts[login] !== '') say({ on: 'exists' }, 'hears that it exists', taken, looks);
 }
 
@@ -223,7 +261,7 @@ function freeLogins({ accounts }: World, login: number): number[] {
 
 function look({ world, scenario }: Turn, say: Say, login: number, worker: Worker): void {
   say({ on: 'unanswered' }, 'looks, and hears nothing');
-  const owner = world.accounts[login] as Owner;
+  const owner = shownOwner(world, login);
   if (scenario.shows === 'nothing') {
     say({ on: 'silent' }, 'cannot look');
     return;
@@ -236,7 +274,10 @@ function look({ world, scenario }: Turn, say: Say, login: number, worker: Worker
     say({ on: 'ours', login }, 'sees its account');
     return;
   }
-  say({ on: scenario.shows === 'comments' && owner === 'rival' ? 'foreign' : 'unmarked' }, 'sees an account');
+  const isLost = hasSent('many', worker.life) && !world.isTaken;
+  const isUnkept = owner === 'stranger' && isExclusive(scenario) && isLost;
+  const seen: World = isUnkept ? { ...world, unkept: 'stranger' } : world;
+  say({ on: scenario.shows === 'comments' && owner === 'rival' ? 'foreign' : 'unmarked' }, 'sees an account', seen);
 }
 
 /** Record, event, mail and deposit. */
@@ -247,7 +288,7 @@ function complete(turn: Turn, say: Say, worker: Worker, index: number): void {
   const { login } = life;
   const pays = { ...worker, step: 'pay' as const };
   if (step === 'complete' && life.deposit === 'due') {
-    if (!worker.isNew && world.paid > 0) {
+    if (!worker.isNew && world.paid > 0 && mistake.paysUnread !== true) {
       finish(turn, say, worker, 'made');
       return;
     }
@@ -268,8 +309,10 @@ function complete(turn: Turn, say: Say, worker: Worker, index: number): void {
   finish(turn, say, { ...worker, isNew: false }, 'unknown');
   if (world.payments === 0) return;
   const arrived = { ...world, payments: world.payments - 1 };
+  const made = { ...arrived, paid: world.paid + 1 };
   finish({ ...turn, world: arrived }, say, worker, 'refused');
-  finish({ ...turn, world: { ...arrived, paid: world.paid + 1 } }, say, worker, 'made');
+  finish({ ...turn, world: made }, say, worker, 'made');
+  if (turn.scenario.lies === true) finish({ ...turn, world: made }, say, worker, 'refused');
 }
 
 function finish({ world }: Turn, say: Say, worker: Worker, deposit: 'made' | 'refused' | 'unknown' | 'kept'): void {
@@ -296,50 +339,60 @@ function finish({ world }: Turn, say: Say, worker: Worker, deposit: 'made' | 're
 
 /** An operator says something: what is true, or, as often as the scenario lets him err, what is not. */
 function operate(turn: Turn): void {
-  const { world, scenario, add } = turn;
+  const { world, scenario } = turn;
   const { life, closed, errors, accounts } = world;
-  const isSayable =
-    life.at === 'sent' ||
-    life.at === 'undecided' ||
-    (isOpen(life) && life.word === true) ||
-    (life.at === 'claimed' && closed.length > 0);
-  if (isOpen(life) && life.deposit === 'unpaid') say(turn, { on: 'said_paid' }, 'the deposit is paid', {});
-  if (!isSayable) return;
-  const mayErr = errors < (scenario.errors ?? 0);
-  const sent = 'login' in life ? life.login : closed.at(-1);
-  const candidates = scenario.keyed ? new Set([sent ?? 0, ...closed]) : LOGINS;
-  for (const login of candidates) {
-    const owner = accounts[login];
-    const isProven = scenario.shows === 'comments' && scenario.keyed;
-    if (login === 0 || (isProven && owner !== 'ours') || owner === 'rival') continue;
-    if (owner !== 'ours' && !mayErr) continue;
-    if (isOpen(life) && life.login === login) continue;
-    const fact: Fact = isProven ? { on: 'ours', login } : { on: 'said_login', login };
-    const left = [...new Set([...closed, sent ?? login])].filter((one) => one !== login);
-    const kept = scenario.keyed && left.length > 0 ? left : closed;
-    const erred = owner === 'ours' ? errors : errors + 1;
-    say(turn, fact, `the account is ${login}`, { record: login, closed: kept, errors: erred });
+  const login = 'login' in life ? life.login : closed.at(-1);
+  const isWord = isOpen(life) ? life.word === true : life.at === 'claimed' && closed.length > 0;
+  const isUnpaid = isOpen(life) && life.deposit === 'unpaid';
+  say(turn, { on: 'said_paid' }, isUnpaid && { deposit: 'made' });
+  const undecided = { on: 'said_undecided', login: scenario.keyed ? login : undefined } as const;
+  say(turn, undecided, isWord && { at: 'undecided' }, { record: 0 });
+  if (!isWord && life.at !== 'sent' && life.at !== 'undecided') {
+    say(turn, { on: 'said_none' }, false);
+    say(turn, { on: 'said_login', login: 1 }, false);
+    return;
   }
-  if (isOpen(life) || life.at === 'claimed')
-    say(turn, { on: 'said_undecided', login: scenario.keyed ? sent : undefined }, 'undecided', { record: 0 });
+  const other = 'other' in life ? life.other : undefined;
+  const known = [...new Set([...closed, login, other])].filter((one) => one !== undefined);
+  const mayErr = errors < (scenario.errors ?? 0);
+  const isShown = scenario.shows === 'comments' && scenario.keyed;
+  for (const named of scenario.keyed ? known : LOGINS) {
+    const owner = accounts[named];
+    if (owner === 'rival' || (owner !== 'ours' && (isShown || !mayErr)) || (isOpen(life) && life.login === named))
+      continue;
+    const left = known.filter((one) => one !== named);
+    const kept = scenario.keyed && left.length > 0 ? left : closed;
+    const changes = { record: named, closed: kept, errors: owner === 'ours' ? errors : errors + 1 };
+    say(turn, { on: isShown ? 'ours' : 'said_login', login: named }, { at: 'open', login: named }, changes);
+  }
   if (life.at === 'claimed') return;
   // A command that is about to leave, may leave: an operator speaks when the time of its worker is over.
   const isLeaving = world.workers.some((worker) => worker?.step === 'first');
   const isThere = count(world, 'ours') > 0 || world.commands.length > 0 || isLeaving;
-  const isShown = scenario.shows === 'comments' && scenario.keyed && accounts[sent ?? 0] === 'ours';
-  if (isShown || (isThere && !mayErr)) return;
-  const closedNow = [...new Set([...closed, ...(scenario.keyed && sent !== undefined ? [sent] : [99])])];
-  const erred = isThere ? { errors: errors + 1, saidNoneWrongly: true } : {};
-  say(turn, { on: 'said_none' }, 'there is none', { record: 0, closed: closedNow, ...erred });
-  add('an operator waits', world);
+  if ((isThere && !mayErr) || (isShown && known.some((one) => accounts[one] === 'ours'))) return;
+  const changes = { record: 0, closed: scenario.keyed ? known : [99], errors: isThere ? errors + 1 : errors };
+  say(turn, { on: 'said_none' }, { at: 'claimed' }, changes);
 }
 
-/** The operators' command takes the lease like every worker, and overtakes the others. */
-function say(turn: Turn, fact: Fact, title: string, changes: Partial<World>): void {
-  const { world, add } = turn;
-  const life = decide(turn, world.life, fact);
+/**
+ * The operators' command takes the lease like every worker, and overtakes the others.
+ * @param effect what the word must change at once; false: it must be refused (contract, 6, rule 8)
+ */
+function say(turn: Turn, fact: Fact, effect: Partial<Life> | false, changes: Partial<World> = {}): void {
+  const { world, scenario, mistake, add } = turn;
+  const { life } = world;
+  const word = `an operator says: ${fact.on} ${'login' in fact ? fact.login : ''}`;
+  const found = life.at === 'gone' ? undefined : findTransition(life, fact, contextOf(turn, 0), mistake.table ?? LIFE);
+  if (effect === false && found !== undefined) throw new Broken(`${word}, which must be refused.`);
+  if (effect === false) return;
+  const next = decide(turn, life, fact);
+  if (JSON.stringify({ ...next, ...effect }) !== JSON.stringify(next)) throw new Broken(`${word}, without effect.`);
   const workers = world.workers.map((worker) => worker && { ...worker, stale: true });
-  add(`an operator says: ${title}`, { ...world, ...changes, life, workers });
+  // An operator speaks of what is sent a day after the first command. No history may need that day, but one with a lost
+  // answer whose account no look shows.
+  const isHidden = scenario.shows === 'nothing' || ('login' in life && shownOwner(world, life.login ?? 0) === '');
+  const isLate = life.at === 'sent' && !(isHidden && hasSent('many', life));
+  add(word, { ...world, ...changes, life: next, workers }, isLate ? 'late' : undefined);
 }
 
 /** Late commands and payments, a stranger, and another operation of ours. */

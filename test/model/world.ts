@@ -15,17 +15,23 @@ export interface Scenario {
   own?: boolean;
   /** Once: a stranger opens an account at our first login. */
   stranger?: boolean;
-  /** The server executes a command and refuses its content. */
+  /** The server executes a command or a payment, and refuses its content. */
   lies?: boolean;
+  /** The server opens another login than the only command names, and answers with it. */
+  renames?: boolean;
+  /** The server says that our first login exists, and shows no account there. */
+  archived?: boolean;
   /** A gateway repeats a command, and answers that the login exists. */
   repeats?: boolean;
+  /** The operation was lost, and its account is at our first login. */
+  lost?: boolean;
   /** The account gets a deposit after the opening. */
   funded?: boolean;
   /** The client gets a mail. */
   mailed?: boolean;
   /** Operators say something of the operation, and may be wrong this often. */
   errors?: 0 | 1 | 2;
-  /** A plug-in answers another operation with a login that an operator has given to ours. */
+  /** Another operation opens a login that is ours, or that an operator has given to ours. */
   rival?: boolean;
 }
 
@@ -41,10 +47,16 @@ export interface Mistake {
   random?: true;
   /** A payment leaves before that is written. */
   paysUnwritten?: true;
+  /** A later payment leaves although the account holds money. */
+  paysUnread?: true;
+  /** The key's next use does not look at the closed logins. */
+  forgetsClosed?: true;
+  /** The key's next use sends a closed login again. */
+  reusesClosed?: true;
 }
 
-/** The account of our operation, of a stranger, or of another operation of ours; none. */
-export type Owner = 'ours' | 'stranger' | 'rival' | '';
+/** The account of our operation, of a stranger, or of another operation of ours; one that no look shows; none. */
+export type Owner = 'ours' | 'stranger' | 'rival' | 'archived' | '';
 
 export interface Worker {
   role: 'request' | 'settler';
@@ -81,19 +93,25 @@ export interface World {
   paid: number;
   payments: number;
   hasStranger: boolean;
-  /** How often an operator was wrong, and whether he has said "none" of an account that was there or still came. */
+  /** The only command that has left was answered that its login exists. */
+  isTaken: boolean;
+  /** How often an operator was wrong. */
   errors: number;
-  saidNoneWrongly: boolean;
+  /**
+   * What `lib/README.md` lists as not kept, if it has happened: a second account after a wrong "none", or a stranger's
+   * account in a range that is not exclusive.
+   */
+  unkept: '' | 'second' | 'stranger';
 }
 
 export const LOGINS = [1, 2] as const;
 export const GONE: Life = { at: 'gone' };
 
-export function firstWorld({ workers }: Scenario): World {
+export function firstWorld({ workers, archived, lost }: Scenario): World {
   return {
     life: GONE,
     closed: [],
-    accounts: { 1: '', 2: '' },
+    accounts: { 1: archived ? 'archived' : lost ? 'ours' : '', 2: '' },
     commands: [],
     workers: Array<null>(workers).fill(null),
     record: 0,
@@ -102,8 +120,9 @@ export function firstWorld({ workers }: Scenario): World {
     paid: 0,
     payments: 0,
     hasStranger: false,
+    isTaken: false,
     errors: 0,
-    saidNoneWrongly: false,
+    unkept: '',
   };
 }
 
@@ -117,12 +136,13 @@ export const count = (world: World, owner: Owner) => LOGINS.filter((login) => wo
 export const isOpen = (life: Life): life is LifeAt<'open'> => life.at === 'open';
 
 /** @throws Broken if the world breaks a promise */
-export function checkWorld(world: World, { funded, rival }: Scenario): void {
-  const { life, accounts, commands, paid, saidNoneWrongly, record } = world;
-  if (count(world, 'ours') > 1 && !saidNoneWrongly) throw new Broken('A request has two accounts.');
-  if (isOpen(life) && life.word !== true && accounts[life.login] !== 'ours')
-    throw new Broken('The caller is told an account that is not his.');
-  const isFree = life.at === 'gone' && !saidNoneWrongly;
+export function checkWorld(world: World, { funded, rival, own, lost }: Scenario): void {
+  const { life, accounts, commands, paid, closed, unkept, record } = world;
+  if (count(world, 'ours') > 1 && unkept !== 'second') throw new Broken('A request has two accounts.');
+  if (isOpen(life) && life.word !== true && accounts[life.login] !== 'ours' && unkept !== 'stranger')
+    throw new Broken('The caller hears an account that is not his.');
+  if (life.at === 'sent' && !own && closed.includes(life.login ?? 0)) throw new Broken('A closed login is used again.');
+  const isFree = life.at === 'gone' && !lost;
   if (isFree && count(world, 'ours') > 0) throw new Broken('A key is free, and its account exists.');
   if (isFree && commands.some((login) => login === 0 || accounts[login] === ''))
     throw new Broken('A key is free while its command may be executed.');
@@ -132,14 +152,15 @@ export function checkWorld(world: World, { funded, rival }: Scenario): void {
 }
 
 /** Whether a history may end here: the key is free, or everything is done, and known to the client and the CRM. */
-export function isEnd({ life, accounts, record, event, mails, workers, closed }: World, scenario: Scenario): boolean {
+export function isEnd(world: World, scenario: Scenario): boolean {
+  const { life, accounts, record, event, mails, workers, closed, unkept } = world;
   if (workers.some((worker) => worker !== null)) return false;
   if (life.at === 'gone' || (life.at === 'claimed' && closed.length > 0)) return record === 0;
   if (!isOpen(life)) return false;
   const { login, mail, deposit } = life;
-  const isTold =
+  const isKnown =
     record === login && event === login && (!scenario.mailed || mail === 'failed' || mails.includes(login));
   const isPaid = deposit !== 'due' && deposit !== 'sent';
   // Of a word that is wrong the operator hears: it can still be put right.
-  return isTold && isPaid && mail !== 'due' && accounts[login] === 'ours';
+  return isKnown && isPaid && mail !== 'due' && (accounts[login] === 'ours' || unkept === 'stranger');
 }
