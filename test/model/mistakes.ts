@@ -36,13 +36,13 @@ const first = (name: string, part: Part, row: Partial<Row>): Mistake => ({
 
 export const MISTAKES: readonly Mistake[] = [
   ...TAKEN_OUT,
-  { name: 'a write succeeds under any version', ignoresVersion: true },
-  { name: 'a repeated command leaves without a note', sendsUnwritten: true },
-  { name: 'a retry names another login', random: true },
-  { name: 'a payment leaves before that is written', paysUnwritten: true },
-  { name: 'the balance is not read before a later payment', paysUnread: true },
-  { name: 'a closed login is forgotten', forgetsClosed: true },
-  { name: 'a closed login is sent again', reusesClosed: true },
+  { name: 'a write succeeds under any version', does: 'overwrite' },
+  { name: 'a repeated command leaves without a note', does: 'send unwritten' },
+  { name: 'a retry names another login', does: 'send other' },
+  { name: 'a payment leaves before that is written', does: 'pay unwritten' },
+  { name: 'the balance is not read before a later payment', does: 'pay unread' },
+  { name: 'a closed login is forgotten', does: 'forget closed' },
+  { name: 'a closed login is sent again', does: 'reuse' },
   first('a login that is taken becomes ours by a later look', 'sent', {
     on: ['resume'],
     to: (life): Life => ({ ...life, commands: 'many' }),

@@ -33,14 +33,7 @@ export const SMALL: readonly Scenario[] = [
 
 /** Two workers at a time, each of which may be overtaken; an operator who errs again. */
 export const LARGE: readonly Scenario[] = [
-  {
-    ...SHOWN,
-    name: 'two workers, and a server that lies and repeats',
-    workers: 2,
-    lies: true,
-    repeats: true,
-    errors: 0,
-  },
+  { ...SHOWN, name: 'two workers, lies and repeats', workers: 2, lies: true, repeats: true, errors: 0 },
   { ...HIDDEN, name: 'two workers, with hidden comments', workers: 2, lies: true, repeats: true, errors: 0 },
   { ...HIDDEN, name: 'two workers, and a stranger', workers: 2, strict: true, stranger: true, errors: 0 },
   { ...SHOWN, name: 'two workers, a login of the caller', workers: 2, own: true, stranger: true, errors: 0 },

@@ -2,7 +2,6 @@ import { DAY_MS, type Fact, findTransition, LIFE, type Life, type LifeAt, nextLi
 import {
   Broken,
   count,
-  GONE,
   isOpen,
   LOGINS,
   type Mistake,
@@ -43,17 +42,14 @@ function withWorker(world: World, index: number, worker: Worker | null): World {
 }
 
 /** A worker acquires the operation from any other: leases end, and clocks are wrong. */
-function acquire({ world, scenario, add }: Turn, index: number): void {
+function acquire({ world, add }: Turn, index: number): void {
   const { life } = world;
-  const roles: Worker['role'][] = life.at === 'sent' || isOpen(life) ? ['request', 'settler'] : ['request'];
-  for (const role of scenario.workers === 1 || index === 1 ? roles : roles.slice(0, 1)) {
-    const claimed: Life = life.at === 'gone' ? { at: 'claimed' } : life;
-    const worker: Worker = { role, life: claimed, stale: false, step: 'resume', rejected: false, isNew: false };
-    const others = world.workers.map((one) => one && { ...one, stale: true });
-    // Of what is undecided the request hears 504.
-    const next = life.at === 'undecided' ? null : worker;
-    add(`a ${role} acquires ${life.at}`, withWorker({ ...world, life: claimed, workers: others }, index, next));
-  }
+  const claimed: Life = life.at === 'gone' ? { at: 'claimed' } : life;
+  const worker: Worker = { life: claimed, stale: false, step: 'resume', rejected: false, isNew: false };
+  const others = world.workers.map((one) => one && { ...one, stale: true });
+  // Of what is undecided the request hears 504.
+  const next = life.at === 'undecided' ? null : worker;
+  add(`worker ${index} acquires ${life.at}`, withWorker({ ...world, life: claimed, workers: others }, index, next));
 }
 
 /** Learns a fact as `learn.ts` does: the new state is written under the version that was read. */
@@ -67,7 +63,7 @@ function learn(
   next: Worker,
 ): void {
   const { world, mistake, add } = turn;
-  if (worker.stale && mistake.ignoresVersion !== true) {
+  if (worker.stale && mistake.does !== 'overwrite') {
     add(`${title}, and is overtaken`, withWorker(before, index, null));
     return;
   }
@@ -125,17 +121,17 @@ function withoutTimes(life: Life): Life {
 
 function act(turn: Turn, worker: Worker, index: number): void {
   const { world, scenario, mistake, add } = turn;
-  const { life, step, role } = worker;
+  const { life, step } = worker;
   const login = 'login' in life ? (life.login ?? 0) : 0;
   const say = (fact: Fact, title: string, before: World = world, next: Worker = worker) =>
-    learn(turn, worker, index, fact, `${role} ${index} ${title}`, before, next);
+    learn(turn, worker, index, fact, `worker ${index} ${title}`, before, next);
   switch (step) {
     case 'resume':
       if (life.at === 'claimed') add('prepares', withWorker(world, index, { ...worker, step: 'prepare' }));
       else say({ on: 'resume' }, 'resumes');
       return;
     case 'prepare':
-      prepare(turn, say);
+      prepare(turn, say, worker);
       return;
     case 'first':
       send(turn, worker, index, login);
@@ -145,7 +141,7 @@ function act(turn: Turn, worker: Worker, index: number): void {
       return;
     case 'look':
       look(turn, say, login, worker);
-      if (role === 'request') repeat(turn, worker, index, say, login);
+      repeat(turn, worker, index, say, login);
       return;
     case 'complete':
     case 'pay':
@@ -160,15 +156,16 @@ function act(turn: Turn, worker: Worker, index: number): void {
 type Say = (fact: Fact, title: string, before?: World, next?: Worker) => void;
 
 /** The first command: the order is judged, earlier accounts are looked for, and the next login is reserved. */
-function prepare({ world, scenario, mistake }: Turn, say: Say): void {
+function prepare({ world, scenario, mistake }: Turn, say: Say, worker: Worker): void {
   say({ on: 'not_executed' }, 'is refused');
   const { closed } = world;
+  const first: Worker = { ...worker, step: 'first' };
   const ready: World = mayComeSecond(world, scenario) ? { ...world, unkept: 'second' } : world;
   if (!scenario.keyed) {
-    say({ on: 'ready' }, 'is ready', ready, { ...idle, step: 'first' });
+    say({ on: 'ready' }, 'is ready', ready, first);
     return;
   }
-  for (const login of [...(mistake.forgetsClosed ? [] : closed), ...(scenario.own === true ? [1] : [])]) {
+  for (const login of [...(mistake.does === 'forget closed' ? [] : closed), ...(scenario.own === true ? [1] : [])]) {
     const owner = shownOwner(world, login);
     if (owner === 'ours' && scenario.shows === 'comments') {
       say({ on: 'ours', login }, 'finds its account');
@@ -177,9 +174,9 @@ function prepare({ world, scenario, mistake }: Turn, say: Say): void {
     // The login of the caller is in use: nothing is sent.
     if (scenario.own === true && owner !== '' && scenario.shows !== 'nothing') return;
   }
-  const isFree = (login: number) => !closed.includes(login) || mistake.reusesClosed === true;
+  const isFree = (login: number) => !closed.includes(login) || mistake.does === 'reuse';
   const login = scenario.own === true ? 1 : LOGINS.find(isFree);
-  if (login !== undefined) say({ on: 'ready', login }, `reserves ${login}`, ready, { ...idle, step: 'first' });
+  if (login !== undefined) say({ on: 'ready', login }, `reserves ${login}`, ready, first);
 }
 
 /** Whether an operator has said "none", and an account of ours is there that no look shows, or still comes. */
@@ -194,12 +191,6 @@ const shownOwner = ({ accounts }: World, login: number): Owner => {
   return owner === 'archived' ? '' : owner;
 };
 
-const idle: Worker = {
-  ...{ role: 'request', life: GONE, stale: false, step: 'resume' },
-  rejected: false,
-  isNew: false,
-};
-
 function send({ world, add }: Turn, worker: Worker, index: number, login: number): void {
   if (world.commands.length === MAX_COMMANDS) return;
   const sent = { ...world, commands: [...world.commands, login].toSorted() };
@@ -211,11 +202,11 @@ function repeat(turn: Turn, worker: Worker, index: number, say: Say, login: numb
   const { mistake, world, scenario } = turn;
   const isThere = scenario.keyed && scenario.shows !== 'nothing' && shownOwner(world, login) !== '';
   if (worker.rejected || isThere || hasSent('taken', worker.life)) return;
-  if (mistake.sendsUnwritten === true) {
+  if (mistake.does === 'send unwritten') {
     send(turn, worker, index, login);
     return;
   }
-  if (mistake.random === true) {
+  if (mistake.does === 'send other') {
     send(turn, worker, index, 3 - login);
     return;
   }
@@ -288,11 +279,11 @@ function complete(turn: Turn, say: Say, worker: Worker, index: number): void {
   const { login } = life;
   const pays = { ...worker, step: 'pay' as const };
   if (step === 'complete' && life.deposit === 'due') {
-    if (!worker.isNew && world.paid > 0 && mistake.paysUnread !== true) {
+    if (!worker.isNew && world.paid > 0 && mistake.does !== 'pay unread') {
       finish(turn, say, worker, 'made');
       return;
     }
-    if (mistake.paysUnwritten === true) add('is about to pay', withWorker(world, index, pays));
+    if (mistake.does === 'pay unwritten') add('is about to pay', withWorker(world, index, pays));
     else say({ on: 'paying' }, 'is about to pay', world, pays);
     return;
   }
@@ -412,8 +403,8 @@ function happenAlone(turn: Turn): void {
     add('a payment is lost', { ...world, payments: world.payments - 1 });
     add('a payment arrives late', { ...world, payments: world.payments - 1, paid: world.paid + 1 });
   }
-  if (scenario.stranger === true && !world.hasStranger && world.accounts[1] === '')
-    add('a stranger opens 1', { ...world, hasStranger: true, accounts: { ...world.accounts, 1: 'stranger' } });
+  if (scenario.stranger === true && world.accounts[1] === '')
+    add('a stranger opens 1', { ...world, accounts: { ...world.accounts, 1: 'stranger' } });
   if (scenario.rival === true) rivalOpens(turn);
 }
 

@@ -7,7 +7,7 @@ export interface Scenario {
   keyed: boolean;
   /** What a look shows: whose an account is, whether the login exists, or nothing. */
   shows: 'comments' | 'existence' | 'nothing';
-  /** The requests and settlers at work at the same time. */
+  /** The requests at work at the same time. The settler does what a request does that sends nothing and dies. */
   workers: 1 | 2;
   /** Accounts without an id are an operator's. */
   strict?: boolean;
@@ -39,27 +39,14 @@ export interface Scenario {
 export interface Mistake {
   name: string;
   table?: typeof LIFE;
-  /** A write succeeds under any version. */
-  ignoresVersion?: true;
-  /** A repeated command leaves without a note. */
-  sendsUnwritten?: true;
-  /** A retry names another login. */
-  random?: true;
-  /** A payment leaves before that is written. */
-  paysUnwritten?: true;
-  /** A later payment leaves although the account holds money. */
-  paysUnread?: true;
-  /** The key's next use does not look at the closed logins. */
-  forgetsClosed?: true;
-  /** The key's next use sends a closed login again. */
-  reusesClosed?: true;
+  /** What a worker does wrong. */
+  does?: 'overwrite' | 'send unwritten' | 'send other' | 'pay unwritten' | 'pay unread' | 'forget closed' | 'reuse';
 }
 
 /** The account of our operation, of a stranger, or of another operation of ours; one that no look shows; none. */
 export type Owner = 'ours' | 'stranger' | 'rival' | 'archived' | '';
 
 export interface Worker {
-  role: 'request' | 'settler';
   /** As this worker knows it. */
   life: Life;
   /** Another worker has acquired the operation since. */
@@ -92,7 +79,6 @@ export interface World {
   /** Payments that have arrived, and those that may still arrive. */
   paid: number;
   payments: number;
-  hasStranger: boolean;
   /** The only command that has left was answered that its login exists. */
   isTaken: boolean;
   /** How often an operator was wrong. */
@@ -105,11 +91,10 @@ export interface World {
 }
 
 export const LOGINS = [1, 2] as const;
-export const GONE: Life = { at: 'gone' };
 
 export function firstWorld({ workers, archived, lost }: Scenario): World {
   return {
-    life: GONE,
+    life: { at: 'gone' },
     closed: [],
     accounts: { 1: archived ? 'archived' : lost ? 'ours' : '', 2: '' },
     commands: [],
@@ -119,7 +104,6 @@ export function firstWorld({ workers, archived, lost }: Scenario): World {
     mails: [],
     paid: 0,
     payments: 0,
-    hasStranger: false,
     isTaken: false,
     errors: 0,
     unkept: '',
