@@ -35,7 +35,7 @@ export function decisionContext({ plan, closed }: HeldOperation, now: number): D
   return {
     keyed: plan?.keyed ?? true,
     exclusive: plan?.exclusive === true && !plan.login_given,
-    closed: closed !== undefined,
+    saidNone: closed !== undefined,
     deposit: plan?.deposit !== undefined && !plan.deposit_with_opening,
     mail: plan?.send_email === true,
     now,

@@ -118,7 +118,7 @@ export interface Ledger {
 export type NextState = Pick<HeldOperation, 'life'> & Partial<Pick<HeldOperation, 'since' | 'closed' | 'event'>>;
 
 /** No part of the context decides about a login that is given away. */
-const GIVEN_AWAY = { keyed: false, exclusive: false, closed: false, deposit: false, mail: false, now: 0 };
+const GIVEN_AWAY = { keyed: false, exclusive: false, saidNone: false, deposit: false, mail: false, now: 0 };
 
 /** The maximum number of operations of a shard that the settler reads in one run: more than it can complete. */
 const MAX_DUE = 2_500;

@@ -106,8 +106,8 @@ export interface DecisionContext {
   keyed: boolean;
   /** True: only this service opens accounts at the login, so an account without an id is ours after a lost answer. */
   exclusive: boolean;
-  /** True: an operator has said that no account is the request's. */
-  closed: boolean;
+  /** True: an operator has said that no account is the request's. Its logins are closed. */
+  saidNone: boolean;
   /** Whether the account gets a deposit after the opening, and a mail. */
   deposit: boolean;
   mail: boolean;
@@ -133,8 +133,8 @@ const isUnnamed = (_: Life, { keyed }: DecisionContext) => !keyed;
 const isOurs = ({ commands }: LifeAt<'sent'>, { exclusive }: DecisionContext) => exclusive && commands === 'many';
 const isUnpaid = ({ deposit }: LifeAt<'open'>) => deposit === 'unpaid';
 /** An operator has decided, and no answer of the server has. */
-const isWord = (life: Life, { closed }: DecisionContext) =>
-  life.at === 'open' ? life.word === true : life.at === 'claimed' && closed;
+const isWord = (life: Life, { saidNone }: DecisionContext) =>
+  life.at === 'open' ? life.word === true : life.at === 'claimed' && saidNone;
 /** No answer of the server has decided. */
 const isUnproven = (life: Life, context: DecisionContext) =>
   life.at === 'sent' || life.at === 'undecided' || isWord(life, context);
@@ -148,8 +148,8 @@ const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
 const repeated = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isTaken(life) ? 'taken' : 'many' });
 const taken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isOnly(life) ? 'taken' : life.commands });
 /** An operation with closed logins keeps them: its next command must not use them. */
-const released = (_: Life, { closed }: DecisionContext): Life => (closed ? { at: 'claimed' } : { at: 'gone' });
-const closed = (): Life => ({ at: 'claimed' });
+const released = (_: Life, { saidNone }: DecisionContext): Life => ({ at: saidNone ? 'claimed' : 'gone' });
+const reclaimed = (): Life => ({ at: 'claimed' });
 /** Where the server chooses the logins, none is the operation's while it is undecided. */
 const undecided = (life: Life, { keyed }: DecisionContext, fact: Fact): Life => {
   const other = fact.on === 'other_login' ? fact.login : undefined;
@@ -239,7 +239,7 @@ export const LIFE: Table = {
   any: [
     // The comment of an account proves it, or an operator decides.
     { on: ['ours', 'said_login'], if: isUnproven, to: open },
-    { on: ['said_none'], if: isUnproven, to: closed },
+    { on: ['said_none'], if: isUnproven, to: reclaimed },
     { on: ['said_undecided', 'given_away'], if: isWord, to: undecided },
     { on: ['resume'] },
   ],

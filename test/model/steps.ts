@@ -107,7 +107,7 @@ function decide(turn: Turn, life: Life, fact: Fact, now = 0): Life {
 
 function contextOf({ scenario, world }: Turn, now: number) {
   return {
-    ...{ keyed: scenario.keyed, exclusive: isExclusive(scenario), closed: world.closed.length > 0, now },
+    ...{ keyed: scenario.keyed, exclusive: isExclusive(scenario), saidNone: world.closed.length > 0, now },
     ...{ deposit: scenario.funded === true, mail: scenario.mailed === true },
   };
 }
