@@ -13,11 +13,8 @@ export function runs(usual: number): number {
 export function announce(title: string, about: string): void {
   endWithReader(READER_GONE);
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim()}, load ${loadavg()[0]?.toFixed(1)}`;
-  print(`\n${title}\n${about.replace(/(.{1,110})(?:\s+|$)/g, '  $1\n')}  Node ${process.version}, ${machine}\n`);
-}
-
-export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  const lines = about.replace(/(.{1,110})(?:\s+|$)/g, '  $1\n');
+  process.stdout.write(`\n${title}\n${lines}  Node ${process.version}, ${machine}\n\n`);
 }
 
 export function quantile(values: readonly number[], share: number): number {
@@ -55,5 +52,5 @@ export function compare(
     verdict,
     noise,
   ];
-  print(`  ${cells.join('  ').trimEnd()}`);
+  process.stdout.write(`  ${cells.join('  ').trimEnd()}\n`);
 }

@@ -38,8 +38,6 @@ export async function openStage() {
   const { LOG_LEVEL: _, ...given } = service.environment;
   const bundles = new Map<HandlerName, Promise<unknown>>();
   return {
-    service,
-    folder,
     /**
      * A fresh process of Node 24 that loads a handler and answers one event, as a Lambda environment does.
      * @throws Error if it is answered with another status; by default: with no success
@@ -91,8 +89,6 @@ function bundleHandler(name: HandlerName, outdir: string): Promise<unknown> {
     mainFields: ['module', 'main'],
     banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
     minify: true,
-    sourcemap: 'linked',
-    sourcesContent: false,
     logLevel: 'warning',
   });
 }

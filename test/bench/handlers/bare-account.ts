@@ -6,6 +6,7 @@ const { ACCOUNTS_TABLE, CRM_TABLE, EVENT_BUS, LOGINS_TABLE, OPERATIONS_TABLE, PA
 
 /** A connection with `logins` names the login in its command. */
 export type BareConnection = { host: string; port: number; ca?: string; secret: string; logins?: object };
+type BareEvent = { body: string; pathParameters: { user_id: string } };
 type Body = { connection_id: string; group: string; leverage: number; send_email?: boolean; send_pop_up?: boolean };
 type BareOrder = Pick<Body, 'group' | 'leverage'> & { operation_id: string; login: number };
 /** Opens an account on a server that is logged in to; @returns its login. */
@@ -27,10 +28,9 @@ export function bareAccountHandler(
   version: 'tp5' | 'tp4',
   connect: (connection: BareConnection, secret: string) => Promise<BareSession>,
 ) {
-  return async (event: { body: string; pathParameters: { user_id: string } }) => {
-    const { send_email, send_pop_up, ...order } = JSON.parse(event.body) as Body;
+  return async ({ body, pathParameters: { user_id } }: BareEvent) => {
+    const { send_email, send_pop_up, ...order } = JSON.parse(body) as Body;
     const { connection_id } = order;
-    const { user_id } = event.pathParameters;
     const now = Date.now();
     const [lease, lease_until, operation_id] = [randomUUID(), now + 30_000, randomUUID()];
     const [pk, fingerprint] = [`operation#${randomUUID()}`, `1.${randomBytes(32).toString('base64url')}`];
@@ -43,7 +43,8 @@ export function bareAccountHandler(
       const item = { ...origin, operation_id, lease, revision: 0, life, lease_until, expires_at: seconds + 86_700 };
       const times = { ':seconds': seconds, ':now': now };
       const values = { ':lease': lease, ':first': 0, ':claimed': life.at, ':fingerprint': fingerprint, ...times };
-      await put(OPERATIONS_TABLE, item, IS_NEW, values, { '#at': 'at' });
+      const condition = { ConditionExpression: IS_NEW, ExpressionAttributeNames: { '#at': 'at' } };
+      await put({ TableName: OPERATIONS_TABLE, Item: item, ...condition, ExpressionAttributeValues: values });
     }
     async function logIn() {
       const key = `connection#${connection_id}`;
@@ -87,7 +88,8 @@ export function bareAccountHandler(
     const sk = `${version}#${connection_id}#${login}`;
     const account = { ...details, ...opened };
     const record = { pk: user_id, sk, ...account, operation_id, origin: { ...origin, ...place, event: 1 } };
-    await Promise.all([written, put(ACCOUNTS_TABLE, record), publish({ id: operation_id, ...account })]);
+    const recorded = put({ TableName: ACCOUNTS_TABLE, Item: record });
+    await Promise.all([written, recorded, publish({ id: operation_id, ...account })]);
     const done = { life: { ...life, recorded: true, published: true }, event: 1, revision: 3, lease_until: 0 };
     await update(state(done, ['due_shard', 'due_at']));
     if (send_email === true) await import('@aws-sdk/client-ses');

@@ -24,11 +24,8 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
   const { email, form_id } = given;
   const [source, recipient, sender] = [counter('source'), counter('recipient'), counter('sender')];
   const countSource = () => Promise.all([read(LIMITS_TABLE, source, recipient, sender), count(source, SOURCE_WINDOWS)]);
-  const [pepper] = await Promise.all([
-    secret(PEPPER_SECRET),
-    secret(PEPPER_SECRET).then(countSource),
-    get(CRM_TABLE, `form#${form_id}`),
-  ]);
+  const reading = secret(PEPPER_SECRET);
+  const [pepper] = await Promise.all([reading, reading.then(countSource), get(CRM_TABLE, `form#${form_id}`)]);
   const nonce = randomBytes(16);
   const argon = { message: Buffer.from(password), nonce, memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 };
   const [hashed] = await Promise.all([hash('argon2id', argon), count(recipient, ['minute', 'hour', 'day'])]);
@@ -55,7 +52,8 @@ export async function handler(event: { body: string }): Promise<{ statusCode: nu
     code_expires_at_ms: now + 600_000,
     expires_at: Math.floor(now / 1_000) + 86_400,
   };
-  const stored = put(REGISTRATIONS_TABLE, registration, 'attribute_not_exists(pk)');
+  const isNew = { ConditionExpression: 'attribute_not_exists(pk)' };
+  const stored = put({ TableName: REGISTRATIONS_TABLE, Item: registration, ...isNew });
   await Promise.all([stored, count(sender, SOURCE_WINDOWS)]);
   await LATER[otp_type]();
   await sendMail(email, code);

@@ -4,6 +4,7 @@ import { BARE_PASSWORDS, type BareConnection, bareAccountHandler } from './bare-
 
 /** The Web API with Node's own HTTPS client: one kept connection, authenticated with its first use. */
 
+const CLIENT = { Name: 'Ann Lee', Email: 'ann@example.com', Phone: '+447400123456', Country: 'United Kingdom' };
 let agent: Agent | undefined;
 
 export const handler = bareAccountHandler('tp5', async (connection, secret) => {
@@ -16,14 +17,11 @@ export const handler = bareAccountHandler('tp5', async (connection, secret) => {
       PassMain: BARE_PASSWORDS.master_password,
       PassInvestor: BARE_PASSWORDS.investor_password,
       Group: group,
-      Name: 'Ann Lee',
       Leverage: String(leverage),
       Rights: '483',
-      Email: 'ann@example.com',
       Comment: operation_id,
       Login: String(login),
-      Phone: '+447400123456',
-      Country: 'United Kingdom',
+      ...CLIENT,
     })) as { answer: { Login: string } };
     return Number(answer.Login);
   };

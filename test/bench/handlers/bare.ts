@@ -5,6 +5,7 @@ import {
   DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
+  type PutCommandInput,
   TransactWriteCommand,
   type TransactWriteCommandInput,
   UpdateCommand,
@@ -38,15 +39,8 @@ export function get(TableName: string | undefined, pk: string): Promise<unknown>
   return database.send(new GetCommand({ TableName, Key: { pk }, ConsistentRead: true }));
 }
 
-export function put(
-  TableName: string | undefined,
-  Item: Record<string, unknown>,
-  ConditionExpression?: string,
-  ExpressionAttributeValues?: Record<string, unknown>,
-  ExpressionAttributeNames?: Record<string, string>,
-): Promise<unknown> {
-  const condition = { ConditionExpression, ExpressionAttributeValues, ExpressionAttributeNames };
-  return database.send(new PutCommand({ TableName, Item, ...condition }));
+export function put(input: PutCommandInput): Promise<unknown> {
+  return database.send(new PutCommand(input));
 }
 
 export function update(input: UpdateCommandInput): Promise<unknown> {
