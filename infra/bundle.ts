@@ -122,6 +122,12 @@ const CREDENTIALS_OF_LAMBDA = `
   };
 `;
 
+/** Lambda has no configuration files of AWS: the next source of an option counts. The SDK makes a new error each time. */
+const NO_CONFIGURATION_FILES = `
+  const absent = Object.assign(new Error('There are no configuration files.'), { tryNextLink: true });
+  export const fromSharedConfigFiles = () => () => Promise.reject(absent);
+`;
+
 /** Leaves out code of the SDK that is not needed on Lambda. */
 const sdkOnLambda: Plugin = {
   name: 'sdk-on-lambda',
@@ -131,6 +137,15 @@ const sdkOnLambda: Plugin = {
       const id = path.replaceAll('\\', '/');
       // On Lambda, credentials are only in the environment, and never change.
       if (/\/@aws-sdk\/credential-provider-node\/dist-es\/index\.js$/.test(id)) return CREDENTIALS_OF_LAMBDA;
+      if (/\/node-config-provider\/fromSharedConfigFiles\.js$/.test(id)) return NO_CONFIGURATION_FILES;
+      // The global `crypto` would load Node's web crypto.
+      if (/\/serde\/uuid\/v4\.js$/.test(id))
+        return "import { randomUUID } from 'node:crypto'; export const bindV4 = () => () => randomUUID();";
+      // Bodies are texts, buffers or Node's own streams. To ask for another kind would load Node's web streams.
+      if (/\/util-stream\/stream-type-check\.js$/.test(id))
+        return 'export const isReadableStream = () => false, isBlob = () => false;';
+      if (/\/isStreamingPayload\.js$/.test(id))
+        return "import { Readable } from 'node:stream'; export const isStreamingPayload = (request) => request?.body instanceof Readable;";
       // No command of DynamoDB asks for its endpoint, but its client makes a cache for the answers.
       if (/\/@aws-sdk\/middleware-endpoint-discovery\/dist-es\/resolveEndpointDiscoveryConfig\.js$/.test(id))
         return 'export const resolveEndpointDiscoveryConfig = (config) => config;';
