@@ -32,7 +32,7 @@ export const PROBLEMS = {
   internal_error: { status: 500, title: 'Something went wrong on our side.' },
   otp_delivery_failed: { status: 502, title: 'The one-time password could not be sent.' },
   platform_refused: { status: 502, title: 'The trading platform refused the service.' },
-  platform_unavailable: { status: 503, title: 'The trading platform is unavailable; no account was opened.' },
+  platform_unavailable: { status: 503, title: 'The trading platform is unavailable; no account is known to exist.' },
   login_range_exhausted: { status: 503, title: 'The trading platform has no free login left.' },
   account_limit_reached: { status: 503, title: 'The trading platform has reached its account limit.' },
   account_outcome_unknown: { status: 504, title: 'Whether the account was opened is not known.' },

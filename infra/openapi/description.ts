@@ -15,7 +15,7 @@ export function apiDescription(): string {
     'All paths are relative to the base URL of the deployment. Requests and answers are JSON in UTF-8, with an object at the root. Unknown fields are refused.',
     'Every answer of the service has the headers `x-request-id` (name it when you ask for help), `cache-control: no-store`, `x-content-type-options: nosniff` and `strict-transport-security`.',
     '## Retries',
-    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then retry with the same key and body. The service keeps the key for ${KEY_HOURS} hours after the last request that changed anything, for its route, caller and user.`,
+    `Where an operation takes an \`Idempotency-Key\`, send your own key, a new one for each registration or account. Then retry with the same key and body. The service keeps a key for its route, caller and user: ${KEY_HOURS} hours, and without end once an account may have been opened.`,
     markdownTable(['The first request', 'The retry gets'], RETRIES),
     '## Errors',
     'Every error of the service is a problem document (RFC 9457, `application/problem+json`). Switch on `type`, which never changes; `title` and `detail` are for people. `errors` lists every violation of the request at once, each with a JSON Pointer, a `rule` and a sentence. No answer holds a value that was sent.',

@@ -151,7 +151,7 @@ const NOTES = {
   },
   idempotency_key_reused: {
     operations: KEYED,
-    when: `The \`Idempotency-Key\` was used with another body within the last ${KEY_HOURS} hours, or the outcome of that request is not known yet.`,
+    when: `The \`Idempotency-Key\` was used with another body: within the last ${KEY_HOURS} hours, or at any time if an account may have been opened.`,
     remedy: 'Send a new key with a new body.',
     members: { detail: 'sometimes' },
   },
@@ -173,23 +173,23 @@ const NOTES = {
   },
   platform_refused: {
     operations: ACCOUNTS,
-    when: 'The platform refused the service: credentials, permissions or address. An operator must fix it. No account was opened.',
+    when: 'The platform refused the service: credentials, permissions or address. An operator must fix it. No account is known to exist for the request.',
     remedy: 'Name `request_id` to the broker: an operator must act. Then repeat with the same key.',
   },
   platform_unavailable: {
     operations: ACCOUNTS,
-    when: 'The platform cannot be reached, is busy, or took too long to find a free login. No account was opened; safe to repeat after `Retry-After`.',
+    when: 'The platform cannot be reached or is busy, or no free login was found in time. No account is known to exist for the request. Safe to repeat with the same `Idempotency-Key`, which goes on with the same login.',
     remedy: 'Wait for `Retry-After` seconds, and repeat with the same key.',
     retryAfter: 'always',
   },
   login_range_exhausted: {
     operations: ACCOUNTS,
-    when: 'The platform, or the login range of the connection, has no free login left. No account was opened.',
+    when: 'The platform, or the login range of the connection, has no free login left. No account is known to exist for the request.',
     remedy: 'Name it to the broker, who adds a range. Then repeat with the same key.',
   },
   account_limit_reached: {
     operations: TP5,
-    when: "The platform's license allows no further account. No account was opened.",
+    when: "The platform's license allows no further account. No account is known to exist for the request.",
     remedy: 'Name it to the broker, who extends the license. Then repeat with the same key.',
   },
   account_outcome_unknown: {
