@@ -4,9 +4,9 @@ import {
   knowOperation,
   type OperatorDependencies,
   type Refusal,
-  type Settled,
-  settleOperation,
+  storeWord,
   type Word,
+  type WordOutcome,
 } from '../../lib/openings/operator.ts';
 import { platformConnections } from '../../lib/platform/connections.ts';
 import { dynamoAccountDirectory } from '../../lib/records/crm-records.ts';
@@ -57,7 +57,7 @@ export async function settle(target: Target, id: string, options: SettleOptions,
   const { pk } = await findOperation(target, id);
   const confirmed = options.confirm === wordText(word);
   const signal = AbortSignal.timeout(ALL_CALLS_MS);
-  const settled = await settleOperation(await operatorDependencies(target), pk, word, { confirmed }, signal);
+  const settled = await storeWord(await operatorDependencies(target), pk, word, { confirmed }, signal);
   if (settled.is !== 'settled') throw notSettled(settled, word, { id, place: target.place, confirm: options.confirm });
   terminal.print([`The operation ${id} is settled: ${describeWord(word)}.`, CONSEQUENCES[word.say]]);
 }
@@ -86,7 +86,7 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
 };
 
 function notSettled(
-  settled: Exclude<Settled, { is: 'settled' }>,
+  settled: Exclude<WordOutcome, { is: 'settled' }>,
   word: Word,
   { id, place, confirm }: { id: string; place: readonly string[]; confirm: string | undefined },
 ): CommandError {

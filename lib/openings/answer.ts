@@ -14,8 +14,8 @@ export interface Progress {
   seen?: SeenFact['on'];
 }
 
-/** Whether a command was refused, for its content or for the state of the server. */
-export function isRefusal(answer: Progress['answer']): boolean {
+/** Whether the server answered the command with an error, about its content or about its own state. */
+export function isErrorAnswer(answer: Progress['answer']): boolean {
   return answer === 'rejected' || answer === 'doubtful';
 }
 
@@ -35,7 +35,7 @@ export const SAME_BODY =
  * |---|---|
  * | open | 200 |
  * | claimed, gone: nothing was opened | the failure: 400, 409 `login_taken`, 500, 502, 503 |
- * | sent, the last command was refused | the failure; without a key, if an account may exist: 504 |
+ * | sent, the last command was answered with an error | the failure; without a key, if an account may exist: 504 |
  * | sent | 504, with `Retry-After` for a caller with a key |
  * | undecided | 504 |
  *
@@ -61,7 +61,7 @@ export function publicAnswer(
     case 'sent': {
       // Where no look-up can show that the login is absent, a refusal of the content proves nothing about an earlier command.
       const isBlind = seen === 'silent' && life.commands !== 'one';
-      if (!isRefusal(answer) || !(failure instanceof PlatformFailure) || (isBlind && failure.proof === 'content'))
+      if (!isErrorAnswer(answer) || !(failure instanceof PlatformFailure) || (isBlind && failure.proof === 'content'))
         throw unknown(hasKey ? { detail: SAME_KEY, retryAfterSeconds: 1 } : { detail: NO_REPEAT });
       const problem = platformProblem(failure, telemetry);
       if (hasKey || seen === 'absent' || (problem.status !== 503 && life.commands === 'one')) throw problem;

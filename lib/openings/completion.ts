@@ -23,17 +23,17 @@ type Done = Pick<CompletedFact, 'recorded' | 'published'>;
 /**
  * Completes an open account as far as possible now. What fails is logged, and is completed later by any worker.
  * @param life the state that was learned; it is written here if the operation was not open before
- * @param isUnpaid no payment can have left before, so the balance need not be read
+ * @param isFirstPayment no payment can have left before, so the balance need not be read
  * @returns the state of the operation; it is undecided if another operation has proved that the login is its own
  */
-export async function completeAccount(job: Job, life: OpenLife, isUnpaid = false): Promise<Life> {
+export async function completeAccount(job: Job, life: OpenLife, isFirstPayment = false): Promise<Life> {
   const { held } = job;
   const isNew = held.life.at !== 'open';
   if (!isNew && isFinished(life)) return life;
   const done = isNew ? await announceAccount(job, life) : await followUp(job, life);
   if (done === undefined) return held.life;
   const [deposit, mail] = await awaitAll([
-    completeDeposit(job, isUnpaid),
+    completeDeposit(job, isFirstPayment),
     sendMail(job),
     isNew && sendPopUp(job, life),
   ]);
@@ -65,7 +65,7 @@ async function announceAccount(job: Job, life: OpenLife): Promise<Done | undefin
 
 /**
  * Writes that the account is open. A login that the server has chosen is reserved by this write. If an operator has
- * given it to another operation, the server's answer counts more. A write that fails is left to the last one.
+ * given it to another operation, the server's answer counts more. A write that fails is left to the one at the end of `completeAccount`.
  */
 async function writeOpen(job: Job, life: OpenLife): Promise<Life> {
   const { held, dependencies, telemetry } = job;
@@ -117,11 +117,11 @@ async function publish({ dependencies, held, times, telemetry }: Job, life: Open
 }
 
 /** Pays a deposit that is due, or looks for a payment that may have left. Each payment is written before it leaves. */
-async function completeDeposit(job: Job, isUnpaid: boolean): Promise<CompletedFact['deposit']> {
+async function completeDeposit(job: Job, isFirstPayment: boolean): Promise<CompletedFact['deposit']> {
   const { held } = job;
   const { life } = held;
   if (life.at !== 'open' || (life.deposit !== 'due' && life.deposit !== 'sent')) return 'kept';
-  if (life.deposit === 'sent' || !isUnpaid) {
+  if (life.deposit === 'sent' || !isFirstPayment) {
     const holdsFunds = await seeFunds(job, life);
     if (holdsFunds === true) return 'made';
     if (life.deposit === 'sent' || holdsFunds === undefined) return 'unknown';

@@ -43,7 +43,7 @@ const WORK_ENDS_MS = 22_500;
 
 /**
  * The times at which the parts of an opening must be over, in epoch milliseconds.
- * @param stopsAt when the caller stops waiting, in epoch milliseconds; all signals abort then
+ * @param stopsAt when all signals abort, shortly before the function ends, in epoch milliseconds
  */
 export function planTimes(startedAt: number, stopsAt: number) {
   const platform = new AbortController();

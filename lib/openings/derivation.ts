@@ -61,11 +61,12 @@ export function deriveIdentity(key: DerivationKey, pk: string, fingerprint: stri
 
 /**
  * The seed of an operation's passwords and logins. It is as secret as they are.
- * @returns undefined if the key of the secret is gone, or if another version of the derivation made the operation
+ * @throws Error if the key of the secret is gone, or if another version of the derivation made the operation
  */
-export function deriveSeed(keys: readonly DerivationKey[], origin: Omit<Identity, 'operationId'>): string | undefined {
+export function deriveSeed(keys: readonly DerivationKey[], origin: Omit<Identity, 'operationId'>): string {
   const key = keys.find(({ id }) => id === origin.secret);
-  return key === undefined || origin.derivation !== DERIVATION ? undefined : operationSeed(key, origin);
+  if (key === undefined || origin.derivation !== DERIVATION) throw new Error('The operation cannot be derived.');
+  return operationSeed(key, origin);
 }
 
 function operationSeed(

@@ -18,7 +18,7 @@ export interface Job {
   dependencies: Omit<CompletionDependencies, 'directory' | 'platform'>;
   /** The server of the operation; undefined if it cannot be asked now. */
   server(): Promise<Server | undefined>;
-  /** The CRM's records of the operation, as they are now; undefined if they cannot be read. */
+  /** The CRM's records of the operation, as this worker has read them; undefined if they cannot be read. */
   records(): Promise<FoundRecords | undefined>;
 }
 

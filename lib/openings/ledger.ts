@@ -97,7 +97,7 @@ export interface Ledger {
    * Writes the state of an account whose login the server has chosen, although an operator has given the login to
    * another operation: the server's answer counts more than a word. That operation is undecided again.
    * @returns the other operation's id; undefined if it holds the login by proof, and nothing was written
-   * @throws Overtaken, AwsFailure
+   * @throws Overtaken, ReservationConflict, AwsFailure
    */
   takeFromWord(
     held: HeldOperation,
@@ -164,7 +164,7 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const next = { ...held, ...changes, revision: held.revision + 1 };
       const state = stateWrite(names.operations, next);
       const more = [...reservationWrites(names.logins, held, next), ...recordWrites(names.accounts, records)];
-      // A late duplicate of a transaction does nothing, so the state `sent` cannot return after the key was freed.
+      // The SDK gives a transaction a token, so a late duplicate does nothing: `sent` cannot return after the key was freed.
       const isSingle = more.length === 0 && !(held.life.at === 'claimed' && next.life.at === 'sent');
       await underVersion(held, () =>
         isSingle ? single(operations, state, signal) : transact([state, ...more], signal),
@@ -224,7 +224,8 @@ async function claim(
   const until = at + leaseMs;
   const sameBody = sameBodyCondition(identities.map(({ fingerprint }) => fingerprint));
   const ifNew = {
-    // The same request continues its operation even after its key has expired. Items of 1.x expire although they sent.
+    // An expired key that has sent nothing is free for another body; the same body continues its operation below. Items
+    // of 1.x expire although they sent.
     condition:
       'attribute_not_exists(pk) OR (lease = :lease AND revision = :first) ' +
       'OR (life.#at = :claimed AND attribute_not_exists(closed) ' +

@@ -15,7 +15,7 @@ export type Life =
   | { at: 'claimed' }
   /**
    * The account may exist, at this login only. Absent: the protocol cannot name a login. `one`: only one command can
-   * have left, and its sender waits for the answer. `many`: the outcome of an earlier command is unknown. `taken`: the
+   * have left, and its sender waits for the answer. `many`: the outcome of a command is unknown, so another may follow. `taken`: the
    * only command was answered that the login exists.
    */
   | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'taken' }
@@ -145,7 +145,7 @@ const sent = (_: Life, __: DecisionContext, fact: Fact): Life => ({
   login: fact.on === 'ready' ? fact.login : undefined,
   commands: 'one',
 });
-const repeated = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isTaken(life) ? 'taken' : 'many' });
+const unsure = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isTaken(life) ? 'taken' : 'many' });
 const taken = (life: LifeAt<'sent'>): Life => ({ ...life, commands: isOnly(life) ? 'taken' : life.commands });
 /** An operation with closed logins keeps them: its next command must not use them. */
 const released = (_: Life, { saidNone }: DecisionContext): Life => ({ at: saidNone ? 'claimed' : 'gone' });
@@ -219,7 +219,7 @@ export const LIFE: Table = {
     // The server chooses the login: it cannot be asked, and a repeated command would open a second account.
     { on: ['resume', 'again', 'lost', 'doubtful'], if: isUnnamed, to: undecided },
     { on: ['rejected'], if: isUnnamed, to: released },
-    { on: ['resume', 'again', 'lost', 'doubtful'], to: repeated },
+    { on: ['resume', 'again', 'lost', 'doubtful'], to: unsure },
     { on: ['exists'], to: taken },
     { on: ['not_executed', 'unopened'], if: isOnly, to: released },
     { on: ['unmarked'], if: isOurs, to: open },

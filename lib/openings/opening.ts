@@ -3,7 +3,7 @@ import type { ApiAnswer } from '../http/endpoint.ts';
 import { Problem } from '../problem.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { PlatformVersion, TradingAccountAnswer } from '../validators/trading-account.ts';
-import { isRefusal, type Progress, progressProblem, publicAnswer, SAME_BODY } from './answer.ts';
+import { isErrorAnswer, type Progress, progressProblem, publicAnswer, SAME_BODY } from './answer.ts';
 import { completeAccount } from './completion.ts';
 import { type AccountDependencies, planTimes } from './dependencies.ts';
 import { type DerivationKey, derivePasswords, deriveSeed, type Identity } from './derivation.ts';
@@ -39,7 +39,7 @@ export async function openTradingAccount(
     const keys = await ahead.keys;
     const claim = await ledger.claim(await ahead.identities, request.endsAt - now() + 1_000, times.signal);
     if (claim.kind === 'busy') {
-      const login = loginOfAnother(claim);
+      const login = openedLogin(claim);
       return { body: { login, ...givenOrDerived(opening, keys, claim.identity) }, replayed: true };
     }
     const job = startJob(opening, ahead, claimedOperation(claim, telemetry), keys);
@@ -64,8 +64,8 @@ async function driveOperation(job: RequestJob, ahead: Ahead): Promise<Progress> 
     for (let round = 0; isAt('sent', progress) && hasTime(job); round += 1) {
       if (round > 0) await job.dependencies.wait(PAUSE_MS);
       await lookAtLogin(job, progress);
-      // A refusal is answered at once; a retry with the same key goes on.
-      if (!isAt('sent', progress) || isRefusal(progress.answer)) break;
+      // The caller hears an error of the server at once; a retry with the same key goes on.
+      if (!isAt('sent', progress) || isErrorAnswer(progress.answer)) break;
       if (progress.seen === 'unanswered' || !hasTime(job)) continue;
       progress.life = await learn(job, { on: 'again' });
       await sendOnce(job, progress);
@@ -130,7 +130,7 @@ function givenOrDerived(
   keys: readonly DerivationKey[],
   identity: Identity,
 ): CallerRequest['passwords'] {
-  const derived = derivePasswords(deriveSeed(keys, identity) ?? '', version);
+  const derived = derivePasswords(deriveSeed(keys, identity), version);
   return {
     master_password: body.master_password ?? derived.master,
     investor_password: body.investor_password ?? derived.investor,
@@ -152,8 +152,8 @@ function claimedOperation(claim: Exclude<Claim, { kind: 'busy' }>, telemetry: Te
   }
 }
 
-/** The login of an account that another worker completes. @throws Problem if it is not open yet */
-function loginOfAnother({ life, retryAfterSeconds }: Claim & { kind: 'busy' }): number {
+/** The login of the request's account, which another worker completes. @throws Problem if it is not open yet */
+function openedLogin({ life, retryAfterSeconds }: Claim & { kind: 'busy' }): number {
   if (life.at !== 'open') throw progressProblem(retryAfterSeconds);
   return life.login;
 }

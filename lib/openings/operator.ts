@@ -76,7 +76,7 @@ export type Refusal =
   /** No deposit is missing. */
   | 'no_deposit';
 
-export type Settled =
+export type WordOutcome =
   | { is: 'settled'; life: Life; isWord: boolean; known: KnownOperation }
   /** The server does not show it: the operator must say it a second time. */
   | { is: 'unconfirmed'; known: KnownOperation }
@@ -205,13 +205,13 @@ function noneRefusal({ held, seen }: KnownOperation): Refusal | undefined {
  * @param confirmed the operator has said it twice
  * @throws AwsFailure
  */
-export async function settleOperation(
+export async function storeWord(
   dependencies: OperatorDependencies,
   pk: string,
   word: Word,
   { confirmed }: { confirmed: boolean },
   signal: AbortSignal,
-): Promise<Settled> {
+): Promise<WordOutcome> {
   const { ledger, now } = dependencies;
   const read = await ledger.read(pk, signal);
   if (read === undefined) return { is: 'busy' };

@@ -13,10 +13,12 @@ import type { OperationPlan } from './stored-operation.ts';
 
 /**
  * Before the first command: judges the order, logs in on the server, and reserves the next free login.
- * @returns the state `sent`, or the failure for which nothing was sent
+ * @returns the state `sent`; `open` if an earlier account is found; or the failure for which nothing was sent
  * @throws Overtaken
  */
 export async function prepareCommand(job: RequestJob, ahead: Ahead): Promise<{ life: Life; failure?: unknown }> {
+  // Connects to the event bus while the order is judged.
+  job.dependencies.events.prepare();
   try {
     // Stored with the state `sent`.
     job.held.plan = await judge(job, ahead);
@@ -33,12 +35,12 @@ export async function prepareCommand(job: RequestJob, ahead: Ahead): Promise<{ l
 }
 
 /**
- * Judges the order, and logs in on the server.
+ * Judges the order, and waits for the login on the server.
+ * @returns the plan to finish the operation
  * @throws Problem for the first record that is missing, or an order that the connection does not take; PlatformFailure
  */
-async function judge({ held, request, dependencies }: RequestJob, ahead: Ahead): Promise<OperationPlan> {
+async function judge({ held, request }: RequestJob, ahead: Ahead): Promise<OperationPlan> {
   const { body, version, passwords } = request;
-  dependencies.events.prepare();
   const records = await ahead.records;
   const client = checkRecords(version, body, records);
   const server = await ahead.server;
@@ -95,7 +97,7 @@ function findLogins(
 ) {
   const { version, body } = request;
   const ranges = connection === undefined ? [] : loginRanges(connection);
-  const logins = body.login === undefined ? loginSequence(deriveSeed(keys, held) ?? '', ranges) : [body.login].values();
+  const logins = body.login === undefined ? loginSequence(deriveSeed(keys, held), ranges) : [body.login].values();
   const place = { version, connection_id: body.connection_id, keyed: true };
   return freeLogins(logins, held.operationId, {
     holders: (wanted) => dependencies.ledger.holders(place, wanted, times.signal),

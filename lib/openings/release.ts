@@ -8,7 +8,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 
 /**
  * Releases an operation until a retry or the settler acquires it. The settler looks at growing intervals for a day after
- * the first command. Then a login that is absent waits for a retry, and everything else for an operator.
+ * the first command. Then a sent login that is absent waits for a retry, and every other one for an operator.
  * @param life as this worker knows it. If it could not be written, nothing else can be now
  * @param seen what the last look at the login has shown
  */
@@ -20,8 +20,8 @@ export async function releaseOperation(
 ): Promise<void> {
   const { since = 0 } = held;
   // Of a finished account every worker tells the login. Only an operator may wait for its lease.
-  const isReplayed = life.at === 'open' && isFinished(life) && life.deposit !== 'unpaid' && life.word !== true;
-  if (life !== held.life || isReplayed || held.leaseUntil === 0) return;
+  const isComplete = life.at === 'open' && isFinished(life) && life.deposit !== 'unpaid' && life.word !== true;
+  if (life !== held.life || isComplete || held.leaseUntil === 0) return;
   const at = dependencies.now();
   const age = at - (life.at === 'open' ? Date.parse(life.opened_at) : since);
   let until = at + (worker === 'settler' ? Math.min(HOUR_MS, Math.max(MINUTE_MS, age)) : MINUTE_MS);

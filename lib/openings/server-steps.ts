@@ -65,16 +65,16 @@ export async function lookAt(job: Job, login: number): Promise<SeenFact> {
     if (is === 'ours') return { on: 'ours', login };
     return { on: hasMoved(held.plan?.server, server.connection) ? 'unanswered' : is };
   } catch (failure) {
-    const isRefusal = reportRefusal(failure, telemetry);
-    return { on: 'unanswered', ...(isRefusal && { refusal: failure }) };
+    const refusesUs = reportRefusal(failure, telemetry);
+    return { on: 'unanswered', ...(refusesUs && { refusal: failure }) };
   }
 }
 
 /** Reports a server that refuses the service: only an operator can help. @returns whether it does */
 export function reportRefusal(error: unknown, telemetry: Telemetry): boolean {
-  const isRefusal = error instanceof PlatformFailure && error.kind === 'platform_refused';
-  if (isRefusal) telemetry.event('PlatformRefused', { reason: error.reason });
-  return isRefusal;
+  const refusesUs = error instanceof PlatformFailure && error.kind === 'platform_refused';
+  if (refusesUs) telemetry.event('PlatformRefused', { reason: error.reason });
+  return refusesUs;
 }
 
 /** Whether the account holds money; undefined: that cannot be found out now. */

@@ -140,7 +140,7 @@ async function findServer(
 }
 
 function connectServer(
-  { platform: open }: CompletionDependencies,
+  { platform: connectTo }: CompletionDependencies,
   records: ReturnType<Job['records']>,
   signal: AbortSignal,
   telemetry: Telemetry,
@@ -148,7 +148,7 @@ function connectServer(
   const connection = records.then((found) => found?.connection);
   const connect = async () => {
     const record = await connection;
-    const platform = record && (await open(record, signal));
+    const platform = record && (await connectTo(record, signal));
     await platform?.ready(signal);
     return platform;
   };

@@ -9,7 +9,7 @@ import type { Life, LifeAt } from './life.ts';
 /** The data to finish an operation without its caller. The plan holds no personal data and no password. */
 export type OperationPlan = v.InferOutput<typeof PlanSchema>;
 
-/** An operation that this worker holds. Its version is the lease with the revision; every write raises the revision. */
+/** An operation as it was read, or as this worker holds it. Its version is the lease with the revision; every write raises the revision. */
 export interface HeldOperation extends Identity {
   readonly lease: string;
   /** The end of the lease, in epoch milliseconds; 0: it is released. */
@@ -77,7 +77,7 @@ const PlanSchema = v.object({
   language: optionalText,
   /** True: the protocol names the login, and the platform refuses a login that exists. */
   keyed: flag,
-  /** True: an account at the login without an id counts as ours. */
+  /** True: the login is in a range of ours, and the connection is not `strict`. */
   exclusive: flag,
   /** The caller chose the login. */
   login_given: flag,

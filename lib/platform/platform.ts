@@ -9,7 +9,7 @@ export interface AccountOrder {
   group: string;
   /** 1 to 5000, as in 1:leverage. */
   leverage: number;
-  /** The login to open. Absent: the protocol cannot name one. */
+  /** The login to open. Absent: none is chosen yet, or the protocol cannot name one. */
   login?: number | undefined;
   /** The caller chose the login. */
   loginGiven?: boolean;
@@ -66,7 +66,7 @@ export interface TradingPlatform {
   /** The fields of this order that the protocol cannot carry out; nothing is sent. */
   unsupported(order: AccountOrder): Violation[];
   /**
-   * Sends the command once.
+   * Sends the command. A server that refuses its form, or the session, gets it once more, with the same login.
    * @param sendDeadline epoch milliseconds; compared with the wall clock right before the bytes are sent
    * @throws PlatformFailure about this command alone; its `proof` says whether the command may have been executed.
    * `login_taken`: the login exists

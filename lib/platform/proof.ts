@@ -8,10 +8,10 @@ import type { Proof } from './platform.ts';
 /** What the service knows after a step, by step. */
 interface Proven {
   /**
-   * `outage`: a later try may succeed. `refused`: an operator must act. `other_paths`: the server may have the paths of
+   * Our login on the server. `outage`: a later try may succeed. `refused`: an operator must act. `other_paths`: the server may have the paths of
    * the older family.
    */
-  login: 'accepted' | 'refused' | 'outage' | 'other_paths';
+  signIn: 'accepted' | 'refused' | 'outage' | 'other_paths';
   /**
    * `content`, `not_served`: not executed, because of what the command says, or because the server does not serve us: it
    * refuses us, or is too busy to let us log in. `other_type`: the body is sent once more, with the other content type;
@@ -30,49 +30,49 @@ interface Proven {
 
 const PROOF = {
   // Return codes 0 and 1; `OK` of the text protocols.
-  done: { login: 'accepted', open: 'executed', look: 'exists', deposit: 'executed' },
+  done: { signIn: 'accepted', open: 'executed', look: 'exists', deposit: 'executed' },
   // The login exists.
-  exists: { login: 'refused', open: 'exists', look: 'refused', deposit: 'content' },
+  exists: { signIn: 'refused', open: 'exists', look: 'refused', deposit: 'content' },
   // The server refuses what the command says.
-  content: { login: 'refused', open: 'content', look: 'refused', deposit: 'content' },
+  content: { signIn: 'refused', open: 'content', look: 'refused', deposit: 'content' },
   // There is no such record.
-  absent: { login: 'refused', open: 'content', look: 'absent', deposit: 'content' },
+  absent: { signIn: 'refused', open: 'content', look: 'absent', deposit: 'content' },
   // A refusal of a payment.
-  payment: { login: 'refused', open: 'doubtful', look: 'refused', deposit: 'content' },
+  payment: { signIn: 'refused', open: 'doubtful', look: 'refused', deposit: 'content' },
   // The manager may not do this.
-  no_right: { login: 'refused', open: 'not_served', look: 'refused', deposit: 'not_served' },
+  no_right: { signIn: 'refused', open: 'not_served', look: 'refused', deposit: 'not_served' },
   // The server refuses us: our login, password, license or address.
-  not_us: { login: 'refused', open: 'not_served', look: 'refused', deposit: 'not_served' },
+  not_us: { signIn: 'refused', open: 'not_served', look: 'refused', deposit: 'not_served' },
   // The server is too busy to let us log in.
-  busy_at_login: { login: 'outage', open: 'not_served', look: 'unanswered', deposit: 'not_served' },
+  busy_at_login: { signIn: 'outage', open: 'not_served', look: 'unanswered', deposit: 'not_served' },
   // Codes about the server's state. Servers answer executed commands with them.
-  server_state: { login: 'outage', open: 'doubtful', look: 'unanswered', deposit: 'doubtful' },
+  server_state: { signIn: 'outage', open: 'doubtful', look: 'unanswered', deposit: 'doubtful' },
   // The server itself does not know the outcome.
-  server_unsure: { login: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  server_unsure: { signIn: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // A code that no list has.
-  unknown_code: { login: 'refused', open: 'doubtful', look: 'refused', deposit: 'doubtful' },
+  unknown_code: { signIn: 'refused', open: 'doubtful', look: 'refused', deposit: 'doubtful' },
   // A text that says that the server has no such command.
-  no_command: { login: 'refused', open: 'content', look: 'lacks', deposit: 'content' },
+  no_command: { signIn: 'refused', open: 'content', look: 'lacks', deposit: 'content' },
   // A text that no list has.
-  unknown_text: { login: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  unknown_text: { signIn: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // HTTP 401 and 403.
-  status_denied: { login: 'refused', open: 'not_served', look: 'refused', deposit: 'not_served' },
+  status_denied: { signIn: 'refused', open: 'not_served', look: 'refused', deposit: 'not_served' },
   // HTTP 404.
-  status_missing: { login: 'other_paths', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  status_missing: { signIn: 'other_paths', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // HTTP 405 and 501.
-  status_method: { login: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  status_method: { signIn: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // HTTP 415.
-  status_type: { login: 'refused', open: 'other_type', look: 'unanswered', deposit: 'unknown' },
+  status_type: { signIn: 'refused', open: 'other_type', look: 'unanswered', deposit: 'unknown' },
   // Other HTTP statuses from 500 on.
-  status_outage: { login: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  status_outage: { signIn: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // Every other HTTP status.
-  status_other: { login: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  status_other: { signIn: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // No answer of the protocol, such as a page of HTML.
-  page: { login: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  page: { signIn: 'refused', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // No answer in time.
-  silence: { login: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  silence: { signIn: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
   // The connection ended before the answer.
-  closed: { login: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
+  closed: { signIn: 'outage', open: 'unknown', look: 'unanswered', deposit: 'unknown' },
 } as const satisfies Record<string, Proven>;
 
 export type AnswerKind = keyof typeof PROOF;

@@ -88,7 +88,7 @@ export async function requestRegistration(
     const { lease } = asked;
     try {
       const message = await keep(work, asked, fields);
-      await sendOnce(work, message, lease.registrationId);
+      await sendMessage(work, message, lease.registrationId);
     } catch (error) {
       // Certainly nothing was sent: a retry with the same key is a new request.
       if (lease.fingerprint !== undefined) {
@@ -111,7 +111,7 @@ function registrationAnswer(registrationId = '', replayed = false): ApiAnswer {
   return { body: undefined, headers: { 'registration-id': registrationId }, replayed };
 }
 
-/** Counts the source, and reads the form, the referral code and the key, in parallel. Only a cold start waits for the pepper first. */
+/** Counts the source, and reads the form, the referral code and the key, in parallel. Only a cold start, and a refresh of the secret, waits for the pepper first. */
 async function ask({ dependencies, request, telemetry, signal }: Work): Promise<Asked> {
   const { form_id: formId, referrer_id: referralCode, recipient } = request.body;
   const reading = dependencies.pepper(signal);
@@ -289,7 +289,7 @@ const MAX_PAUSE_MS = 800;
  * Sends the message. If it may have left, the request is answered as if it had, and nothing is sent again.
  * @throws Problem `otp_delivery_failed` if certainly nothing was sent
  */
-async function sendOnce(work: Work, { channel, code }: Outgoing, registrationId: string): Promise<void> {
+async function sendMessage(work: Work, { channel, code }: Outgoing, registrationId: string): Promise<void> {
   const { dependencies, request, signal } = work;
   const { recipient, language } = request.body;
   const telemetry = work.telemetry.with({ channel: recipient.channel, registration_id: registrationId });

@@ -337,7 +337,7 @@ function searchOf(
 function derivedPasswords(operations: Item[]): string[] {
   const keys = parseDerivationKeys(SECRETS.get('platform/password-key') ?? '');
   return operations.flatMap((item) => {
-    const seed = deriveSeed(keys, item as unknown as Identity) ?? '';
+    const seed = deriveSeed(keys, item as unknown as Identity);
     return (['tp5', 'tp4'] as const).flatMap((version) => Object.values(derivePasswords(seed, version)));
   });
 }

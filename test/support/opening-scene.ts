@@ -3,7 +3,7 @@ import { DeliveryFailure } from '../../lib/messages/message.ts';
 import type { AccountDependencies } from '../../lib/openings/dependencies.ts';
 import { dynamoLedger } from '../../lib/openings/ledger.ts';
 import { openTradingAccount } from '../../lib/openings/opening.ts';
-import { type Settled, settleOperation, type Word } from '../../lib/openings/operator.ts';
+import { storeWord, type Word, type WordOutcome } from '../../lib/openings/operator.ts';
 import { settleOperations } from '../../lib/openings/settler.ts';
 import { parseHeld } from '../../lib/openings/stored-operation.ts';
 import { compareComment, PlatformFailure, type TradingPlatform } from '../../lib/platform/platform.ts';
@@ -238,10 +238,10 @@ export class OpeningScene {
   }
 
   /** An operator says something of the operation of a key, or of the only one. */
-  async say(word: Word, { confirmed = true, pk }: { confirmed?: boolean; pk?: string } = {}): Promise<Settled> {
+  async say(word: Word, { confirmed = true, pk }: { confirmed?: boolean; pk?: string } = {}): Promise<WordOutcome> {
     const dependencies = { ...this.dependencies, telemetry: recordingTelemetry(this.events) };
     const key = pk ?? (await this.operations())[0]?.pk ?? '';
-    return settleOperation(dependencies, key, word, { confirmed }, AbortSignal.timeout(60_000));
+    return storeWord(dependencies, key, word, { confirmed }, AbortSignal.timeout(60_000));
   }
 
   async operations() {

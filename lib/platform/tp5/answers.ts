@@ -86,7 +86,7 @@ const RETCODES: readonly CodeRow[] = [
   [3_001, 3_001, 'last administrator', 'content'],
   [3_002, 3_002, 'logins exhausted', 'content', 'login_range_exhausted'],
   [3_003, 3_003, 'login of another server', 'content'],
-  [3_004, 3_004, 'login exists', 'exists', 'login_taken'],
+  [3_004, 3_004, 'login exists', 'exists'],
   [3_005, 3_005, 'own account', 'content'],
   [3_006, 3_006, 'password not complex enough', 'content', 'password_rejected'],
   [3_007, 3_007, 'user limit of the license', 'content', 'account_limit_reached'],
@@ -115,7 +115,9 @@ const RESERVED: Violation = {
 export function openingFailure(retcode: number, loginGiven = false): PlatformFailure {
   const reason = `retcode_${retcode}`;
   const [, , , kind, refusal] = findRetcode(retcode);
-  if (refusal !== undefined) return new PlatformFailure(refusal, { reason, proof: commandProof('open', kind) });
+  const proof = commandProof('open', kind);
+  if (kind === 'exists') return new PlatformFailure('login_taken', { reason, proof });
+  if (refusal !== undefined) return new PlatformFailure(refusal, { reason, proof });
   if (retcode !== RETCODE_LOGIN_PROHIBITED) return actingFailure('open', retcode);
   if (loginGiven) return new PlatformFailure('validation_failed', { reason, proof: 'content', errors: [RESERVED] });
   // The connection's range belongs to another server, or lies outside this server's ranges: an operator's mistake.

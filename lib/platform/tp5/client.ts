@@ -115,7 +115,7 @@ async function openSession(
     line.tls.destroy();
     if (!(error instanceof LostAnswer)) throw error;
     // An answer that is too long, or no HTTP.
-    if (provenBy('login', error.kind) === 'refused') {
+    if (provenBy('signIn', error.kind) === 'refused') {
       throw new PlatformFailure('platform_refused', { reason: 'auth_page', cause: error });
     }
     const reason = error.reason === 'answer_timeout' ? 'auth_timeout' : `auth_${error.reason}`;

@@ -11,7 +11,7 @@ export type WebApiHost = Pick<WebApiConnection, 'host' | 'port' | 'ca' | 'finger
 /** System error codes. Other codes come from TLS and certificates. */
 const SYSTEM_ERROR = /^E(?!RR_|PROTO$)[A-Z_]+$/;
 
-/** An authenticated connection. Closing `tls` closes `tcp`. */
+/** A connection to a server whose certificate was verified. Closing `tls` closes `tcp`. */
 export interface WebApiLine {
   tls: TLSSocket;
   tcp: TcpSocket;

@@ -43,12 +43,12 @@ export async function authenticate(
   const query = `version=${PROTOCOL_VERSION}&agent=${AGENT}&login=${login}&type=manager`;
   const other = otherFamily(known);
   const first = await get(known, `/api/auth/start?${query}`);
-  const asksOther = !isLast && provenBy('login', answerKind(first)) === 'other_paths';
+  const asksOther = !isLast && provenBy('signIn', answerKind(first)) === 'other_paths';
   const second = asksOther ? await get(other, `/api/auth/start?${query}`).catch(unlessClosed) : undefined;
   // Web servers may end a connection after 404.
   if (asksOther && second === undefined) return undefined;
   // Of two answers the one that says more counts: 404 says only that there is no such path.
-  const isOther = second !== undefined && provenBy('login', answerKind(second)) !== 'other_paths';
+  const isOther = second !== undefined && provenBy('signIn', answerKind(second)) !== 'other_paths';
   const family = isOther ? other : known;
   const start = isOther ? second : first;
   const { srv_rand } = parseMember(AuthStartSchema, authenticationStep(start));
@@ -103,7 +103,7 @@ export function isDenied({ status }: HttpAnswer): boolean {
  */
 function authenticationStep(answer: HttpAnswer): unknown {
   const kind = answerKind(answer);
-  const proven = provenBy('login', kind);
+  const proven = provenBy('signIn', kind);
   const parsed = answer.status === 200 ? parseAnswer(answer.text) : undefined;
   if (proven === 'accepted') return parsed;
   const other =
