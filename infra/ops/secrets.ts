@@ -12,6 +12,7 @@ import * as v from 'valibot';
 import { SECRET_FRESH_MS } from '../../lib/aws/secrets.ts';
 import { type Connection, platformSecretSchema, serverAddress } from '../../lib/records/crm-records.ts';
 import { SigningSecretMalformed } from '../../lib/secrets/webhook-signature.ts';
+import { isObject } from '../../lib/validators/primitives.ts';
 import { VERSIONS_TAG } from '../functions.ts';
 import { parseJson } from '../setting-texts.ts';
 import { CommandError, undefinedIfAbsent, wrongUsage } from './command.ts';
@@ -43,8 +44,9 @@ export async function putSecret(target: Target, name: string, options: PutOption
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const service = findSecret(services, name);
   if (service !== undefined) {
-    const done = await store.write(service.name, await serviceSecret(service, terminal));
-    return terminal.print(describeStored(service.name, done));
+    const text = await serviceSecret(service, terminal);
+    if (service.keepsKeys) assertKeepsKeys(service.name, (await store.read(service.name))?.text, text);
+    return terminal.print(describeStored(service.name, await store.write(service.name, text)));
   }
   const connection = await findConnection(target, name);
   if (connection !== undefined) return putPlatformSecret(target, connection, options, terminal);
@@ -146,6 +148,20 @@ async function serviceSecret({ name, shape, parse }: ServiceSecret, { ask, input
     throw new CommandError(`The secret ${name} must be ${shape}; nothing was stored.${why}`);
   }
   return text;
+}
+
+/**
+ * Checks that a value holds every key of the stored one.
+ * @throws CommandError which names the keys that are missing or different, and quotes none
+ */
+function assertKeepsKeys(name: string, before: string | undefined, text: string): void {
+  const [stored, given] = [parseJson(before), parseJson(text)];
+  if (!isObject(stored) || !isObject(given)) return;
+  const lost = Object.keys(stored).filter((key) => key !== 'current' && stored[key] !== given[key]);
+  if (lost.length > 0)
+    throw new CommandError(
+      `The value loses or changes the key ${lost.join(', ')} of the secret ${name}, which stored items need; nothing was stored. Write all its keys and the new one, or make one with rotate.`,
+    );
 }
 
 /** Asks for the secret of a connection. The message of a refusal never holds the value. */

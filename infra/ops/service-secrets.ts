@@ -18,6 +18,8 @@ export interface ServiceSecret {
   shape: string;
   /** @throws Error for a value of another shape */
   parse(text: string): unknown;
+  /** Present if stored items need its keys: a new value only adds some. */
+  keepsKeys?: true;
   /** Present if the secret signs requests to a system of the broker: `secret rotate` makes such a secret. */
   signs?: true;
 }
@@ -26,6 +28,7 @@ const PEPPER: Omit<ServiceSecret, 'name'> = {
   purpose: 'pepper',
   shape: '{"current":"1","1":"64 random characters"}',
   parse: parsePepper,
+  keepsKeys: true,
 };
 /** What commands call the secret from which the logins and passwords of accounts are derived. */
 export const PASSWORDS = 'passwords';

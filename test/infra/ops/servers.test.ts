@@ -128,6 +128,27 @@ describe('npm run ops -- secret put', () => {
     expect(out + reported).not.toContain('S3cr3t');
     expect(await stored()).toEqual(before);
   });
+
+  it.each(['passwords', 'pepper'])('lets a value of %s add keys, and never lose or change one', async (name) => {
+    const secret = `broker-api-keys/local/${name}`;
+    const before = (await operators.stored(secret)) ?? '';
+    onTestFinished(async () => void (await store().write(secret, before)));
+    const keys = JSON.parse(before) as Record<string, string>;
+    const more = 'k'.repeat(64);
+    for (const value of [
+      { current: '2', 2: more },
+      { ...keys, 1: more, 2: more },
+    ]) {
+      const { code, reported } = await put(name, { input: JSON.stringify(value) });
+      expect(code).toBe(1);
+      expect(reported).toContain(
+        `The value loses or changes the key 1 of the secret ${secret}, which stored items need`,
+      );
+      expect(reported).not.toContain(more);
+    }
+    expect(await operators.stored(secret)).toBe(before);
+    expect(await put(name, { input: JSON.stringify({ ...keys, 2: more }) })).toMatchObject({ code: 0 });
+  });
 });
 
 describe('npm run ops -- secret rotate', () => {
