@@ -44,23 +44,22 @@ async function rotateSigningKey(target: Target, name: string, terminal: Terminal
   terminal.print(current);
 }
 
-/** How long a function may use an earlier value of a secret, in milliseconds. */
-const KNOWN_MS = SECRET_FRESH_MS;
-const FORGOTTEN_MS = SECRET_FRESH_MS + CODE_VALID_MINUTES * 60_000;
+/**
+ * How long registrations need a key of the pepper once another is used, in milliseconds. A function may use an earlier
+ * value of the secret; then a code is valid, and for 24 hours a confirmation or a request may be repeated.
+ */
+const PEPPER_NEEDED_MS = SECRET_FRESH_MS + CODE_VALID_MINUTES * 60_000 + 86_400_000;
 
 /**
- * Replaces the key that codes are sealed with. The new key is added, then used, then the old key is removed. Each step
- * waits until all functions use the result of the one before, so every code can be verified at any time. After an
- * interruption the next call resumes.
+ * Replaces the key that codes are sealed with. The new key is added, then used. The keys before it stay until a rotation
+ * finds that no registration needs them. After an interruption the next call resumes.
  */
 export async function rotatePepper(target: Target, terminal: Terminal): Promise<void> {
   const name = target.pepperSecret;
   if (name === undefined) throw new CommandError('The pepper is found by --stack NAME or --local.');
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
-  const { current, keys, since } = await renewKey(store, name, ({ versions }) => versions.length > 1, terminal);
-  await waitUntil(since.getTime() + FORGOTTEN_MS, 'no code is sealed with an older one', terminal);
-  await store.write(name, JSON.stringify({ current, [current]: keys[current] }));
-  terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and no other is left.`);
+  const current = await renewKey(store, name, PEPPER_NEEDED_MS, terminal);
+  terminal.print(`The pepper is rotated: codes are sealed with the key ${current}, and the key before it is kept.`);
 }
 
 /**
@@ -71,33 +70,29 @@ export async function rotatePepper(target: Target, terminal: Terminal): Promise<
 async function rotatePasswordKey(target: Target, terminal: Terminal): Promise<void> {
   const store = secretStore(target.clientOf('SECRETS_MANAGER'));
   const name = await target.resource(PASSWORD_SECRET);
-  const { current } = await renewKey(store, name, (keys) => keys.current !== newest(keys), terminal);
+  const current = await renewKey(store, name, Number.POSITIVE_INFINITY, terminal);
   terminal.print(`The password secret is rotated: the key ${current} is used, and the keys before it are kept.`);
 }
 
 type Store = ReturnType<typeof secretStore>;
-type Keys = Awaited<ReturnType<typeof readKeys>>;
-const newest = ({ versions }: Keys) => String(Math.max(...versions.map(Number)));
 
 /**
- * Adds a key to a secret with versions, and uses it once all functions know it. The keys before it are kept.
- * @param hasBegun whether an interrupted call has added the key
+ * Adds a key to a secret with versions, and uses it once all functions know it. An interrupted call is resumed.
+ * @param neededMs how long stored items need a key once another is used, in milliseconds; then the next call removes it
+ * @returns the version of the key
  */
-async function renewKey(store: Store, name: string, hasBegun: (keys: Keys) => boolean, terminal: Terminal) {
-  const began = await readKeys(store, name);
-  if (!hasBegun(began)) {
-    const next = String(Number(newest(began)) + 1);
-    await store.write(name, JSON.stringify({ ...began.keys, [next]: randomBytes(32).toString('hex') }));
+async function renewKey(store: Store, name: string, neededMs: number, terminal: Terminal): Promise<string> {
+  const { keys, current, newest, since } = await readKeys(store, name);
+  if (current === newest) {
+    const next = String(Number(newest) + 1);
+    const needed = since.getTime() + neededMs > Date.now() ? keys : { current, [current]: keys[current] };
+    await store.write(name, JSON.stringify({ ...needed, [next]: randomBytes(32).toString('hex') }));
     terminal.report(`The key ${next} is added.`);
   }
   const added = await readKeys(store, name);
-  const next = newest(added);
-  if (added.current !== next) {
-    await waitUntil(added.since.getTime() + KNOWN_MS, 'all functions know it', terminal);
-    await store.write(name, JSON.stringify({ ...added.keys, current: next }));
-    terminal.report(`The key ${next} is used.`);
-  }
-  return readKeys(store, name);
+  await waitUntil(added.since.getTime() + SECRET_FRESH_MS, 'all functions know it', terminal);
+  await store.write(name, JSON.stringify({ ...added.keys, current: added.newest }));
+  return added.newest;
 }
 
 async function readKeys(store: Store, name: string) {
@@ -109,7 +104,7 @@ async function readKeys(store: Store, name: string) {
   const versions = Object.keys(keys).filter((key) => key !== 'current');
   if (versions.some((version) => !/^\d+$/.test(version)))
     throw new CommandError('The keys of the secret are not named by numbers.');
-  return { keys, current, versions, since: found.since };
+  return { keys, current, newest: String(Math.max(...versions.map(Number))), since: found.since };
 }
 
 /** Waits until a time, and reports how long. @param time epoch milliseconds */

@@ -74,9 +74,8 @@ export interface Pepper {
 }
 
 /**
- * Reads the pepper secret. To rotate: add a version, then name it in `current`. When the codes of the old version have
- * expired, and no function caches the old secret any more, remove it. When the old one is gone, a confirmation under it can
- * no longer be repeated.
+ * Reads the pepper secret. A rotation adds a version, then names it in `current`. The version before it stays for at
+ * least a day: repeats of confirmations and of requests with an `Idempotency-Key` need it.
  * @throws KeysMalformed
  */
 export function parsePepper(secret: string): Pepper {
