@@ -70,10 +70,12 @@ function keptConnections(url: URL) {
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
     const posting = request(url, { method: 'POST', headers, agent, signal });
-    // An error after the answer's head ends the answer too.
-    posting.on('error', () => {}).end(body);
+    // An error after the answer's head ends the answer too. If nothing listens for an upgrade, an answer of 101 closes
+    // the request without an error.
+    posting.on('error', () => {}).on('upgrade', (answer) => posting.emit('response', answer));
+    posting.end(body);
     try {
-      const [answer] = (await once(posting, 'response')) as [IncomingMessage];
+      const [answer] = (await once(posting, 'response', { signal })) as [IncomingMessage];
       return answer;
     } catch (error) {
       // A kept connection may have ended while the function was frozen. The CRM recognizes a duplicate by its id.

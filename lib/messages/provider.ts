@@ -102,9 +102,11 @@ async function exchange(
     headers: { host, 'content-length': Buffer.byteLength(body), ...headers },
     signal,
   });
-  sending.on('error', () => {}).end(body);
+  // If nothing listens for an upgrade, an answer of 101 closes the request without an error.
+  sending.on('error', () => {}).on('upgrade', (answer) => sending.emit('response', answer));
+  sending.end(body);
   try {
-    const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+    const [answer] = (await once(sending, 'response', { signal })) as [IncomingMessage];
     return answer.statusCode ?? 0;
   } finally {
     socket.destroy();

@@ -123,13 +123,15 @@ describe('A message to the CRM', () => {
     expect(await signedPost(url, async () => [KEY])(MESSAGE, time.signal)).toEqual({ unusable: 'answer_broken' });
   });
 
-  it.each([300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 502, 503, 504, 599])(
+  it.each([101, 300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 409, 410, 413, 422, 429, 500, 502, 503, 504, 599])(
     'is not accepted by %i, and no redirect is followed',
     async (status) => {
       let calls = 0;
       const url = await crm((_request, response) => {
         calls += 1;
-        response.writeHead(status, { location: '/elsewhere' }).end('{"client_id":"CLIENT09"}');
+        response
+          .writeHead(status, { location: '/elsewhere', connection: 'upgrade', upgrade: 'other' })
+          .end('{"client_id":"CLIENT09"}');
       });
       expect(await reasonOf(postTo(url))).toBe(`http_${status}`);
       expect(calls).toBe(1);

@@ -124,13 +124,13 @@ describe('A message that certainly was not sent', () => {
 });
 
 describe('A message that may have been sent', () => {
-  it.each([301, 302, 307, 308, 408, 500, 502, 503, 504])(
+  it.each([101, 301, 302, 307, 308, 408, 500, 502, 503, 504])(
     'is assumed after the provider’s status %i, and is not sent again or elsewhere',
     async (status) => {
       let requests = 0;
       const url = await provider((_, response) => {
         requests += 1;
-        response.writeHead(status, { location: '/elsewhere' }).end();
+        response.writeHead(status, { location: '/elsewhere', connection: 'upgrade', upgrade: 'other' }).end();
       });
       expect(await failureOf(sendTo(url))).toMatchObject({ kind: 'unknown_outcome', reason: `Http${status}` });
       expect(requests).toBe(1);
