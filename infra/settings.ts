@@ -430,9 +430,15 @@ function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof Settings
     .map((kind) => `provisioned.${kind}: must be at most concurrency.${kind}`);
 }
 
-/** The CRM's queue retries for a day. An event whose registration has expired counts as delivered. */
+/**
+ * The days in which an event can reach the CRM: one of retries, 14 set aside, and another of retries. An event whose
+ * registration has expired is not posted.
+ */
+const EVENT_DAYS = 16;
+
 function expiresTooEarly({ crmWebhook, confirmedDays }: v.InferOutput<typeof SettingsSchema>): string[] {
-  return crmWebhook !== undefined && confirmedDays < 2 ? ['confirmedDays: must be at least 2 with crmWebhook'] : [];
+  const isTooEarly = crmWebhook !== undefined && confirmedDays < EVENT_DAYS;
+  return isTooEarly ? [`confirmedDays: must be at least ${EVENT_DAYS} with crmWebhook`] : [];
 }
 
 /** The errors of `mailFromDomain`: SES takes only a subdomain of an identity, and the stack must make that identity. */

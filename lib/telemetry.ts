@@ -46,7 +46,7 @@ const EVENTS = {
   EventFailed: 'ERROR',
   /** The CRM accepted an event. */
   CrmNotified: 'INFO',
-  /** The CRM did not accept an event, which is delivered again. */
+  /** An event did not reach the CRM. It is delivered again, unless its registration is gone. */
   CrmNotNotified: 'ERROR',
   /** The CRM accepted a registration, and named a client whose record cannot be written; `reason` says why. */
   ClientNotWritten: 'ERROR',

@@ -70,7 +70,7 @@ async function notifyOfRegistration(
 ): Promise<void> {
   const registration = await registrations.get(registrationId, signal);
   // The registration has expired, or was erased at the person's request: there is nothing left to post.
-  if (registration === undefined) return;
+  if (registration === undefined) return telemetry.event('CrmNotNotified', { reason: 'registration_gone' });
   // The record decides what was proven. Other principals of the AWS account may have the right to put events on the bus.
   const event = registrationConfirmed(registration);
   const linked = await documents.link(registration.documents);

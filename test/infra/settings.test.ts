@@ -263,8 +263,8 @@ describe('Faulty settings', () => {
       'documentRoles: must be ARNs of roles',
     ]),
     [
-      { confirmedDays: 1, confirmation: true, crmWebhook: 'https://crm.acme.example' },
-      'confirmedDays: must be at least 2 with crmWebhook',
+      { confirmedDays: 15, confirmation: true, crmWebhook: 'https://crm.acme.example' },
+      'confirmedDays: must be at least 16 with crmWebhook',
     ],
     [{ 'sms.a.b': '1' }, 'sms.a: is no setting'],
   ])('are refused: $1', (settings, error) => {

@@ -216,10 +216,11 @@ describe('The message of a confirmed registration', () => {
     expect(await world.items()).toEqual(await itemsOf(world));
   });
 
-  it('is not sent when the registration is gone', async () => {
+  it('is not sent when the registration is gone, which the log says', async () => {
     const world = new World();
     expect(await world.notify()).toBe(true);
-    expect([world.accepted, world.events]).toEqual([[], []]);
+    expect([world.accepted, world.events]).toEqual([[], ['CrmNotNotified']]);
+    expect(world.fields).toEqual({ reason: 'registration_gone' });
   });
 });
 
