@@ -1,4 +1,4 @@
-import type { ClosedGroups, PlatformInspector, ServerRights } from '../../lib/platform/platform.ts';
+import type { ClosedGroups, PlatformInspector, ServerRights, TradingPlatform } from '../../lib/platform/platform.ts';
 import { type Connection, type LoginRange, loginRanges } from '../../lib/records/crm-records.ts';
 import { askServer } from '../ops/ask-server.ts';
 import { chunksOf } from '../ops/crm-table.ts';
@@ -47,7 +47,7 @@ export function reportServer(target: Target, connection: Connection): Promise<Se
 
 async function inspectRanges(
   target: Target,
-  server: PlatformInspector,
+  server: Pick<PlatformInspector & TradingPlatform, 'logins' | 'look'>,
   { id, platform }: Connection,
   ranges: LoginRange[],
   signal: AbortSignal,
@@ -64,7 +64,7 @@ async function inspectRanges(
 }
 
 async function takenLogins(
-  server: PlatformInspector,
+  server: Parameters<typeof inspectRanges>[1],
   ranges: LoginRange[],
   signal: AbortSignal,
 ): Promise<{ asked: number; sampled: boolean; taken: number[] }> {
@@ -80,9 +80,9 @@ async function takenLogins(
   const taken: number[] = [];
   const samples = ranges.flatMap(sampleLogins);
   for (const login of samples) {
-    const exists = await server.exists(login, signal);
-    if (exists === undefined) return { asked: 0, sampled: true, taken: [] };
-    if (exists) taken.push(login);
+    const { is } = await server.look(login, '', signal);
+    if (is === 'silent') return { asked: 0, sampled: true, taken: [] };
+    if (is !== 'absent') taken.push(login);
   }
   return { asked: samples.length, sampled: true, taken };
 }

@@ -123,7 +123,7 @@ const NOTES = {
   },
   already_registered: {
     operations: CONFIRMATION,
-    when: "The code is right, and its address is a client's already. Nothing is confirmed.",
+    when: "The code is right, and its address is a client's already, or was confirmed within a day. Nothing is confirmed.",
     remedy: 'Tell the person to log in.',
   },
   login_taken: {

@@ -30,7 +30,8 @@ export async function forgetPerson(
     await deleteDocuments(target, found.documents);
     for (const pk of found.registrations) await registrations.delete({ pk });
   }
-  const things = `${countOf(found.registrations.length, 'registration')}, ${countOf(found.documents.length, 'document')}`;
+  const count = found.registrations.filter((pk) => pk.startsWith('registration#')).length;
+  const things = `${countOf(count, 'registration')}, ${countOf(found.documents.length, 'document')}`;
   terminal.print(`${things} ${dryRun ? 'would be deleted' : 'deleted'}.`);
   if (clientId === undefined) terminal.print('No client has proven this address.');
   else await removeRecords({ target, dryRun, terminal }, 'clients', [clientId]);

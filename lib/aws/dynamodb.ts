@@ -86,8 +86,8 @@ const MAX_BATCH = 100;
  * One table. Every call is one round trip unless its comment says more, and is aborted by its signal.
  * @throws AwsFailure, and ConditionFailed if a condition was given
  */
-export function dynamoTable(client: DynamoDBDocumentClient, TableName: string) {
-  return { ...tableReads(client, TableName), ...tableWrites(client, TableName) };
+export function dynamoTable(client: DynamoDBDocumentClient, name: string) {
+  return { name, ...tableReads(client, name), ...tableWrites(client, name), transact: transactionWriter(client) };
 }
 
 function tableReads(client: DynamoDBDocumentClient, TableName: string) {
@@ -232,7 +232,7 @@ export type TransactionWrite = { table: string; expression?: WriteExpression } &
   | { delete: Key }
 );
 /** Does all writes or none. @throws ConditionFailed with the index of the write, AwsFailure */
-export type Transact = (writes: readonly TransactionWrite[], signal: AbortSignal) => Promise<void>;
+type Transact = (writes: readonly TransactionWrite[], signal: AbortSignal) => Promise<void>;
 
 /** The longest pause before a transaction is repeated, in milliseconds. The pause is random. */
 const MAX_PAUSE_MS = 200;
@@ -246,10 +246,10 @@ const TRANSIENT: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Transactions across the tables of a client. A throttled or conflicting transaction is repeated until the signal
+ * Transactions across tables. A throttled or conflicting transaction is repeated until the signal
  * aborts.
  */
-export function transactionWriter(client: DynamoDBDocumentClient): Transact {
+function transactionWriter(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {
     const TransactItems = writes.map(transactItem);
     for (;;) {

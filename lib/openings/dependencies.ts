@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { databaseClient, dynamoTable, transactionWriter } from '../aws/dynamodb.ts';
+import { databaseClient, dynamoTable } from '../aws/dynamodb.ts';
 import { parsedSecret, secretReader } from '../aws/secrets.ts';
 import type { AccountConfig, settlementConfig } from '../config.ts';
 import { within } from '../deadline.ts';
@@ -106,16 +106,15 @@ function completionDependencies(
   database: ReturnType<typeof databaseClient>,
   readSecret: ReturnType<typeof secretReader>,
 ): CompletionDependencies {
-  const names = { operations: config.operationsTable, logins: config.loginsTable, accounts: config.accountsTable };
+  const accounts = dynamoTable(database, config.accountsTable);
   return {
     directory: dynamoAccountDirectory(dynamoTable(database, config.crmTable)),
     ledger: dynamoLedger({
-      operations: dynamoTable(database, names.operations),
-      logins: dynamoTable(database, names.logins),
-      names,
-      transact: transactionWriter(database),
+      operations: dynamoTable(database, config.operationsTable),
+      logins: dynamoTable(database, config.loginsTable),
+      accounts,
     }),
-    accounts: dynamoAccounts(dynamoTable(database, names.accounts)),
+    accounts: dynamoAccounts(accounts),
     notices: accountNotices(config),
     events: lazyEvents(async () => (await import('../aws/eventbridge.ts')).eventBus(config.eventBus)),
     platform: platformConnections({ readSecret }),

@@ -3,7 +3,6 @@ import {
   ConditionFailed,
   type Item,
   type Table,
-  type Transact,
   type TransactionWrite,
   tryWrite,
   updateAttributes,
@@ -126,13 +125,11 @@ const MAX_DUE = 2_500;
 interface LedgerTables {
   operations: Table;
   logins: Table;
-  names: Record<'operations' | 'logins' | 'accounts', string>;
-  transact: Transact;
+  accounts: Pick<Table, 'name'>;
 }
 
-/** The ledger in DynamoDB. @param tables their `names` are for transactions */
-export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now): Ledger {
-  const { operations, logins, names, transact } = tables;
+/** The ledger in DynamoDB. */
+export function dynamoLedger({ operations, logins, accounts }: LedgerTables, now: () => number = Date.now): Ledger {
   return {
     claim: (identities, leaseMs, signal) => claim(operations, identities, now(), leaseMs, signal),
 
@@ -162,12 +159,12 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
 
     async write(held, changes, signal, records = {}) {
       const next = { ...held, ...changes, revision: held.revision + 1 };
-      const state = stateWrite(names.operations, next);
-      const more = [...reservationWrites(names.logins, held, next), ...recordWrites(names.accounts, records)];
+      const state = stateWrite(operations.name, next);
+      const more = [...reservationWrites(logins.name, held, next), ...recordWrites(accounts.name, records)];
       // The SDK gives a transaction a token, so a late duplicate does nothing: `sent` cannot return after the key was freed.
       const isSingle = more.length === 0 && !(held.life.at === 'claimed' && next.life.at === 'sent');
       await underVersion(held, () =>
-        isSingle ? single(operations, state, signal) : transact([state, ...more], signal),
+        isSingle ? single(operations, state, signal) : operations.transact([state, ...more], signal),
       );
       Object.assign(held, changes, { leaseUntil: isReleased(next) ? 0 : held.leaseUntil });
     },
@@ -187,12 +184,12 @@ export function dynamoLedger(tables: LedgerTables, now: () => number = Date.now)
       const ifOthers = { condition: 'operation_id = :other', values: { ':other': other.operationId } };
       const mine = { pk: reservation.pk, operation_id, connection_id: plan.connection_id };
       const writes: TransactionWrite[] = [
-        stateWrite(names.operations, next),
-        { table: names.logins, put: mine, expression: ifOthers },
-        stateWrite(names.operations, { ...other, life, revision: other.revision + 1 }),
-        ...recordWrites(names.accounts, { delete: other.plan && { ...other.plan, login } }),
+        stateWrite(operations.name, next),
+        { table: logins.name, put: mine, expression: ifOthers },
+        stateWrite(operations.name, { ...other, life, revision: other.revision + 1 }),
+        ...recordWrites(accounts.name, { delete: other.plan && { ...other.plan, login } }),
       ];
-      await underVersion(held, () => transact(writes, signal));
+      await underVersion(held, () => operations.transact(writes, signal));
       Object.assign(held, changes);
       return other.operationId;
     },

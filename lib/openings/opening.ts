@@ -55,17 +55,18 @@ export async function openTradingAccount(
 /** Drives an operation as far as possible now, then releases it. @throws Problem if another worker has acquired it */
 async function driveOperation(job: RequestJob, ahead: Ahead): Promise<Progress> {
   const progress: Progress = { life: job.held.life };
+  const isAt = (state: Life['at']) => progress.life.at === state;
   try {
     progress.life = await learn(job, { on: 'resume' });
-    if (isAt('claimed', progress)) {
+    if (isAt('claimed')) {
       Object.assign(progress, await prepareCommand(job, ahead));
-      if (isAt('sent', progress)) await sendOnce(job, progress);
+      if (isAt('sent')) await sendOnce(job, progress);
     }
-    for (let round = 0; isAt('sent', progress) && hasTime(job); round += 1) {
+    for (let round = 0; isAt('sent') && hasTime(job); round += 1) {
       if (round > 0) await job.dependencies.wait(PAUSE_MS);
       await lookAtLogin(job, progress);
       // The caller hears an error of the server at once; a retry with the same key goes on.
-      if (!isAt('sent', progress) || isErrorAnswer(progress.answer)) break;
+      if (!isAt('sent') || isErrorAnswer(progress.answer)) break;
       if (progress.seen === 'unanswered' || !hasTime(job)) continue;
       progress.life = await learn(job, { on: 'again' });
       await sendOnce(job, progress);
@@ -80,10 +81,6 @@ async function driveOperation(job: RequestJob, ahead: Ahead): Promise<Progress> 
   }
   await releaseOperation(job, progress.life, 'request', progress.seen);
   return progress;
-}
-
-function isAt(state: Life['at'], { life }: Progress): boolean {
-  return life.at === state;
 }
 
 /** One command, and what its answer proves. */

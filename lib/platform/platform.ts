@@ -112,8 +112,6 @@ export interface PlatformInspector {
   closedGroups(signal: AbortSignal): Promise<ClosedGroups>;
   /** Whether a connection with the protocol of the plug-in leads to a gateway, which answers look-ups. */
   isGateway(signal: AbortSignal): Promise<boolean>;
-  /** Whether a login exists; undefined if the server has no such command. */
-  exists(login: number, signal: AbortSignal): Promise<boolean | undefined>;
   /** All logins of the server that the manager may see; undefined if the protocol has no command for them. */
   logins(signal: AbortSignal): Promise<number[] | undefined>;
   close(): Promise<void>;

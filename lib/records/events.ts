@@ -3,7 +3,7 @@ import type { PutEvent } from '../aws/eventbridge.ts';
 import { Failure } from '../failure.ts';
 import { once } from '../once.ts';
 import type { AccountRecord } from './accounts.ts';
-import type { EventDetail, EventType } from './event-schemas.ts';
+import { EVENT_SCHEMAS, type EventDetail, type EventType } from './event-schemas.ts';
 import type { StoredRegistration } from './registrations.ts';
 
 /** Publishes an event at least once, with the members of its schema alone. @throws Error; the event may still arrive */
@@ -13,13 +13,10 @@ export type Events = ReturnType<typeof lazyEvents>;
 
 /** The events of a bus that is opened late. @param open loads and opens the bus; called once, before the first event */
 export function lazyEvents(open: () => Promise<PutEvent>) {
-  const getBus = once(async () => {
-    const [put, { EVENT_SCHEMAS }] = await Promise.all([open(), import('./event-schemas.ts')]);
-    return { put, schemas: EVENT_SCHEMAS };
-  });
+  const getBus = once(open);
   const publish: Publish = async (type, detail, signal) => {
-    const { put, schemas } = await getBus();
-    await put(type, JSON.stringify(v.parse(schemas[type], detail)), signal);
+    const put = await getBus();
+    await put(type, JSON.stringify(v.parse(EVENT_SCHEMAS[type], detail)), signal);
   };
   return {
     /** Loads and connects what publishing needs, before there is an event. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
+import { ConditionFailed, type Item, type Table, tryWrite, updateAttributes } from '../aws/dynamodb.ts';
 import { AwsFailure } from '../aws/failure.ts';
 import { CONFIRMED_INDEX, DEFAULT_CONFIRMED_DAYS } from '../config/deployment.ts';
 import { MAX_CODE_GUESSES, type SealedCode } from '../secrets/one-time-code.ts';
@@ -61,10 +61,12 @@ export interface EarlierRegistration {
   passwordHash: string | undefined;
 }
 
+type AddressedRegistration = Pick<PendingRegistration, 'registration_id' | 'address'>;
+
 export type Registrations = ReturnType<typeof dynamoRegistrations>;
 
 /** How long the request that confirms may take to publish the event, in milliseconds. */
-export const PUBLISHING_MS = 30_000;
+const PUBLISHING_MS = 30_000;
 /** The reason of an item that cannot be read. */
 export const REGISTRATION_MALFORMED = 'RegistrationMalformed';
 /** The number of registrations that one run reads of each shard. */
@@ -190,12 +192,41 @@ function confirmedRegistrations(table: Table, now: () => number, confirmedDays: 
       return isDone(table.update(registrationKey(registrationId), expression, signal));
     },
 
-    /** Confirms a registration. It is kept for some days from then on. @returns false if it was confirmed before */
-    async confirm(id: string, confirmation: Confirmation, signal: AbortSignal): Promise<boolean> {
+    /** Whether another registration of this address was confirmed within a day. Its client may not be written yet. */
+    async isProven({ registration_id: id, address }: AddressedRegistration, signal: AbortSignal): Promise<boolean> {
+      const item = await table.get(addressKey(address), signal);
+      return item !== undefined && isKept(item, now()) && item.proven_by !== id;
+    },
+
+    /**
+     * Confirms a registration, and proves its address in the same transaction. It is kept for some days from then on.
+     * @returns `known`: the address was proven by another registration; `repeated`: this one was confirmed before
+     */
+    async confirm(
+      { registration_id: id, address }: AddressedRegistration,
+      confirmation: Confirmation,
+      signal: AbortSignal,
+    ): Promise<'confirmed' | 'repeated' | 'known'> {
       const published = dueAttributes(id, now() + PUBLISHING_MS);
       const written = { confirmation, [CONFIRMED_INDEX]: id, expires_at: expiry(now(), confirmedDays), ...published };
-      const condition = 'attribute_exists(pk) AND attribute_not_exists(confirmation)';
-      return isDone(table.update(registrationKey(id), { ...updateAttributes(written), condition }, signal));
+      const ifPending = 'attribute_exists(pk) AND attribute_not_exists(confirmation)';
+      const update = { ...updateAttributes(written), condition: ifPending };
+      const { values, ...set } = updateAttributes({ address, proven_by: id, expires_at: expiry(now(), 1) });
+      const ifUnproven = 'attribute_not_exists(pk) OR expires_at <= :seconds';
+      const proof = { ...set, condition: ifUnproven, values: { ...values, ':seconds': Math.floor(now() / 1_000) } };
+      try {
+        await table.transact(
+          [
+            { table: table.name, update: registrationKey(id), expression: update },
+            { table: table.name, update: addressKey(address), expression: proof },
+          ],
+          signal,
+        );
+        return 'confirmed';
+      } catch (error) {
+        if (!(error instanceof ConditionFailed)) throw error;
+        return error.index === 0 ? 'repeated' : 'known';
+      }
     },
 
     async notePublished(registrationId: string, signal: AbortSignal) {
@@ -230,6 +261,11 @@ async function isDone(write: Promise<unknown>): Promise<boolean> {
 
 function registrationKey(registrationId: string): { pk: string } {
   return { pk: `registration#${registrationId}` };
+}
+
+/** The key of a proven address. Its item has the member `address`, by which `ops forget` finds it. */
+function addressKey(address: string): { pk: string } {
+  return { pk: `address#${address}` };
 }
 
 const EarlierSchema = v.object({

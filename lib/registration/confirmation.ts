@@ -1,14 +1,10 @@
+import { awaitAll } from '../deadline.ts';
 import type { ApiAnswer, ApiRequest } from '../http/endpoint.ts';
 import { Problem } from '../problem.ts';
 import type { Documents } from '../records/documents.ts';
 import { type Events, registrationConfirmed } from '../records/events.ts';
 import type { RegistrationDirectory } from '../records/registration-directory.ts';
-import {
-  PUBLISHING_MS,
-  REGISTRATION_MALFORMED,
-  type Registrations,
-  type StoredRegistration,
-} from '../records/registrations.ts';
+import { REGISTRATION_MALFORMED, type Registrations, type StoredRegistration } from '../records/registrations.ts';
 import type { Pepper } from '../secrets/keys.ts';
 import { isCodeOf } from '../secrets/one-time-code.ts';
 import { bestEffort, describeError, type Telemetry } from '../telemetry.ts';
@@ -44,19 +40,22 @@ export async function confirmRegistration(
   const pepper = await dependencies.pepper(signal);
   const registration = await registrations.get(id, signal);
   const isRight = registration !== undefined && isCodeOf(id, code, registration, pepper);
-  if (isRight && isRepeatable(registration, now())) {
-    await publishOverdue(dependencies, registration, telemetry);
-    return { body: undefined };
-  }
+  if (isRight && isRepeatable(registration, now())) return { body: undefined };
 
   const isCounted = await registrations.countGuess(id, isRight, signal);
   if (!isCounted || !isRight || registration.confirmation !== undefined) throw new Problem('code_not_accepted');
-  if (await directory.isClient(registration, signal)) throw new Problem('already_registered');
+  const known = await awaitAll([
+    directory.isClient(registration, signal),
+    registrations.isProven(registration, signal),
+  ]);
+  if (known.includes(true)) throw new Problem('already_registered');
 
   // The documents are kept first: after any failure, a confirmed registration has all of them.
   await documents.keep(registration.documents, signal);
   const confirmation = { confirmed_at: new Date(now()).toISOString(), published: false };
-  if (await registrations.confirm(id, confirmation, signal)) {
+  const outcome = await registrations.confirm(registration, confirmation, signal);
+  if (outcome === 'known') throw new Problem('already_registered');
+  if (outcome === 'confirmed') {
     const confirmed = { ...registration, confirmation };
     telemetry.event('RegistrationConfirmed', { channel: registration.otp_type });
     await bestEffort(telemetry, 'event', (settling) => publish(dependencies, confirmed, settling));
@@ -67,18 +66,6 @@ export async function confirmRegistration(
 /** Whether the right code of this registration is answered as it was before. */
 function isRepeatable({ confirmation }: StoredRegistration, now: number): boolean {
   return confirmation !== undefined && Date.parse(confirmation.confirmed_at) + REPEATED_MS > now;
-}
-
-/** Publishes the event if the request that confirmed the registration failed to. */
-async function publishOverdue(
-  dependencies: ConfirmationDependencies,
-  registration: StoredRegistration,
-  telemetry: Telemetry,
-): Promise<void> {
-  const { confirmation } = registration;
-  const overdueAt = Date.parse(confirmation?.confirmed_at ?? '') + PUBLISHING_MS;
-  if (confirmation?.published !== false || overdueAt > dependencies.now()) return;
-  await bestEffort(telemetry, 'event', (settling) => publish(dependencies, registration, settling));
 }
 
 /**

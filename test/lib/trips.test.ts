@@ -95,11 +95,11 @@ describe('A warm request waits', () => {
     expect(trips.rounds).toEqual([
       ['read registration'],
       ['update registration'],
-      ['find proven_email'],
+      ['find proven_email', 'read address'],
       ['keep document', 'keep document 2'],
-      ['update registration 2'],
+      ['confirm'],
       ['publish'],
-      ['update registration 3'],
+      ['update registration 2'],
     ]);
   });
 
@@ -115,10 +115,10 @@ describe('A warm request waits', () => {
     const isNamed = connection === LIVE;
     expect(trips.rounds).toEqual([
       ['crm', 'operations.put'],
-      ['transaction'],
+      ['operations.transact'],
       ['server.open'],
       // The login that a plug-in has chosen is reserved first.
-      ...(isNamed ? [] : [['transaction']]),
+      ...(isNamed ? [] : [['operations.transact']]),
       ['accounts.put', 'bus', ...(isNamed ? ['operations.update'] : [])],
       ['operations.update'],
     ]);

@@ -1,4 +1,3 @@
-import { transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { DeliveryFailure } from '../../lib/messages/message.ts';
 import type { AccountDependencies } from '../../lib/openings/dependencies.ts';
 import { dynamoLedger } from '../../lib/openings/ledger.ts';
@@ -158,20 +157,15 @@ export class OpeningScene {
   }
 
   get dependencies(): AccountDependencies {
-    const { client, tables } = this.database;
+    const { tables } = this.database;
     const step: Step = (name, call, signal) => this.step(name, call, signal);
     const stepped = (name: 'operations' | 'logins' | 'accounts') => tableOfSteps(name, tables[name], step);
-    const transact = transactionWriter(client);
-    const names = { operations: 'operations', logins: 'logins', accounts: 'accounts' };
     return {
       directory: {
         readAccountRecords: (_, __, signal) => step('crm', async () => this.#records(), signal),
       },
       ledger: dynamoLedger(
-        {
-          ...{ operations: stepped('operations'), logins: stepped('logins'), names },
-          transact: (writes, signal) => step('transaction', () => transact(writes, signal), signal),
-        },
+        { operations: stepped('operations'), logins: stepped('logins'), accounts: tables.accounts },
         () => this.now,
       ),
       accounts: dynamoAccounts(stepped('accounts')),

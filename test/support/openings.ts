@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { transactionWriter } from '../../lib/aws/dynamodb.ts';
 import { deriveIdentity, parseDerivationKeys } from '../../lib/openings/derivation.ts';
 import { type Claim, dynamoLedger, type Ledger } from '../../lib/openings/ledger.ts';
 import type { Life } from '../../lib/openings/life.ts';
@@ -42,15 +41,7 @@ export class LedgerWorld {
 
   constructor(database: TestDatabase) {
     this.#database = database;
-    this.ledger = dynamoLedger(
-      {
-        operations: database.tables.operations,
-        logins: database.tables.logins,
-        names: { operations: 'operations', logins: 'logins', accounts: 'accounts' },
-        transact: transactionWriter(database.client),
-      },
-      () => this.now,
-    );
+    this.ledger = dynamoLedger(database.tables, () => this.now);
   }
 
   signal = () => AbortSignal.timeout(60_000);

@@ -9,7 +9,7 @@ export const directStep: Step = (_, call) => call();
 type Around = <T>(method: string, call: () => Promise<T>, signal: AbortSignal, given: readonly unknown[]) => Promise<T>;
 
 /** A table whose calls another party makes. */
-export function interceptTable(table: Table, make: Around): Table {
+export function interceptTable({ name: tableName, ...table }: Table, make: Around): Table {
   const methods = Object.entries(table as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
     ([name, method]) => {
       const call = (...args: unknown[]) => {
@@ -19,7 +19,7 @@ export function interceptTable(table: Table, make: Around): Table {
       return [name, call];
     },
   );
-  return Object.fromEntries(methods) as Table;
+  return { ...Object.fromEntries(methods), name: tableName } as Table;
 }
 
 /** A table whose calls are steps: `registrations.update`. */

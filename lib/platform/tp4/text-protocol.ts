@@ -145,11 +145,6 @@ export class TextProtocolPlatform implements TradingPlatform, PlatformInspector 
     return answered === 'exists' || answered === 'absent' || isServiceRefused(answered);
   }
 
-  async exists(login: number, signal: AbortSignal): Promise<boolean | undefined> {
-    const existence = this.keyed ? await this.#existence(login, signal) : 'lacks';
-    return existence === 'lacks' ? undefined : existence === 'exists';
-  }
-
   async logins(): Promise<undefined> {}
 
   /** No connection outlives its command. */

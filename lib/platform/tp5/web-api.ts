@@ -113,10 +113,6 @@ export class WebApiPlatform implements TradingPlatform, PlatformInspector {
     return false;
   }
 
-  async exists(login: number, signal: AbortSignal): Promise<boolean> {
-    return (await readUser(this.#client, login, signal)) !== undefined;
-  }
-
   logins(signal: AbortSignal): Promise<number[]> {
     return readLogins(this.#client, signal);
   }

@@ -24,6 +24,7 @@ const forms = new Map(
 );
 /** It has the forms, and accepts every write. */
 const table: Table = {
+  name: 'crm',
   get: async ({ pk = '' }) => forms.get(pk),
   getMany: async () => [],
   query: async () => [],
@@ -32,6 +33,7 @@ const table: Table = {
   put: async () => undefined,
   update: async () => ({}),
   delete: async () => {},
+  transact: async () => {},
 };
 
 const config = registrationConfig();

@@ -36,6 +36,8 @@ describe('npm run ops -- forget', () => {
   });
 
   it('deletes the registrations whose codes went to the address, and no record in which somebody else typed it', async () => {
+    const proven = { pk: `address#${EMAIL}`, address: EMAIL };
+    await operators.tableOf('registrations').put(proven, NEVER_ABORTED);
     const { code, out } = await operators.local('forget', EMAIL.toUpperCase());
     expect(out).toContain('1 registration, 1 document deleted.\nNo client has proven this address.\nNot deleted: ');
     expect(code).toBe(0);

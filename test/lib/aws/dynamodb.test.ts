@@ -1,7 +1,7 @@
 import { TransactionCanceledException, TransactionConflictException } from '@aws-sdk/client-dynamodb';
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConditionFailed, dynamoTable, type Table, transactionWriter } from '../../../lib/aws/dynamodb.ts';
+import { ConditionFailed, dynamoTable, type Table } from '../../../lib/aws/dynamodb.ts';
 import { AwsFailure } from '../../../lib/aws/failure.ts';
 import { type TestDatabase, testDatabase } from '../../support/database.ts';
 import { NEVER_ABORTED } from '../../support/outcomes.ts';
@@ -117,18 +117,20 @@ describe.concurrent('A transaction', () => {
     ['finds the database throttled', throttled],
   ])('that %s is repeated until it is done', async (_, error) => {
     const { client, errors } = clientOf(error, error, error, error);
-    await transactionWriter(client)([], NEVER_ABORTED);
+    await dynamoTable(client, 'operations').transact([], NEVER_ABORTED);
     expect(errors).toEqual([]);
   });
 
   it('that is throttled until the signal aborts is a failure, never done', async () => {
     const { client } = clientOf(...Array.from({ length: 10_000 }, () => canceled('ThrottlingError')));
-    expect(await failure(transactionWriter(client)([], AbortSignal.timeout(300)))).toBeInstanceOf(AwsFailure);
+    expect(await failure(dynamoTable(client, 'operations').transact([], AbortSignal.timeout(300)))).toBeInstanceOf(
+      AwsFailure,
+    );
   });
 
   it('whose condition fails names the failed write, even if other writes have other errors', async () => {
     const { client } = clientOf(canceled('ThrottlingError', 'ConditionalCheckFailed'));
-    expect(await failure(transactionWriter(client)([], NEVER_ABORTED))).toMatchObject({
+    expect(await failure(dynamoTable(client, 'operations').transact([], NEVER_ABORTED))).toMatchObject({
       name: 'ConditionFailed',
       index: 2,
     });
@@ -136,7 +138,7 @@ describe.concurrent('A transaction', () => {
 
   it('that is canceled for another reason is a failure of AWS', async () => {
     const { client } = clientOf(canceled('ValidationError'));
-    expect(await failure(transactionWriter(client)([], NEVER_ABORTED))).toBeInstanceOf(AwsFailure);
+    expect(await failure(dynamoTable(client, 'operations').transact([], NEVER_ABORTED))).toBeInstanceOf(AwsFailure);
   });
 });
 

@@ -73,7 +73,7 @@ class World {
       requested_at: new Date(NOW).toISOString(),
     });
     await this.registrations.store(leaseOf(this.id, NOW), registration, NEVER_ABORTED);
-    if (isConfirmed) await this.registrations.confirm(this.id, CONFIRMED, NEVER_ABORTED);
+    if (isConfirmed) await this.registrations.confirm(registration, CONFIRMED, NEVER_ABORTED);
   }
 
   get registrations() {

@@ -97,8 +97,8 @@ describe.each(ROWS)('On %s, a command that is answered %j', (name, answers, firs
 
 describe('An account whose login the server has chosen', () => {
   it.each<[string, string[]]>([
-    ['once', ['transaction 2']],
-    ['twice', ['transaction 2', 'transaction 3']],
+    ['once', ['operations.transact 2']],
+    ['twice', ['operations.transact 2', 'operations.transact 3']],
   ])('is recorded and published only after its state is written, if that fails %s', async (_, failures) => {
     const scene = await sceneOn('the plug-in');
     const failing = failures.map((name) => [name, new AwsFailure('ServiceUnavailable')]);

@@ -25,7 +25,7 @@ let ids = 0;
 /** A registration with an id that no other has. */
 function registration(more: Partial<PendingRegistration> = {}) {
   ids += 1;
-  return registrationRecord(`r${ids}`, 'bob@example.com', { requested_at: new Date(now).toISOString(), ...more });
+  return registrationRecord(`r${ids}`, `bob${ids}@example.com`, { requested_at: new Date(now).toISOString(), ...more });
 }
 
 async function keep(...given: Parameters<typeof registration>) {
@@ -73,7 +73,7 @@ describe('A write that arrives late, because the network repeated it, changes no
     expect(await registrations.store(lease, record, NEVER_ABORTED)).toBe(true);
     expect(await registrations.claim(lease, NEVER_ABORTED)).toBe(false);
     await registrations.finish(lease, NEVER_ABORTED);
-    await registrations.confirm(record.registration_id, confirmation(false), NEVER_ABORTED);
+    await registrations.confirm(record, confirmation(false), NEVER_ABORTED);
     const item = await itemOf(record);
     await registrations.store(lease, record, NEVER_ABORTED);
     await registrations.finish(lease, NEVER_ABORTED);
@@ -123,13 +123,13 @@ it('A registration with 5 kB of fields costs 6 write units for each of its four 
   });
   expect(await spent(() => kept.store(leaseOf('wide', now), record, NEVER_ABORTED))).toBe(6);
   expect(await spent(() => kept.countGuess('wide', true, NEVER_ABORTED))).toBe(6);
-  expect(await spent(() => kept.confirm('wide', confirmation(false), NEVER_ABORTED))).toBe(6);
+  expect(await spent(() => kept.confirm(record, confirmation(false), NEVER_ABORTED))).toBe(7);
   expect(await spent(() => kept.notePublished('wide', NEVER_ABORTED))).toBe(6);
 });
 
 it('The index of confirmed registrations has all members of each, and no registration that is not confirmed', async () => {
   const [record, pending] = [await keep(), await keep()];
-  await registrations.confirm(record.registration_id, confirmation(true), NEVER_ABORTED);
+  await registrations.confirm(record, confirmation(true), NEVER_ABORTED);
   const indexed = await scanItems(database.client, 'registrations', CONFIRMED_INDEX);
   const own = indexed.filter(({ pk }) => [keyOf(record).pk, keyOf(pending).pk].includes(String(pk)));
   expect(own).toEqual([await itemOf(record)]);
@@ -144,9 +144,9 @@ describe('A confirmed registration', () => {
     now += DAY_MS;
     const before = await unpublished();
     const [first, second] = [await keep(), await keep()];
-    await registrations.confirm(second.registration_id, confirmation(false), NEVER_ABORTED);
+    await registrations.confirm(second, confirmation(false), NEVER_ABORTED);
     now += 10_000;
-    await registrations.confirm(first.registration_id, confirmation(false), NEVER_ABORTED);
+    await registrations.confirm(first, confirmation(false), NEVER_ABORTED);
     expect(await unpublished()).toEqual(before);
     now += 31_000;
     expect(await unpublished()).toEqual([...before, second.registration_id, first.registration_id]);

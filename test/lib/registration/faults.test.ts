@@ -70,10 +70,10 @@ describe('A request for a registration', () => {
 
 /** Every call of a confirmation, in this order. */
 const CONFIRMATION = [
-  ...['secret', 'read registration', 'update registration', 'find proven_email', 'keep document', 'keep document 2'],
-  ...['update registration 2', 'publish', 'update registration 3'],
+  ...['secret', 'read registration', 'update registration', 'find proven_email', 'read address'],
+  ...['keep document', 'keep document 2', 'confirm', 'publish', 'update registration 2'],
 ];
-const PUBLISHING = ['publish', 'update registration 3'];
+const PUBLISHING = ['publish', 'update registration 2'];
 
 function answerToConfirmation(step: string, fault: StepFault): Answer | 'killed' {
   if (isKilled(fault)) return 'killed';
@@ -107,7 +107,7 @@ describe('A confirmation with documents', () => {
     expect(answer).toBe(answerToConfirmation(step, fault));
 
     const first = await confirmation();
-    const lost = step === 'update registration 2' && (fault === 'unanswered' || fault === 'answer lost');
+    const lost = step === 'confirm' && (fault === 'unanswered' || fault === 'answer lost');
     if (answer === 204) expect(first).toBeDefined();
     if (answer === 'internal_error') expect(first !== undefined).toBe(lost);
     if (answer === 'internal_error') expect(scene.published).toEqual([]);
@@ -116,6 +116,7 @@ describe('A confirmation with documents', () => {
 
     for (let repeat = 0; repeat < 2; repeat += 1) {
       scene.now += MINUTE;
+      await scene.publishPending();
       expect(await scene.confirm()).toBe(204);
     }
     const { confirmed_at } = first ?? (await confirmation()) ?? {};
@@ -128,7 +129,7 @@ describe('A confirmation with documents', () => {
   });
 
   const confirmed = withFaults(CONFIRMATION, READS).filter(([step, fault]) =>
-    step === 'update registration 2'
+    step === 'confirm'
       ? fault === 'killed after' || fault === 'unanswered' || fault === 'answer lost'
       : PUBLISHING.includes(step),
   );

@@ -124,11 +124,11 @@ describe('looking at a gateway without creating anything', () => {
     const server = await aServer({ dialect: gateway });
     const platform = textPlatform(gateway, server.port);
     await platform.open(anOrder({ login: 500_000 }), ANY_TIME, NEVER_ABORTED);
-    expect(await platform.exists(500_000, NEVER_ABORTED)).toBe(true);
-    expect(await platform.exists(500_001, NEVER_ABORTED)).toBe(false);
+    expect(await platform.look(500_000, '', NEVER_ABORTED)).toEqual({ is: 'unmarked' });
+    expect(await platform.look(500_001, '', NEVER_ABORTED)).toEqual({ is: 'absent' });
     expect(await platform.logins()).toBeUndefined();
     const silent = await aServer({ dialect: gateway, accountCheck: 'refused' });
-    expect(await textPlatform(gateway, silent.port).exists(500_000, NEVER_ABORTED)).toBeUndefined();
+    expect(await textPlatform(gateway, silent.port).look(500_000, '', NEVER_ABORTED)).toEqual({ is: 'silent' });
   });
 
   it('a check needs the right master password and a listed address', async () => {

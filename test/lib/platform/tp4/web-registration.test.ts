@@ -59,7 +59,6 @@ describe('web-registration', () => {
     const server = await aServer({ dialect: 'web-registration' });
     const platform = textPlatform('web-registration', server.port);
     await platform.check(NEVER_ABORTED);
-    expect(await platform.exists(100_001, NEVER_ABORTED)).toBeUndefined();
     expect(await platform.logins()).toBeUndefined();
     expect(server.commands).toBe(0);
     await server.close();
