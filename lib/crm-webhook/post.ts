@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
 import * as v from 'valibot';
 import { within } from '../deadline.ts';
 import { errorCode, Failure } from '../failure.ts';
@@ -33,7 +33,6 @@ export type PostMessage = (message: { id: string; body: string }, signal: AbortS
 /** The timeout of the whole exchange, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 65_536;
-const GONE = 410;
 
 /**
  * Posts to the CRM, signed by Standard Webhooks. The status of the answer alone decides whether the event is accepted.
@@ -46,7 +45,7 @@ export function signedPost(
 ): PostMessage {
   const exchange = keptConnections(new URL(url));
   return async ({ id, body }, outer) => {
-    const headers = webhookHeaders(await keys(outer), { id, body, now: now() });
+    const headers = { ...webhookHeaders(await keys(outer), { id, body, now: now() }), 'accept-encoding': 'identity' };
     const signal = within(timeoutMs, outer);
     const answer = await exchange(headers, body, signal).catch((error) => {
       throw new EventNotAccepted(signal.aborted ? 'timeout' : errorCode(error), { cause: error });
@@ -54,15 +53,14 @@ export function signedPost(
     const { statusCode = 0 } = answer;
     if (statusCode >= 200 && statusCode <= 299) return readAnswer(answer);
     answer.destroy();
-    throw new EventNotAccepted(`http_${statusCode}`, { isGone: statusCode === GONE });
+    throw new EventNotAccepted(`http_${statusCode}`, { isGone: statusCode === 410 });
   };
 }
 
 /** Posts on connections that are kept for the next post. */
 function keptConnections(url: URL) {
-  const isSecure = url.protocol === 'https:';
-  const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-  const request = isSecure ? httpsRequest : httpRequest;
+  const { Agent, request } = url.protocol === 'https:' ? https : http;
+  const agent = new Agent({ keepAlive: true });
 
   return async function post(
     headers: OutgoingHttpHeaders,
@@ -98,6 +96,9 @@ async function readAnswer(answer: IncomingMessage): Promise<CrmAnswer> {
   } catch {
     return { unusable: 'answer_broken' };
   }
+  // A compressed body, which is not read, may name a client.
+  const { 'content-encoding': coding = '' } = answer.headers;
+  if (bytes > 0 && !/^(identity)?$/i.test(coding)) return { unusable: 'answer_broken' };
   return parseAnswer(Buffer.concat(chunks).toString('utf8'));
 }
 

@@ -108,6 +108,25 @@ describe('A message to the CRM', () => {
       expect(await postTo(await answering(status, body))).not.toHaveProperty('client_id');
   });
 
+  it.each([
+    ['gzip', '{"client_id":"CLIENT09"}', { unusable: 'answer_broken' }],
+    ['br, identity', 'OK', { unusable: 'answer_broken' }],
+    ['gzip', '', {}],
+    ['', '{"client_id":"CLIENT09"}', { client_id: 'CLIENT09' }],
+    ['Identity', '{"client_id":"CLIENT09"}', { client_id: 'CLIENT09' }],
+  ])(
+    'asks for a plain body, and is accepted by a 200 with the coding %j and the body %j',
+    async (coding, body, answer) => {
+      let accepted: unknown;
+      const url = await crm(({ headers }, response) => {
+        accepted = headers['accept-encoding'];
+        response.writeHead(200, { 'content-encoding': coding }).end(body);
+      });
+      expect(await postTo(url)).toEqual(answer);
+      expect(accepted).toBe('identity');
+    },
+  );
+
   it('is accepted by a 200 whose body breaks', async () => {
     const url = await crm((_request, response) => response.write('{"client_id":', () => response.destroy()));
     expect(await postTo(url)).toEqual({ unusable: 'answer_broken' });
