@@ -111,12 +111,12 @@ const ObjectTextSchema = v.pipe(
 
 /**
  * Parses the CRM's answer, which may be any text. A member `client_id` of a JSON object names a client, as a text or as
- * a number.
+ * a number of 8 digits.
  */
 function parseAnswer(text: string): CrmAnswer {
   const { client_id } = v.parse(v.fallback(ObjectTextSchema, {}), text);
   if (isEmpty(client_id)) return {};
-  const id = typeof client_id === 'number' ? String(client_id) : client_id;
+  const id = typeof client_id === 'number' && /^\d{8}$/.test(String(client_id)) ? String(client_id) : client_id;
   const { success, output } = v.safeParse(CrmAnswerSchema, { client_id: id });
   return success ? output : { unusable: 'client_id_malformed' };
 }
