@@ -22,7 +22,8 @@ export function rotateSecretKey(target: Target, name: string, terminal: Terminal
 
 /**
  * Makes the key with which requests to a receiver are signed, or replaces it. Requests are then signed with the new key
- * and with the one before it, so the receiver may change at any time. The key is printed for the receiver.
+ * and with the one before it, so the receiver may change at any time. The key is printed for the receiver before it is
+ * stored, so an interrupted call never stores a key that nobody has seen.
  */
 async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
   const secrets = (await settingSecretsOf(target, terminal)).filter(({ signs }) => signs);
@@ -35,13 +36,14 @@ async function rotateSigningKey(target: Target, name: string, terminal: Terminal
   const before = await store.read(found.name);
   const [previous] = before === undefined ? [] : parseSigningSecret(before.text);
   const current = `whsec_${randomBytes(SIGNING_KEY_BYTES).toString('base64')}`;
+  terminal.report(`The new key of ${found.name}, valid from the next line on:`);
+  terminal.print(current);
   await store.write(found.name, JSON.stringify({ current, previous }));
   terminal.report(
     previous === undefined
-      ? `The secret ${found.name} is made. Give its key to the receiver:`
-      : `The key of ${found.name} is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with this key and the one before; then give it to the receiver, before the next rotation:`,
+      ? `The secret ${found.name} is made. Give its key to the receiver.`
+      : `The key is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with it and the one before; then give it to the receiver, before the next rotation.`,
   );
-  terminal.print(current);
 }
 
 /**

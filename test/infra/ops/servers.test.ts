@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runOps } from '../../../infra/ops/ops.ts';
 import { secretStore } from '../../../infra/ops/secrets.ts';
 import { signingSecretName } from '../../../infra/settings.ts';
 import { type Connection, serverAddress, type WebApiConnection } from '../../../lib/records/crm-records.ts';
@@ -162,7 +164,7 @@ describe('npm run ops -- secret rotate', () => {
     const first = await rotate('crmWebhook');
     expect(first).toMatchObject({
       code: 0,
-      reported: expect.stringContaining('The secret broker-api/test/crm-webhook is made.'),
+      reported: expect.stringContaining('The secret broker-api/test/crm-webhook is made'),
     });
     const [key, ...more] = first.out.split('\n');
     expect([await stored(), more]).toEqual([{ current: key }, ['']]);
@@ -171,6 +173,16 @@ describe('npm run ops -- secret rotate', () => {
     const { out: third } = await rotate('crmWebhook');
     expect(await stored()).toEqual({ current: third.trim(), previous: second.trim() });
     expect(parseSigningSecret((await operators.stored(NAME)) ?? '')).toHaveLength(2);
+  });
+
+  it('replaces no signing key before the new one is printed', async () => {
+    const before = await stored();
+    const print = () => {
+      throw new Error('interrupted');
+    };
+    const terminal = { print, report: () => {}, input: Readable.from([]), cdkJson, wait: async () => {} };
+    expect(await runOps(['secret', 'rotate', 'crmWebhook', '--local', operators.service.url], terminal)).toBe(1);
+    expect(await stored()).toEqual(before);
   });
 
   it('refuses a name that no request is signed with', async () => {
