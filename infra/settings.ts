@@ -376,6 +376,8 @@ function withoutEmpty(group: Record<string, unknown>): Record<string, unknown> {
 
 /** The settings that name receivers of signed requests, and the ends of their secrets' names. */
 const SIGNED = { crmWebhook: 'crm-webhook', provider: 'provider' } as const;
+/** The names of the service's own keys, of every stage. */
+const OWN_KEY = new RegExp(`^(${KEY_SECRETS}|broker-api/[^/]+/(${Object.values(SIGNED).join('|')})$)`);
 
 /**
  * The prefix of a stage's secrets: `broker-api/prod/`. Operators may store every secret with this prefix, also before
@@ -450,12 +452,18 @@ function unusableMailFrom(values: v.InferOutput<typeof SettingsSchema>): string[
   return mailFromDomain.endsWith(`.${domain}`) ? [] : [`mailFromDomain: must be a subdomain of ${domain}`];
 }
 
-/** The settings that name a secret of the service which the account functions could read as that of a trading server. */
+/**
+ * The settings that name a secret which the account functions could read as that of a trading server, or a key of the
+ * service: a captcha's provider would get it.
+ */
 function coveredSecrets(values: v.InferOutput<typeof SettingsSchema>): string[] {
   const { captcha, front, stage, platformSecrets = defaultPlatformSecrets(stage) } = values;
   return Object.entries({ 'captcha.secret': captcha?.secret, 'front.secret': front?.secret })
-    .filter(([, name]) => name?.startsWith(platformSecrets))
-    .map(([setting]) => `${setting}: must not begin as platformSecrets, the secrets of trading servers`);
+    .filter(([, name = '']) => name.startsWith(platformSecrets) || OWN_KEY.test(name))
+    .map(
+      ([setting]) =>
+        `${setting}: must not begin as platformSecrets, the secrets of trading servers, or name a key of the service`,
+    );
 }
 
 /** Whether the messages of a channel go through AWS. */

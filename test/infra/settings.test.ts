@@ -248,6 +248,11 @@ describe('Faulty settings', () => {
     [{ platformSecrets: 'broker-api/' }, "platformSecrets: must not begin as the names of the service's own"],
     [{ front: { header: 'x-a', secret: 'platform/front' } }, 'front.secret: must not begin as platformSecrets'],
     [{ captcha: { provider: 'turnstile', secret: 'x/y' }, platformSecrets: 'x/' }, 'captcha.secret: must not begin as'],
+    [{ front: { header: 'x-a', secret: 'broker-api-keys/prod/pepper' } }, 'front.secret: must not begin'],
+    [
+      { captcha: { provider: 'turnstile', secret: 'broker-api/test/crm-webhook' } },
+      'captcha.secret: must not begin as platformSecrets, the secrets of trading servers, or name a key of the service',
+    ],
     [{ logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
     ...[
       'http://crm.acme.example/events',
