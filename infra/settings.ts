@@ -433,14 +433,11 @@ function tooManyWarm({ provisioned, concurrency }: v.InferOutput<typeof Settings
 }
 
 /**
- * The days in which an event can reach the CRM: one of retries, 14 set aside, and another of retries. An event whose
+ * An event can reach the CRM for 16 days: one of retries, 14 set aside, and another of retries. An event whose
  * registration has expired is not posted.
  */
-const EVENT_DAYS = 16;
-
 function expiresTooEarly({ crmWebhook, confirmedDays }: v.InferOutput<typeof SettingsSchema>): string[] {
-  const isTooEarly = crmWebhook !== undefined && confirmedDays < EVENT_DAYS;
-  return isTooEarly ? [`confirmedDays: must be at least ${EVENT_DAYS} with crmWebhook`] : [];
+  return crmWebhook !== undefined && confirmedDays < 16 ? ['confirmedDays: must be at least 16 with crmWebhook'] : [];
 }
 
 /** The errors of `mailFromDomain`: SES takes only a subdomain of an identity, and the stack must make that identity. */
@@ -460,10 +457,7 @@ function coveredSecrets(values: v.InferOutput<typeof SettingsSchema>): string[] 
   const { captcha, front, stage, platformSecrets = defaultPlatformSecrets(stage) } = values;
   return Object.entries({ 'captcha.secret': captcha?.secret, 'front.secret': front?.secret })
     .filter(([, name = '']) => name.startsWith(platformSecrets) || OWN_KEY.test(name))
-    .map(
-      ([setting]) =>
-        `${setting}: must not begin as platformSecrets, the secrets of trading servers, or name a key of the service`,
-    );
+    .map(([setting]) => `${setting}: must not begin as platformSecrets, and not name a key of the service`);
 }
 
 /** Whether the messages of a channel go through AWS. */

@@ -40,9 +40,7 @@ async function rotateSigningKey(target: Target, name: string, terminal: Terminal
   terminal.print(current);
   await store.write(found.name, JSON.stringify({ current, previous }));
   terminal.report(
-    previous === undefined
-      ? `The secret ${found.name} is made. Give its key to the receiver.`
-      : `The key is replaced. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with it and the one before; then give it to the receiver, before the next rotation.`,
+    `The key is stored. Within ${SECRET_FRESH_MS / 60_000} minutes requests are signed with it, and with the one before if there is one. Then give it to the receiver, before the next rotation.`,
   );
 }
 

@@ -251,7 +251,7 @@ describe('Faulty settings', () => {
     [{ front: { header: 'x-a', secret: 'broker-api-keys/prod/pepper' } }, 'front.secret: must not begin'],
     [
       { captcha: { provider: 'turnstile', secret: 'broker-api/test/crm-webhook' } },
-      'captcha.secret: must not begin as platformSecrets, the secrets of trading servers, or name a key of the service',
+      'captcha.secret: must not begin as platformSecrets, and not name a key of the service',
     ],
     [{ logRetentionDays: '31' }, 'logRetentionDays: must be one of 1, 3'],
     ...[

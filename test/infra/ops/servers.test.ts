@@ -164,7 +164,7 @@ describe('npm run ops -- secret rotate', () => {
     const first = await rotate('crmWebhook');
     expect(first).toMatchObject({
       code: 0,
-      reported: expect.stringContaining('The secret broker-api/test/crm-webhook is made'),
+      reported: expect.stringMatching(/^The new key of broker-api\/test\/crm-webhook, .*\nThe key is stored\./),
     });
     const [key, ...more] = first.out.split('\n');
     expect([await stored(), more]).toEqual([{ current: key }, ['']]);
