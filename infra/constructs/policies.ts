@@ -103,7 +103,7 @@ const RESTORED_BY_OPERATORS = RESTORABLE_TABLES.filter((name) => name !== 'Regis
 function tableStatements({ tables }: DataStores): PolicyStatement[] {
   const restored = RESTORED_BY_OPERATORS.map((name) => `${tables[name].tableArn}-restored*`);
   return [
-    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'PutItem']),
+    tableStatement(tables.Crm, 'WriteCrmRecords', ['Scan', 'BatchGetItem', 'BatchWriteItem', 'PutItem', 'UpdateItem']),
     policyStatement('FindCrmRecords', 'dynamodb', ['Query', 'Scan'], `${tables.Crm.tableArn}/index/*`),
     indexStatement(tables.Operations, 'FindOperations', DUE_INDEX.name),
     tableStatement(tables.Operations, 'Settle', ['Scan', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem']),

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
+import pLimit from 'p-limit';
 import type { Connection } from '../../lib/records/crm-records.ts';
 import { type CrmItem, type LocatedRecord, parseItem, type RecordError, serializeRecord } from '../ops/crm-items.ts';
-import type { CrmTable } from '../ops/crm-table.ts';
+import { type CrmTable, DERIVED_ATTRIBUTES, PARALLEL_BATCHES } from '../ops/crm-table.ts';
 import { type LocatedConnection, overlapErrors, recordErrors } from '../ops/record-rules.ts';
 import type { Target } from '../ops/target.ts';
 
@@ -28,10 +28,10 @@ export async function inspectRecords({ table }: Pick<Target, 'table'>, fix: bool
   for await (const page of table.pages()) {
     const { broken, differing, located } = await judgePage(page);
     report.errors.push(...broken);
-    if (fix) await table.write(differing.map((item) => ({ put: item })));
-    else
-      report.errors.push(...differing.map(({ pk }) => ({ path: pk, rule: WRONG_ATTRIBUTES, derived: true as const })));
-    report.fixed += fix ? differing.length : 0;
+    await pLimit(PARALLEL_BATCHES).map(differing, async ({ item, wanted }) => {
+      if (fix && (await table.derive(item, wanted))) report.fixed += 1;
+      else report.errors.push({ path: item.pk, rule: fix ? 'has changed meanwhile' : WRONG_ATTRIBUTES, derived: true });
+    });
     report.items += page.length;
     report.forms += located.filter(({ kind }) => kind === 'forms').length;
     connections.push(...located.filter((one) => one.kind === 'connections'));
@@ -44,7 +44,7 @@ export async function inspectRecords({ table }: Pick<Target, 'table'>, fix: bool
 
 async function judgePage(page: readonly CrmItem[]) {
   const broken: RecordError[] = [];
-  const differing: CrmItem[] = [];
+  const differing: { item: CrmItem; wanted: CrmItem }[] = [];
   const located: LocatedRecord[] = [];
   for (const item of page) {
     // The doctor names unknown members too: the CRM may have mistyped them.
@@ -56,8 +56,7 @@ async function judgePage(page: readonly CrmItem[]) {
     located.push(parsed);
     broken.push(...(await recordErrors(parsed)));
     const wanted = await serializeRecord(parsed);
-    // Reading a record changes the spelling of an address, which is no error.
-    if (!isDeepStrictEqual({ ...item, record: wanted.record }, wanted)) differing.push(wanted);
+    if (DERIVED_ATTRIBUTES.some((name) => item[name] !== wanted[name])) differing.push({ item, wanted });
   }
   return { broken, differing, located };
 }

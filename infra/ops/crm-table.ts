@@ -10,12 +10,16 @@ import {
   type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import pLimit from 'p-limit';
-import { attributeQuery, dynamoTable, type Item, tryWrite } from '../../lib/aws/dynamodb.ts';
+import { attributeQuery, dynamoTable, type Item, tryWrite, updateAttributes } from '../../lib/aws/dynamodb.ts';
 import type { CrmIndex } from '../../lib/config/deployment.ts';
+import { CommandError } from './command.ts';
 import type { CrmItem } from './crm-items.ts';
 
 /** A change of one item: the new item, or the key of a deleted one. */
 export type CrmWrite = { put: CrmItem } | { delete: string };
+
+/** The attributes that follow from a record or its key. */
+export const DERIVED_ATTRIBUTES = ['kind', 'e164', 'proven_email', 'proven_phone', 'referral_code'] as const;
 
 /** Parses a number so that it can be written back unchanged: as an object, if JavaScript cannot represent it. */
 export function exactNumber(text: string): number | NumberValue {
@@ -46,7 +50,7 @@ export function operatorsDatabase(config: DynamoDBClientConfig = {}): DynamoDBDo
 
 /** The table of CRM records, as operators see it. No method reads the whole table into memory. */
 export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
-  const { pages, get } = tableItems(TableName, ['pk'], database);
+  const { pages, get, update } = tableItems(TableName, ['pk'], database);
 
   async function sendBatch(requests: readonly Item[]): Promise<void> {
     let waiting = [...requests];
@@ -75,6 +79,16 @@ export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
     /** The items of these keys that exist, in any order: a call for each 100. */
     readMany: async (keys: readonly string[]) =>
       (await get([...new Set(keys)].map((pk) => ({ pk })))) as unknown as CrmItem[],
+    /**
+     * Writes the attributes that follow from a record, and nothing else.
+     * @returns false if the record has changed since it was read, or is gone
+     */
+    derive(read: CrmItem, { pk, record: _, ...derived }: CrmItem): Promise<boolean> {
+      // The attributes of a client follow from its record, that of all others from the key.
+      const basis = derived.kind === undefined ? { record: read.record } : {};
+      const absent = DERIVED_ATTRIBUTES.filter((name) => derived[name] === undefined);
+      return update({ pk, ...basis }, updateAttributes({ ...derived, ...basis }, absent));
+    },
     /** Writes in batches, in any order; an item may have only one write. */
     async write(writes: readonly CrmWrite[]) {
       const requests = writes.map((write) =>
@@ -83,6 +97,26 @@ export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
       await pLimit(PARALLEL_BATCHES).map(chunksOf(requests, MAX_WRITES), sendBatch);
     },
   };
+}
+
+/**
+ * The condition that attributes are as they were read, member by member: the local service's database compares no maps.
+ * @param expression of the write, with the names and values that it has
+ */
+function unchangedSince<T extends { names: Record<string, string>; values: Item }>(read: Item, expression: T) {
+  const leaves = Object.entries(read).flatMap(([name, value]) => leavesOf(`#${name}`, value));
+  const condition = leaves.map(([path], index) => `${path} = :v${index}`).join(' AND ');
+  const names = { ...expression.names, ...Object.fromEntries(condition.matchAll(/#(\w+)/g)) };
+  const values = Object.fromEntries(leaves.map(([, value], index) => [`:v${index}`, value]));
+  return { ...expression, condition, names, values: { ...expression.values, ...values } };
+}
+
+/** The paths and values of all that is in a value, and the sizes of its maps and lists. */
+function leavesOf(path: string, value: unknown): [path: string, value: unknown][] {
+  if (typeof value !== 'object' || value === null) return [[path, value]];
+  const member = (key: string) => (Array.isArray(value) ? `${path}[${key}]` : `${path}.#${key}`);
+  const leaves = Object.entries(value).flatMap(([key, one]) => leavesOf(member(key), one));
+  return [[`size(${path})`, Object.keys(value).length], ...leaves];
 }
 
 /** Splits a list into parts of at most this many elements. */
@@ -100,6 +134,9 @@ export function tableItems(TableName: string, keys: readonly string[], database:
   const table = dynamoTable(database, TableName);
   /** The attributes of an item's key. */
   const itemKey = (item: Item) => Object.fromEntries(keys.map((name) => [name, String(item[name])]));
+  const isAbsent = { condition: `attribute_not_exists(${keys[0]})` };
+  /** Whether a conditional write was made. */
+  const written = async (write: Promise<unknown>) => (await tryWrite(write.then(() => true))) ?? false;
   return {
     itemKey,
     /** All items, or those that a filter selects, a page at a time. */
@@ -115,12 +152,16 @@ export function tableItems(TableName: string, keys: readonly string[], database:
     get: async (items: readonly Item[]) =>
       items.length === 0 ? [] : await table.getMany(items.map(itemKey), callSignal()),
     /** @returns false if an item with this key exists */
-    async add(item: Item) {
-      const condition = `attribute_not_exists(${keys[0]})`;
-      const added = table.put(item, callSignal(), { condition }).then(() => true);
-      return (await tryWrite(added)) ?? false;
+    add: (item: Item) => written(table.put(item, callSignal(), isAbsent)),
+    /** Writes an item. @param read as it was read before; absent: there was none. @throws CommandError if it has changed */
+    async put(item: Item, read?: Item): Promise<void> {
+      const condition = read === undefined ? isAbsent : unchangedSince(read, { names: {}, values: {} });
+      if (await written(table.put(item, callSignal(), condition))) return;
+      throw new CommandError(`The item ${item.pk} has changed meanwhile. Call the command again.`);
     },
-    put: async (item: Item): Promise<void> => void (await table.put(item, callSignal())),
+    /** @param read the attributes that were read. @returns false if they have changed since */
+    update: (read: Item, expression: ReturnType<typeof updateAttributes>) =>
+      written(table.update(itemKey(read), unchangedSince(read, expression), callSignal())),
     delete: (item: Item) => table.delete(itemKey(item), callSignal()),
   };
 }

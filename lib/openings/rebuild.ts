@@ -18,7 +18,8 @@ interface RebuildTable {
   get(keys: Item[]): Promise<Item[]>;
   /** Adds an item. @returns false if its key exists */
   add(item: Item): Promise<boolean>;
-  put(item: Item): Promise<void>;
+  /** @param read the item as it was read; undefined: there was none. @throws if it has changed since */
+  put(item: Item, read: Item | undefined): Promise<void>;
 }
 
 export interface RebuildReport {
@@ -117,7 +118,7 @@ async function restoreOperation(
   const item = operationItem(record, connection, now);
   report.operations += 1;
   if (now - Date.parse(record.opened_at) < DUE_AGAIN_MS) report.due += 1;
-  if (!dryRun) await tables.operations.put(item);
+  if (!dryRun) await tables.operations.put(item, left);
 }
 
 function isOpenItem(item: Item, login: number): boolean {
@@ -194,7 +195,7 @@ async function reserveOfOperation(rebuild: Rebuild, item: Item): Promise<void> {
   if (life.at !== 'open' || (life.deposit !== 'due' && life.deposit !== 'sent')) return;
   const unpaid: LifeAt<'open'> = { ...life, deposit: 'unpaid' };
   const due = isFinished(unpaid) ? dueAttributes(operationId, OPERATOR_ONLY) : {};
-  if (!dryRun) await tables.operations.put({ ...item, ...due, life: unpaid });
+  if (!dryRun) await tables.operations.put({ ...item, ...due, life: unpaid }, item);
 }
 
 async function reserve(

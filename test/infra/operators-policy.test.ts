@@ -157,7 +157,8 @@ describe('The policy of operators', () => {
   }, async () => {
     // With an account in the range, which the ledger is asked about.
     await openDemoAccount();
-    const { results } = await stack.doctor({ caller: 'operators' });
+    await operators.table.write([{ put: { pk: 'client#CLIENT01', record: DEMO_RECORDS.clients[0] } }]);
+    const { results } = await stack.doctor({ caller: 'operators', fix: true });
     expect(results.filter(({ state }) => state === 'unknown')).toEqual([]);
     for (const row of COMMANDS) {
       const result = await run('operators', row);

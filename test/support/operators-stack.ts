@@ -148,8 +148,8 @@ export class OperatorsStack {
   }
 
   /** Runs the doctor. @param caller whose rights it has; absent: every right */
-  doctor({ caller, cdkJson = this.cdkJson }: { caller?: string; cdkJson?: string } = {}) {
-    return this.#as(caller, () => doctorResults({ stack: STACK, cdkJson }));
+  doctor({ caller, fix = false, cdkJson = this.cdkJson }: { caller?: string; fix?: boolean; cdkJson?: string } = {}) {
+    return this.#as(caller, () => doctorResults({ stack: STACK, fix, cdkJson }));
   }
 
   async #as<T>(caller: string | undefined, work: () => Promise<T>): Promise<T> {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { inspectRecords } from '../../../infra/doctor/record-report.ts';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
+import { type CrmItem, itemKey } from '../../../infra/ops/crm-items.ts';
+import { dynamoCrmClients } from '../../../lib/records/crm-clients.ts';
 import { Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
@@ -60,5 +63,41 @@ describe('The doctor, asked about the CRM records,', () => {
     await operators.table.write([{ put: { pk: 'client#CLIENT01', record: ann } }]);
     expect(await looked(true)).toMatchObject({ lines: [expect.stringMatching(/ items, 1 of them fixed$/)] });
     expect(await operators.table.find('proven_email', 'ann@example.com')).toEqual(['client#CLIENT01']);
+  });
+
+  it('fixes no client who was erased, imported or proven after the doctor has read the table', async () => {
+    const clients = ['ERASED01', 'IMPORT01', 'PROVEN01', 'SAME0001'].map((id) => ({
+      ...{ id, name: 'Ray', email: `${id}@example.com`, phone: { country_code: '44', number: '7400123456' } },
+      unproven: ['email' as const],
+    }));
+    await operators.table.write(clients.map((record) => ({ put: { pk: itemKey('clients', record.id), record } })));
+    const [, imported, proven] = clients;
+    if (imported === undefined || proven === undefined) throw new Error('There are four clients.');
+    const real = operators.table;
+    const table: typeof real = {
+      ...real,
+      async *pages(filter) {
+        const pages: CrmItem[][] = [];
+        for await (const page of real.pages(filter)) pages.push(page);
+        await operators.local('delete', 'clients', 'ERASED01');
+        await operators.local('import', { clients: [{ ...imported, unproven: ['phone'], language: 'de' }] });
+        const { unproven: _, ...client } = proven;
+        await dynamoCrmClients(operators.tableOf('crm')).add(client, 'email', AbortSignal.timeout(60_000));
+        yield* pages;
+      },
+    };
+    const { fixed, errors } = await inspectRecords({ table }, true);
+    expect(fixed).toBe(1);
+    expect(errors.filter(({ rule }) => rule === 'has changed meanwhile').map(({ path }) => path)).toEqual(
+      ['ERASED01', 'IMPORT01', 'PROVEN01'].map((id) => itemKey('clients', id)),
+    );
+    const items = await real.readMany(clients.map(({ id }) => itemKey('clients', id)));
+    expect(new Map(items.map(({ pk, record: _, ...derived }) => [pk, derived]))).toEqual(
+      new Map<string, object>([
+        ['client#IMPORT01', { e164: '+447400123456', proven_email: 'import01@example.com' }],
+        ['client#PROVEN01', { proven_email: 'proven01@example.com' }],
+        ['client#SAME0001', { e164: '+447400123456', proven_phone: '+447400123456' }],
+      ]),
+    );
   });
 });

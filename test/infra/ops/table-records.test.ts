@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { serializeItems } from '../../../infra/ops/crm-items.ts';
-import { crmTable } from '../../../infra/ops/crm-table.ts';
+import { crmTable, tableItems } from '../../../infra/ops/crm-table.ts';
 import { CDK_JSON } from '../../../infra/ops/service-secrets.ts';
 import { connectionErrors, removeRecords, writeRecords } from '../../../infra/ops/table-records.ts';
 import type { Target } from '../../../infra/ops/target.ts';
@@ -55,6 +55,20 @@ async function callsWith(others: number) {
   const removed = callsSince(database);
   return { put, connected, removed };
 }
+
+it('An item that was read before is not written over what another writer has made of it', async () => {
+  const table = tableItems('operations', ['pk'], directClient(await testDatabase()));
+  const read = { pk: 'op#1', revision: 1, life: { at: 'open', deposit: 'due' }, closed: [1, 2] };
+  await table.put(read);
+  await expect(table.put(read)).rejects.toThrow('op#1 has changed meanwhile');
+  await table.put({ ...read, closed: [1] }, read);
+  await table.put(read, { ...read, closed: [1] });
+  for (const other of [{ revision: 2 }, { closed: [1] }, { closed: [1, 3] }, { life: { at: 'open' } }])
+    await expect(table.put(read, { ...read, ...other })).rejects.toThrow('op#1 has changed meanwhile');
+  await table.delete(read);
+  await expect(table.put(read, read)).rejects.toThrow('op#1 has changed meanwhile');
+  expect(await table.get([read])).toEqual([]);
+});
 
 describe('A change of one record', () => {
   it('costs as many calls in a small table as in a large one, and never reads all of it', async () => {
