@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { SECRET_FRESH_MS } from '../../lib/aws/secrets.ts';
 import { parseKeyVersions } from '../../lib/secrets/keys.ts';
 import { parseSigningSecret } from '../../lib/secrets/webhook-signature.ts';
@@ -91,6 +92,9 @@ async function renewKey(store: Store, name: string, neededMs: number, terminal: 
   }
   const added = await readKeys(store, name);
   await waitUntil(added.since.getTime() + SECRET_FRESH_MS, 'all functions know it', terminal);
+  // Keys from before the wait would take back what another command has added.
+  if (!isDeepStrictEqual(await readKeys(store, name), added))
+    throw new CommandError(`The keys of ${name} have changed meanwhile. Call the command again.`);
   await store.write(name, JSON.stringify({ ...added.keys, current: added.newest }));
   return added.newest;
 }

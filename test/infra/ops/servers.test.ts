@@ -263,4 +263,14 @@ describe('npm run ops -- pepper rotate', () => {
     expect((await rotate()).code).toBe(0);
     expect(await pepper()).toEqual({ ...added, current: String(Number(old) + 1) });
   });
+
+  it('loses no key that another command has added while it waited', async () => {
+    const added: unknown[] = [];
+    const { code, reported } = await rotate(async () => {
+      for (let times = 0; times < 2; times += 1) expect((await rotate()).code).toBe(0);
+      added.push(await pepper());
+    });
+    expect([code, reported]).toEqual([1, expect.stringContaining('have changed meanwhile. Call the command again.')]);
+    expect(added).toEqual([await pepper()]);
+  });
 });
