@@ -9,10 +9,9 @@ import {
   type QueryCommandInput,
   type ScanCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import pLimit from 'p-limit';
 import { attributeQuery, dynamoTable, type Item, tryWrite, updateAttributes } from '../../lib/aws/dynamodb.ts';
 import type { CrmIndex } from '../../lib/config/deployment.ts';
-import { CommandError } from './command.ts';
+import { CommandError, explainFailure } from './command.ts';
 import type { CrmItem } from './crm-items.ts';
 
 /** A change of one item: the new item, or the key of a deleted one. */
@@ -89,12 +88,22 @@ export function crmTable(TableName: string, database: DynamoDBDocumentClient) {
       const absent = DERIVED_ATTRIBUTES.filter((name) => derived[name] === undefined);
       return update({ pk, ...basis }, updateAttributes({ ...derived, ...basis }, absent));
     },
-    /** Writes in batches, in any order; an item may have only one write. */
+    /**
+     * Writes in batches, in any order; an item may have only one write.
+     * @throws CommandError after the first failure, with the number of writes that were made
+     */
     async write(writes: readonly CrmWrite[]) {
       const requests = writes.map((write) =>
         'put' in write ? { PutRequest: { Item: write.put } } : { DeleteRequest: { Key: { pk: write.delete } } },
       );
-      await pLimit(PARALLEL_BATCHES).map(chunksOf(requests, MAX_WRITES), sendBatch);
+      let written = 0;
+      for (const batches of chunksOf(chunksOf(requests, MAX_WRITES), PARALLEL_BATCHES)) {
+        const sent = batches.map((batch) => sendBatch(batch).then(() => (written += batch.length)));
+        const failed = (await Promise.allSettled(sent)).find((one) => one.status === 'rejected');
+        if (failed === undefined) continue;
+        const { lines } = explainFailure(failed.reason);
+        throw new CommandError([...lines, `At least ${written} of ${requests.length} changes are written.`]);
+      }
     },
   };
 }

@@ -44,6 +44,9 @@ export async function recordErrors({ path, kind, record }: LocatedRecord): Promi
     if (record.language !== undefined && !v.is(LanguageSchema, record.language))
       recordError('.language', 'must be a BCP 47 tag');
   }
+  // No platform has a smaller unit, and the database keeps no number as small as a schema takes.
+  if (kind === 'account_types' && record.deposit !== 0 && Number(record.deposit) < 0.01)
+    recordError('.deposit', 'must be 0, or at least 0.01');
   if (kind === 'connections') connectionErrors(record, recordError);
   return errors;
 }

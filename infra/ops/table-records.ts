@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import pLimit from 'p-limit';
 import * as v from 'valibot';
 import { type Connection, StoredConnectionSchema } from '../../lib/records/crm-records.ts';
 import { CommandError, countOf } from './command.ts';
@@ -102,15 +103,11 @@ export async function writeRecords(
   { target, dryRun, terminal }: ItemLocation,
   records: readonly LocatedRecord[],
 ): Promise<number> {
-  let total = 0;
-  for (const part of chunksOf(records, MAX_COMPARED * PARALLEL_BATCHES)) {
-    const changes = await Promise.all(chunksOf(part, MAX_COMPARED).map((batch) => findChanges(target, batch)));
-    const changed = changes.flat();
-    if (dryRun) terminal.print(changed.map(describeChange));
-    else await target.table.write(changed.map(({ item }) => ({ put: item })));
-    total += changed.length;
-  }
-  return total;
+  const batches = chunksOf(records, MAX_COMPARED);
+  const changed = (await pLimit(PARALLEL_BATCHES).map(batches, (batch) => findChanges(target, batch))).flat();
+  if (dryRun) terminal.print(changed.map(describeChange));
+  else await target.table.write(changed.map(({ item }) => ({ put: item })));
+  return changed.length;
 }
 
 interface ItemChange {

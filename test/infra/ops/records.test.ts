@@ -73,6 +73,13 @@ describe('npm run ops -- import', () => {
     expect(await operators.items('crm')).toEqual(before);
   });
 
+  it.each([1e-200, 0.001, -0.01])('writes nothing when a deposit is %d', async (deposit) => {
+    const account_types = [{ id: 'ATODD001', platform: 'tp5', deposit }];
+    const { code, reported } = await operators.local('import', { clients: [NEW_CLIENT], account_types });
+    expect([code, reported]).toEqual([1, expect.stringContaining('account_types[0].deposit: must be 0, or at least')]);
+    expect(await operators.keys()).not.toContain('client#CLIENT99');
+  });
+
   it('refuses a range of logins that another connection of the host has, also one with members of a newer version', async () => {
     const stands = (await operators.table.read('connection#tp5-live-1')) ?? expect.fail();
     await operators.table.write([{ put: { ...stands, record: { ...(stands.record as object), newer: 1 } } }]);

@@ -6,7 +6,7 @@ import { CDK_JSON } from '../../../infra/ops/service-secrets.ts';
 import { connectionErrors, removeRecords, writeRecords } from '../../../infra/ops/table-records.ts';
 import type { Target } from '../../../infra/ops/target.ts';
 import type { Terminal } from '../../../infra/ops/terminal.ts';
-import { type TestDatabase, testDatabase } from '../../support/database.ts';
+import { scanItems, type TestDatabase, testDatabase } from '../../support/database.ts';
 import { directClient } from '../../support/direct-client.ts';
 
 const terminal = {
@@ -68,6 +68,25 @@ it('An item that was read before is not written over what another writer has mad
   await table.delete(read);
   await expect(table.put(read, read)).rejects.toThrow('op#1 has changed meanwhile');
   expect(await table.get([read])).toEqual([]);
+});
+
+it('An import that the database ends says how many records it has written, and writes no others', async () => {
+  const database = await testDatabase();
+  let writes = 0;
+  const execute: TestDatabase['execute'] = async (operation, input) => {
+    if (operation !== 'BatchWriteItem' || ++writes !== 7) return database.execute(operation, input);
+    return {
+      status: 400,
+      headers: {},
+      body: Buffer.from('{"__type":"x#ValidationException","message":"Number underflow"}'),
+    };
+  };
+  const table = crmTable('crm', directClient({ execute }));
+  const where = { target: { name: 'the table', table } as Target, dryRun: false, terminal };
+  const records = newClients(450).map((record) => ({ kind: 'clients', path: record.id, record }) as const);
+  const refusal = 'ValidationException: Number underflow At least 175 of 450 changes are written.';
+  await expect(writeRecords(where, records)).rejects.toThrow(refusal);
+  expect(await scanItems(database.client, 'crm')).toHaveLength(175);
 });
 
 describe('A change of one record', () => {
