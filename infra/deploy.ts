@@ -102,7 +102,10 @@ async function readAssembly(folder: string): Promise<Assembly> {
   return { stack: properties?.stackName ?? id, retainsData, refusals };
 }
 
-/** Splits the command line into the settings, the folder, and all other arguments. */
+/**
+ * Splits the command line into the settings, the folder, and all other arguments.
+ * @throws SettingsError for an option without its value: without it, another stage would be deployed
+ */
 function readArguments(args: readonly string[]) {
   const options = {
     context: { type: 'string', short: 'c', multiple: true },
@@ -110,6 +113,8 @@ function readArguments(args: readonly string[]) {
   } as const;
   const { values, tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const given = (values.context ?? []).map((one) => /^([^=]+)=(.*)$/s.exec(String(one)));
+  if (given.includes(null) || values.app === true || values.app === '')
+    throw new SettingsError(['an option needs a value: -c NAME=VALUE, --app FOLDER']);
   const context = Object.fromEntries(given.map((match) => [match?.[1] ?? '', match?.[2] ?? '']));
   const app = typeof values.app === 'string' ? values.app : undefined;
   const knownIndexes = tokens.flatMap((token) =>

@@ -77,6 +77,19 @@ describe('npm run deploy', () => {
       expect((await deployed([], { ...(status && { status }), code: 1 })).calls).toEqual([SYNTH, DEPLOY]);
   });
 
+  it.each([
+    ['-c', 'stage'],
+    ['-c'],
+    ['--context'],
+    ['-c', '=test'],
+    ['-c', 'senderName=Acme', '-cstage'],
+    ['-a'],
+    ['--app='],
+  ])('deploys nothing when a value is missing: %s %s %s', async (...args) => {
+    const steps = { status: 'UPDATE_COMPLETE' };
+    await expect(deployed(args.filter(Boolean), steps)).rejects.toThrow(/needs a value/);
+  });
+
   it('builds with the settings of the command line, and protects no stage whose data is not retained', async () => {
     const args = ['-c', 'stage=test', '--require-approval', 'never', '--context', 'brand.name=Acme', '--context=vpc='];
     const output = assembly('broker-api-test', { retains: false });
