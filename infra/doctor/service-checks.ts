@@ -33,8 +33,8 @@ export function secretChecks(secrets: readonly ServiceSecret[]): DoctorCheck<Ser
       const text = signs ? undefined : await probes.secret(name);
       const isThere = text !== undefined || (signs && (await probes.describedSecret(name)) !== undefined);
       const fix = signs
-        ? `${opsCommand(probes.place, 'secret', 'rotate', purpose)}, and give its key to the receiver`
-        : `${opsCommand(probes.place, 'secret', 'put', name)} (its value: ${shape})`;
+        ? `${opsCommand(probes.place, ['secret', 'rotate', purpose])}, and give its key to the receiver`
+        : `${opsCommand(probes.place, ['secret', 'put', name])} (its value: ${shape})`;
       if (!isThere) return missingOutcome('does not exist', fix);
       if (text === undefined) return workingOutcome('exists');
       try {
@@ -54,7 +54,7 @@ function secretQuestion(purpose: string): DoctorQuestion {
   return purpose === 'provider' ? 'code' : 'register';
 }
 
-const importRecords = ({ place }: ServerProbes) => opsCommand(place, 'import', 'crm.json');
+const importRecords = ({ place }: ServerProbes) => opsCommand(place, ['import', 'crm.json']);
 
 /** Checks the CRM records: whether the service can read each, and whether there is a form to register with. */
 export const recordChecks: DoctorCheck<ServerProbes>[] = [
@@ -95,7 +95,7 @@ export function connectionCheck(ids: readonly string[] = []): DoctorCheck<Server
 function serverCheck(connection: Connection): DoctorCheck<ServerProbes> {
   const { id } = connection;
   return makeCheck('server', id, async (probes) => {
-    const put = opsCommand(probes.place, 'secret', 'put', id);
+    const put = opsCommand(probes.place, ['secret', 'put', id]);
     const text = await probes.secret(connection.secret);
     if (text === undefined) return missingOutcome(`there is no secret ${connection.secret}`, put);
     const secret = v.safeParse(v.pipe(v.string(), v.parseJson(), platformSecretSchema(connection)), text);

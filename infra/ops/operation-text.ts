@@ -103,7 +103,7 @@ function describeAccepted(known: KnownOperation, place: readonly string[]): stri
     const proof = proven ? ', as the server shows' : '';
     if (say === 'login' && login === undefined)
       return [
-        `  ${opsCommand(place, 'settle', operationId, '--login', 'LOGIN')}`,
+        `  ${opsCommand(place, ['settle', operationId], '--login', 'LOGIN')}`,
         "      the account LOGIN is the request's",
       ];
     const word: Word = say === 'login' ? { say, login: Number(login) } : { say };
@@ -114,7 +114,7 @@ function describeAccepted(known: KnownOperation, place: readonly string[]): stri
 
 /** The command that says a word. */
 export function settleCommand(id: string, word: Word, place: readonly string[]): string {
-  return opsCommand(place, 'settle', id, `--${word.say}`, ...(word.say === 'login' ? [String(word.login)] : []));
+  return opsCommand(place, ['settle', id], `--${word.say}`, ...(word.say === 'login' ? [String(word.login)] : []));
 }
 
 /** A word as `--confirm` repeats it. */

@@ -48,13 +48,19 @@ const PLAIN_WORD = /^[\w.:@/+=,-]+$/;
 /** The characters that not every shell leaves alone between single quotes: cmd knows no such quotes. */
 const NEVER_PASTED = /['"&|<>^%!]/;
 
+const LEFT_OUT = '…';
+
 /** A command that can be pasted into any shell: words are quoted, and one that no quotes make safe is left out as `…`. */
 export function shellCommand(...words: string[]): string {
-  const quoted = (word: string) => (NEVER_PASTED.test(word) || printableLine(word) !== word ? '…' : `'${word}'`);
-  return words.map((word) => (PLAIN_WORD.test(word) ? word : quoted(word))).join(' ');
+  const quoted = (word: string) => (NEVER_PASTED.test(word) || printableLine(word) !== word ? LEFT_OUT : `'${word}'`);
+  return words.map((word) => (PLAIN_WORD.test(word) || word === LEFT_OUT ? word : quoted(word))).join(' ');
 }
 
-/** `npm run ops -- …` to paste. @param place the options that name the target, such as `['--stack', 'broker-api-prod']` */
-export function opsCommand(place: readonly string[], ...words: string[]): string {
-  return shellCommand('npm', 'run', 'ops', '--', ...words, ...place);
+/**
+ * `npm run ops -- …` to paste. @param place the options that name the target, such as `['--stack', 'broker-api-prod']`
+ * @param words names and ids; one that begins with a dash would be read as an option, and is left out
+ */
+export function opsCommand(place: readonly string[], words: readonly string[], ...options: string[]): string {
+  const named = words.map((word) => (word.startsWith('-') ? LEFT_OUT : word));
+  return shellCommand('npm', 'run', 'ops', '--', ...named, ...options, ...place);
 }

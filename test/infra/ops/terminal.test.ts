@@ -36,7 +36,12 @@ it('A printed command can be pasted into a shell: each word stays one, or is lef
   expect(printed).toEqual(words.map((word) => (shellCommand(word) === '…' ? '[…]' : `[${word}]`)));
   // cmd knows no single quotes.
   for (const word of words) expect(shellCommand(word)).not.toMatch(/[&|<>^%"!]/);
-  expect(opsCommand(['--stack', 'a b'], 'settle', 'x; touch FILE #')).toBe(
+  expect(opsCommand(['--stack', 'a b'], ['settle', 'x; touch FILE #'])).toBe(
     "npm run ops -- settle 'x; touch FILE #' --stack 'a b'",
   );
+});
+
+it('A printed command leaves out an id that would be read as an option', () => {
+  for (const id of ['--none', '-x', '--login=7', '--', '- x'])
+    expect(opsCommand(['--local'], ['settle', id], '--undecided')).toBe('npm run ops -- settle … --undecided --local');
 });
