@@ -2,12 +2,10 @@ import * as v from 'valibot';
 import { platformSecretSchema } from '../../lib/records/crm-records.ts';
 import { isObject } from '../../lib/validators/primitives.ts';
 import {
-  addRecord,
   CRM_KINDS,
   CrmFileError,
   type CrmRecords,
   describeRule,
-  emptyCrmRecords,
   issuePath,
   type LocatedRecord,
   memberPath,
@@ -29,8 +27,8 @@ export async function parseCrmFile(text: string): Promise<CrmFile> {
   const { records, errors, local_secrets } = await readCrmFile(text);
   const allErrors = [...errors, ...overlapErrors(records.filter((one) => one.kind === 'connections'))];
   if (allErrors.length > 0) throw new CrmFileError(allErrors);
-  const file: CrmFile = { ...emptyCrmRecords(), local_secrets };
-  for (const one of records) addRecord(file, one);
+  const file: CrmFile = { forms: [], clients: [], account_types: [], connections: [], local_secrets };
+  for (const { kind, record } of records) (file[kind] as unknown[]).push(record);
   return file;
 }
 

@@ -23,7 +23,6 @@ export interface CrmRecords {
   connections: Connection[];
 }
 export type CrmKind = keyof CrmRecords;
-type CrmRecord = CrmRecords[CrmKind][number];
 
 /**
  * `stored`: the schema of a record in an item, which leaves out unknown members. `written`: that of a record as people
@@ -59,18 +58,9 @@ export interface LocatedRecordMap<Kind extends CrmKind> {
 }
 export type LocatedRecord = { [Kind in CrmKind]: LocatedRecordMap<Kind> }[CrmKind];
 
-export function emptyCrmRecords(): CrmRecords {
-  return { forms: [], clients: [], account_types: [], connections: [] };
-}
-
 /** The table key of a record of this kind. */
 export function itemKey(kind: CrmKind, id: string): string {
   return RECORD_KINDS[kind].key(id);
-}
-
-/** Adds a record to those of its kind. */
-export function addRecord(records: CrmRecords, one: LocatedRecord): void {
-  (records[one.kind] as CrmRecord[]).push(one.record);
 }
 
 /** One item of the table of CRM records. The other attributes follow from the record. */

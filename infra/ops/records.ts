@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { countOf, recordsRefused, wrongUsage } from './command.ts';
 import { readCrmFile } from './crm-file.ts';
-import { addRecord, CRM_KINDS, CrmFileError, type CrmKind, emptyCrmRecords, type LocatedRecord } from './crm-items.ts';
+import { CRM_KINDS, CrmFileError, type CrmKind, type LocatedRecord } from './crm-items.ts';
 import { formatTable } from './table-format.ts';
 import {
   connectionErrors,
@@ -42,24 +42,20 @@ export async function importFile(target: Target, file: string, { dryRun = false 
 /** Writes all records as a CRM file. */
 export async function exportFile(target: Target, file: string | undefined, terminal: Terminal) {
   const unreadable = new UnreadableItems(terminal);
-  const records = emptyCrmRecords();
-  for await (const page of target.table.pages())
-    for (const one of parseCrmItems(target, page, unreadable.name)) addRecord(records, one);
+  const records: LocatedRecord[] = [];
+  for await (const page of target.table.pages()) records.push(...parseCrmItems(target, page, unreadable.name));
   const kinds = CRM_KINDS.map((kind) => {
-    const lines = records[kind].map((record, index) => `${index === 0 ? '' : ','}\n    ${JSON.stringify(record)}`);
-    return `\n  "${kind}": [${lines.join('')}\n  ]`;
+    const lines = records.filter((one) => one.kind === kind).map(({ record }) => `\n    ${JSON.stringify(record)}`);
+    return `\n  "${kind}": [${lines.join()}\n  ]`;
   });
   const text = `{${kinds.join(',')}\n}`;
   if (file === undefined) terminal.print(text.split('\n'));
   else {
-    // The file contains personal data: only the operator may read it.
-    await writeFile(file, `${text}\n`, { mode: 0o600 });
-    terminal.report(
-      `${countOf(
-        CRM_KINDS.reduce((sum, kind) => sum + records[kind].length, 0),
-        'record',
-      )} written to ${file}.`,
-    );
+    // The file contains personal data: only the operator may read it, also if it was there before.
+    await using handle = await open(file, 'w', 0o600);
+    if ((await handle.stat()).isFile()) await handle.chmod(0o600);
+    await handle.writeFile(`${text}\n`);
+    terminal.report(`${countOf(records.length, 'record')} written to ${file}.`);
   }
   unreadable.finish('the others are written');
 }

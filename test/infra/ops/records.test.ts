@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
@@ -114,6 +114,7 @@ describe('npm run ops -- import', () => {
 describe('npm run ops -- export', () => {
   it('writes a CRM file that can be imported again', async () => {
     const path = join(operators.folder, 'export.json');
+    await writeFile(path, 'an earlier export', { mode: 0o644 });
     expect(await operators.local('export', path)).toMatchObject({
       code: 0,
       reported: expect.stringMatching(/^\d+ records written to/),
