@@ -11,7 +11,7 @@ import type { Connection } from '../../lib/records/crm-records.ts';
 import { hasPublicAddress } from '../addresses.ts';
 import { undefinedIfAbsent } from '../ops/command.ts';
 import { secretStore } from '../ops/secrets.ts';
-import type { Target } from '../ops/target.ts';
+import { once, type Target } from '../ops/target.ts';
 import { inspectRecords } from './record-report.ts';
 import { findUsedConnections, reportServer } from './server-report.ts';
 
@@ -105,13 +105,6 @@ function stackProbes() {
  */
 export function serverProbes(target: Target, fix: boolean) {
   const secrets = secretStore(target.clientOf('SECRETS_MANAGER'));
-  const once = <T>(read: () => Promise<T>) => {
-    let found: Promise<T> | undefined;
-    return () => {
-      found ??= read();
-      return found;
-    };
-  };
   return {
     /** The options of `npm run ops` for this target: `--stack broker-api-prod`. */
     place: target.place,

@@ -21,7 +21,6 @@ const CERTIFICATE = 'correct ca or fingerprint of the connection, or have the ce
  * `tls_…` each other error of TLS.
  */
 export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
-  auth_http_404: { detail: 'reached, but this is no Web API at this path', fix: NO_WEB_API },
   auth_http_3xx: { detail: 'reached, but it leads elsewhere, so this is no Web API at this path', fix: NO_WEB_API },
   auth_http_4xx: { detail: 'reached, but this is no Web API at this path', fix: NO_WEB_API },
   auth_http_401: { detail: 'reached, and refuses our login', fix: `${PASSWORD}, or correct host and port` },
@@ -40,10 +39,7 @@ export const SERVER_FAILURES: Readonly<Record<string, ServerFailure>> = {
   },
   retcode_1018: { detail: 'reached, and too busy for a login', fix: 'look again in a minute' },
   retcode_1022: { detail: "reached, and the server's license does not allow it", fix: 'ask its administrator' },
-  invalid_master: {
-    detail: 'reached, and refuses the master password',
-    fix: 'put it into the secret: npm run ops -- secret put ID',
-  },
+  invalid_master: { detail: 'reached, and refuses the master password', fix: SECRET },
   illegal_ip: { detail: 'reached, and refuses this address', fix: ADDRESS, unseen: true },
   closed_without_answer: {
     detail: 'reached, but it ends the connection without an answer, as for addresses that it does not list',

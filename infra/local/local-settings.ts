@@ -54,10 +54,8 @@ export const RESOURCES = {
   NOTIFICATIONS_TOPIC_ARN: 'arn:aws:sns:eu-west-1:000000000000:client-notifications',
   EVENT_BUS: 'events',
   WEBHOOK_QUEUE: 'crm',
-  WEBHOOK_ACCOUNTS_QUEUE: 'crm-accounts',
   WEBHOOK_UNDELIVERED_QUEUE: 'crm-undelivered',
   /** The same queues under their logical ids in the template. Operators' commands find them by these ids. */
-  CRM_QUEUE: 'crm',
   CRM_ACCOUNTS_QUEUE: 'crm-accounts',
   CRM_UNDELIVERED_QUEUE: 'crm-undelivered',
 };

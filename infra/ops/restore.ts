@@ -1,16 +1,8 @@
 import pLimit from 'p-limit';
-import { EXPIRY_ATTRIBUTE, logicalId, type TableName } from '../tables.ts';
+import { EXPIRY_ATTRIBUTE, logicalId, RESTORABLE_TABLES } from '../tables.ts';
 import { CommandError, countOf, wrongUsage } from './command.ts';
 import { openTable, type Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
-
-const TABLES: Readonly<Record<string, TableName>> = {
-  crm: 'Crm',
-  operations: 'Operations',
-  logins: 'Logins',
-  accounts: 'Accounts',
-  registrations: 'Registrations',
-};
 
 /** The number of items that are written at once. */
 const AT_ONCE = 16;
@@ -25,8 +17,8 @@ export async function restoreTable(
   { from, dryRun = false }: { from: string; dryRun?: boolean },
   terminal: Terminal,
 ): Promise<void> {
-  const table = TABLES[name];
-  if (table === undefined) throw wrongUsage(`TABLE is ${Object.keys(TABLES).join(', ')}.`);
+  const table = RESTORABLE_TABLES.find((one) => one.toLowerCase() === name);
+  if (table === undefined) throw wrongUsage(`TABLE is ${RESTORABLE_TABLES.join(', ').toLowerCase()}.`);
   const source = await target.resource(logicalId(table));
   if (!from.startsWith(`${source}-restored`))
     throw new CommandError(`${from} is no restored table of ${name}: its name must begin with ${source}-restored.`);

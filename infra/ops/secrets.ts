@@ -91,9 +91,8 @@ async function putPlatformSecret(
   );
   if (added.length > 0 && !yes) await confirmServers(terminal);
   const versions = [...new Set([platform, ...((await store.describe(secret))?.versions?.split(' ') ?? [])])].sort();
-  terminal.print(
-    describeStored(secret, await store.write(secret, JSON.stringify({ ...value, hosts: trusted }), versions)),
-  );
+  const done = await store.write(secret, JSON.stringify({ ...value, hosts: trusted }), versions);
+  terminal.print(describeStored(secret, done));
 }
 
 const HostsSchema = v.looseObject({ hosts: v.optional(v.array(v.string())) });

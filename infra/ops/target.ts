@@ -112,6 +112,15 @@ async function openLocal(address: string): Promise<Target> {
   };
 }
 
+/** A read that is made at the first call; later calls get its result. */
+export function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined;
+  return () => {
+    found ??= read();
+    return found;
+  };
+}
+
 async function openStack(stack: string): Promise<Target> {
   const client = new CloudFormationClient({});
   try {
@@ -121,14 +130,10 @@ async function openStack(stack: string): Promise<Target> {
     const table = output('CrmTableName');
     if (table === undefined) throw new CommandError(`The stack ${stack} has no table of CRM records.`);
     const database = operatorsDatabase();
-    let settings: Promise<Settings> | undefined;
     return {
       name: `the table ${table}`,
       place: ['--stack', stack],
-      settings: () => {
-        settings ??= readDeployed(stack);
-        return settings;
-      },
+      settings: once(() => readDeployed(stack)),
       database,
       table: crmTable(table, database),
       clientOf: () => ({}),

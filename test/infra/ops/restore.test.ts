@@ -40,7 +40,7 @@ it('After tables were lost, restore puts what is absent, rebuild writes the rest
 });
 
 it.each<[string[], number, string]>([
-  [['hats', '--from', 'x'], 2, 'TABLE is crm, operations, logins, accounts, registrations.'],
+  [['hats', '--from', 'x'], 2, 'TABLE is crm, accounts, logins, operations, registrations.'],
   [['accounts', '--from', 'accounts-restored-2'], 1, 'There is no such table in this account and region.'],
   [['accounts', '--from', 'logins-restored'], 1, 'its name must begin with accounts-restored.'],
 ])('restore %j is refused', async (args, code, sentence) => {
