@@ -10,7 +10,7 @@ const SLOW = [
   'test/functions/{create-account,request-registration-redaction,wiring}.test.ts',
   'test/infra/{bundle,closed-output,cloudformation-rules,deploy}.test.ts',
   'test/infra/openapi/{examples-run,receiver}.test.ts',
-  'test/infra/registration-page/page-in-chromium.test.ts',
+  'test/infra/registration-page/{page,states}-in-chromium.test.ts',
   'test/infra/local/{docs,outbox-page,registration-page,start}.test.ts',
   'test/lib/openings/killed.test.ts',
   'test/model/*.test.ts',

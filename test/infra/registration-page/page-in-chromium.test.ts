@@ -5,8 +5,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DEMO_RECORDS } from '../../../infra/local/demo-records.ts';
 import { findCode } from '../../../infra/local/outbox.ts';
 import { type LocalService, startService } from '../../../infra/local/service.ts';
-import { BUSY_STATES, TRANSITIONS } from '../../../infra/registration-page/page/machine.js';
-import type { Act, Event, RequestEnd, State } from '../../../infra/registration-page/page/types.ts';
 import { loadWords } from '../../../infra/registration-page/page/words.js';
 import { runRegistrationPage } from '../../../infra/registration-page/registration-page.ts';
 import { CHROMIUM, inChromium, TestBrowser } from '../../support/chromium.ts';
@@ -75,10 +73,6 @@ function siteWith(theme: 'light' | 'dark'): string {
     <main><h1>Acme</h1><div id="registration"></div></main><script type="module">${script}</script></html>`;
 }
 
-const STATES = Object.keys(TRANSITIONS) as State[];
-const EVENTS = Object.keys(TRANSITIONS.form) as Event[];
-/** What a person or the browser does. */
-const ACTS = EVENTS.filter((event): event is Act => !Object.hasOwn(ANSWERS, event));
 const { words: english } = await loadWords(['en']);
 
 describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () => {
@@ -96,29 +90,6 @@ describe.skipIf(CHROMIUM === undefined)(inChromium('the registration page'), () 
   };
   beforeAll(() => browser.page.clock.install());
   beforeEach(() => service.outbox.clear());
-
-  describe.each(STATES)('in the state %s', (state) => {
-    it('does what its table says at everything that a person can do, and offers nothing else', async () => {
-      const tab = tabOf('FORM0002');
-      for (const act of ACTS) {
-        await tab.reach(state);
-        const requests = tab.keys.length;
-        const isPossible = await tab.act(act);
-        if (!isPossible) expect(TRANSITIONS[state][act].to, act).toBe(state);
-        if (isPossible) await tab.check(act);
-        if (BUSY_STATES.includes(state)) expect(tab.keys.length, act).toBe(requests);
-      }
-    });
-
-    it.runIf(BUSY_STATES.includes(state))('does what its table says at every answer', async () => {
-      const tab = tabOf('FORM0002');
-      for (const [end, give] of Object.entries(ANSWERS) as [RequestEnd, (typeof ANSWERS)[RequestEnd]][]) {
-        await tab.reach(state);
-        await tab.answer(give(state));
-        await tab.check(end);
-      }
-    });
-  });
 
   it.each([
     ['a 204 without a readable registration-id', respond(204, ''), 'unreadable'],
