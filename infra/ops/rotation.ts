@@ -24,7 +24,7 @@ export function rotateSecretKey(target: Target, name: string, terminal: Terminal
 /**
  * Makes the key with which requests to a receiver are signed, or replaces it. Requests are then signed with the new key
  * and with the one before it, so the receiver may change at any time. The key is printed for the receiver before it is
- * stored, so an interrupted call never stores a key that nobody has seen.
+ * stored, so an interrupted call never stores an unseen key.
  */
 async function rotateSigningKey(target: Target, name: string, terminal: Terminal): Promise<void> {
   const secrets = (await settingSecretsOf(target, terminal)).filter(({ signs }) => signs);

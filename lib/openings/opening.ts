@@ -65,7 +65,7 @@ async function driveOperation(job: RequestJob, ahead: Ahead): Promise<Progress> 
     for (let round = 0; isAt('sent') && hasTime(job); round += 1) {
       if (round > 0) await job.dependencies.wait(PAUSE_MS);
       await lookAtLogin(job, progress);
-      // The caller hears an error of the server at once; a retry with the same key goes on.
+      // The caller hears an error of the server at once; a retry with the same key resumes.
       if (!isAt('sent') || isErrorAnswer(progress.answer)) break;
       if (progress.seen === 'unanswered' || !hasTime(job)) continue;
       progress.life = await learn(job, { on: 'again' });
