@@ -55,7 +55,8 @@ async function findRegistrations(
 ): Promise<Registration[]> {
   const found: Registration[] = [];
   const pages = (await openTable(target, 'Registrations')).pages({
-    FilterExpression: 'address = :address',
+    // The proof of an address is no registration.
+    FilterExpression: 'address = :address AND attribute_not_exists(proven_by)',
     ExpressionAttributeValues: { ':address': address },
   });
   for await (const page of pages) found.push(...page.flatMap(read));

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { register, suppressAddress } from '../../support/local-service.ts';
+import { findCode } from '../../../infra/local/outbox.ts';
+import { postJson, register, suppressAddress } from '../../support/local-service.ts';
 import { Operators } from '../../support/operators.ts';
 
 const operators = new Operators();
@@ -26,6 +27,16 @@ describe('npm run ops -- registration', () => {
       '^Suppression list of SES: not on it\\.',
     ];
     for (const line of lines) expect(out).toMatch(new RegExp(`${line}$`, 'm'));
+  });
+
+  it('shows the one registration of an address that it has proven', async () => {
+    const { headers } = await register(operators.service, { email });
+    const [mail] = operators.service.outbox.list().slice(-1);
+    const body = { registration_id: headers.get('registration-id'), code: mail && findCode(mail) };
+    expect((await postJson(operators.service, '/public/v1/account/register/confirm', body)).status).toBe(204);
+    const { code, out } = await operators.local('registration', email);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^1 registration of .*confirmed: 2/s);
   });
 
   it('shows that SES delivers nothing to a suppressed address, however it is spelled, and removes it from the list', async () => {
