@@ -246,8 +246,7 @@ const TRANSIENT: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Transactions across tables. A throttled or conflicting transaction is repeated until the signal
- * aborts.
+ * Transactions across tables. A throttled or conflicting transaction is repeated until the signal aborts.
  */
 function transactionWriter(client: DynamoDBDocumentClient): Transact {
   return async (writes, abortSignal) => {

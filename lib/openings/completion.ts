@@ -65,7 +65,8 @@ async function announceAccount(job: Job, life: OpenLife): Promise<Done | undefin
 
 /**
  * Writes that the account is open. A login that the server has chosen is reserved by this write. If an operator has
- * given it to another operation, the server's answer counts more. A write that fails is left to the one at the end of `completeAccount`.
+ * given it to another operation, the server's answer counts more. A write that fails is left to the one at the end of
+ * `completeAccount`.
  */
 async function writeOpen(job: Job, life: OpenLife): Promise<Life> {
   const { held, dependencies, telemetry } = job;

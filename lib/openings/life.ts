@@ -15,8 +15,8 @@ export type Life =
   | { at: 'claimed' }
   /**
    * The account may exist, at this login only. Absent: the protocol cannot name a login. `one`: only one command can
-   * have left, and its sender waits for the answer. `many`: the outcome of a command is unknown, so another may follow. `taken`: the
-   * only command was answered that the login exists.
+   * have left, and its sender waits for the answer. `many`: the outcome of a command is unknown, so another may follow.
+   * `taken`: the only command was answered that the login exists.
    */
   | { at: 'sent'; login?: number | undefined; commands: 'one' | 'many' | 'taken' }
   /** Only an operator can decide; nothing is sent any more. `other`: the server answered with this login instead. */

@@ -9,7 +9,10 @@ import type { Life, LifeAt } from './life.ts';
 /** The data to finish an operation without its caller. The plan holds no personal data and no password. */
 export type OperationPlan = v.InferOutput<typeof PlanSchema>;
 
-/** An operation as it was read, or as this worker holds it. Its version is the lease with the revision; every write raises the revision. */
+/**
+ * An operation as it was read, or as this worker holds it. Its version is the lease with the revision; every write raises
+ * the revision.
+ */
 export interface HeldOperation extends Identity {
   readonly lease: string;
   /** The end of the lease, in epoch milliseconds; 0: it is released. */

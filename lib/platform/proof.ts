@@ -8,8 +8,8 @@ import type { Proof } from './platform.ts';
 /** What the service knows after a step, by step. */
 interface Proven {
   /**
-   * Our login on the server. `outage`: a later try may succeed. `refused`: an operator must act. `other_paths`: the server may have the paths of
-   * the older family.
+   * Our login on the server. `outage`: a later try may succeed. `refused`: an operator must act. `other_paths`: the server
+   * may have the paths of the older family.
    */
   signIn: 'accepted' | 'refused' | 'outage' | 'other_paths';
   /**

@@ -180,7 +180,8 @@ function confirmedRegistrations(table: Table, now: () => number, confirmedDays: 
     },
 
     /**
-     * Counts a guess before it is judged. A right guess is remembered: it may be repeated as long as the code is valid.
+     * Counts a guess before it is judged. A right guess is remembered: it may be repeated as long as the code is valid. A
+     * transaction waits for that of a confirmation; any other write would fail, as if no guess were left.
      * @returns false if no guess is left, or the code has expired
      */
     async countGuess(registrationId: string, isRight: boolean, signal: AbortSignal): Promise<boolean> {
@@ -189,7 +190,8 @@ function confirmedRegistrations(table: Table, now: () => number, confirmedDays: 
         condition: `code_expires_at_ms > :now AND (guesses < :max${isRight ? ' OR was_right = :true' : ''})`,
         values: { ':one': 1, ':now': now(), ':max': MAX_CODE_GUESSES, ...(isRight && { ':true': true }) },
       };
-      return isDone(table.update(registrationKey(registrationId), expression, signal));
+      const update = registrationKey(registrationId);
+      return isDone(table.transact([{ table: table.name, update, expression }], signal));
     },
 
     /** Whether another registration of this address was confirmed within a day. Its client may not be written yet. */

@@ -111,7 +111,10 @@ function registrationAnswer(registrationId = '', replayed = false): ApiAnswer {
   return { body: undefined, headers: { 'registration-id': registrationId }, replayed };
 }
 
-/** Counts the source, and reads the form, the referral code and the key, in parallel. Only a cold start, and a refresh of the secret, waits for the pepper first. */
+/**
+ * Counts the source, and reads the form, the referral code and the key, in parallel. Only a cold start, and a refresh of
+ * the secret, waits for the pepper first.
+ */
 async function ask({ dependencies, request, telemetry, signal }: Work): Promise<Asked> {
   const { form_id: formId, referrer_id: referralCode, recipient } = request.body;
   const reading = dependencies.pepper(signal);

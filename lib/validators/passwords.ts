@@ -126,8 +126,7 @@ export const PASSWORD_RULES = {
 /** True if a password of any length has the kinds of characters that the version asks for. */
 export function hasRequiredClasses(password: string, version: keyof typeof PASSWORD_RULES): boolean {
   const { classes, atLeast } = PASSWORD_RULES[version];
-  const holds = (name: CharacterClass) =>
-    [...CHARACTER_CLASSES[name]].some((character) => password.includes(character));
+  const holds = (name: CharacterClass) => [...CHARACTER_CLASSES[name]].some((sign) => password.includes(sign));
   return classes.filter(holds).length >= atLeast;
 }
 

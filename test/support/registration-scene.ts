@@ -320,7 +320,8 @@ const VERBS: Record<string, string> = {
 function steppedTable(table: Table, step: Step): Table {
   return interceptTable(table, (method, call, signal, [first]) => {
     const [key = first] = [first].flat() as unknown[];
-    if (method === 'transact') return step('confirm', call, signal);
+    if (method === 'transact')
+      return step(Array.isArray(first) && first.length === 1 ? 'update registration' : 'confirm', call, signal);
     const kind = typeof key === 'string' ? key : (String((key as { pk?: string }).pk).split('#')[0] ?? '');
     return step(`${VERBS[method] ?? method} ${kind}`, call, signal);
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConditionFailed } from '../../../lib/aws/dynamodb.ts';
 import { CONFIRMED_INDEX } from '../../../lib/config/deployment.ts';
 import {
   dynamoRegistrations,
@@ -103,6 +104,13 @@ describe('A write that arrives late, because the network repeated it, changes no
     await registrations.finish(first, NEVER_ABORTED);
     expect(await itemOf(record)).toEqual(item);
   });
+});
+
+it('A guess is counted while a transaction writes its registration', async () => {
+  const { registration_id: id } = await keep();
+  // As a write fails then.
+  const table = { ...database.tables.registrations, update: () => Promise.reject(new ConditionFailed()) };
+  expect(await dynamoRegistrations(table, () => now).countGuess(id, true, NEVER_ABORTED)).toBe(true);
 });
 
 it('A registration with 5 kB of fields costs 6 write units for each of its four writes', async () => {
